@@ -5,6 +5,7 @@ import { destinationOf, plainDestinationSecrets, secretsOfDestination, validDest
 import { type KnownNames, unknownNames } from './known-names.ts'
 import { type OperatorConfig, operatorOf, plainOperatorSecrets, secretsOfOperator } from './operators.ts'
 import type { ProtectConfig } from './protect.ts'
+import type { Role } from './schema/roles.ts'
 import { type Settings, settingsSchema } from './schema/schema.ts'
 import { type Environment, readEnvironment } from './sources/environment.ts'
 import { readConfigFile } from './sources/file.ts'
@@ -57,7 +58,7 @@ export interface Config {
   readonly ops: {
     readonly host: string
     readonly port: number
-    readonly tokens: readonly { readonly name: string; readonly token: SecretText }[]
+    readonly tokens: readonly { readonly name: string; readonly token: SecretText; readonly role: Role }[]
     /** The URL by which people reach the ops port; its host is accepted in `Host`. */
     readonly publicUrl?: string
   }

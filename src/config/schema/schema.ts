@@ -7,6 +7,7 @@ import { destinationSchema, keyName, schedule, timeout } from './destination.ts'
 import { checkDestinations } from './destination-checks.ts'
 import { operatorSchema } from './operator.ts'
 import { probePath } from './probe-path.ts'
+import { roles } from './roles.ts'
 import {
   baseUrl,
   clientId,
@@ -55,13 +56,15 @@ const account = section({
   }).optional(),
 })
 
+/** Splits `name:token[:role]` at white space. A token may hold colons itself: only one of the roles at its end is a role. */
 function tokenPairs(text: string): unknown[] {
   return text
     .split(/\s+/)
     .filter((pair) => pair !== '')
     .map((pair) => {
-      const colon = pair.indexOf(':')
-      return { name: pair.slice(0, Math.max(colon, 0)), token: pair.slice(colon + 1) }
+      const [, named = '', role] = /^(.*?)(?::(viewer|operator|admin))?$/.exec(pair) ?? []
+      const colon = named.indexOf(':')
+      return { name: named.slice(0, Math.max(colon, 0)), token: named.slice(colon + 1), ...(role !== undefined && { role }) }
     })
 }
 
@@ -72,6 +75,7 @@ const tokens = items(
       matching(/^[\x21-\x7e]{16,512}$/, 'must have a token of 16 to 512 characters of ASCII, without spaces'),
       'is missing; set it',
     ),
+    role: value(oneOf(roles)).prefault('admin'),
   }),
   100,
   tokenPairs,

@@ -2,13 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import swagger from '@fastify/swagger'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
+import { includesRole } from '../../config/schema/roles.ts'
 import { BadSignatures } from '../../receive/bad-signatures.ts'
 import { openReportReader } from '../../store/sqlite/report-reader.ts'
 import { descriptionOptions } from './api/description.ts'
 import type { AdminParts } from './api/parts.ts'
 import { refuse, refuseError, routeOf } from './api/refusing.ts'
+import { roleNeeded } from './api/roles.ts'
 import { LONGEST_ID } from './api/schemas.ts'
-import { TokenVerifier } from './api/tokens.ts'
+import { type Holder, TokenVerifier } from './api/tokens.ts'
 import { refuseOtherQueries, validatorCompiler } from './api/validating.ts'
 import { addRoutes } from './routes.ts'
 
@@ -79,10 +81,10 @@ function guard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>) {
     reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
     const { tokens } = p.config().ops
     if (tokens.length === 0) return reply.code(404).type('text/plain').send('not found\n')
-    const name = keeper.nameOf(tokens, request.headers.authorization)
-    if (name !== null) {
-      request.who = name
-      return undefined
+    const holder = keeper.holderOf(tokens, request.headers.authorization)
+    if (holder !== null) {
+      request.who = holder.name
+      return refuseWeakRole(holder, request, reply)
     }
     const limited = failures.note(request.ip, p.clock.steady())
     if (limited) return refuse(reply.header('retry-after', MINUTE_S), 429, ['too many wrong tokens from this address; wait a minute'])
@@ -90,6 +92,15 @@ function guard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>) {
     reply.header('www-authenticate', 'Bearer realm="submission-mirror"')
     return refuse(reply, 401, ['this needs the header Authorization: Bearer TOKEN, with one of OPS_TOKENS'])
   }
+}
+
+/** Answers 403 when the role does not suffice for the route, before the body is read. */
+function refuseWeakRole({ name, role }: Holder, request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined {
+  const { url } = request.routeOptions
+  if (url === undefined) return undefined
+  const needed = roleNeeded(request.method, url)
+  if (includesRole(role, needed)) return undefined
+  return refuse(reply, 403, [`this takes the role ${needed}; the token ${name} has the role ${role}`])
 }
 
 /** Logs one line for each action, done or refused; reads are not logged. */

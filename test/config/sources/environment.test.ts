@@ -329,3 +329,15 @@ test('no token is named as those who act without one are', () => {
     'OPS_TOKENS (number 2) must not be named signal, which is who reloads by a signal; choose another name',
   ])
 })
+
+test('a token has the role behind it, or may everything', () => {
+  const rolesOf = (text: string) => loadConfig({ ...account, OPS_TOKENS: text }).ops.tokens.map(({ token, role }) => [token.reveal(), role])
+  expect(rolesOf('a:0123456789abcdef b:0123456789:abcdef:viewer c:0123456789abcdeg:operator d:0123456789abcdeh:admin')).toEqual([
+    ['0123456789abcdef', 'admin'],
+    ['0123456789:abcdef', 'viewer'],
+    ['0123456789abcdeg', 'operator'],
+    ['0123456789abcdeh', 'admin'],
+  ])
+  // An unknown word belongs to the token.
+  expect(rolesOf('a:0123456789abcdef:owner')).toEqual([['0123456789abcdef:owner', 'admin']])
+})

@@ -109,7 +109,7 @@ describe('the description of the admin routes', () => {
           [Number(status) < 400 ? (DOCUMENTS[path.slice(path.lastIndexOf('.'))] ?? 'application/json') : 'application/problem+json'],
         ])
       }
-      expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['200', '400', '401', '429', '503']))
+      expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['200', '400', '401', '403', '429', '503']))
     }
     const rows = document.paths['/api/v1/destinations/{name}/mappings']?.['post']?.requestBody?.content
     const csv = document.paths['/api/v1/destinations/{name}/mappings.csv']?.['post']?.requestBody?.content

@@ -118,7 +118,7 @@ export class AdminRig {
     const url = `${this.origin}${path.startsWith('/api') ? path : `/api/v1${path}`}`
     const response = await fetch(url, { method, headers, ...(sent && { body: sent.text }) })
     const text = await response.text()
-    const isJson = /json/.test(response.headers.get('content-type') ?? '')
+    const isJson = text !== '' && /json/.test(response.headers.get('content-type') ?? '')
     return { status: response.status, headers: response.headers, text, json: (isJson ? JSON.parse(text) : null) as T }
   }
 

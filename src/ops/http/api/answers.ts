@@ -19,6 +19,7 @@ function refusal(description: string) {
 const common = {
   400: refusal('the request is not what it should be; `problems` says everything that is wrong'),
   401: refusal('no token, or a wrong one'),
+  403: refusal('the role of the token does not suffice for this'),
   429: refusal('too many wrong tokens from this address; a good one is never refused for it'),
   503: refusal('the database cannot be used now; try again after `Retry-After`'),
 }

@@ -1,28 +1,35 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Config } from '../../../config/config.ts'
+import type { Role } from '../../../config/schema/roles.ts'
 
 type Tokens = Config['ops']['tokens']
+
+/** Who bears a token, and what it may do. */
+export interface Holder {
+  readonly name: string
+  readonly role: Role
+}
 
 /** Finds the token of a request. Compares hashes, always all of them, so that the time taken reveals nothing. */
 export class TokenVerifier {
   #known: Tokens = []
-  #hashes: readonly { readonly name: string; readonly hash: Buffer }[] = []
+  #hashes: readonly (Holder & { readonly hash: Buffer })[] = []
 
   /**
    * @param tokens of the present settings; hashed again only when they changed.
    * @param header the request's `Authorization`.
-   * @returns the name of the token; null for none or a wrong one.
+   * @returns the token's name and role; null for none or a wrong one.
    */
-  nameOf(tokens: Tokens, header: string | undefined): string | null {
+  holderOf(tokens: Tokens, header: string | undefined): Holder | null {
     if (tokens !== this.#known) {
-      this.#hashes = tokens.map(({ name, token }) => ({ name, hash: hashOf(token.reveal()) }))
+      this.#hashes = tokens.map(({ name, token, role }) => ({ name, role, hash: hashOf(token.reveal()) }))
       this.#known = tokens
     }
     const given = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(header ?? '')?.[1]
     if (given === undefined) return null
     const hash = hashOf(given)
-    let found: string | null = null
-    for (const each of this.#hashes) if (timingSafeEqual(each.hash, hash)) found = each.name
+    let found: Holder | null = null
+    for (const each of this.#hashes) if (timingSafeEqual(each.hash, hash)) found = { name: each.name, role: each.role }
     return found
   }
 }

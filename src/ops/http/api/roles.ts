@@ -1,0 +1,24 @@
+import type { Role } from '../../../config/schema/roles.ts'
+
+/** Reads that show bodies, headers, or personal values as they are. */
+const PERSONAL_READS: ReadonlySet<string> = new Set([
+  '/api/v1/destinations/:name/mappings',
+  '/api/v1/inbox/:id',
+  '/api/v1/outbox/:id',
+  '/api/v1/reconcile-runs/:id/findings',
+  '/api/v1/reconcile-runs/:id/report.html',
+  '/api/v1/reconcile-runs/:id/report.md',
+  '/api/v1/rejected/:id',
+])
+
+/** Actions on the program and its database as a whole. */
+const ADMIN_ACTIONS: ReadonlySet<string> = new Set(['/api/v1/backup', '/api/v1/doctor', '/api/v1/reload', '/api/v1/retention/run'])
+
+/**
+ * The least role that a route takes. A route that is not named here takes `viewer` to read and `operator` to change something.
+ * @param url the route as it is described, with `:name` for its parameters.
+ */
+export function roleNeeded(method: string, url: string): Role {
+  if (method === 'GET' || method === 'HEAD') return PERSONAL_READS.has(url) ? 'operator' : 'viewer'
+  return ADMIN_ACTIONS.has(url) ? 'admin' : 'operator'
+}
