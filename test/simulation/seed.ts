@@ -17,7 +17,8 @@ import { type FaultName, Weather } from './weather.ts'
 
 const MINUTE = 60_000
 /** Longer than every wait after the last fault. */
-const REST_MS = 6 * 60 * MINUTE
+/** A read that the service refused three times comes again after a day. */
+const REST_MS = 30 * 60 * MINUTE
 const LOOK_EVERY_MS = 5_000
 /** The most frequent commits, which change nothing that the oracle looks at after each other commit. */
 const QUIET_COMMITS = /^(read-claim|outbox|push)/
