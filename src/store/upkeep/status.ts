@@ -31,7 +31,11 @@ export async function readsStatus(q: Query): Promise<(account: string) => ReadsS
       min(case when due_at <= ${dbTime(q)} and lease_token is null then due_at end) as oldest,
       count(case when rank = ${sql.lit(rank.failing)} then 1 end) as failing,
       ${demand(q)} as demand
-    from sync_reads group by 1`.execute(q.sql)
+    from (
+      select account, due_at, last_read_at, lease_token, rank from sync_reads
+      union all
+      select account, due_at, last_read_at, lease_token, ${sql.lit(rank.background)} from sync_known_ids where due_at is not null) as reads
+    group by 1`.execute(q.sql)
   const { rows: known } = await sql<{ account: string; total: number; unreachable: number }>`
     select account, count(*) as total, count(unreachable_since) as unreachable from submissions group by account`.execute(q.sql)
   const reads = new Map(rows.map((row) => [row.account, row]))
