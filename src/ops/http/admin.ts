@@ -10,6 +10,7 @@ import type { AdminParts } from './api/parts.ts'
 import { refuse, refuseError, routeOf } from './api/refusing.ts'
 import { roleNeeded } from './api/roles.ts'
 import { LONGEST_ID } from './api/schemas.ts'
+import { securityHeaders } from './api/security-headers.ts'
 import { type Holder, TokenVerifier } from './api/tokens.ts'
 import { refuseOtherQueries, validatorCompiler } from './api/validating.ts'
 import { addRoutes } from './routes.ts'
@@ -78,7 +79,7 @@ function guard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>) {
   const keeper = new TokenVerifier()
   const failures = new BadSignatures()
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
-    reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    reply.headers({ 'cache-control': 'no-store', ...securityHeaders })
     const { tokens } = p.config().ops
     if (tokens.length === 0) return reply.code(404).type('text/plain').send('not found\n')
     const holder = keeper.holderOf(tokens, request.headers.authorization)

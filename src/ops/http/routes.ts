@@ -11,6 +11,7 @@ import { addDoctor } from './routes/doctor.ts'
 import { addInbox } from './routes/inbox.ts'
 import { addMappings } from './routes/mappings.ts'
 import { addOutbox } from './routes/outbox.ts'
+import { addOverview } from './routes/overview.ts'
 import { addReconcile } from './routes/reconcile.ts'
 import { addRejected } from './routes/rejected.ts'
 import { addReload } from './routes/reload.ts'
@@ -29,6 +30,7 @@ const self = {
 /** Adds every route. */
 export function addRoutes(api: Api, p: AdminParts): void {
   api.get('/openapi.json', { schema: self }, () => openapi.parse(api.swagger()))
-  for (const add of [addStatus, addAccounts, addSubmissions, addInbox, addRejected, addOutbox, addDestinations, addMappings]) add(api, p)
+  for (const add of [addStatus, addOverview, addAccounts, addSubmissions, addInbox, addRejected, addOutbox, addDestinations, addMappings])
+    add(api, p)
   for (const add of [addReconcile, addCompleteness, addAlarms, addDoctor, addBackup, addRetention, addReload, addActions]) add(api, p)
 }

@@ -90,10 +90,12 @@ export interface AccountStatus {
 }
 
 /** The settings that a mirror is judged by. */
-type StatusConfig = Pick<Config, 'accounts' | 'destinations' | 'upstream' | 'poll'>
+export type VerdictConfig = Pick<Config, 'accounts' | 'destinations' | 'poll'>
+
+type StatusConfig = VerdictConfig & Pick<Config, 'upstream'>
 
 /** Judges the mirror by what the database holds, never by the memory of a process. */
-export async function readVerdict({ read, clock }: Db, { accounts, destinations, poll }: StatusConfig): Promise<Verdict> {
+export async function judgeNow({ read, clock }: Db, { accounts, destinations, poll }: VerdictConfig) {
   const names = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name)
   const expected: Expected = {
     nowMs: clock.now(),
@@ -102,7 +104,12 @@ export async function readVerdict({ read, clock }: Db, { accounts, destinations,
     dormantMs: poll.dormantMs,
   }
   const health = await readHealth(read)
-  const judgement = judge(health, expected)
+  return { health, expected, judgement: judge(health, expected) }
+}
+
+/** The verdict as `status` prints it. */
+export async function readVerdict(db: Db, config: VerdictConfig): Promise<Verdict> {
+  const { health, expected, judgement } = await judgeNow(db, config)
   return {
     verdict: judgement.verdict,
     sentence: sentenceOf(judgement, health, expected),

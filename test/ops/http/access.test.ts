@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
+import { securityHeaders } from '../../../src/ops/http/api/security-headers.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { AdminRig, ALICE, BOB } from './rig.ts'
 
@@ -18,7 +19,7 @@ describe('who may use the admin routes', () => {
     const answer = await rig.ask('GET', '/accounts')
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
     expect(answer.headers.get('cache-control')).toBe('no-store')
-    expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+    for (const [name, value] of Object.entries(securityHeaders)) expect([name, answer.headers.get(name)]).toEqual([name, value])
   })
 
   it('answers 401 without a token and with a wrong one, whatever is asked for', async () => {

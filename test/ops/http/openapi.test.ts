@@ -50,6 +50,7 @@ const ROUTES = [
   'POST /api/v1/outbox/retry',
   'POST /api/v1/outbox/skip',
   'GET /api/v1/outbox/{id}',
+  'GET /api/v1/overview',
   'GET /api/v1/reconcile-runs',
   'POST /api/v1/reconcile-runs',
   'GET /api/v1/reconcile-runs/{id}',
