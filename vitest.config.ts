@@ -4,7 +4,7 @@ import { LongestFirst } from './test/tools/longest-first.ts'
 /** What kills, restarts, outlasts, or tells long stories: `npm run test:proofs`. All other tests are `npm test`. */
 const proofs = [
   ...['crash', 'chaos', 'failover', 'outage', 'paused', 'upgrade', 'hostile', 'simulation'].map((folder) => `test/${folder}/**/*.test.ts`),
-  ...['e2e/faults', 'e2e/runbook', 'ops/alarms/runbook', 'app/demo'].map((file) => `test/${file}.test.ts`),
+  ...['e2e/faults', 'e2e/runbook', 'e2e/sqlite', 'poll/fairness', 'ops/alarms/runbook', 'app/demo'].map((file) => `test/${file}.test.ts`),
   // What `damage.test.ts` proves of a run stays with the other tests; these try every kind of damage.
   ...['run/killed', 'damage/!(damage)'].map((file) => `test/reconcile/${file}.test.ts`),
   'test/push/outbox.property.test.ts',

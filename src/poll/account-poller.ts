@@ -26,7 +26,8 @@ export interface AccountPollerOptions extends GateOptions {
 
 /**
  * Carries out the due reads of one account: woken reads first, then scheduled ones. Failing reads get at most a quarter of the slots, so
- * that a hanging feed never delays one that works. While the account is stopped nothing is read.
+ * that a hanging feed never delays one that works. Reads beside the requirements view have one slot at least, of more than two, so that
+ * feeds that are always due never starve them. While the account is stopped nothing is read.
  */
 export class AccountPoller implements Service {
   readonly name: string
@@ -34,6 +35,7 @@ export class AccountPoller implements Service {
   readonly #gate: AccountGate
   readonly #queue: PQueue
   #failing = 0
+  #background = 0
   #sweeping: Promise<void> | null = null
   #failure: unknown
 
@@ -85,6 +87,7 @@ export class AccountPoller implements Service {
     const failingSlots = Math.max(1, Math.floor(slots / 4))
     const free = () => slots - this.#queue.pending - this.#queue.size
     if (this.#failing === 0 && slots > 1) await this.#claim(rank.failing, Math.min(1, free()), signal)
+    if (this.#background === 0 && slots > 2) await this.#claim(rank.background, Math.min(1, free()), signal)
     await this.#claim(rank.live, free(), signal)
     await this.#claim(rank.routine, free(), signal)
     await this.#claim(rank.background, free(), signal)
@@ -94,20 +97,25 @@ export class AccountPoller implements Service {
   async #claim(which: number, limit: number, signal: AbortSignal): Promise<void> {
     if (limit <= 0) return
     const claims = await claimReads(this.#o.db, { account: this.#o.account, rank: which, limit, leaseMs: READ_LEASE_MS })
-    for (const claim of claims) this.#enqueue(claim, which === rank.failing, signal)
+    for (const claim of claims) this.#enqueue(claim, which, signal)
   }
 
-  #enqueue(claim: ReadClaim, failing: boolean, signal: AbortSignal): void {
-    if (failing) this.#failing += 1
+  #enqueue(claim: ReadClaim, which: number, signal: AbortSignal): void {
+    this.#count(which, 1)
     void this.#queue
       .add(() => this.#carryOut(claim, signal))
       .catch((error: unknown) => {
         if (!signal.aborted) this.#failure = error
       })
       .finally(() => {
-        if (failing) this.#failing -= 1
+        this.#count(which, -1)
         this.#o.db.signals.notify('reads')
       })
+  }
+
+  #count(which: number, by: number): void {
+    if (which === rank.failing) this.#failing += by
+    if (which === rank.background) this.#background += by
   }
 
   async #carryOut(claim: ReadClaim, signal: AbortSignal): Promise<void> {

@@ -6,7 +6,7 @@ import type { ServeProcess } from './serve.ts'
 import { Stage } from './stage.ts'
 
 const TEST_MS = 60_000
-const LOOKS = 1_200
+const LOOKS = 3_600
 
 const notFound = { kind: 'status', status: 404, probability: 0.33 } as const
 

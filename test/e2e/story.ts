@@ -5,7 +5,7 @@ import type { ServeProcess } from './serve.ts'
 import type { Stage } from './stage.ts'
 
 /** Looks at the mirror before it is thought to stay as it is. */
-const LOOKS = 1_200
+const LOOKS = 3_600
 
 /** What must hold when a story has ended, whatever went wrong while it was told. */
 export async function expectTheStory(stage: Stage, running: ServeProcess): Promise<Db> {

@@ -8,7 +8,7 @@ import { freePort } from '../tools/free-port.ts'
 import { readiness } from './load.ts'
 
 const PATIENCE_MS = 20_000
-const LOOKS = 1_200
+const LOOKS = 3_600
 
 it('while the service is away at the start deliveries are taken, and polling catches up when it comes', { timeout: 120_000 }, async () => {
   const options: SandboxOptions = { seed: 'away', submissions: 3, autoStart: false, port: await freePort(), startMs: Date.now() }

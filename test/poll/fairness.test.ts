@@ -112,7 +112,7 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
       return 0
     }
     const hangs = () => abortable(new Promise(() => {}), signal)
-    const reads = { events: hangs, thread: hangs, requirements: hangs }
+    const reads = { events: hangs, thread: hangs, requirements: hangs, detail: hangs }
     const client = { ...reads, me: async () => ({ brokerage: 'b', clientId: null }), waitMs, rate: () => 0.1 } as unknown as UpstreamClient
     const common = { clock: systemClock, log: silentLog, observer: silentObserver }
     const poller = new AccountPoller({ ...common, account: ACCOUNT, db, client, policy, concurrency: 8 }).run(signal)

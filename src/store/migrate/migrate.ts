@@ -85,6 +85,9 @@ async function keepComments(db: Db): Promise<void> {
   }
 }
 
+/** How many missing migrations a message names. */
+const MISSING_NAMED = 5
+
 /**
  * Checks the schema for a start without migrating.
  * @throws SchemaBehindError when a step is missing; FatalError as `migrate` does.
@@ -96,8 +99,9 @@ export async function checkSchema(db: Db, migrations: readonly Migration[] = rel
   if (missing.length === 0) return
   const fix = 'run `submission-mirror migrate`, or set MIGRATE_ON_START=true'
   if (applied.versions.size === 0) throw new SchemaBehindError(`The database has none of our tables yet; ${fix} and start \`serve\``)
-  const names = missing.map((migration) => `${migration.version} (${migration.name})`).join(', ')
-  throw new SchemaBehindError(`The database lacks migration ${names}; ${fix}`)
+  const names = missing.slice(0, MISSING_NAMED).map((migration) => `${migration.version} (${migration.name})`)
+  const more = missing.length > names.length ? ` and ${missing.length - names.length} more` : ''
+  throw new SchemaBehindError(`The database lacks migration ${names.join(', ')}${more}; ${fix}`)
 }
 
 /** Takes the first missing step. @returns its name, or null when none is missing. */
