@@ -132,7 +132,7 @@ describe('the adapter ams360', () => {
       shiftMs = 29_800
       response.end(ENVELOPE.replace('<Ticket>', '<Fault><WSAPISecurityFault/></Fault><Ticket>'))
     })
-    const clock = { ...systemClock, now: () => systemClock.now() + shiftMs }
+    const clock = { ...systemClock, now: () => systemClock.now() + shiftMs, steady: () => systemClock.steady() + shiftMs }
     const kind = open({ url: baseUrl }, { timeoutMs: 30_000 }, clock)
     const early = send(kind, mapped('5544'))
     const login = await asked.promise
