@@ -21,8 +21,8 @@ export const world: Owner = { name: 'world', alive: true, resources: new Set() }
 
 /** Wall clock at the start. */
 export const START_MS = Date.UTC(2026, 0, 5, 12)
-/** More events than any seed needs: the product spins. */
-const MAX_EVENTS = 400_000
+/** More events than any seed needs, the slowest of which wait a day: the product spins. */
+const MAX_EVENTS = 2_000_000
 
 /**
  * Virtual time. Everything that waits, for time, the network or the database, is an event here. Time jumps to the next event; between two
