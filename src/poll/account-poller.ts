@@ -7,8 +7,9 @@ import { claimReads, type ReadClaim, releaseAllReads, releaseRead } from '../sto
 import { rank } from '../store/reads/reads.ts'
 import { isCommandReading } from '../store/upkeep/processes.ts'
 import { AccountGate, type GateOptions } from './account-gate.ts'
-import { carryOutRead, READ_LEASE_MS, slotsAt } from './claimed-read.ts'
+import { carryOutRead, READ_LEASE_MS } from './claimed-read.ts'
 import type { PollPolicy } from './intervals.ts'
+import { slotsAt } from './slots.ts'
 
 /** How often due reads are looked for when no signal comes. */
 const TICK_MS = 1_000

@@ -21,8 +21,6 @@ import { type PollPolicy, pollIntervalMs, readIntervalMs, replayIntervalMs } fro
 
 /** Lease on a read, renewed by each page. Longer than one page's requests can take. */
 export const READ_LEASE_MS = LONGEST_LEASE_MS
-/** At the allowed rate, every claimed read starts within this time, well before its lease ends. */
-const TURN_WITHIN_S = 30
 const FAILURE_BASE_MS = 1_000
 /** After this many failures in a row, or a failure that took this long, a read no longer competes with reads that work. */
 const FAILURES_TO_RANK = 3
@@ -47,14 +45,6 @@ export interface ClaimedReadOptions {
 
 /** How a read ended. `gone`: 404 · `refused`: the credentials were · `declined`: a read beside the requirements view, by 403 or 404 · `lost`: the lease. */
 export type ClaimedReadEnd = 'read' | 'stalled' | 'gone' | 'refused' | 'declined' | 'failed' | 'lost'
-
-/**
- * @returns how many reads to have in flight at `rate` requests a second, at most `concurrency`. With more, reads would wait for their turn
- * until their leases end, and their work would be lost.
- */
-export function slotsAt(rate: number, concurrency: number): number {
-  return Math.min(concurrency, Math.ceil(rate * TURN_WITHIN_S))
-}
 
 /**
  * Carries out one claimed read, applies the result, and schedules the next one. Errors of the service, and data that cannot be applied, are

@@ -18,14 +18,13 @@ import { type IdClaim, settleId } from '../store/reads/known-ids.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { AuthRefusedError, upstreamClass } from '../upstream/http/errors.ts'
 import { goneById } from '../upstream/wire/binding.ts'
+import { declinedWaitMs } from './declined.ts'
 import { idWaitMs, isFinalStatus } from './id-intervals.ts'
 import type { PollPolicy } from './intervals.ts'
 
 /** Consecutive 404s after which what was read before counts as gone, and the waits after them. An early 404 is normal (trap 79). */
 const MISSES_TO_CONFIRM = 3
 const MISS_WAIT_MS = [30_000, 120_000, 3_600_000, 6 * 3_600_000, 86_400_000] as const
-/** Waits after refusals in a row by 403, which say nothing about the credentials. */
-const DECLINED_WAIT_MS = [120_000, 3_600_000, 86_400_000] as const
 const FAILURE_BASE_MS = 1_000
 const FAILURE_CAP_MS = 900_000
 /** Wait of a read whose account is refused. Its poller parks it. */
@@ -125,9 +124,9 @@ async function settleFailure(o: IdReadOptions, claim: IdClaim, error: unknown, k
   const kept = { misses: claim.misses, error: messageOf(error).slice(0, 500), complete: false, changed: false }
   const isRefused = error instanceof AuthRefusedError
   const failures = isRefused ? claim.failures : claim.failures + 1
-  const declinedMs = DECLINED_WAIT_MS[Math.min(failures, DECLINED_WAIT_MS.length) - 1] ?? DECLINED_WAIT_MS[0]
   const retryAfterMs = error instanceof TransientError ? (error.retryAfterMs ?? 0) : 0
-  const waitMs = kind === 'auth' ? declinedMs : Math.max(retryAfterMs, backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS))
+  const waitMs =
+    kind === 'auth' ? declinedWaitMs(failures) : Math.max(retryAfterMs, backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS))
   const dueInMs = isRefused ? REFUSED_WAIT_MS : waitMs
   await o.db.write('read-failed', (tx) => settleId(tx, claim, { ...kept, dueInMs, failures }))
   o.log.debug(

@@ -5,8 +5,9 @@ import { readError } from '../store/reads/account-reads.ts'
 import { claimReads, type ReadClaim, releaseRead } from '../store/reads/claims.ts'
 import { addReads } from '../store/reads/reads.ts'
 import { AccountGate, type GateOptions } from './account-gate.ts'
-import { carryOutRead, READ_LEASE_MS, slotsAt } from './claimed-read.ts'
+import { carryOutRead, READ_LEASE_MS } from './claimed-read.ts'
 import type { PollPolicy } from './intervals.ts'
+import { slotsAt } from './slots.ts'
 
 /** Attempts of a failing read, with doubling waits, before it is reported. */
 const MAX_ATTEMPTS = 3

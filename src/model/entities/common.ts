@@ -6,6 +6,15 @@ export const account = { kind: 'text', class: 'none', source: 'settings', meanin
 
 export const submissionId = { kind: 'text', class: 'none', source: 'path', meaning: 'its submission' } as const satisfies Field
 
+/** The submission of what has an id of its own. */
+export const namedBy = {
+  kind: 'text',
+  class: 'none',
+  source: 'program',
+  meaning: 'the submission whose answer named it first; empty when an operator named it without one',
+  local: true,
+} as const satisfies Field
+
 export const laneId = {
   kind: 'text',
   class: 'none',

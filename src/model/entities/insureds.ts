@@ -1,5 +1,5 @@
 import { entity, type RowOf } from '../entity.ts'
-import { account, goneFrom } from './common.ts'
+import { account, goneFrom, namedBy } from './common.ts'
 
 export const insureds = entity({
   table: 'insureds',
@@ -10,13 +10,7 @@ export const insureds = entity({
   fields: {
     account,
     insured_id: { kind: 'text', class: 'none', source: 'path', meaning: 'its id' },
-    submission_id: {
-      kind: 'text',
-      class: 'none',
-      source: 'program',
-      meaning: 'the submission whose answer named it first; empty when an operator named it without one',
-      local: true,
-    },
+    submission_id: namedBy,
     gone_at: goneFrom('the service'),
     raw: { kind: 'raw', class: 'free', source: 'the whole answer', meaning: 'the answer as it came' },
   },

@@ -1,0 +1,10 @@
+/** At the allowed rate, every claimed read starts within this time, well before its lease ends. */
+const TURN_WITHIN_S = 30
+
+/**
+ * @returns how many reads to have in flight at `rate` requests a second, at most `concurrency`. With more, reads would wait for their turn
+ * until their leases end, and their work would be lost.
+ */
+export function slotsAt(rate: number, concurrency: number): number {
+  return Math.min(concurrency, Math.ceil(rate * TURN_WITHIN_S))
+}
