@@ -7,6 +7,7 @@
 /** The rooms inside a folder, upper ones first. Files that lie loose in the folder count as above its rooms. */
 const rooms = {
   'src/config': ['schema', 'sources'],
+  'src/documents': ['fetch', 'storage'],
   'src/ops': ['cli', 'http', 'demo', 'doctor', 'actions', 'protect', 'retention', 'metrics', 'status', 'alarms', 'clocks', 'output'],
   'src/push': ['send', 'queue', 'kinds', 'adapters', 'http', 'file', 'contract', 'transport'],
   'src/reconcile': ['run', 'check', 'report'],
@@ -35,7 +36,7 @@ const rooms = {
 const ground = ['src/config', 'src/base']
 const model = ['src/model', 'src/base']
 const belowStages = ['src/read', 'src/apply', 'src/store', 'src/upstream', ...model, ...ground]
-const stages = ['src/receive', 'src/work', 'src/poll', 'src/reconcile', 'src/push']
+const stages = ['src/receive', 'src/work', 'src/poll', 'src/reconcile', 'src/push', 'src/documents']
 
 /** What each folder may import, beside itself. Stages never import each other: they meet in the store. */
 const mayImport = {
@@ -51,6 +52,7 @@ const mayImport = {
   'src/poll': belowStages,
   'src/reconcile': belowStages,
   // push reads the store and sends; nothing that it learns goes into the mirror.
+  'src/documents': belowStages,
   'src/push': ['src/store', 'src/upstream', ...model, ...ground],
   'src/ops': [...stages, ...belowStages],
   // The sandbox never sees the product.
@@ -67,7 +69,8 @@ const packages = {
   fastify: ['src/receive', 'src/ops', 'src/sandbox'],
   svix: ['src/upstream', 'src/push', 'src/sandbox', 'src/receive'],
   undici: ['src/upstream', 'src/push', 'src/sandbox'],
-  'p-queue': ['src/receive', 'src/work', 'src/poll', 'src/reconcile', 'src/push', 'src/sandbox'],
+  '@aws-sdk': ['src/documents'],
+  'p-queue': ['src/receive', 'src/work', 'src/poll', 'src/reconcile', 'src/push', 'src/documents', 'src/sandbox'],
   'node-cron': ['src/reconcile', 'src/config'],
   jsonata: ['src/push'],
   'csv-stringify': ['src/push'],
