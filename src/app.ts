@@ -7,7 +7,6 @@ import type { Host } from './base/host.ts'
 import { createLog } from './base/log.ts'
 import { whenAborted } from './base/when-aborted.ts'
 import type { Config } from './config/config.ts'
-import { futureVariables } from './config/sources/names.ts'
 import { runCli } from './ops/cli/program.ts'
 
 /** Runs the program. @returns its exit code. */
@@ -33,8 +32,6 @@ async function serve(load: () => Promise<Config>, role: ServeRole, host: Host): 
   }
   // A SIGHUP during the start may concern files that were read before it, so it is handled now.
   host.onReload(() => void serving.reload())
-  const future = futureVariables(host.env)
-  if (future !== null) serving.log.warn(future)
   host.onCrash((error) => serving.log.fatal({ err: error }, `submission-mirror stopped because of an internal error: ${messageOf(error)}`))
   try {
     await Promise.race([whenAborted(host.signal), serving.failed])

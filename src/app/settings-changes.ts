@@ -13,6 +13,7 @@ const FIXED: readonly { readonly name: string; readonly of: (config: Config) => 
   { name: 'TRUST_PROXY', of: (config) => config.receiver.trustProxy },
   { name: 'OPS_HOST', of: (config) => config.ops.host },
   { name: 'OPS_PORT', of: (config) => config.ops.port },
+  { name: 'DOCUMENTS_DIR', of: (config) => config.documents.storage },
 ]
 
 /** @returns null when it equals DATABASE_URL, which is compared by itself. */
@@ -37,7 +38,8 @@ export function compareSettings(before: Config, wanted: Config): SettingsChange 
   const { host, port, bodyLimitBytes, trustProxy } = before.receiver
   const receiver = Object.freeze({ ...wanted.receiver, host, port, bodyLimitBytes, trustProxy })
   const ops = Object.freeze({ ...wanted.ops, host: before.ops.host, port: before.ops.port })
-  const config: Config = Object.freeze({ ...wanted, database, migrateOnStart, receiver, ops })
+  const documents = Object.freeze({ ...wanted.documents, storage: before.documents.storage })
+  const config: Config = Object.freeze({ ...wanted, database, migrateOnStart, receiver, ops, documents })
   const { accounts: _a, destinations: _d, ops: _o, ...others } = config
   const other = Object.keys(others).filter((key) => !sameSettings(before[key as keyof Config], config[key as keyof Config]))
   return {

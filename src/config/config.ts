@@ -2,6 +2,7 @@ import { UsageError } from '../base/errors.ts'
 import { Secret, type SecretText, secretsOfUrl } from '../base/secret.ts'
 import type { DestinationConfig } from './destination.ts'
 import { destinationOf, plainDestinationSecrets, secretsOfDestination, validDestinations } from './destinations.ts'
+import { type DocumentsConfig, documentsOf } from './documents.ts'
 import { type KnownNames, unknownNames } from './known-names.ts'
 import { type OperatorConfig, operatorOf, plainOperatorSecrets, secretsOfOperator } from './operators.ts'
 import type { ProtectConfig } from './protect.ts'
@@ -81,6 +82,7 @@ export interface Config {
   readonly reconcile: { readonly cron: string | null; readonly budgetMs: number }
   /** IANA time zone of schedules. */
   readonly cronTimezone: string
+  readonly documents: DocumentsConfig
   /** Receivers of changes, in the order of the file. */
   readonly destinations: readonly DestinationConfig[]
   /** Further keys whose values are tax ids, beside the known ones (invariant 12). */
@@ -189,6 +191,7 @@ function configOf(settings: Settings): Omit<Config, 'extraCa'> {
     retention: { days: settings.retention.days, changesDays: settings.retention.changes_days, maxShare: settings.retention.max_share },
     reconcile: { cron: settings.reconcile.cron, budgetMs: settings.reconcile.budget },
     cronTimezone: settings.cron_timezone,
+    documents: documentsOf(settings.documents),
     destinations,
     taxIdFields: settings.tax_id_fields,
     protect: settings.protect,

@@ -44,10 +44,11 @@ describe('the Dockerfile', async () => {
     ])
   })
 
-  it('keeps the database on the volume, and opens the ops port within the container', () => {
+  it('keeps the database and the documents on the volume, and opens the ops port within the container', () => {
     expect(pairs(settingsOf(image).get('ENV') ?? '')).toEqual({
       NODE_ENV: 'production',
       DATABASE_URL: 'sqlite:/data/mirror.db',
+      DOCUMENTS_DIR: '/data/documents',
       OPS_HOST: '0.0.0.0',
     })
   })

@@ -5,6 +5,7 @@ import { checkAccounts, checkDatabase, checkNames, checkOrder, checkPorts, check
 import { databaseUrl, postgresUrl } from './database-url.ts'
 import { destinationSchema, keyName, schedule, timeout } from './destination.ts'
 import { checkDestinations } from './destination-checks.ts'
+import { documentsSchema } from './documents.ts'
 import { operatorSchema } from './operator.ts'
 import { probePath } from './probe-path.ts'
 import { roles } from './roles.ts'
@@ -175,6 +176,7 @@ export const settingsSchema = section({
   })
     .check(checkProtect)
     .prefault({}),
+  documents: documentsSchema.prefault({}),
   destinations: items(destinationSchema, 100).check(checkNames('destinations')).prefault([]),
   push: section({
     schedule: schedule.prefault(['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h']),

@@ -51,6 +51,7 @@ export const settings: readonly Setting[] = [
   { env: 'RECONCILE_CRON', path: ['reconcile', 'cron'] },
   { env: 'RECONCILE_BUDGET', path: ['reconcile', 'budget'] },
   { env: 'CRON_TIMEZONE', path: ['cron_timezone'] },
+  { env: 'DOCUMENTS_DIR', path: ['documents', 'dir'] },
   { env: 'TAX_ID_FIELDS', path: ['tax_id_fields'] },
   { env: 'PROTECT', path: ['protect', 'mode'] },
   { env: 'PROTECT_KEYS', path: ['protect', 'keys'], file: true },
@@ -58,14 +59,8 @@ export const settings: readonly Setting[] = [
   { env: 'LOG_LEVEL', path: ['log', 'level'] },
 ]
 
-/** @returns a warning when DOCUMENTS_DIR is set, a setting that this release does not read yet; otherwise null. */
-export function futureVariables(env: Readonly<Record<string, string | undefined>>): string | null {
-  if ((env['DOCUMENTS_DIR'] ?? '').trim() === '') return null
-  return 'DOCUMENTS_DIR does nothing in this release: it does not store documents yet'
-}
-
 /** An unknown variable with one of these prefixes is a mistake, and not another program's. */
-const OWN_PREFIX = /^(?:BROKER_API|WEBHOOK|POLL|REPLAY|RECONCILE|RETENTION|CHANGES_RETENTION|UPSTREAM|OPS|DATABASE|PROTECT)_/
+const OWN_PREFIX = /^(?:BROKER_API|WEBHOOK|POLL|REPLAY|RECONCILE|RETENTION|CHANGES_RETENTION|UPSTREAM|OPS|DATABASE|DOCUMENTS?|PROTECT)_/
 /** Variables that Kubernetes sets in every container for a service named `ops` or `database`. */
 const SERVICE_LINK = /_SERVICE_(?:HOST|PORT)(?:_\w+)?$|_PORT_\d+_(?:TCP|UDP)(?:_\w+)?$|_PORT$/
 

@@ -19,24 +19,51 @@ export interface Expected {
   readonly isPdf: boolean
 }
 
-/** Where documents' bytes are kept: a folder or a bucket. Whatever it has under a final path is whole and durable. */
+/** Which of some paths the database knows. */
+export type KnownPaths = (paths: readonly string[]) => Promise<ReadonlySet<string>>
+
+/**
+ * Where documents' bytes are kept: a folder or a bucket. Whatever it has under a final path is whole and durable.
+ * Every method throws StorageUnavailable when the disk or the bucket does not answer or refuses; the sentence says what to do.
+ */
 export interface DocumentStorage {
+  /** The place, for messages: `the folder /data/documents`. */
+  readonly place: string
   /**
    * Takes a document in, hashed and checked on the way. When it resolves, the bytes are durable under `path`; when it rejects, or the
-   * process dies, nothing new is under any path, and what is left half done is removed by `sweep`.
-   * @throws RefusedDocument when the bytes are not what was expected (they are not kept).
-   * @throws Error when the disk or the bucket does not take them.
+   * process dies, nothing new is under any path, and what is left half done is removed by `sweep`. It must be recorded within `SPARED_MS`.
+   * @throws RefusedDocument when the bytes are not what was expected (they are not kept); what `body` throws.
    */
   keep(body: AsyncIterable<Uint8Array>, expected: Expected): Promise<StoredDocument>
   /** The bytes under a path. @throws MissingDocument when there are none. */
   read(path: string): Promise<Readable>
+  /** @returns the length of what is kept under a path, in bytes; null when there is nothing. */
+  size(path: string): Promise<number | null>
   /** Removes what lies under a path; nothing when there is none. */
   remove(path: string): Promise<void>
   /**
-   * Removes what a crash left: half-written files, and files that `known` does not name (asked in batches of paths, answered with those known).
+   * Removes what a crash left: half-written files, and documents that the database does not know (asked in batches). What was written within
+   * `SPARED_MS` stays: another process may be about to record it. Files of others in the folder stay.
    * @returns how many were removed.
    */
-  sweep(known: (paths: readonly string[]) => Promise<ReadonlySet<string>>): Promise<number>
+  sweep(known: KnownPaths): Promise<number>
   /** The paths of all documents kept, in no order. */
   paths(): AsyncIterable<string>
+  /** Writes a few bytes, reads them back and removes them. */
+  check(): Promise<void>
+}
+
+/** Age below which `sweep` leaves a file alone. Much longer than a document may take from its first byte until it is recorded. */
+export const SPARED_MS = 60 * 60_000
+
+const PATH = /^([0-9a-f]{2})\/\1[0-9a-f]{62}$/
+
+/** @returns where a document lies, relative to the folder or the bucket. @param sha256 lower-case hex. */
+export function pathOf(sha256: string): string {
+  return `${sha256.slice(0, 2)}/${sha256}`
+}
+
+/** Whether a text is the path of a document. No other path is ever read, written or removed. */
+export function isDocumentPath(path: string): boolean {
+  return PATH.test(path)
 }

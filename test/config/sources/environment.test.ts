@@ -19,6 +19,7 @@ test('one account in the environment is enough, and everything else has the defa
     poll: { activeMs: 60_000, quietMs: 900_000, maxMs: 21_600_000, dormantMs: 604_800_000 },
     replay: { activeMs: 86_400_000, quietMs: 604_800_000, dormantMs: 2_592_000_000 },
     upstream: { requestsPerSecond: 10, concurrency: 8, proxy: {} },
+    documents: { storage: { kind: 'folder', dir: 'data/documents' } },
     destinations: [],
     shutdownGraceMs: 8000,
     extraCa: false,

@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto'
+import { buffer } from 'node:stream/consumers'
+import { describe, expect, it } from 'vitest'
+import { MissingDocument, RefusedDocument } from '../../../src/documents/storage/errors.ts'
+import { type DocumentStorage, type Expected, pathOf } from '../../../src/documents/storage/storage.ts'
+
+/** A storage that a test may look into and harm. */
+export interface Rig {
+  readonly storage: DocumentStorage
+  /** Lets everything that lies there look as old as two hours. */
+  age(): Promise<void>
+  /** Everything that lies there, half-written files too. */
+  all(): Promise<readonly string[]>
+  /** Leaves what a process leaves that dies while it writes. */
+  leaveHalf(): Promise<void>
+}
+
+export const anything: Expected = { maxBytes: 1 << 20, bytes: null, isPdf: false }
+
+export async function* body(...chunks: readonly (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
+  for (const chunk of chunks) yield Buffer.from(chunk)
+}
+
+export function sha256(text: string | Uint8Array): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+export async function collected(storage: DocumentStorage): Promise<string[]> {
+  const paths: string[] = []
+  for await (const path of storage.paths()) paths.push(path)
+  return paths.sort()
+}
+
+export const none = () => Promise.resolve(new Set<string>())
+
+/** What holds of every storage. @param rig a new one for each test, which removes itself. */
+export function storageSuite(name: string, rig: () => Promise<Rig>): void {
+  describe(name, () => {
+    it('keeps a document under its hash, and gives it back', async () => {
+      const { storage } = await rig()
+      const kept = await storage.keep(body('%P', 'DF-1.7', ' and more'), { maxBytes: 17, bytes: 17, isPdf: true })
+      const hash = sha256('%PDF-1.7 and more')
+      expect(kept).toEqual({ sha256: hash, bytes: 17, path: `${hash.slice(0, 2)}/${hash}` })
+      expect((await buffer(await storage.read(kept.path))).toString()).toBe('%PDF-1.7 and more')
+      expect(await storage.size(kept.path)).toBe(17)
+      expect(await collected(storage)).toEqual([kept.path])
+    })
+
+    it('keeps the same bytes once, however often and however many at a time', async () => {
+      const { storage, all } = await rig()
+      const kept = await Promise.all(Array.from({ length: 8 }, () => storage.keep(body('the same'), anything)))
+      expect(new Set(kept.map(({ path }) => path)).size).toBe(1)
+      expect(await all()).toHaveLength(1)
+    })
+
+    const refused: readonly (readonly [string, Partial<Expected>, readonly string[], RegExp])[] = [
+      ['one byte too long', { maxBytes: 3 }, ['ab', 'cd'], /more than 3 bytes; the longest allowed is 3/],
+      ['promised too long', { maxBytes: 3, bytes: 4 }, ['abcd'], /has 4 bytes; the longest allowed is 3/],
+      ['shorter than promised', { bytes: 5 }, ['abcd'], /ended after 4 of the 5 bytes/],
+      ['longer than promised', { bytes: 3 }, ['ab', 'cd'], /longer than the 3 bytes/],
+      ['empty', {}, [], /is empty/],
+      ['empty, as promised', { bytes: 0 }, [], /is empty/],
+      ['no PDF', { isPdf: true }, ['<html>'], /does not begin with %PDF-/],
+      ['no PDF from its fourth byte', { isPdf: true }, ['%P', 'D', '-', 'F'], /does not begin with %PDF-/],
+      ['the beginning of a PDF', { isPdf: true }, ['%PDF'], /does not begin with %PDF-/],
+    ]
+    it.each(refused)('refuses a document that is %s, and keeps nothing', async (_, expected, chunks, message) => {
+      const { storage, all } = await rig()
+      const kept = storage.keep(body(...chunks), { ...anything, ...expected })
+      await expect(kept).rejects.toThrow(RefusedDocument)
+      await expect(kept).rejects.toThrow(message)
+      expect(await all()).toEqual([])
+    })
+
+    it('keeps nothing when the bytes break off, and throws what broke them off', async () => {
+      const { storage, all } = await rig()
+      const broken = new Error('the connection was cut')
+      async function* cut(): AsyncGenerator<Uint8Array> {
+        yield Buffer.from('half')
+        throw broken
+      }
+      await expect(storage.keep(cut(), anything)).rejects.toBe(broken)
+      expect(await all()).toEqual([])
+    })
+
+    it('stops reading a body that it refuses', async () => {
+      const { storage } = await rig()
+      let [taken, isClosed] = [0, false]
+      async function* endless(): AsyncGenerator<Uint8Array> {
+        try {
+          for (; taken < 1000; taken++) yield Buffer.alloc(1024)
+        } finally {
+          isClosed = true
+        }
+      }
+      await expect(storage.keep(endless(), { ...anything, maxBytes: 4096 })).rejects.toThrow(RefusedDocument)
+      expect([taken, isClosed]).toEqual([4, true])
+    })
+
+    it('says that a document is missing, and touches no path that is none of a document', async () => {
+      const { storage } = await rig()
+      const path = pathOf(sha256('never kept'))
+      await expect(storage.read(path)).rejects.toThrow(MissingDocument)
+      await expect(storage.read(path)).rejects.toThrow(new RegExp(`${path} is missing in `))
+      expect(await storage.size(path)).toBeNull()
+      await storage.remove(path)
+      for (const wrong of ['../../etc/passwd', '/etc/passwd', '', 'ab', `aa/${'b'.repeat(64)}`, `${path}/..`]) {
+        await expect(storage.read(wrong), wrong).rejects.toThrow(MissingDocument)
+        await expect(storage.size(wrong), wrong).rejects.toThrow(MissingDocument)
+        await expect(storage.remove(wrong), wrong).rejects.toThrow(MissingDocument)
+      }
+    })
+
+    it('removes a document', async () => {
+      const { storage, all } = await rig()
+      const { path } = await storage.keep(body('to be removed'), anything)
+      await storage.remove(path)
+      expect(await all()).toEqual([])
+      await expect(storage.read(path)).rejects.toThrow(MissingDocument)
+    })
+
+    it('sweeps half-written files and documents that nobody knows, once they are old', async () => {
+      const { storage, age, all, leaveHalf } = await rig()
+      const [known, unknown] = [await storage.keep(body('known'), anything), await storage.keep(body('unknown'), anything)]
+      await leaveHalf()
+      const asked: string[] = []
+      const ask = (paths: readonly string[]) => {
+        asked.push(...paths)
+        return Promise.resolve(new Set([known.path]))
+      }
+      expect(await storage.sweep(ask)).toBe(0)
+      expect(asked).toEqual([])
+      expect(await all()).toHaveLength(3)
+      await age()
+      expect(await storage.sweep(ask)).toBe(2)
+      expect(asked.sort()).toEqual([known.path, unknown.path].sort())
+      expect(await all()).toHaveLength(1)
+      expect((await buffer(await storage.read(known.path))).toString()).toBe('known')
+      expect(await storage.sweep(ask)).toBe(0)
+    })
+
+    it('does not sweep what is kept once more while the database is asked', async () => {
+      const { storage, age } = await rig()
+      const { path } = await storage.keep(body('again'), anything)
+      await age()
+      const ask = async () => {
+        await storage.keep(body('again'), anything)
+        return new Set<string>()
+      }
+      expect(await storage.sweep(ask)).toBe(0)
+      expect(await storage.size(path)).toBe(5)
+    })
+
+    it('sweeps many in batches', async () => {
+      const { storage, age, all } = await rig()
+      for (let n = 0; n < 25; n++) await storage.keep(body(`document ${n}`), anything)
+      await age()
+      expect(await storage.sweep(none)).toBe(25)
+      expect(await all()).toEqual([])
+    })
+
+    it('is checked without a trace', async () => {
+      const { storage, all } = await rig()
+      await storage.check()
+      expect(await all()).toEqual([])
+    })
+
+    it('sweeps and lists a place in which nothing lies yet', async () => {
+      const { storage } = await rig()
+      expect(await collected(storage)).toEqual([])
+      expect(await storage.sweep(none)).toBe(0)
+    })
+  })
+}
