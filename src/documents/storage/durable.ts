@@ -47,6 +47,7 @@ const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
   EROFS: (path) => `${path} is read-only: mount it writable, or name another folder in DOCUMENTS_DIR`,
   ENOSPC: (path) => `the disk of ${path} is full: free space there, or move the folder and name it in DOCUMENTS_DIR`,
   EDQUOT: (path) => `the disk quota of ${path} is used up: raise it, or move the folder and name it in DOCUMENTS_DIR`,
+  EFBIG: (path) => `a file in ${path} may not be that large: raise the limit of file sizes of this process (ulimit -f)`,
   ENOTDIR: (path) => `${path} is not a folder: name a folder in DOCUMENTS_DIR`,
   EEXIST: (path) => `${path} is not a folder: name a folder in DOCUMENTS_DIR`,
   ENOENT: (path) => `the folder ${path} disappeared: mount its disk again`,

@@ -74,7 +74,8 @@ it('says in a sentence what hinders it, and what to do', async () => {
   await mkdir(join(folder, '..'), { recursive: true })
   await writeFile(folder, 'a file')
   const storage = new FolderStorage(folder)
-  for (const attempt of [storage.keep(body('x'), anything), storage.check(), storage.sweep(none)]) {
+  for (const begin of [() => storage.keep(body('x'), anything), () => storage.check(), () => storage.sweep(none)]) {
+    const attempt = begin()
     await expect(attempt).rejects.toThrow(StorageUnavailable)
     await expect(attempt).rejects.toThrow(`${folder} is not a folder: name a folder in DOCUMENTS_DIR`)
   }
