@@ -13,7 +13,8 @@ const FIXED: readonly { readonly name: string; readonly of: (config: Config) => 
   { name: 'TRUST_PROXY', of: (config) => config.receiver.trustProxy },
   { name: 'OPS_HOST', of: (config) => config.ops.host },
   { name: 'OPS_PORT', of: (config) => config.ops.port },
-  { name: 'DOCUMENTS_DIR', of: (config) => config.documents.storage },
+  { name: 'DOCUMENTS_DIR', of: (config) => config.documents.storage.dir },
+  { name: 'documents.s3', of: ({ documents: { storage } }) => (storage.kind === 's3' ? storage : null) },
 ]
 
 /** @returns null when it equals DATABASE_URL, which is compared by itself. */

@@ -2,7 +2,7 @@ import { UsageError } from '../base/errors.ts'
 import { Secret, type SecretText, secretsOfUrl } from '../base/secret.ts'
 import type { DestinationConfig } from './destination.ts'
 import { destinationOf, plainDestinationSecrets, secretsOfDestination, validDestinations } from './destinations.ts'
-import { type DocumentsConfig, documentsOf } from './documents.ts'
+import { type DocumentsConfig, documentsOf, plainDocumentSecrets, secretsOfDocuments } from './documents.ts'
 import { type KnownNames, unknownNames } from './known-names.ts'
 import { type OperatorConfig, operatorOf, plainOperatorSecrets, secretsOfOperator } from './operators.ts'
 import type { ProtectConfig } from './protect.ts'
@@ -125,7 +125,7 @@ export function loadConfig(env: Environment, options: LoadOptions = {}): Config 
   const merged = mergeReadings(environment, file)
   const parsed = settingsSchema.safeParse(merged.tree)
   const problems = [...merged.problems, ...(parsed.success ? [] : merged.problemsOf(parsed.error.issues))]
-  problems.push(...plainOperatorSecrets(file.tree, file.references))
+  problems.push(...plainOperatorSecrets(file.tree, file.references), ...plainDocumentSecrets(file.tree, file.references))
   problems.push(...plainDestinationSecrets(file.tree, file.references), ...unknownNames(merged.tree['destinations'], options.known))
   const accounts = merged.tree['accounts'] ?? []
   const noAccount = Array.isArray(accounts) && accounts.length === 0 && !file.broken
@@ -207,7 +207,11 @@ function databaseOf({ url, schema = 'mirror', listen_url }: Settings['database']
 }
 
 /** @returns the proxies for the HTTP client, passwords included. Not to be logged. */
-export function proxySettings(config: Config): { readonly httpsProxy?: string; readonly httpProxy?: string; readonly noProxy?: string } {
+export function proxySettings(config: Pick<Config, 'upstream'>): {
+  readonly httpsProxy?: string
+  readonly httpProxy?: string
+  readonly noProxy?: string
+} {
   const { httpsProxy, httpProxy, noProxy } = config.upstream.proxy
   return {
     ...(httpsProxy && { httpsProxy: httpsProxy.reveal() }),
@@ -227,6 +231,7 @@ export function secretValues(config: Config): string[] {
     ...config.protect.keys.map(({ key }) => key.reveal()),
     ...config.destinations.flatMap(secretsOfDestination),
     ...config.operators.flatMap(secretsOfOperator),
+    ...secretsOfDocuments(config.documents),
     ...urls.flatMap((url) => (url ? secretsOfUrl(url.reveal()) : [])),
   ]
   return [...new Set(values)]

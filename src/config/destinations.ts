@@ -175,8 +175,13 @@ export function plainTextSecrets(
   pathsIn: (item: unknown) => Path[],
   references: ReadonlySet<string>,
 ): string[] {
-  return list(tree[section])
-    .flatMap((item, index) => pathsIn(item).map((path) => [section, index, ...path]))
+  const paths = list(tree[section]).flatMap((item, index) => pathsIn(item).map((path) => [section, index, ...path]))
+  return plainTextAt(tree, paths, references)
+}
+
+/** @returns one problem for each of some paths at which a secret stands in the settings file itself. */
+export function plainTextAt(tree: Tree, paths: readonly Path[], references: ReadonlySet<string>): string[] {
+  return paths
     .filter((path) => typeof path.reduce<unknown>(field, tree) === 'string' && !references.has(keyOf(path)))
     .map(
       (path) =>

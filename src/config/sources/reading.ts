@@ -65,5 +65,5 @@ export function readValue(path: string): ReturnType<typeof readText> {
 
 /** @returns a key as it may be shown. A key that is not a plain word might be a secret in the wrong place. */
 export function shownKey<T extends string | number>(key: T): T | string {
-  return typeof key === 'number' || /^[A-Za-z_-]{1,40}$/.test(key) ? key : '(a key not shown)'
+  return typeof key === 'number' || /^(?:[A-Za-z_-]{1,40}|s3)$/.test(key) ? key : '(a key not shown)'
 }

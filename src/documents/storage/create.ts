@@ -1,9 +1,12 @@
 import { resolve } from 'node:path'
-import type { Config } from '../../config/config.ts'
+import { type Config, proxySettings } from '../../config/config.ts'
 import { FolderStorage } from './folder.ts'
+import { S3Storage } from './s3.ts'
 import type { DocumentStorage } from './storage.ts'
 
-/** @returns where the settings keep documents. Nothing is opened or created yet. */
-export function createDocumentStorage({ documents }: Pick<Config, 'documents'>): DocumentStorage {
-  return new FolderStorage(resolve(documents.storage.dir))
+/** @returns where the settings keep documents. Nothing is opened, created or loaded yet. */
+export function createDocumentStorage(config: Pick<Config, 'documents' | 'upstream'>): DocumentStorage {
+  const { storage } = config.documents
+  const folder = resolve(storage.dir)
+  return storage.kind === 's3' ? new S3Storage(storage, folder, proxySettings(config)) : new FolderStorage(folder)
 }

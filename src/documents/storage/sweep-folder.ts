@@ -41,7 +41,8 @@ async function putBack(folder: string, { onDisk }: Sweep): Promise<void> {
   }
 }
 
-async function removeTemporaries(folder: string, sweep: Sweep): Promise<number> {
+/** Removes half-written files that are old. @returns how many. */
+export async function removeTemporaries(folder: string, sweep: Pick<Sweep, 'nowMs' | 'onDisk'>): Promise<number> {
   let removed = 0
   for (const name of await sweep.onDisk(readdir(folder))) {
     const path = join(folder, name)
@@ -74,7 +75,7 @@ async function removeOld(folder: string, path: string, sweep: Sweep): Promise<bo
   return isStillOld
 }
 
-async function isOld(path: string, { nowMs, onDisk }: Sweep): Promise<boolean> {
+async function isOld(path: string, { nowMs, onDisk }: Pick<Sweep, 'nowMs' | 'onDisk'>): Promise<boolean> {
   return await onDisk(stat(path).then(({ mtimeMs }) => nowMs - mtimeMs > SPARED_MS, falseWhenAbsent))
 }
 

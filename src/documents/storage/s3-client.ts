@@ -1,0 +1,112 @@
+// Importing the client takes a while and 20 MB, so this file is loaded when a bucket is used.
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import type { Readable } from 'node:stream'
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3'
+import type { BucketConfig } from '../../config/documents.ts'
+
+/** The proxies of outgoing calls, as `proxySettings` gives them. */
+export interface Proxies {
+  readonly httpsProxy?: string
+  readonly httpProxy?: string
+  readonly noProxy?: string
+}
+
+export interface StoredObject {
+  /** Without the prefix. */
+  readonly key: string
+  readonly bytes: number
+  /** By the clock of the service. */
+  readonly modifiedMs: number
+}
+
+/** The few requests that documents need of a bucket. Keys are without its prefix. Each throws what the client throws. */
+export interface Bucket {
+  /** @param sha256 in base64; the service refuses other bytes. */
+  put(key: string, body: Readable | Uint8Array, bytes: number, sha256: string): Promise<void>
+  get(key: string): Promise<Readable>
+  /** @returns null when there is no such object. */
+  head(key: string): Promise<Omit<StoredObject, 'key'> | null>
+  remove(key: string): Promise<void>
+  list(): AsyncIterable<StoredObject>
+}
+
+/** Longest time to connect, and without any answer or byte. */
+const CONNECT_MS = 10_000
+const SILENT_MS = 60_000
+
+export function openBucket(config: BucketConfig, proxies: Proxies): Bucket {
+  const { bucket: Bucket, prefix } = config
+  const client = new S3Client(clientOptions(config, proxies))
+  const at = (key: string) => ({ Bucket, Key: `${prefix}${key}` })
+  return {
+    async put(key, body, bytes, sha256) {
+      await client.send(new PutObjectCommand({ ...at(key), Body: body, ContentLength: bytes, ChecksumSHA256: sha256 }))
+    },
+    async get(key) {
+      const { Body } = await client.send(new GetObjectCommand(at(key)))
+      return Body as Readable
+    },
+    async head(key) {
+      try {
+        const { ContentLength = 0, LastModified } = await client.send(new HeadObjectCommand(at(key)))
+        return { bytes: ContentLength, modifiedMs: LastModified?.getTime() ?? 0 }
+      } catch (error) {
+        if (isAbsent(error)) return null
+        throw error
+      }
+    },
+    async remove(key) {
+      await client.send(new DeleteObjectCommand(at(key)))
+    },
+    async *list() {
+      let after: string | undefined
+      do {
+        const page = await client.send(new ListObjectsV2Command({ Bucket, Prefix: prefix, ContinuationToken: after }))
+        for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
+          yield { key: Key.slice(prefix.length), bytes: Size, modifiedMs: LastModified?.getTime() ?? 0 }
+        }
+        after = page.IsTruncated === true ? page.NextContinuationToken : undefined
+      } while (after !== undefined)
+    },
+  }
+}
+
+/** Whether there is no such object. A bucket that does not exist is another thing. */
+export function isAbsent(error: unknown): boolean {
+  return error instanceof Error && ['NoSuchKey', 'NotFound'].includes(error.name)
+}
+
+function clientOptions({ region, endpoint, key, forcePathStyle }: BucketConfig, { httpsProxy, httpProxy, noProxy }: Proxies) {
+  const proxyEnv = {
+    ...(httpsProxy && { HTTPS_PROXY: httpsProxy }),
+    ...(httpProxy && { HTTP_PROXY: httpProxy }),
+    ...(noProxy && { NO_PROXY: noProxy }),
+  }
+  const agent = { keepAlive: true, maxSockets: 16, proxyEnv }
+  return {
+    region,
+    forcePathStyle,
+    maxAttempts: 3,
+    // Without one it writes to the console.
+    logger: { trace() {}, debug() {}, info() {}, warn() {}, error() {} },
+    ...(endpoint !== null && { endpoint }),
+    ...(key !== null && { credentials: { accessKeyId: key.id, secretAccessKey: key.secret.reveal() } }),
+    // Each document bears its own SHA-256. The checksum that the client would add besides is not understood by every service.
+    requestChecksumCalculation: 'WHEN_REQUIRED' as const,
+    responseChecksumValidation: 'WHEN_REQUIRED' as const,
+    requestHandler: {
+      connectionTimeout: CONNECT_MS,
+      socketTimeout: SILENT_MS,
+      httpAgent: new HttpAgent(agent),
+      httpsAgent: new HttpsAgent(agent),
+    },
+  }
+}
