@@ -17,7 +17,7 @@ export const openItems: Migration = {
 }
 
 const ofSubmission = 'x.account = s.account and x.submission_id = s.submission_id and x.gone_at is null'
-const OVERVIEW = `,
+export const OVERVIEW = `,
       (select count(*) from outstanding_items x where ${ofSubmission}) as outstanding_count,
       s.outstanding_answerable_count, s.outstanding_markets_total,
       (select x.status from bind_requests x where ${ofSubmission} order by x.requested_at desc, x.bind_request_id limit 1) as bind_status,

@@ -26,6 +26,7 @@ import { purged } from './0024-purged.ts'
 import { stateReads } from './0025-state-reads.ts'
 import { knownIds } from './0026-known-ids.ts'
 import { openItems } from './0027-open-items.ts'
+import { documents } from './0028-documents.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -56,4 +57,5 @@ export const migrations: readonly Migration[] = [
   stateReads,
   knownIds,
   openItems,
+  documents,
 ]

@@ -1,6 +1,7 @@
 import type { EventFact, Fact, MessageFact } from '../model/facts.ts'
 import { applyAbsent } from './absent.ts'
 import { applyDerived } from './derived.ts'
+import { applyDocuments, applyFetched, deriveDocuments } from './documents.ts'
 import { applyKnownIds } from './known-ids.ts'
 import { applyEvents } from './market-events.ts'
 import { protectFacts } from './protect-facts.ts'
@@ -34,8 +35,11 @@ export async function applyTo(session: ApplySession, given: readonly Fact[]): Pr
     if (fact.kind === 'reach') applyReachability(session, fact)
     if (fact.kind === 'absent') await applyAbsent(session, fact)
     if (fact.kind === 'derived') await applyDerived(session, fact)
+    if (fact.kind === 'document') await applyFetched(session, fact)
     if (fact.kind === 'wake') session.wake(fact, ...fact.reads)
   }
   applyKnownIds(session, facts)
+  await applyDocuments(session, facts)
+  for (const fact of facts) if (fact.kind === 'derived') await deriveDocuments(session, fact, fact.cause)
   return stale
 }

@@ -5,6 +5,7 @@ import { timeFromMs } from '../model/time.ts'
 import type { Db, Tx } from '../store/engine/db.ts'
 import { noteArrivals, noteConflicts } from '../store/mirror/evidence.ts'
 import { type MirrorWriter, writeMirror } from '../store/mirror/writer.ts'
+import { requestFetches } from '../store/reads/fetches.ts'
 import { learnIds, wakeIdsOf } from '../store/reads/known-ids.ts'
 import { requestReplay, wakeReads } from '../store/reads/reads.ts'
 import { applyTo } from './apply-to.ts'
@@ -64,6 +65,7 @@ async function applyFacts(writer: MirrorWriter, facts: readonly Fact[], observer
   await session.flush()
   await wakeReads(tx, session.wakes)
   await wakeIdsOf(tx, session.wakes)
+  await requestFetches(tx, writer.changes)
   await learnIds(tx, [...session.knownIds.values()])
   await requestReplay(tx, [...session.replays.values()])
   await noteArrivals(tx, session.arrivals, session.now)

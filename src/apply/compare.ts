@@ -96,6 +96,10 @@ class Overlay implements MirrorReading {
     return over === undefined ? rows : [...uncovered(entity, rows, over), ...over.values()]
   }
 
+  documentIds(account: string, submissionId: string): Promise<readonly string[]> {
+    return this.#reader.documentIds(account, submissionId)
+  }
+
   async newest(account: string, submissionId: string): Promise<Newest> {
     if (!this.#rows.has(marketEvents.table) && !this.#rows.has(threadMessages.table)) return this.#reader.newest(account, submissionId)
     const events = await this.loadOfSubmission(marketEvents, account, submissionId)
@@ -137,6 +141,10 @@ class Comparison implements MirrorAccess {
 
   newest(account: string, submissionId: string): Promise<Newest> {
     return this.#reader.newest(account, submissionId)
+  }
+
+  documentIds(account: string, submissionId: string): Promise<readonly string[]> {
+    return this.#reader.documentIds(account, submissionId)
   }
 
   async insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void> {

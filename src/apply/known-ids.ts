@@ -11,7 +11,7 @@ export function applyKnownIds(session: ApplySession, facts: readonly Fact[]): vo
     const ids = fact.kind === 'named' ? fact.ids : idsOf(fact)
     if (ids.length === 0) continue
     const via = viaOf(fact)
-    for (const id of ids) session.noteKnownId({ ...id, account: fact.account, via })
+    for (const id of ids) session.noteKnownId({ ...id, account: fact.account, via }, fact.cause)
     const insured = ids.find(({ kind, submissionId }) => kind === 'insured' && submissionId === fact.submissionId)
     if (insured && !isOfInsured(fact)) setInsured(session, fact, insured.id)
   }
@@ -42,7 +42,7 @@ function textsOf(fact: EventFact | MessageFact | StateFact): (string | null)[] {
   return [fact.view.submission?.raw ?? null, ...rows.map((raw) => (typeof raw === 'string' ? raw : null))]
 }
 
-function viaOf(fact: Exclude<Fact, { kind: 'wake' | 'reach' | 'absent' | 'derived' }>): string {
+function viaOf(fact: Exclude<Fact, { kind: 'wake' | 'reach' | 'absent' | 'derived' | 'document' }>): string {
   if (fact.kind === 'named') return fact.via
   if (fact.kind === 'state') return fact.read
   return fact.via === 'webhook' ? 'webhook' : fact.kind === 'event' ? 'events' : 'thread'

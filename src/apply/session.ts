@@ -8,6 +8,7 @@ import { entities } from '../model/entities.ts'
 import type { Entity, RowOf } from '../model/entity.ts'
 import type { Origin, Place } from '../model/facts.ts'
 import type { OwnRead } from '../model/reads.ts'
+import type { Cause } from '../model/records.ts'
 import { msFromTime, type TimeText } from '../model/time.ts'
 import type { MirrorAccess } from '../store/mirror/access.ts'
 import type { Arrival, Conflict } from '../store/mirror/evidence.ts'
@@ -35,7 +36,7 @@ export class ApplySession {
   /** Purged submissions of the facts, each as `account submission_id`. */
   readonly purged = new Set<string>()
   /** Ids that the facts name, by account, kind and id. */
-  readonly knownIds = new Map<string, NewKnownId>()
+  readonly knownIds = new Map<string, NewKnownId & { readonly cause: Cause }>()
   inserted = 0
 
   constructor(access: MirrorAccess, now: TimeText) {
@@ -60,9 +61,9 @@ export class ApplySession {
     for (const read of reads) this.wakes.push({ account: place.account, submissionId: place.submissionId, read })
   }
 
-  noteKnownId(found: NewKnownId): void {
+  noteKnownId(found: NewKnownId, cause: Cause): void {
     const key = `${found.account} ${found.kind} ${found.id}`
-    if ((this.knownIds.get(key)?.submissionId ?? '') === '') this.knownIds.set(key, found)
+    if ((this.knownIds.get(key)?.submissionId ?? '') === '') this.knownIds.set(key, { ...found, cause })
   }
 
   requestReplay(place: Place): void {

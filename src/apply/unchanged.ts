@@ -1,18 +1,22 @@
 import { comparableText } from '../base/sealed.ts'
 import { isDamaged } from '../model/damaged.ts'
+import { documents } from '../model/entities/documents.ts'
 import { type LaneRow, lanes } from '../model/entities/lanes.ts'
 import { type MarketEventRow, marketEvents } from '../model/entities/market-events.ts'
+import { policies } from '../model/entities/policies.ts'
+import { sourceOffers } from '../model/entities/source-offers.ts'
 import { type SubmissionRow, submissions } from '../model/entities/submissions.ts'
 import { threadAttachments } from '../model/entities/thread-attachments.ts'
 import { type ThreadMessageRow, threadMessages } from '../model/entities/thread-messages.ts'
 import { entities } from '../model/entities.ts'
-import { columnsWhere, type Entity, ownKey, type Row } from '../model/entity.ts'
+import { columnsWhere, type Entity, ownKey, type Row, type RowOf } from '../model/entity.ts'
 import type { EventFact, MessageFact, StateFact } from '../model/facts.ts'
 import { canonicalJson, type Json } from '../model/json.ts'
 import { hasValue } from '../model/merge.ts'
 import { tableView, type View } from '../model/view.ts'
 import type { MirrorReader } from '../store/mirror/reader.ts'
 import { newestAmong } from '../store/mirror/reader.ts'
+import { documentRows } from './documents.ts'
 import { insuredIn, storedInsured } from './known-ids.ts'
 
 /*
@@ -39,6 +43,7 @@ export function isUnchanged(
   return (
     sameRecords(reader, submissionId, events, messages, records) &&
     sameDerived(reader, submission, events, messages) &&
+    sameDocuments(reader, submission) &&
     states.every((state) => sameState(reader, submission, state))
   )
 }
@@ -72,6 +77,19 @@ function sameRecords(
     }
   }
   return true
+}
+
+/** Compares the documents with what the stored rows name. */
+function sameDocuments(reader: MirrorReader, { account, submission_id }: SubmissionRow): boolean {
+  const rowsOf = <E extends Entity>(entity: E) => (reader.preloaded(entity, submission_id) ?? []) as unknown as readonly RowOf<E>[]
+  const stored = rowsOf(documents)
+  const ids = reader.preloadedDocumentIds(submission_id)
+  const sources = { attachments: rowsOf(threadAttachments), offers: rowsOf(sourceOffers), policies: rowsOf(policies), ids }
+  const byKey = new Map(stored.map((row) => [row.document_key, row as Row]))
+  return documentRows({ account, submissionId: submission_id }, sources, stored, '').every((row) => {
+    const known = byKey.get(row.document_key)
+    return known !== undefined && sameColumns(known, row)
+  })
 }
 
 /** Compares what follows from records: the times of the newest ones, and the lanes that no rail has named. */

@@ -92,6 +92,15 @@ export class WorkingSet<R extends Row = Row> {
     this.put({ ...blank, ...this.get(columns as Row), ...columns } as R, cause)
   }
 
+  /** Whether a row of a submission was added or differs from the stored one. */
+  hasChanged(account: string, submissionId: string): boolean {
+    const isOf = (row: Row) => row['account'] === account && row['submission_id'] === submissionId
+    return [...this.#entries.values()].some(
+      ({ stored, current, cause }) =>
+        current !== null && current !== stored && isOf(current) && diffRow(this.#entity, stored, current, cause) !== null,
+    )
+  }
+
   /** Writes changed rows in key order, with their changes. Insert changes are logged in the order in which the records happened. */
   async flush(): Promise<void> {
     const inserts: Row[] = []

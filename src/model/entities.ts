@@ -5,6 +5,7 @@ import { bindAssumptions } from './entities/bind-assumptions.ts'
 import { bindContingencies } from './entities/bind-contingencies.ts'
 import { bindRequests } from './entities/bind-requests.ts'
 import { carrierApiSessions } from './entities/carrier-api-sessions.ts'
+import { documents } from './entities/documents.ts'
 import { documentsOnFile } from './entities/documents-on-file.ts'
 import { facts } from './entities/facts.ts'
 import { insureds } from './entities/insureds.ts'
@@ -49,6 +50,7 @@ export const entities = [
   bindContingencies,
   policies,
   insureds,
+  documents,
 ] as const satisfies readonly Entity[]
 
 export function entityNamed(table: string): Entity | null {
@@ -63,5 +65,5 @@ export function fieldOf(table: string, column: string): Field | null {
 /** @returns the feed that brings the rows of a table; null for a table of a state read and for an unknown one. */
 export function feedOf(table: string): Feed | null {
   const read = entityNamed(table)?.read
-  return read !== undefined && isFeed(read) ? read : null
+  return read !== undefined && read !== 'document' && isFeed(read) ? read : null
 }

@@ -53,8 +53,8 @@ export interface EntityDescription {
   readonly table: string
   /** What the table holds, in sentences. */
   readonly holds: string
-  /** The read that brings its rows. */
-  readonly read: ReadKind
+  /** The read that brings its rows; `document`: they follow from other tables, and files are fetched for them. */
+  readonly read: ReadKind | 'document'
   /** Key columns in order, `account` first. */
   readonly key: readonly string[]
   /** The table of parent rows. Rows are gone when their parent is. */

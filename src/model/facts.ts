@@ -92,4 +92,18 @@ export interface DerivedFact extends Place {
   readonly now: TimeText
 }
 
-export type Fact = EventFact | MessageFact | StateFact | ReachabilityFact | WakeFact | AbsentFact | NamedFact | DerivedFact
+/** What became of an attempt to fetch a document's file, or of looking whether it is still there. */
+export interface DocumentFact extends Place {
+  readonly kind: 'document'
+  readonly cause: Cause
+  readonly documentKey: string
+  readonly triedAt: TimeText
+  /** The file, which is durable already; null: the attempt failed. */
+  readonly stored: { readonly sha256: string; readonly bytes: number; readonly path: string } | null
+  /** Why it failed; null when it did not. */
+  readonly error: string | null
+  /** Whether a file that was stored is no longer there. */
+  readonly isLost?: boolean
+}
+
+export type Fact = EventFact | MessageFact | StateFact | ReachabilityFact | WakeFact | AbsentFact | NamedFact | DerivedFact | DocumentFact

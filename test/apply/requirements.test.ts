@@ -61,7 +61,7 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
     expect(await rowsOf(db, lanes)).toHaveLength(2)
     expect(await rowsOf(db, quotes)).toHaveLength(1)
     const gone = (await changesOf(db)).filter((change) => change.operation === 'gone').map((change) => change.entity)
-    expect(gone.sort()).toEqual(['lanes', 'quote_history', 'quote_history', 'quotes', 'source_offers'])
+    expect(gone.sort()).toEqual(['documents', 'lanes', 'quote_history', 'quote_history', 'quotes', 'source_offers'])
     const before = await changesOf(db)
     await applyAll(db, [view([wireLane(2)])])
     expect(await changesOf(db), 'gone already').toEqual(before)

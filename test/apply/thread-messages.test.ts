@@ -135,6 +135,7 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
         after: filled,
         cause: 'poll',
       },
+      { entity: 'documents', operation: 'insert', entity_id: JSON.stringify([uuid(4, 1)]), cause: 'poll' },
     ])
     await applyAll(db, [message(1, { attachments: [bare] }, byReplay)])
     expect(await rowsOf(db, threadAttachments)).toMatchObject([filled])

@@ -6,7 +6,7 @@ import type { Json } from '../../src/model/json.ts'
 import { personalColumns, personalDataFilter } from '../../src/model/personal.ts'
 
 /** Where a person's documents lie: a path may name nobody, and yet lead to all that is known of somebody. */
-const places = ['source_offers.document_url', 'thread_attachments.download_path']
+const places = ['documents.document_url', 'documents.download_path', 'source_offers.document_url', 'thread_attachments.download_path']
 
 describe('personal columns', () => {
   it('are all that the data dictionary calls personal or free, and the places of documents', async () => {

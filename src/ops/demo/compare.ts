@@ -12,6 +12,7 @@ import { type Entity, ownKey, type Row } from '../../model/entity.ts'
 import { type Json, sameJson } from '../../model/json.ts'
 import { parseTime } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
+import { shownDocuments } from './shown-documents.ts'
 import { bindTruth, detailTruth, readinessTruth, rowOf, type ShownLists, shownBinds, shownDetails, shownReadiness } from './shown-lists.ts'
 
 /*
@@ -194,6 +195,9 @@ function expectedOf(truth: SubmissionTruth): Expected[] {
       ...shownReadiness(truth.requirements),
       ...(details && shownDetails(details, truth.requirements.carrier_api_sessions)),
       ...(binds && shownBinds(binds)),
+      // Without a rail the originals that were shown last stay.
+      ...(binds &&
+        rail !== null && { documents: shownDocuments({ messages: truth.messages, policies: binds.policies, offers: offersOf(rail) }) }),
     }),
   ]
 }
@@ -205,6 +209,10 @@ function expectedOfLists(shown: ShownLists): Expected[] {
     if (entity === null || items === undefined) return []
     return [{ entity, key: ownKey(entity), rows: items.map((item) => rowOf(entity, item)), counts: isPresent }]
   })
+}
+
+function offersOf(rail: NonNullable<SubmissionTruth['requirements']['rail']>): z.output<typeof offer>[] {
+  return rail.lanes.flatMap(({ source_offers }) => source_offers)
 }
 
 function isPresent(row: Row): boolean {

@@ -1,5 +1,6 @@
 import type { Differences } from '../../apply/compare.ts'
 import type { Change } from '../../model/change.ts'
+import { documents } from '../../model/entities/documents.ts'
 import { feedOf, fieldOf } from '../../model/entities.ts'
 import type { Row } from '../../model/entity.ts'
 import type { ReadKind, StateRead } from '../../model/reads.ts'
@@ -106,7 +107,8 @@ function columnOf({ entity, entity_id }: Change, column: string): string {
   return `${entity} ${entity_id} ${column}`
 }
 
-function readOf(change: Change): ReadKind {
+function readOf(change: Change): ReadKind | null {
+  if (change.entity === documents.table) return null
   const derivedFrom = Object.keys(change.after).map((column) => fieldOf(change.entity, column)?.derivedFrom)
   return feedOf(change.entity) ?? (derivedFrom.includes('thread') ? 'thread' : 'events')
 }

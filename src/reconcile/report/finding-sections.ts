@@ -23,7 +23,7 @@ function comparedBlocks({ run }: ReportData): Block[] {
   const withState = run.options.no_state !== true
   const feeds = 'Both feeds (market events and thread) of each submission were read again from the beginning, with an empty cursor'
   const state = withState ? ', and its requirements view was read once more' : ''
-  const tables = entities.filter(({ read }) => withState || isFeed(read))
+  const tables = entities.filter(({ read }) => withState || (read !== 'document' && isFeed(read)))
   return [
     {
       kind: 'text',

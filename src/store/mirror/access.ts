@@ -21,6 +21,8 @@ export interface MirrorReading {
   /** All rows of `entity` of the submission. */
   loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<readonly Row[]>
   newest(account: string, submissionId: string): Promise<Newest>
+  /** Ids of documents that answers named for the submission. */
+  documentIds(account: string, submissionId: string): Promise<readonly string[]>
 }
 
 /**

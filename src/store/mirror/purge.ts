@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Change } from '../../model/change.ts'
+import { documents } from '../../model/entities/documents.ts'
 import { submissions } from '../../model/entities/submissions.ts'
 import { entities } from '../../model/entities.ts'
 import type { Entity, Row } from '../../model/entity.ts'
@@ -76,6 +77,9 @@ export function purgeRows(db: Db, of: Purged): Promise<number> {
 }
 
 async function deleteRow(tx: Tx, entity: Entity, { account }: Purged, row: Row): Promise<void> {
+  if (entity.table === documents.table) {
+    await sql`delete from sync_documents where account = ${account} and document_key = ${row['document_key']}`.execute(tx.sql)
+  }
   const own = Object.entries(row).map(([column, value]) => sql`${sql.ref(column)} = ${value}`)
   await sql`delete from ${sql.table(entity.table)} where account = ${account} and ${sql.join(own, sql` and `)}`.execute(tx.sql)
 }

@@ -5,6 +5,7 @@ import type { Entity, Row } from '../../model/entity.ts'
 import type { Protection } from '../../model/protection/protection.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
+import { documentIdsOf, documentIdsOfAll } from '../reads/known-ids.ts'
 import type { MirrorReading, Newest } from './access.ts'
 import { newestOf } from './newest.ts'
 
@@ -19,6 +20,7 @@ export class MirrorReader implements MirrorReading {
   readonly #q: Query
   readonly #account: string
   readonly #whole = new Map<string, Whole>()
+  readonly #documentIds = new Map<string, string[]>()
 
   constructor(q: Query, account: string) {
     this.#q = q
@@ -40,7 +42,12 @@ export class MirrorReader implements MirrorReading {
         if (own.length > limitEach) large.add(id)
       }
     }
-    for (const [id, tables] of found) if (!large.has(id)) this.#whole.set(id, tables)
+    const ids = await documentIdsOfAll(this.#q, this.#account, submissionIds)
+    for (const [id, tables] of found) {
+      if (large.has(id)) continue
+      this.#whole.set(id, tables)
+      this.#documentIds.set(id, ids.get(id) ?? [])
+    }
   }
 
   /** The rows of `entity` of a submission that was read whole; otherwise null. */
@@ -58,6 +65,16 @@ export class MirrorReader implements MirrorReading {
   async loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<readonly Row[]> {
     const whole = this.preloaded(entity, submissionId)
     return whole ?? (await this.#q.selectWhere(entity, { account, submission_id: submissionId }))
+  }
+
+  /** @returns the documents that were named for a submission. */
+  async documentIds(account: string, submissionId: string): Promise<readonly string[]> {
+    return this.#documentIds.get(submissionId) ?? (await documentIdsOf(this.#q, account, submissionId))
+  }
+
+  /** `documentIds` of a submission that was read whole. */
+  preloadedDocumentIds(submissionId: string): readonly string[] {
+    return this.#documentIds.get(submissionId) ?? []
   }
 
   async newest(account: string, submissionId: string): Promise<Newest> {

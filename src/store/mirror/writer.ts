@@ -1,3 +1,4 @@
+import { TransientError } from '../../base/errors.ts'
 import type { Change } from '../../model/change.ts'
 import { submissions } from '../../model/entities/submissions.ts'
 import type { Entity, Row } from '../../model/entity.ts'
@@ -8,7 +9,7 @@ import type { TimeText } from '../../model/time.ts'
 import { appendChanges } from '../changes/change-log.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
-import { advanceAppliedId } from '../reads/known-ids.ts'
+import { advanceAppliedId, documentIdsOf } from '../reads/known-ids.ts'
 import { addReads, advanceAppliedNumber } from '../reads/reads.ts'
 import type { MirrorAccess, Newest } from './access.ts'
 import { newestOf } from './newest.ts'
@@ -43,6 +44,10 @@ export class MirrorWriter implements MirrorAccess {
     return newestOf(this.tx, account, submissionId)
   }
 
+  documentIds(account: string, submissionId: string): Promise<string[]> {
+    return documentIdsOf(this.tx, account, submissionId)
+  }
+
   addReads(places: readonly Place[], now: TimeText, live: boolean): Promise<void> {
     return addReads(this.tx, places, now, live)
   }
@@ -53,7 +58,10 @@ export class MirrorWriter implements MirrorAccess {
   }
 
   async insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void> {
-    await this.tx.insertMany(entity, rows)
+    // What has a key of its own may be added by another submission's transaction, whose lock is another. This one is then done again.
+    const ignore = !entity.key.includes('submission_id')
+    const inserted = await this.tx.insertMany(entity, rows, { ignore })
+    if (inserted !== rows.length) throw new TransientError(`another process added a row of ${entity.table} at the same time`)
     this.#changes.push(...changes)
   }
 

@@ -13,9 +13,9 @@ const DORMANT_AFTER_MS = 90 * 86_400_000
 
 /**
  * A submission is known while one of these tables has a row of it, so one whose other rows are lost is found. Of `sync_proofs` only proved
- * rows count: an id that was visited and never proved need not be a submission.
+ * rows count: an id that was visited and never proved need not be a submission. Documents follow from other tables.
  */
-const KNOWN_BY = [...entities.map(({ table }) => table), 'sync_reads', 'sync_proofs']
+const KNOWN_BY = [...entities.filter(({ read }) => read !== 'document').map(({ table }) => table), 'sync_reads', 'sync_proofs']
 
 /** A submission as a run finds it. */
 export interface Candidate {

@@ -1,5 +1,6 @@
 import { entities } from '../../model/entities.ts'
 import { accountCompleteness, arrivalCounts, arrivals, completeness } from './relations/completeness.ts'
+import { documentIndex } from './relations/documents.ts'
 import { knownIds } from './relations/known-ids.ts'
 import { changes, logEpochs, mirrorInfo } from './relations/log.ts'
 import { bindBoard, openItems } from './relations/open-items.ts'
@@ -27,6 +28,7 @@ export const relations: readonly Relation[] = [
   quoteBoard,
   bindBoard,
   openItems,
+  documentIndex,
   logEpochs,
   pushStatus,
   arrivals,

@@ -6,6 +6,7 @@ import type { ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { AlarmTables } from './tables-alarms.ts'
 import type { CompletenessTables } from './tables-completeness.ts'
+import type { DocumentTables } from './tables-documents.ts'
 import type { HostileSendersTables } from './tables-hostile-senders.ts'
 import type { KnownIdsTables } from './tables-known-ids.ts'
 import type { OperationsTables } from './tables-operations.ts'
@@ -28,7 +29,8 @@ export interface Tables
     RetentionTables,
     WebhookSecretsTables,
     HostileSendersTables,
-    KnownIdsTables {
+    KnownIdsTables,
+    DocumentTables {
   changes: ChangesTable
   mirror_info: MirrorInfoTable
   freshness: FreshnessView

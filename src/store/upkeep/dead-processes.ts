@@ -1,6 +1,7 @@
 import type { Tx } from '../engine/db.ts'
 import { releaseDeliveriesOf } from '../inbox/work.ts'
 import { releaseReadsOf } from '../reads/claims.ts'
+import { releaseFetchesOf } from '../reads/fetches.ts'
 import { removeDeadProcesses } from './processes.ts'
 
 /** Claims of a dead process that were released. */
@@ -17,6 +18,7 @@ export interface ReleasedClaims {
 export async function releaseClaimsOfDeadProcesses(tx: Tx): Promise<ReleasedClaims[]> {
   const left: ReleasedClaims[] = []
   for (const processId of await removeDeadProcesses(tx)) {
+    await releaseFetchesOf(tx, { processId })
     left.push({ processId, deliveries: await releaseDeliveriesOf(tx, processId), reads: await releaseReadsOf(tx, processId) })
   }
   return left

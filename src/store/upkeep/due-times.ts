@@ -3,6 +3,7 @@ import type { ReadKind } from '../../model/reads.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import { LONGEST_LEASE_MS } from '../engine/leases.ts'
 import type { MaxIntervals } from '../reads/due-times.ts'
+import { FETCH_LEASE_MS, LONGEST_FETCH_WAIT_MS } from '../reads/fetches.ts'
 import { rank } from '../reads/reads.ts'
 import { RUN_LEASE_MS } from '../reconcile/claims.ts'
 
@@ -133,6 +134,17 @@ export const dueTimes: readonly DueTimes[] = [
         row['lease_token'] !== null
           ? lease(LONGEST_LEASE_MS)
           : { ms: Math.max(DAY_MS, waits.reads(Number.POSITIVE_INFINITY, 'sessions').pollMs), becomes: 'spread' },
+    },
+    walk: 'key',
+    isLarge: true,
+  },
+  {
+    table: 'sync_documents',
+    key: ['account', 'document_key'],
+    others: ['lease_token'],
+    columns: {
+      due_at: (row) => (row['lease_token'] !== null ? lease(FETCH_LEASE_MS) : { ms: LONGEST_FETCH_WAIT_MS, becomes: 'spread' }),
+      failing_since: moment,
     },
     walk: 'key',
     isLarge: true,

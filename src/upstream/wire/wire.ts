@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto'
 import { z } from 'zod'
+import { documentKeyOf } from '../../model/documents.ts'
 import type { Attachment, MarketEvent, Requirements, ThreadMessage } from '../../model/records.ts'
 import { parseTime } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
@@ -103,16 +103,9 @@ function readAttachment(raw: unknown, position: number): Attachment {
     position,
     name: read?.name ?? null,
     download_path: link,
-    document_key: link ? documentKey(link) : null,
+    document_key: link ? documentKeyOf(link) : null,
     raw: rawOf(raw) ?? 'null',
   }
-}
-
-const FINALIZED_DOCUMENT = /(?:^|\/)finalized-documents\/([0-9a-f-]{36})(?:[/?#]|$)/i
-
-/** @returns the document's id when `link` is the path of a finalized document; else the hash of the link, in hex. */
-function documentKey(link: string): string {
-  return parseUuid(FINALIZED_DOCUMENT.exec(link)?.[1]) ?? hash('sha256', link, 'hex')
 }
 
 /**

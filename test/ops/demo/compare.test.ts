@@ -75,6 +75,7 @@ describe.each(testDatabases)('the comparison with the truth on $name', (database
       { table: 'market_events', key: uuid(1, 2), what: 'missing' },
       { table: 'thread_messages', key: uuid(2, 1), what: 'surplus' },
       { table: 'thread_attachments', key: `${uuid(2, 1)} 0`, what: 'surplus' },
+      { table: 'documents', key: uuid(4, 1), what: 'surplus' },
     ])
     const changed = wireRequirements(submission, [wireLane(1, { status: 'quoted', quotes: [{ ...quote, total_cents: 1 }] })], {
       ...wireReadiness(submission),

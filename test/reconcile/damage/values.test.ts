@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { entities } from '../../../src/model/entities.ts'
-import { type ColumnKind, type Entity, isInChangeLog, type Row } from '../../../src/model/entity.ts'
+import { type ColumnKind, type Entity, isInChangeLog, ownKey, type Row } from '../../../src/model/entity.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { rowsOf } from '../../tools/mirror.ts'
 import { DamageRig, told } from './rig.ts'
 
 /** The service does not say it: whatever its column can hold is taken for right. */
-const OURS = new Set(['first_seen_at', 'first_seen_via', 'tracked_at', 'tracked_via'])
+const OURS = new Set(['first_seen_at', 'first_seen_via', 'tracked_at', 'tracked_via', 'error'])
 /** A row is reported once, with what the state says of it; `raw` with what differs beside it. These are put right without a word then. */
 const BESIDE = new Set(['last_event_at', 'last_message_at', 'unreachable_since', 'tracked_at', 'tracked_via', 'insured_id', 'raw'])
 
@@ -50,7 +50,7 @@ function damageOf(entity: Entity, row: Row, choose: (column: number, columns: nu
   const fields = beside.length > 0 ? beside : told.slice(0, 1)
   return {
     statement: `update ${entity.table} set ${chosen.map(([column, text]) => `${column} = ${text}`).join(', ')} where ${key}`,
-    found: `${['different', entity.table, ...entity.key.slice(2).map((column) => row[column])].join(' ')} (${fields.sort().join(', ')})`,
+    found: `${['different', entity.table, ...ownKey(entity).map((column) => row[column])].join(' ')} (${fields.sort().join(', ')})`,
   }
 }
 
@@ -115,7 +115,7 @@ describe('values of any type on sqlite', () => {
       const last = entity.key.at(-1) ?? ''
       const where = entity.key.map((column) => `${column} = '${row[column]}'`).join(' and ')
       statements.push(`update ${entity.table} set ${last} = cast(${last} as blob) where ${where}`)
-      const ids = entity.key.slice(2).map((column) => row[column])
+      const ids = ownKey(entity).map((column) => row[column])
       found.push(['missing', entity.table, ...ids].join(' '))
       const blob = `x'${Buffer.from(String(row[last])).toString('hex')}'`
       // Nothing of a submission whose id is none is looked at.

@@ -54,6 +54,10 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
       values ('acme', 'policy', 'p', 's', 'thread', :now, :now, 0, 0, 0, 0, 0, 0)`,
     variants: [`lease_token = 'p t'`],
   },
+  sync_documents: {
+    row: `(account, document_key, due_at, failing_since, failures) values ('acme', 'd', :now, :now, 1)`,
+    variants: [`lease_token = 'p t'`],
+  },
   sync_alarm_watch: { row: `(id, lease_token, lease_until) values (1, 't', :now)` },
   alarms: {
     row: `(name, account, destination, state, severity, since, last_at, text) values ('push_dead', '', 'ams', 'firing', 'warning', :now, :now, '')`,

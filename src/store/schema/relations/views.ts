@@ -74,6 +74,13 @@ export const submissionOverview: Relation = {
     },
     policy_count: { kind: 'int', class: 'none', source: '`policies`', meaning: 'its policies that are known' },
     ...copied(submissions, 'insured_id'),
+    documents_held: { kind: 'int', class: 'none', source: '`documents`', meaning: 'its documents whose file is stored' },
+    documents_missing: {
+      kind: 'int',
+      class: 'none',
+      source: '`documents`',
+      meaning: 'documents that the service shows and that are not stored',
+    },
   },
 }
 

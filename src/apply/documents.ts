@@ -1,0 +1,162 @@
+import { isDamaged } from '../model/damaged.ts'
+import { type DocumentSources, documentKeyOf, documentKeysOfPolicy, documentsOf } from '../model/documents.ts'
+import { type DocumentRow, documents } from '../model/entities/documents.ts'
+import { type PolicyRow, policies } from '../model/entities/policies.ts'
+import { sourceOffers } from '../model/entities/source-offers.ts'
+import type { DocumentFact, Fact, Place } from '../model/facts.ts'
+import { hasValue } from '../model/merge.ts'
+import type { Cause } from '../model/records.ts'
+import type { TimeText } from '../model/time.ts'
+import { parseUuid } from '../model/uuid.ts'
+import type { ApplySession } from './session.ts'
+
+/** Documents that the facts of one submission name. */
+interface Named extends Place {
+  readonly cause: Cause
+  readonly keys: Set<string>
+}
+
+/**
+ * Brings `documents` to what the rows say that name documents (see `documentsOf`), for submissions whose facts name one that has no row, or
+ * changed such a row. A reconcile run does it once, at the end, by a `DerivedFact`.
+ */
+export async function applyDocuments(session: ApplySession, facts: readonly Fact[]): Promise<void> {
+  const places = new Map<string, Named>()
+  const placeOf = ({ account, submissionId, cause }: Place & { readonly cause: Cause }) => {
+    const key = `${account} ${submissionId}`
+    const place = places.get(key) ?? { account, submissionId, cause, keys: new Set<string>() }
+    places.set(key, place)
+    return place
+  }
+  for (const fact of facts) {
+    if (fact.cause === 'reconcile' || fact.kind === 'document') continue
+    for (const key of keysNamedBy(fact)) placeOf(fact).keys.add(key)
+    if (showsSources(fact)) placeOf(fact)
+  }
+  for (const { kind, id, account, submissionId, cause } of session.knownIds.values()) {
+    if (kind === 'document' && cause !== 'reconcile') placeOf({ account, submissionId, cause }).keys.add(id)
+  }
+  for (const place of places.values()) {
+    if (await isBehind(session, place)) await deriveDocuments(session, place, place.cause)
+  }
+}
+
+/** Recomputes the documents of one submission. */
+export async function deriveDocuments(session: ApplySession, place: Place, cause: Cause): Promise<void> {
+  const set = session.of(documents)
+  const { account, submissionId } = place
+  const noted = [...session.knownIds.values()].filter((one) => one.kind === 'document' && one.account === account)
+  const ids = noted.filter((one) => one.submissionId === submissionId).map(({ id }) => id)
+  // Without a submission there are ids only, and of those only the named ones are looked at.
+  const isAlone = submissionId === ''
+  const sources: DocumentSources = {
+    attachments: isAlone ? [] : await session.threadAttachments.loadSubmission(account, submissionId),
+    offers: isAlone ? [] : await session.of(sourceOffers).loadSubmission(account, submissionId),
+    policies: isAlone ? [] : await session.of(policies).loadSubmission(account, submissionId),
+    ids: isAlone ? ids : [...new Set([...ids, ...(await session.access.documentIds(account, submissionId))])],
+  }
+  const own = isAlone ? [] : await set.loadSubmission(account, submissionId)
+  const keys = expectedKeys(sources).map((document_key) => ({ account, document_key }))
+  await set.load(keys)
+  const known = keys.flatMap((key) => set.get(key) ?? [])
+  for (const row of documentRows(place, sources, [...own, ...known], session.now)) set.put(row, cause)
+}
+
+/**
+ * The rows that a submission's documents should have, as far as they differ from the stored ones.
+ * @param stored its rows, and those of other submissions that have one of its keys.
+ */
+export function documentRows(place: Place, sources: DocumentSources, stored: readonly DocumentRow[], now: TimeText): DocumentRow[] {
+  const isShown = ({ gone_at }: { readonly gone_at: TimeText | null }) => !hasValue(gone_at)
+  const shown = {
+    attachments: sources.attachments.filter(isShown),
+    offers: sources.offers.filter(isShown),
+    policies: sources.policies.filter(isShown),
+  }
+  // An id says nothing more of a document whose rows are all gone.
+  const all = documentsOf({ ...sources, ids: [] })
+  const expected = documentsOf({ ...shown, ids: sources.ids.filter((id) => !all.has(id)) })
+  const byKey = new Map(stored.map((row) => [row.document_key, row]))
+  const rows: DocumentRow[] = []
+  for (const [key, found] of expected) {
+    const row = byKey.get(key) ?? null
+    byKey.delete(key)
+    if (row !== null && isOfAnother(row, place)) continue
+    rows.push({ ...found, account: place.account, submission_id: place.submissionId, ...kept(row), gone_at: null })
+  }
+  for (const row of byKey.values()) {
+    if (row.submission_id === place.submissionId && !hasValue(row.gone_at) && row.submission_id !== '')
+      rows.push({ ...row, ...kept(row), gone_at: now })
+  }
+  return rows
+}
+
+/** Records what became of an attempt to fetch a document. */
+export async function applyFetched(session: ApplySession, fact: DocumentFact): Promise<void> {
+  const set = session.of(documents)
+  const key = { account: fact.account, document_key: fact.documentKey }
+  await set.load([key])
+  const row = set.get(key)
+  if (row === null) return
+  const { stored, error, triedAt } = fact
+  if (stored === null) return set.put({ ...row, ...(fact.isLost ? NOTHING : {}), error, tried_at: triedAt }, fact.cause)
+  const { sha256, bytes, path } = stored
+  set.put(
+    { ...row, sha256, stored_bytes: bytes, stored_path: path, stored_at: triedAt, error: null, tried_at: triedAt } as DocumentRow,
+    fact.cause,
+  )
+}
+
+function keysNamedBy(fact: Fact): string[] {
+  if (fact.kind === 'message') return fact.message.attachments.flatMap(({ document_key }) => document_key ?? [])
+  if (fact.kind !== 'state') return []
+  const rows = (table: string) => fact.view.lists.flatMap((list) => (list.table === table ? list.rows : []))
+  const links = rows(sourceOffers.table).flatMap(({ document_url }) =>
+    typeof document_url === 'string' ? [documentKeyOf(document_url)] : [],
+  )
+  return [...links, ...rows(policies.table).flatMap((row) => documentKeysOfPolicy(row as PolicyRow))]
+}
+
+/** Whether a fact may change rows that name documents without naming one itself: what it leaves out is gone. */
+function showsSources(fact: Fact): boolean {
+  if (fact.kind === 'absent') return fact.messages.length + fact.attachments.length > 0
+  return fact.kind === 'state' && fact.view.lists.some(({ table }) => table === sourceOffers.table || table === policies.table)
+}
+
+/** Whether a named document has no row, or a row that names documents was changed in this transaction. */
+async function isBehind(session: ApplySession, { account, submissionId, keys }: Named): Promise<boolean> {
+  const set = session.of(documents)
+  const wanted = [...keys].map((document_key) => ({ account, document_key }))
+  await set.load(wanted)
+  const isFresh = (row: DocumentRow | null) =>
+    row !== null && !hasValue(row.gone_at) && (row.submission_id === submissionId || isOfAnother(row, { account, submissionId }))
+  if (!wanted.every((key) => isFresh(set.get(key)))) return true
+  return [session.threadAttachments, session.of(sourceOffers), session.of(policies)].some((each) => each.hasChanged(account, submissionId))
+}
+
+function expectedKeys(sources: DocumentSources): string[] {
+  return [...documentsOf(sources).keys()]
+}
+
+/** Whether a row belongs to another submission that names the document: of several it is the one with the lowest id. */
+function isOfAnother({ submission_id, gone_at }: DocumentRow, { submissionId }: Place): boolean {
+  if (submission_id === null || parseUuid(submission_id) !== submission_id || submission_id === submissionId) return false
+  return submissionId === '' || (submission_id < submissionId && !hasValue(gone_at))
+}
+
+type Kept = Pick<DocumentRow, 'sha256' | 'stored_bytes' | 'stored_path' | 'stored_at' | 'error' | 'tried_at'>
+const NOTHING = { sha256: null, stored_bytes: null, stored_path: null, stored_at: null } as const
+
+/** What is kept of a stored row. The columns of the file are all right, or the document counts as not stored and is fetched again. */
+function kept(row: DocumentRow | null): Kept {
+  if (row === null) return { ...NOTHING, error: null, tried_at: null }
+  const { sha256, stored_bytes, stored_path, stored_at } = row
+  const isWhole =
+    hasValue(sha256) &&
+    /^[0-9a-f]{64}$/.test(sha256) &&
+    stored_path === `${sha256.slice(0, 2)}/${sha256}` &&
+    hasValue(stored_bytes) &&
+    hasValue(stored_at)
+  const file = isWhole ? { sha256, stored_bytes, stored_path, stored_at } : NOTHING
+  return { ...file, error: isDamaged(row.error) ? null : row.error, tried_at: isDamaged(row.tried_at) ? null : row.tried_at }
+}

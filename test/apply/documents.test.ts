@@ -1,0 +1,126 @@
+import { sql } from 'kysely'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { documents } from '../../src/model/entities/documents.ts'
+import type { Fact } from '../../src/model/facts.ts'
+import type { Json } from '../../src/model/json.ts'
+import { testDatabases } from '../tools/databases.ts'
+import {
+  byPoll,
+  eventFact,
+  idFact,
+  messageFact,
+  stateFact,
+  uuid,
+  wireById,
+  wireEvent,
+  wireLane,
+  wireMessage,
+  wireRequirements,
+} from '../tools/facts.ts'
+import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
+
+const [ID, OTHER] = [uuid(9, 1), uuid(9, 2)]
+const path = (n: number) => `/broker/finalized-documents/${uuid(4, n)}/pdf`
+const message = (n: number, attachments: readonly Record<string, Json>[], submission = ID) =>
+  messageFact('acme', submission, wireMessage(n, { attachments: attachments as Json }), byPoll)
+const offer = (document_url: string) => ({
+  presentation_id: 'p1',
+  kind: 'quote',
+  label: 'Carrier quote',
+  document_url,
+  filename: 'quote.pdf',
+})
+const view = (readNo: number, ...offers: Record<string, Json>[]) =>
+  stateFact('acme', ID, wireRequirements(ID, [wireLane(1, { source_offers: offers as Json })]), readNo)
+const policy = (documents: Json, readNo = 1) =>
+  idFact('acme', ID, 'policy', uuid(15, 1), { ...wireById(ID).policy, binder: { documents } }, readNo)
+
+describe.each(testDatabases)('documents on $name', (database) => {
+  async function mirror(...facts: Fact[][]) {
+    const { db, close } = await database.open()
+    onTestFinished(close)
+    for (const each of facts) await applyAll(db, each)
+    return db
+  }
+
+  it('trap 33, trap 54: whatever names a document gives it a row, and makes it due', async () => {
+    const named = eventFact('acme', ID, wireEvent(1, { document_id: uuid(4, 9) }))
+    const link = 'https://carrier.example/quotes/1'
+    const attachments = [
+      { name: 'binder.pdf', download_path: path(1), size_bytes: 12, content_type: 'application/pdf', created_at: '2026-01-02T03:04:05Z' },
+      { name: 'odd.pdf', download_path: '/elsewhere/1' },
+      { name: 'not yet.pdf', download_path: null },
+    ]
+    const db = await mirror([
+      message(1, attachments),
+      view(1, offer(link)),
+      policy([{ name: 'Policy.pdf', download_path: path(2) }]),
+      named,
+    ])
+    const rows = await rowsOf(db, documents)
+    const shown = rows.map(({ document_id, origin, name, size_bytes, submission_id }) => [
+      document_id,
+      origin,
+      name,
+      size_bytes,
+      submission_id,
+    ])
+    expect(shown.sort()).toEqual(
+      [
+        [uuid(4, 1), 'attachment', 'binder.pdf', 12, ID],
+        [null, 'attachment', 'odd.pdf', null, ID],
+        [null, 'carrier_original', 'quote.pdf', null, ID],
+        [uuid(4, 2), 'policy', 'Policy.pdf', null, ID],
+        [uuid(4, 9), 'finalized', null, null, ID],
+      ].sort(),
+    )
+    const due = await db.read.sql.selectFrom('sync_documents').select('document_key').where('due_at', 'is not', null).execute()
+    expect(due.map(({ document_key }) => document_key).sort()).toEqual(rows.map((row) => row['document_key']).sort())
+    const { rows: overview } = await sql`select * from submission_overview where submission_id = ${ID}`.execute(db.read.sql)
+    expect(overview).toMatchObject([{ documents_held: 0, documents_missing: 5 }])
+  })
+
+  it('what names a document again changes nothing; a link that comes later is filled in', async () => {
+    const db = await mirror([message(1, [{ name: 'a.pdf', download_path: path(1) }])])
+    const before = await changesOf(db)
+    await applyAll(db, [message(1, [{ name: 'a.pdf', download_path: path(1) }])])
+    expect(await changesOf(db)).toEqual(before)
+    await applyAll(db, [view(1, offer('https://carrier.example/q')), policy([{ display_name: 'Better name.pdf', download_path: path(1) }])])
+    expect(await rowsOf(db, documents)).toContainEqual(
+      expect.objectContaining({ document_id: uuid(4, 1), origin: 'policy', name: 'Better name.pdf' }),
+    )
+  })
+
+  it('invariant 7: an original that the rail no longer shows is gone, and can come back', async () => {
+    const db = await mirror([view(1, offer('https://carrier.example/q'))])
+    await applyAll(db, [view(2)])
+    expect(await rowsOf(db, documents)).toMatchObject([{ gone_at: expect.any(String) as string }])
+    await applyAll(db, [view(3, offer('https://carrier.example/q'))])
+    expect(await rowsOf(db, documents)).toMatchObject([{ gone_at: null }])
+  })
+
+  it('invariant 2: of two submissions that name a document it is the one with the lower id, in any order', async () => {
+    const both = [message(1, [{ name: 'a.pdf', download_path: path(1) }]), message(2, [{ name: 'b.pdf', download_path: path(1) }], OTHER)]
+    for (const order of [both, both.toReversed()]) {
+      const db = await mirror(...order.map((fact) => [fact]))
+      expect(await rowsOf(db, documents)).toMatchObject([{ submission_id: ID, name: 'a.pdf' }])
+    }
+  })
+
+  it('what became of an attempt is recorded; a file that was lost is fetched again', async () => {
+    const db = await mirror([message(1, [{ name: 'a.pdf', download_path: path(1) }])])
+    const triedAt = '2026-01-05T12:00:00.000000Z'
+    const fact = { kind: 'document', account: 'acme', submissionId: ID, cause: 'poll', documentKey: uuid(4, 1), triedAt } as const
+    await applyAll(db, [{ ...fact, stored: null, error: 'it cannot be retrieved' }])
+    expect(await rowsOf(db, documents)).toMatchObject([{ error: 'it cannot be retrieved', tried_at: triedAt, stored_at: null }])
+    const sha256 = 'ab'.repeat(32)
+    await applyAll(db, [{ ...fact, stored: { sha256, bytes: 7, path: `ab/${sha256}` }, error: null }])
+    expect(await rowsOf(db, documents)).toMatchObject([
+      { error: null, sha256, stored_bytes: 7, stored_path: `ab/${sha256}`, stored_at: triedAt },
+    ])
+    await db.write('test-settled', (tx) => tx.sql.updateTable('sync_documents').set({ due_at: null }).execute())
+    await applyAll(db, [{ ...fact, stored: null, error: 'the file is missing', isLost: true }])
+    expect(await rowsOf(db, documents)).toMatchObject([{ sha256: null, stored_path: null, error: 'the file is missing' }])
+    expect(await db.read.sql.selectFrom('sync_documents').select('due_at').execute()).not.toEqual([{ due_at: null }])
+  })
+})
