@@ -1,3 +1,4 @@
+import { timeFromMs } from '../../src/model/time.ts'
 import { requestRestatements } from '../../src/store/outbox/restatements.ts'
 import { waitFor } from '../e2e/agreement.ts'
 import type { Mishap } from '../push/hooks.ts'
@@ -7,6 +8,7 @@ import { MAIN, mappingOf, PushSide } from './push-side.ts'
 import type { CrashRig } from './rig.ts'
 
 const PATIENCE_MS = 60_000
+const LONG_AGO_MS = 24 * 3_600_000
 /** More lanes than may be under way at a time. */
 const MANY = 8
 
@@ -34,7 +36,15 @@ export const pushPoints: readonly KillPoint[] = [
     async before(rig) {
       const db = await rig.store()
       const [row] = await db.read.sql.selectFrom('submissions').select(['account', 'submission_id']).limit(1).execute()
-      if (row) await db.write('test', (tx) => requestRestatements(tx, [{ destination: MAIN, ...row }]))
+      if (!row) throw new Error('no submission to restate')
+      await db.write('test', async (tx) => {
+        await requestRestatements(tx, [{ destination: MAIN, ...row }])
+        // For so long that nothing more is waited for: whether the submission was replayed since the log began is left to chance here.
+        await tx.sql
+          .updateTable('sync_restatements')
+          .set({ requested_at: timeFromMs(Date.now() - LONG_AGO_MS) })
+          .execute()
+      })
     },
   },
   {

@@ -43,6 +43,8 @@ export function startChild(file: string, args: readonly string[], shell?: string
     over = true
     heard()
   })
+  // A line that comes too late for it: that it is gone is told to whoever waits for it.
+  child.stdin.on('error', () => {})
   return {
     process: child,
     async says(prefix) {
