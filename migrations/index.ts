@@ -27,6 +27,7 @@ import { stateReads } from './0025-state-reads.ts'
 import { knownIds } from './0026-known-ids.ts'
 import { openItems } from './0027-open-items.ts'
 import { documents } from './0028-documents.ts'
+import { readsOff } from './0029-reads-off.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -58,4 +59,5 @@ export const migrations: readonly Migration[] = [
   knownIds,
   openItems,
   documents,
+  readsOff,
 ]

@@ -4,6 +4,7 @@ import { DueTimeHealer } from '../ops/clocks/due-time-healer.ts'
 import { AccountPoller } from '../poll/account-poller.ts'
 import { DueTimes } from '../poll/due-times.ts'
 import { IdReads } from '../poll/id-reads.ts'
+import { ReadSwitches } from '../poll/read-switches.ts'
 import { ReplayAll } from '../poll/replay-all.ts'
 import type { Sender } from '../push/send/sender.ts'
 import { Worker } from '../work/worker.ts'
@@ -52,14 +53,15 @@ function accountGroup({ config, clients, ...common }: WorkingParts, account: Acc
   return [
     {
       name: `poller of ${account.name}`,
-      settings: [...upstreamSettings(account, config), config.poll, config.replay],
-      make: async () => ({
-        services: [
-          new AccountPoller({ ...common, account: account.name, client, policy: config, concurrency: config.upstream.concurrency }),
-          new IdReads({ ...common, account: account.name, client, policy: config }),
-        ],
-        shareAmong: ({ reading }) => client.shareAmong(reading),
-      }),
+      settings: [...upstreamSettings(account, config), config.poll, config.replay, config.stateReads],
+      make: async () => {
+        const switches = new ReadSwitches({ ...common, account: account.name, wanted: config.stateReads })
+        const parts = { ...common, account: account.name, client, policy: config, switches }
+        return {
+          services: [switches, new AccountPoller({ ...parts, concurrency: config.upstream.concurrency }), new IdReads(parts)],
+          shareAmong: ({ reading }) => client.shareAmong(reading),
+        }
+      },
     },
   ]
 }

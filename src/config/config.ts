@@ -8,6 +8,7 @@ import { type OperatorConfig, operatorOf, plainOperatorSecrets, secretsOfOperato
 import type { ProtectConfig } from './protect.ts'
 import type { Role } from './schema/roles.ts'
 import { type Settings, settingsSchema } from './schema/schema.ts'
+import type { StateReadName } from './schema/state-reads.ts'
 import { type Environment, readEnvironment } from './sources/environment.ts'
 import { readConfigFile } from './sources/file.ts'
 import { mergeReadings } from './sources/merge.ts'
@@ -80,6 +81,8 @@ export interface Config {
   readonly retention: { readonly days: number | null; readonly changesDays: number | null; readonly maxShare: number }
   /** `cron`: five fields, when every account is reconciled; null: never on schedule. */
   readonly reconcile: { readonly cron: string | null; readonly budgetMs: number }
+  /** The state reads that are made; `requirements` is always one. */
+  readonly stateReads: readonly StateReadName[]
   /** IANA time zone of schedules. */
   readonly cronTimezone: string
   readonly documents: DocumentsConfig
@@ -190,6 +193,7 @@ function configOf(settings: Settings): Omit<Config, 'extraCa'> {
     },
     retention: { days: settings.retention.days, changesDays: settings.retention.changes_days, maxShare: settings.retention.max_share },
     reconcile: { cron: settings.reconcile.cron, budgetMs: settings.reconcile.budget },
+    stateReads: [...new Set<StateReadName>(['requirements', ...settings.state_reads])],
     cronTimezone: settings.cron_timezone,
     documents: documentsOf(settings.documents),
     destinations,

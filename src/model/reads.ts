@@ -21,6 +21,9 @@ export type OwnStateRead = (typeof stateReads)[number]
 export type StateRead = OwnStateRead | IdRead
 /** Reads by which a submission is known to be up to date. */
 export const mainReads = [...feeds, 'requirements'] as const
+/** Reads that `STATE_READS` may leave out, and that a service may refuse as a whole. */
+export const optionalReads = [...detailReads, ...idReads] as const
+export type OptionalRead = (typeof optionalReads)[number]
 /** The reads that every submission has. */
 export const readKinds = [...feeds, ...stateReads] as const
 
@@ -30,6 +33,10 @@ export function isFeed(read: ReadKind): read is Feed {
 
 export function isDetail(read: ReadKind): read is DetailRead {
   return (detailReads as readonly ReadKind[]).includes(read)
+}
+
+export function isOptional(read: ReadKind): read is OptionalRead {
+  return (optionalReads as readonly ReadKind[]).includes(read)
 }
 
 export function isIdRead(read: ReadKind): read is IdRead {

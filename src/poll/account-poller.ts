@@ -9,6 +9,7 @@ import { isCommandReading } from '../store/upkeep/processes.ts'
 import { AccountGate, type GateOptions } from './account-gate.ts'
 import { carryOutRead, READ_LEASE_MS } from './claimed-read.ts'
 import type { PollPolicy } from './intervals.ts'
+import type { ReadSwitches } from './read-switches.ts'
 import { slotsAt } from './slots.ts'
 
 /** How often due reads are looked for when no signal comes. */
@@ -23,6 +24,7 @@ const SWEEP_PAUSE_MS = 10
 export interface AccountPollerOptions extends GateOptions {
   readonly policy: PollPolicy
   readonly concurrency: number
+  readonly switches: ReadSwitches
 }
 
 /**
@@ -97,7 +99,8 @@ export class AccountPoller implements Service {
 
   async #claim(which: number, limit: number, signal: AbortSignal): Promise<void> {
     if (limit <= 0) return
-    const claims = await claimReads(this.#o.db, { account: this.#o.account, rank: which, limit, leaseMs: READ_LEASE_MS })
+    const { db, account, switches } = this.#o
+    const claims = await claimReads(db, { account, rank: which, without: switches.off, limit, leaseMs: READ_LEASE_MS })
     for (const claim of claims) this.#enqueue(claim, which, signal)
   }
 

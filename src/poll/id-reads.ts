@@ -6,6 +6,7 @@ import { capIds, claimIds, type IdClaim, isIdDue, releaseId, releaseIdsOf } from
 import { isCommandReading } from '../store/upkeep/processes.ts'
 import { longestIdWaitMs } from './id-intervals.ts'
 import { carryOutIdRead, type IdReadOptions } from './id-read.ts'
+import type { ReadSwitches } from './read-switches.ts'
 
 /** How often due ids are looked for when no signal comes. */
 const TICK_MS = 1_000
@@ -14,6 +15,7 @@ const AT_ONCE = 4
 
 export interface IdReadsOptions extends IdReadOptions {
   readonly account: string
+  readonly switches: ReadSwitches
 }
 
 /**
@@ -58,10 +60,10 @@ export class IdReads implements Service {
   /** @returns whether anything was read. */
   async #readNext(signal: AbortSignal): Promise<boolean> {
     const { db, account, client } = this.#o
-    if (client.waitMs() > 0 || !(await isIdDue(db.read, account))) return false
+    if (client.waitMs() > 0 || !(await isIdDue(db.read, account, this.#o.switches.off))) return false
     const row = await findAccount(db.read, account)
     if (row === null || row.state !== 'active' || row.brokerage === null) return false
-    const claims = await claimIds(db, account, AT_ONCE, LONGEST_LEASE_MS)
+    const claims = await claimIds(db, { account, limit: AT_ONCE, leaseMs: LONGEST_LEASE_MS, without: this.#o.switches.off })
     const ends = await Promise.allSettled(claims.map((claim) => this.#carryOut(claim, signal)))
     for (const end of ends) if (end.status === 'rejected') throw end.reason
     return claims.length > 0

@@ -4,6 +4,7 @@ import { timeFromMs } from '../model/time.ts'
 import { readError } from '../store/reads/account-reads.ts'
 import { claimReads, type ReadClaim, releaseRead } from '../store/reads/claims.ts'
 import { addReads } from '../store/reads/reads.ts'
+import { readsOffNow } from '../store/reads/reads-off.ts'
 import { AccountGate, type GateOptions } from './account-gate.ts'
 import { carryOutRead, READ_LEASE_MS } from './claimed-read.ts'
 import type { PollPolicy } from './intervals.ts'
@@ -57,8 +58,11 @@ export class Sync {
     // A missing row of `sync_reads` could never be claimed.
     const places = submissionIds.map((submissionId): Place => ({ account, submissionId }))
     await db.write('sync-reads', (tx) => addReads(tx, places, timeFromMs(tx.clock.now()), false))
+    const off: ReadonlySet<ReadKind> = await readsOffNow(db.read, account)
     const pending = submissionIds.flatMap((submissionId) =>
-      readKinds.map((read): WantedRead => ({ account, submissionId, read, attempts: 0, notBefore: clock.steady() })),
+      readKinds
+        .filter((read) => !off.has(read))
+        .map((read): WantedRead => ({ account, submissionId, read, attempts: 0, notBefore: clock.steady() })),
     )
     const round: Round = { pending, inFlight: 0, failures: [], aborted: false }
     if (await this.#gate.isClosed(signal)) this.#stopReason ??= `account ${account} is stopped; see \`submission-mirror account list\``

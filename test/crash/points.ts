@@ -25,6 +25,7 @@ export interface KillPoint {
   readonly provoke?: (rig: CrashRig) => Promise<void> | void
 }
 
+const DAY_MS = 86_400_000
 const MAX_ROUNDS = 50
 const ROUND_MS = 500
 
@@ -149,6 +150,32 @@ export const readPoints: readonly KillPoint[] = [
     faults: [status(404, { operation: 'thread', count: 1 })],
   },
   { transaction: 'read-declined', before: due, faults: [status(404, { operation: 'workspace', count: 1 })] },
+  ...['read-switch', 'read-put-off'].map(
+    (transaction): KillPoint => ({
+      transaction,
+      // As a start leaves it whose settings did not list the read.
+      async before(rig) {
+        await due(rig)
+        const db = await rig.store()
+        const off = {
+          account: ACCOUNT,
+          read: 'sessions',
+          cause: 'settings',
+          reason: 'a test',
+          since: timeFromMs(0),
+          retry_at: null,
+        } as const
+        await db.write('test', (tx) => tx.sql.insertInto('sync_reads_off').values(off).execute())
+        await db.write('test', (tx) =>
+          tx.sql
+            .updateTable('sync_reads')
+            .set({ due_at: timeFromMs(Date.now() + DAY_MS) })
+            .where('read', '=', 'sessions')
+            .execute(),
+        )
+      },
+    }),
+  ),
   { transaction: 'cursor-refused', before: due, faults: [{ kind: 'invalid_cursor' }] },
   {
     transaction: 'read-release',

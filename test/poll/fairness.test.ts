@@ -3,8 +3,10 @@ import { abortable } from '../../src/base/abortable.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentObserver } from '../../src/base/observer.ts'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
+import { optionalReads } from '../../src/model/reads.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { AccountPoller } from '../../src/poll/account-poller.ts'
+import { ReadSwitches } from '../../src/poll/read-switches.ts'
 import { findAccount, requestSweep } from '../../src/store/reads/accounts.ts'
 import { addReads } from '../../src/store/reads/reads.ts'
 import type { UpstreamClient } from '../../src/upstream/client.ts'
@@ -115,7 +117,8 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     const reads = { events: hangs, thread: hangs, requirements: hangs, detail: hangs }
     const client = { ...reads, me: async () => ({ brokerage: 'b', clientId: null }), waitMs, rate: () => 0.1 } as unknown as UpstreamClient
     const common = { clock: systemClock, log: silentLog, observer: silentObserver }
-    const poller = new AccountPoller({ ...common, account: ACCOUNT, db, client, policy, concurrency: 8 }).run(signal)
+    const switches = new ReadSwitches({ ...common, account: ACCOUNT, db, wanted: optionalReads })
+    const poller = new AccountPoller({ ...common, account: ACCOUNT, db, client, policy, concurrency: 8, switches }).run(signal)
     await secondTurn.promise
     const claimed = await db.read.sql.selectFrom('sync_reads').select('read').where('lease_token', 'is not', null).execute()
     stopping.abort()
@@ -169,7 +172,8 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     })
     const client = { me: async () => ({ brokerage: 'b', clientId: null }), waitMs: () => 0, rate: () => 10 } as unknown as UpstreamClient
     const common = { clock: systemClock, log: silentLog, observer: silentObserver }
-    const poller = new AccountPoller({ ...common, account: ACCOUNT, db: failing, client, policy, concurrency: 2 })
+    const switches = new ReadSwitches({ ...common, account: ACCOUNT, db, wanted: optionalReads })
+    const poller = new AccountPoller({ ...common, account: ACCOUNT, db: failing, client, policy, concurrency: 2, switches })
     await expect(poller.run(new AbortController().signal)).rejects.toThrow('nothing can be claimed')
     expect(steps).toBe(1)
   })

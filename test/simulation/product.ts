@@ -6,9 +6,11 @@ import { silentObserver } from '../../src/base/observer.ts'
 import { Secret } from '../../src/base/secret.ts'
 import { type Service as Stage, supervise } from '../../src/base/service.ts'
 import type { AccountConfig, WebhookDestination } from '../../src/config/config.ts'
+import { optionalReads } from '../../src/model/reads.ts'
 import { DueTimeHealer } from '../../src/ops/clocks/due-time-healer.ts'
 import { AccountPoller } from '../../src/poll/account-poller.ts'
 import { DueTimes } from '../../src/poll/due-times.ts'
+import { ReadSwitches } from '../../src/poll/read-switches.ts'
 import { FanOut } from '../../src/push/queue/fan-out.ts'
 import { OutboxSignal, Sender } from '../../src/push/send/sender.ts'
 import { Receiver } from '../../src/receive/receiver.ts'
@@ -232,10 +234,12 @@ function workingStages(common: Common, client: UpstreamClient): Stage[] {
   const clients = new Map([[ACCOUNT, client]])
   // Rows of a run are read on the database itself, not in a thread.
   const reconciling = { ...common, database: null, clients, concurrency: 2, budgetMs: 3_600_000, destinations: [] }
+  // Not started: nothing is switched off in the simulation.
+  const switches = new ReadSwitches({ ...common, account: ACCOUNT, wanted: optionalReads })
   return [
     new Worker({ ...common, restMs: () => 0 }),
     new DueTimes({ db, clock, accounts: [ACCOUNT], policy }),
-    new AccountPoller({ ...common, account: ACCOUNT, client, policy, concurrency: 4 }),
+    new AccountPoller({ ...common, account: ACCOUNT, client, policy, concurrency: 4, switches }),
     new Reconciler({ ...reconciling, schedule: null }),
   ]
 }

@@ -4,11 +4,13 @@ import { systemClock } from '../../src/base/clock.ts'
 import { createLog, type Log } from '../../src/base/log.ts'
 import type { CounterName, Labels, Observer } from '../../src/base/observer.ts'
 import type { Service } from '../../src/base/service.ts'
+import { optionalReads } from '../../src/model/reads.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { AccountPoller } from '../../src/poll/account-poller.ts'
 import { Discovery } from '../../src/poll/discovery.ts'
 import { IdReads } from '../../src/poll/id-reads.ts'
 import type { PollPolicy } from '../../src/poll/intervals.ts'
+import { ReadSwitches } from '../../src/poll/read-switches.ts'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { SandboxOptions } from '../../src/sandbox/service/options.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
@@ -65,6 +67,8 @@ export interface RigOptions {
   readonly sandbox?: SandboxOptions
   /** Names of the accounts, each of them one of the sandbox; `default` when left out. */
   readonly accounts?: readonly string[]
+  /** The state reads that are made; all when left out. */
+  readonly stateReads?: readonly string[]
 }
 
 export interface PollerOptions {
@@ -93,9 +97,12 @@ export class Rig {
   readonly #watch = new Watch()
   readonly #lines: string[] = []
   readonly #log: Log
+  #stateReads: readonly string[]
+  readonly #switches = new Map<string, { readonly switches: ReadSwitches; readonly running: Running }>()
   readonly #closing: (() => Promise<void>)[] = []
 
-  private constructor(db: Db, sandbox: Sandbox) {
+  private constructor(db: Db, sandbox: Sandbox, stateReads: readonly string[]) {
+    this.#stateReads = stateReads
     this.db = db
     this.sandbox = sandbox
     this.#log = createLog({ level: 'info', pretty: false, secrets: [], destination: { write: (line: string) => this.#lines.push(line) } })
@@ -112,7 +119,7 @@ export class Rig {
       ...options.sandbox,
     })
     await ensureAccounts(opened.db, accounts)
-    const rig = new Rig(opened.db, sandbox)
+    const rig = new Rig(opened.db, sandbox, options.stateReads ?? optionalReads)
     onTestFinished(async () => {
       for (const close of rig.#closing.reverse()) await close()
       await sandbox.close()
@@ -133,7 +140,8 @@ export class Rig {
     const { account = 'default', db = this.db, concurrency = 8, headersMs = PATIENT_MS } = options
     const client = this.#client(account, headersMs)
     const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
-    return this.#startWith(client, new AccountPoller({ ...common, db, client, policy, concurrency }))
+    const switches = this.#switchesOf(account, db)
+    return this.#startWith(client, new AccountPoller({ ...common, db, client, policy, concurrency, switches }))
   }
 
   /** Starts what reads bind requests, policies and insureds; the poller must have checked the account. */
@@ -142,7 +150,23 @@ export class Rig {
     const account = 'default'
     const client = this.#client(account, PATIENT_MS)
     const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
-    return this.#startWith(client, new IdReads({ ...common, db, client, policy }))
+    return this.#startWith(client, new IdReads({ ...common, db, client, policy, switches: this.#switchesOf(account, db) }))
+  }
+
+  /** One for the services of an account, started with the first of them. */
+  #switchesOf(account: string, db: Db): ReadSwitches {
+    const known = this.#switches.get(account)
+    if (known !== undefined) return known.switches
+    const switches = new ReadSwitches({ account, db, clock: systemClock, log: this.#log, wanted: this.#stateReads })
+    this.#switches.set(account, { switches, running: this.#start(switches) })
+    return switches
+  }
+
+  /** Lists other state reads, as a reload does. The services that were started before must have stopped. */
+  async list(stateReads: readonly string[]): Promise<void> {
+    for (const { running } of this.#switches.values()) await running.stop()
+    this.#switches.clear()
+    this.#stateReads = stateReads
   }
 
   /** Starts what probes paths for submissions; it begins at once. */
@@ -219,6 +243,7 @@ export class Rig {
       const times = ['due_at', 'replay_due_at', 'last_replay_at', 'last_read_at', 'last_changed_at', 'active_at']
       await sql`update sync_reads set ${older(times)} where lease_token is null`.execute(tx.sql)
       await sql`update sync_known_ids set ${older(['due_at', 'last_read_at'])} where lease_token is null`.execute(tx.sql)
+      await sql`update sync_reads_off set ${older(['retry_at'])}`.execute(tx.sql)
       await sql`update sync_accounts set ${older(['retry_at', 'swept_at'])}`.execute(tx.sql)
       await sql`update sync_inbox set ${older(['available_at'])} where state = 'ready'`.execute(tx.sql)
     })

@@ -9,6 +9,7 @@ import { documentsSchema } from './documents.ts'
 import { operatorSchema } from './operator.ts'
 import { probePath } from './probe-path.ts'
 import { roles } from './roles.ts'
+import { stateReadNames } from './state-reads.ts'
 import {
   baseUrl,
   clientId,
@@ -169,6 +170,7 @@ export const settingsSchema = section({
     budget: value(duration('1s', '30d')).prefault('4h'),
   }).prefault({}),
   cron_timezone: value(timeZone).prefault('UTC'),
+  state_reads: items(value(oneOf(stateReadNames)), 20, words).prefault([...stateReadNames]),
   tax_id_fields: items(taxIdField, 100, words).prefault([]),
   protect: section({
     mode: value(oneOf(['drop', 'encrypt', 'keep'])).prefault('drop'),

@@ -52,6 +52,7 @@ export const settings: readonly Setting[] = [
   { env: 'RECONCILE_BUDGET', path: ['reconcile', 'budget'] },
   { env: 'CRON_TIMEZONE', path: ['cron_timezone'] },
   { env: 'DOCUMENTS_DIR', path: ['documents', 'dir'] },
+  { env: 'STATE_READS', path: ['state_reads'] },
   { env: 'TAX_ID_FIELDS', path: ['tax_id_fields'] },
   { env: 'PROTECT', path: ['protect', 'mode'] },
   { env: 'PROTECT_KEYS', path: ['protect', 'keys'], file: true },

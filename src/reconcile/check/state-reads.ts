@@ -2,6 +2,7 @@ import type { Place, StateFact } from '../../model/facts.ts'
 import { isDetail, isIdRead, type OwnStateRead, type ReadKind, stateReads } from '../../model/reads.ts'
 import { timeFromMs } from '../../model/time.ts'
 import { readState } from '../../read/state.ts'
+import { readsOffNow } from '../../store/reads/reads-off.ts'
 import { takeReadNumber } from '../../store/reconcile/progress.ts'
 import { type Attempt, attempt, type Failure } from './attempts.ts'
 import { type IdStateContext, idsNamedBy, idsToCheck, readIdState, takeNumberOf } from './id-states.ts'
@@ -44,7 +45,8 @@ export class StateReads {
       if (state.ok) this.#keep(state.value)
       else if (!isDeclined(read, state.failure)) failures.push({ read, failure: state.failure })
     }
-    for (const read of stateReads) note(read, await this.#read(read, 0))
+    const off: ReadonlySet<ReadKind> = await readsOffNow(this.#o.db.read, this.#place.account)
+    for (const read of stateReads) if (!off.has(read)) note(read, await this.#read(read, 0))
     // "Not found" counts only where the credentials find the submission itself.
     if (!this.#states.has('requirements')) return failures
     const queue = await idsToCheck(this.#o, this.#place)
@@ -54,7 +56,7 @@ export class StateReads {
     // What is read names more: a bind request its policy, a policy its insured.
     for (let one = queue.shift(); one !== undefined && asked.size < MAX_IDS; one = queue.shift()) {
       const key = `${one.read} ${one.id}`
-      if (asked.has(key)) continue
+      if (asked.has(key) || off.has(one.read)) continue
       asked.add(key)
       const state = await readIdState(this.#o, this.#place, one, 0, this.#signal)
       note(one.read, state)

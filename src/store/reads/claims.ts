@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../../model/facts.ts'
 import { storableText } from '../../model/json.ts'
-import { isDetail, type OwnRead } from '../../model/reads.ts'
+import { isDetail, type OwnRead, type ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { isClaimedBy, LeaseLostError, LONGEST_LEASE_MS, newLeaseToken } from '../engine/leases.ts'
@@ -39,6 +39,8 @@ export interface ClaimQuery {
   readonly submissionIds?: readonly string[]
   /** With `submissionIds`: only this kind of read. */
   readonly read?: OwnRead
+  /** Without `submissionIds`: none of these kinds. */
+  readonly without?: readonly ReadKind[]
   readonly limit: number
   readonly leaseMs: number
 }
@@ -47,10 +49,12 @@ export interface ClaimQuery {
 export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]> {
   const leaseToken = newLeaseToken(db)
   const ofKind = query.read === undefined ? sql`` : sql`and read = ${query.read}`
+  const without = query.without ?? []
+  const notOff = without.length === 0 ? sql`` : sql`and read not in (${sql.join(without)})`
   const claim = async (tx: Tx): Promise<ReadClaim[]> => {
     const which = query.submissionIds
       ? sql`submission_id in (${sql.join(query.submissionIds)}) and (lease_token is null or due_at <= ${dbTime(tx)}) ${ofKind}`
-      : sql`rank = ${sql.lit(query.rank ?? rank.live)} and due_at <= ${dbTime(tx)}`
+      : sql`rank = ${sql.lit(query.rank ?? rank.live)} and due_at <= ${dbTime(tx)} ${notOff}`
     const { rows } = await sql<ClaimedRow>`
       with due as (
         select account, submission_id, read from sync_reads where account = ${query.account} and ${which}

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { storableText } from '../../model/json.ts'
 import type { KnownId, KnownKind } from '../../model/known-ids.ts'
-import { type IdRead, idReads } from '../../model/reads.ts'
+import { type IdRead, idReads, type ReadKind } from '../../model/reads.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { isClaimedBy, LeaseLostError, newLeaseToken } from '../engine/leases.ts'
 import { wake } from '../engine/notify.ts'
@@ -88,20 +88,25 @@ export interface IdClaim extends KnownId {
 }
 
 /** Whether an id is due. Saves a write transaction that would claim nothing. */
-export async function isIdDue(q: Query, account: string): Promise<boolean> {
+export async function isIdDue(q: Query, account: string, without: readonly ReadKind[]): Promise<boolean> {
   const { rows } = await sql`
-    select 1 from sync_known_ids where account = ${account} and due_at <= ${dbTime(q)} limit 1`.execute(q.sql)
+    select 1 from sync_known_ids where account = ${account} and due_at <= ${dbTime(q)} ${notOf(without)} limit 1`.execute(q.sql)
   return rows.length > 0
 }
 
-/** Claims ids, the longest due first. @param submissionIds only those of these submissions, due or not, unless another process reads them. */
-export async function claimIds(
-  db: Db,
-  account: string,
-  limit: number,
-  leaseMs: number,
-  submissionIds?: readonly string[],
-): Promise<IdClaim[]> {
+/** Which ids to claim. */
+export interface IdQuery {
+  readonly account: string
+  readonly limit: number
+  readonly leaseMs: number
+  /** Only those of these submissions, due or not, unless another process reads them. */
+  readonly submissionIds?: readonly string[]
+  /** None of these kinds. */
+  readonly without?: readonly ReadKind[]
+}
+
+/** Claims ids, the longest due first. */
+export async function claimIds(db: Db, { account, limit, leaseMs, submissionIds, without = [] }: IdQuery): Promise<IdClaim[]> {
   const leaseToken = newLeaseToken(db)
   return db.write('read-claim', async (tx) => {
     const which =
@@ -110,7 +115,7 @@ export async function claimIds(
         : sql`submission_id in (${sql.join(submissionIds)}) and due_at is not null and (lease_token is null or due_at <= ${dbTime(tx)})`
     const { rows } = await sql<ClaimedRow>`
       with due as (
-        select account, kind, id from sync_known_ids where account = ${account} and ${which}
+        select account, kind, id from sync_known_ids where account = ${account} and ${which} ${notOf(without)}
         order by due_at limit ${sql.lit(limit)} ${skipLocked(tx)})
       update sync_known_ids set lease_token = ${leaseToken}, due_at = ${dbTime(tx, leaseMs)}, issued_no = ${nextNumber(tx)}
       from due where sync_known_ids.account = due.account and sync_known_ids.kind = due.kind and sync_known_ids.id = due.id
@@ -254,6 +259,10 @@ export async function takeIdNumber(db: Db, account: string, kind: IdRead, id: st
       .executeTakeFirst()
     return row?.issued_no ?? null
   })
+}
+
+function notOf(kinds: readonly ReadKind[]): RawBuilder<unknown> {
+  return kinds.length === 0 ? sql`` : sql`and kind not in (${sql.join(kinds)})`
 }
 
 function nextNumber(tx: Tx): RawBuilder<number> {

@@ -30,6 +30,7 @@ export async function areReadSince(q: Query, account: string, submissionIds: rea
   const missing = await sql`
     select 1 from sync_reads
     where account = ${account} and submission_id in (${sql.join(submissionIds)})
+      and read not in (select off.read from sync_reads_off off where off.account = ${account})
       and coalesce(case when read in (${sql.join(feeds)}) then last_replay_at else last_read_at end <= ${timeValue(q, since)}, ${sql.lit(true)})
     limit 1`.execute(q.sql)
   return missing.rows.length === 0

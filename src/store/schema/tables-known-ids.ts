@@ -1,9 +1,11 @@
 import type { KnownKind } from '../../model/known-ids.ts'
+import type { OptionalRead } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 
 export interface KnownIdsTables {
   sync_known_ids: KnownIdsTable
   known_ids: KnownIdsView
+  sync_reads_off: ReadsOffTable
 }
 
 /** Ids that answers and operators named, with the reads of what they identify. */
@@ -39,4 +41,16 @@ export interface KnownIdsView {
   first_seen_at: TimeText
   last_read_at: TimeText | null
   error: string | null
+}
+
+/** Reads that an account does not make. */
+export interface ReadsOffTable {
+  account: string
+  read: OptionalRead
+  /** Who says so: `STATE_READS`, or the service, which refuses the read. */
+  cause: 'settings' | 'service'
+  reason: string
+  since: TimeText
+  /** When a read that the service refuses is tried again; null: never by itself. */
+  retry_at: TimeText | null
 }

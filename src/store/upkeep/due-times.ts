@@ -149,6 +149,7 @@ export const dueTimes: readonly DueTimes[] = [
     walk: 'key',
     isLarge: true,
   },
+  { table: 'sync_reads_off', key: ['account', 'read'], columns: { retry_at: () => retry(DAY_MS) }, walk: 'key' },
   { table: 'sync_alarm_watch', key: ['id'], columns: { lease_until: () => lease(90 * SECOND_MS) }, walk: 'key' },
   // An alarm fires and resolves so long after these.
   { table: 'alarms', key: ['name', 'account', 'destination'], columns: { since: moment, last_at: moment }, walk: 'key' },
@@ -195,6 +196,7 @@ export const notDueTimes: Readonly<Record<string, readonly string[]>> = {
   arrival_counts: ['hour'],
   sync_discovery: ['probed_at', 'answered_at'],
   sync_known_ids: ['first_seen_at', 'last_read_at', 'last_changed_at'],
+  sync_reads_off: ['since'],
   operator_actions: ['at'],
   alarms: ['resolved_at', 'notified_at'],
   sync_operator_notices: ['queued_at'],

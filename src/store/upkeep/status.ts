@@ -4,6 +4,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { dbTime, greatest, unindexed } from '../engine/sql.ts'
 import { rank } from '../reads/reads.ts'
+import { listReadsOff } from '../reads/reads-off.ts'
 
 /** Figures about the reads of one account. */
 export interface ReadsStatus {
@@ -26,15 +27,17 @@ export interface ReadsStatus {
  * ten times as long.
  */
 export async function readsStatus(q: Query): Promise<(account: string) => ReadsStatus> {
+  const off = (await listReadsOff(q)).map((one) => sql`(${one.account}, ${one.read})`)
+  const isOn = off.length === 0 ? sql`` : sql`where (account, read) not in (values ${sql.join(off)})`
   const { rows } = await sql<{ account: string; overdue: number; oldest: TimeText | null; failing: number; demand: number | null }>`
     select ${unindexed(q, 'account')} as account, count(case when due_at <= ${dbTime(q)} and lease_token is null then 1 end) as overdue,
       min(case when due_at <= ${dbTime(q)} and lease_token is null then due_at end) as oldest,
       count(case when rank = ${sql.lit(rank.failing)} then 1 end) as failing,
       ${demand(q)} as demand
     from (
-      select account, due_at, last_read_at, lease_token, rank from sync_reads
+      select account, read, due_at, last_read_at, lease_token, rank from sync_reads
       union all
-      select account, due_at, last_read_at, lease_token, ${sql.lit(rank.background)} from sync_known_ids where due_at is not null) as reads
+      select account, kind, due_at, last_read_at, lease_token, ${sql.lit(rank.background)} from sync_known_ids where due_at is not null) as reads ${isOn}
     group by 1`.execute(q.sql)
   const { rows: known } = await sql<{ account: string; total: number; unreachable: number }>`
     select account, count(*) as total, count(unreachable_since) as unreachable from submissions group by account`.execute(q.sql)

@@ -58,6 +58,7 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
     row: `(account, document_key, due_at, failing_since, failures) values ('acme', 'd', :now, :now, 1)`,
     variants: [`lease_token = 'p t'`],
   },
+  sync_reads_off: { row: `(account, read, cause, reason, since, retry_at) values ('acme', 'sessions', 'service', 'x', :now, :now)` },
   sync_alarm_watch: { row: `(id, lease_token, lease_until) values (1, 't', :now)` },
   alarms: {
     row: `(name, account, destination, state, severity, since, last_at, text) values ('push_dead', '', 'ams', 'firing', 'warning', :now, :now, '')`,

@@ -1,0 +1,111 @@
+import { type RawBuilder, sql } from 'kysely'
+import { storableText } from '../../model/json.ts'
+import { isIdRead, type OptionalRead } from '../../model/reads.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { dbTime } from '../engine/sql.ts'
+import type { ReadsOffTable } from '../schema/tables-known-ids.ts'
+import { rank } from './reads.ts'
+
+/** Rows that are looked through for those of a kind. */
+const LOOKED_AT = 1_000
+/** How long a read that is off stays away from each submission, in milliseconds. It is off for longer by coming due and being put off again. */
+const PUT_OFF_MS = 86_400_000
+
+/** Reads that are off, of all accounts or of one. */
+export async function listReadsOff(q: Query, account?: string): Promise<ReadsOffTable[]> {
+  const query = q.sql.selectFrom('sync_reads_off').selectAll().orderBy('account').orderBy('read')
+  return await (account === undefined ? query : query.where('account', '=', account)).execute()
+}
+
+/** @returns the reads that must not be made now: those that are off, but for one that is to be tried again. */
+export async function readsOffNow(q: Query, account: string): Promise<ReadonlySet<OptionalRead>> {
+  const { rows } = await sql<{ read: OptionalRead }>`
+    select read from sync_reads_off where account = ${account} and (retry_at is null or retry_at > ${dbTime(q)})`.execute(q.sql)
+  return new Set(rows.map(({ read }) => read))
+}
+
+/** Makes the reads that the settings leave out those that are off for that reason. @returns which were, and are no longer. */
+export async function setReadsOffBySettings(db: Db, account: string, reads: readonly OptionalRead[]): Promise<OptionalRead[]> {
+  const stored = (await listReadsOff(db.read, account)).filter(({ cause }) => cause === 'settings').map(({ read }) => read)
+  const again = stored.filter((read) => !reads.includes(read))
+  const fresh = reads.filter((read) => !stored.includes(read))
+  if (again.length + fresh.length === 0) return []
+  await db.write('read-switch', async (tx) => {
+    for (const read of again) await remove(tx, account, read)
+    for (const read of fresh) await put(tx, { account, read, cause: 'settings', reason: 'STATE_READS leaves it out', retryMs: null })
+  })
+  return again
+}
+
+/**
+ * Makes the reads of a kind that are due, and it is off, wait for a day, at most `limit` of them.
+ * @returns how many there were.
+ */
+export async function putOffReads(db: Db, account: string, read: OptionalRead, limit: number): Promise<number> {
+  const due = (q: Query) => firstDue(q, account, read)
+  if ((await sql`select 1 from ${due(db.read)} limit 1`.execute(db.read.sql)).rows.length === 0) return 0
+  return await db.write('read-put-off', async (tx) => {
+    const keys = sql.raw(isIdRead(read) ? 'account, kind, id' : 'account, submission_id, read')
+    const spread = tx.clock.random()
+    const set = isIdRead(read) ? sql`` : sql`rank = ${sql.lit(rank.background)},`
+    const { numAffectedRows } = await sql`
+      update ${sql.table(isIdRead(read) ? 'sync_known_ids' : 'sync_reads')} set ${set} due_at = ${dbTime(tx, PUT_OFF_MS * (1 - 0.1 * spread))}
+      where (${keys}) in (select ${keys} from ${due(tx)} limit ${sql.lit(limit)})`.execute(tx.sql)
+    return Number(numAffectedRows ?? 0)
+  })
+}
+
+/** Those of a kind among the reads that are claimed next. The others come to the front when these are gone. */
+function firstDue(q: Query, account: string, read: OptionalRead): RawBuilder<unknown> {
+  const first = (which: RawBuilder<unknown>) =>
+    sql`where account = ${account} and ${which} due_at <= ${dbTime(q)} order by due_at limit ${sql.lit(LOOKED_AT)}`
+  if (isIdRead(read))
+    return sql`(select account, kind, id, lease_token from sync_known_ids ${first(sql``)}) as due where kind = ${read} and lease_token is null`
+  const ofRank = (one: number) => sql`select * from (select account, submission_id, read, lease_token from sync_reads
+    ${first(sql`rank = ${sql.lit(one)} and`)}) as ${sql.raw(`rank_${one}`)}`
+  return sql`(${ofRank(rank.background)} union all ${ofRank(rank.routine)}) as due where read = ${read} and lease_token is null`
+}
+
+/**
+ * Makes what was put off due now, a step at a time.
+ * @param after the last submission or id of the previous step; '' to begin.
+ * @returns the last one of this step, or null when there are no more.
+ */
+export async function bringBackReads(db: Db, account: string, read: OptionalRead, after: string, limit: number): Promise<string | null> {
+  const [table, kind, key] = isIdRead(read) ? ['sync_known_ids', 'kind', 'id'] : ['sync_reads', 'read', 'submission_id']
+  const { rows } = await sql<{ key: string }>`
+    select ${sql.ref(key)} as key from ${sql.table(table)}
+    where account = ${account} and ${sql.ref(kind)} = ${read} and ${sql.ref(key)} > ${after}
+    order by ${sql.ref(key)} limit ${sql.lit(limit)}`.execute(db.read.sql)
+  if (rows.length > 0) {
+    const keys = rows.map((row) => row.key)
+    await db.write('read-put-off', (tx) =>
+      sql`
+        update ${sql.table(table)} set due_at = ${dbTime(tx)}
+        where account = ${account} and ${sql.ref(kind)} = ${read} and ${sql.ref(key)} in (${sql.join(keys)})
+          and lease_token is null and due_at > ${dbTime(tx)}`.execute(tx.sql),
+    )
+  }
+  return rows.length < limit ? null : (rows.at(-1)?.key ?? null)
+}
+
+interface Off {
+  readonly account: string
+  readonly read: OptionalRead
+  readonly cause: ReadsOffTable['cause']
+  readonly reason: string
+  readonly retryMs: number | null
+}
+
+async function put(tx: Tx, { account, read, cause, reason, retryMs }: Off): Promise<void> {
+  const retryAt = retryMs === null ? null : dbTime(tx, retryMs)
+  await sql`
+    insert into sync_reads_off (account, read, cause, reason, since, retry_at)
+    values (${account}, ${read}, ${cause}, ${storableText(reason)}, ${dbTime(tx)}, ${retryAt})
+    on conflict (account, read) do update set cause = excluded.cause, reason = excluded.reason, retry_at = excluded.retry_at,
+      since = case when sync_reads_off.cause = excluded.cause then sync_reads_off.since else excluded.since end`.execute(tx.sql)
+}
+
+async function remove(tx: Tx, account: string, read: OptionalRead): Promise<void> {
+  await tx.sql.deleteFrom('sync_reads_off').where('account', '=', account).where('read', '=', read).execute()
+}
