@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
+import { stateReadNames } from '../../../src/config/schema/state-reads.ts'
 import { account, file, hook, problemsOf } from '../support.ts'
 
 test('one account in the environment is enough, and everything else has the default of the contract', () => {
@@ -12,6 +13,7 @@ test('one account in the environment is enough, and everything else has the defa
     retention: { days: 30, changesDays: 400, maxShare: 50 },
     operators: [],
     cronTimezone: 'UTC',
+    stateReads: [...stateReadNames],
     taxIdFields: [],
     protect: { mode: 'drop', keys: [] },
     receiver: { host: '0.0.0.0', port: 8080, bodyLimitBytes: 4_194_304, trustProxy: false },
