@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
@@ -92,10 +94,11 @@ export async function runCommand(env: Environment, args: readonly string[]): Pro
   return out
 }
 
-/** The settings that name a database. */
+/** The settings that name a database, and a folder for its documents. */
 export function databaseEnv(database: DatabaseConfig): Environment {
-  if (database.kind === 'sqlite') return { DATABASE_URL: `sqlite:${database.path}` }
-  return { DATABASE_URL: database.url.reveal(), DATABASE_SCHEMA: database.schema }
+  if (database.kind === 'sqlite') return { DATABASE_URL: `sqlite:${database.path}`, DOCUMENTS_DIR: `${database.path}-documents` }
+  const documents = join(tmpdir(), 'submission-mirror-documents', database.schema)
+  return { DATABASE_URL: database.url.reveal(), DATABASE_SCHEMA: database.schema, DOCUMENTS_DIR: documents }
 }
 
 /** The settings of one account, `default`: what the sandbox's account of that name logs in with, and signs with. */

@@ -5,6 +5,7 @@ import { pluralize } from '../output/text.ts'
 import { checkAccount } from './account.ts'
 import { checkDatabase, openForDoctor } from './database.ts'
 import { checkDestination } from './destination.ts'
+import { checkDocuments } from './documents.ts'
 import { bad, type DoctorParts, type Finding, good } from './finding.ts'
 import { checkReceiver } from './receiver.ts'
 
@@ -22,7 +23,7 @@ export async function* diagnose(p: Omit<DoctorParts, 'db'>, only: DestinationCon
 }
 
 /**
- * Checks everything: settings (which were valid, or this would not run), database, accounts, receiver, destinations. What cannot be checked
+ * Checks everything: settings (which were valid, or this would not run), database, documents, accounts, receiver, destinations. What cannot be checked
  * because the database or the service is down is a finding like any other, and the rest is checked all the same.
  */
 async function* checkAll(p: DoctorParts): AsyncGenerator<Finding> {
@@ -32,6 +33,7 @@ async function* checkAll(p: DoctorParts): AsyncGenerator<Finding> {
   if (fault !== null) yield bad('settings', fault)
   const { db } = p
   if (db !== null) yield* withFailure(p, 'database', checkDatabase(p.config, db))
+  yield* withFailure(p, 'documents', checkDocuments(p))
   for (const account of accounts) yield* withFailure(p, `account ${account.name}`, checkAccount(p, account))
   yield* withFailure(p, 'receiver', checkReceiver(p))
   for (const destination of destinations) {

@@ -75,6 +75,7 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     const found = await findings({ ...env, PUBLIC_URL: serve.receiver })
     expect(found.wrong).toEqual([])
     expect(textsOf(found, 'settings')).toEqual(['1 account and 0 destinations'])
+    expect(textsOf(found, 'documents')).toEqual([`the folder ${env['DOCUMENTS_DIR']} can be written to and read from`])
     const told = textsOf(found, 'database')
     expect(told[0]).toMatch(/tables up to date, 0 changes logged, 1 `serve` process running$/)
     expect(told.join('\n')).toMatch(name === 'sqlite' ? /journal_mode wal, synchronous full/ : /LISTEN and NOTIFY work/)
@@ -96,6 +97,13 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     ])
     const reads = sandbox.requestsSeen.slice(asked).filter(({ operation }) => operation !== 'token' && operation !== 'me')
     expect(reads).toEqual([])
+  })
+
+  it('says what hinders documents from being kept', async () => {
+    const { env } = await opened()
+    const { code, wrong } = await findings({ ...env, DOCUMENTS_DIR: import.meta.filename })
+    expect(code).toBe(1)
+    expect(wrong).toEqual([`documents: ${import.meta.filename} is not a folder: name a folder in DOCUMENTS_DIR`])
   })
 
   it('says of each wrong address for deliveries what to do', async () => {
