@@ -2,8 +2,12 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { messageOf, UsageError } from '../../../base/errors.ts'
-import { loadConfig, SettingsError } from '../../../config/config.ts'
+import { type Config, loadConfig, SettingsError } from '../../../config/config.ts'
+import { createDocumentStorage } from '../../../documents/storage/create.ts'
+import { FolderStorage } from '../../../documents/storage/folder.ts'
+import { type Moved, moveDocuments } from '../../../documents/storage/move.ts'
 import { type Copied, copyDatabase } from '../../../store/backup/copy.ts'
+import { storedFiles } from '../../../store/backup/stored-documents.ts'
 import type { DatabaseConfig, Db } from '../../../store/engine/db.ts'
 import { migrate } from '../../../store/migrate/migrate.ts'
 import { openDb } from '../../../store/open/open.ts'
@@ -12,14 +16,21 @@ import { pluralize } from '../../output/text.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { type CommandContext, migrating, printJson, settingsOf, silentLog, withStore } from './context.ts'
 
+interface MovedTo extends Moved {
+  readonly from: string
+  /** null: they stay where they are. */
+  readonly to: string | null
+}
+
 interface CopyOptions {
   readonly to?: string
   readonly toFile?: string
   readonly schema?: string
+  readonly documentsTo?: string
   readonly json?: boolean
 }
 
-/** `copy --to URL|--to-file FILE [--schema NAME] [--json]` */
+/** `copy --to URL|--to-file FILE [--schema NAME] [--documents-to DIR] [--json]` */
 export function addCopy(program: Command, c: CommandContext): void {
   program
     .command('copy')
@@ -32,17 +43,21 @@ export function addCopy(program: Command, c: CommandContext): void {
       'a file that holds that URL: for one with a password, which other users could read in the list of processes',
     )
     .option('--schema <name>', 'the schema there, if it is Postgres (mirror)')
+    .option('--documents-to <folder>', 'a folder to copy the documents to as well; left out: they stay where they are, and are looked for')
     .option('--json', 'as JSON, for programs')
     .action(async (options: CopyOptions) => {
-      const source = settingsOf(c, { accounts: 'optional', problems: [] }).database
+      const config = settingsOf(c, { accounts: 'optional', problems: [] })
+      const source = config.database
       const target = targetOf(c, options)
       refuseSameKind(source, target)
       await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => {
         await withTarget(c, target, async (to) => {
           const lock = source.kind === 'sqlite' && !isServeLockHeld(source) ? await acquireServeLock(source) : null
           try {
+            // First, so that the target is never served without them, and an interruption is made up by the same command.
+            const documents = await moved(c, db, config, options)
             const copied = await copyDatabase({ source: db, target: to, signal: c.host.signal, onTable: (...done) => tell(c, ...done) })
-            report(c, copied, target, options.json)
+            report(c, copied, target, documents, options.json)
           } finally {
             lock?.release()
           }
@@ -101,10 +116,20 @@ function tell(c: CommandContext, done: 'copied' | 'verified', table: string, row
   c.host.stderr.write(`${done} ${table}: ${pluralize(rows, 'row')}\n`)
 }
 
-function report(c: CommandContext, { rows, isComplete }: Copied, target: DatabaseConfig, asJson = false): void {
+/** Copies the documents, or looks for them where they are. */
+async function moved(c: CommandContext, db: Db, config: Config, { documentsTo }: CopyOptions): Promise<MovedTo> {
+  const from = createDocumentStorage(config)
+  const to = documentsTo === undefined ? null : new FolderStorage(resolve(documentsTo))
+  const done = await moveDocuments(storedFiles(db.read), from, to, c.host.signal)
+  return { ...done, from: from.place, to: to?.place ?? null }
+}
+
+function report(c: CommandContext, { rows, isComplete }: Copied, target: DatabaseConfig, documents: MovedTo, asJson = false): void {
+  if (documents.faulty.length > 0) c.exitCode = exitCodes.failed
   if (!isComplete) c.exitCode = exitCodes.busy
   if (asJson) {
-    printJson(c, { complete: isComplete, rows })
+    const { files, bytes, copied, faulty } = documents
+    printJson(c, { complete: isComplete, rows, documents: { files, bytes, copied, faulty } })
     return
   }
   const all = Object.values(rows).reduce((sum, count) => sum + count, 0)
@@ -113,5 +138,13 @@ function report(c: CommandContext, { rows, isComplete }: Copied, target: Databas
   const next = isComplete
     ? `set DATABASE_URL to ${place} and start \`serve\`: readers and destinations go on where they are`
     : 'deliveries are still received: stop `serve --role receive` and run this again, which takes what came since'
-  c.host.stdout.write(`${same}; ${next}\n`)
+  c.host.stdout.write(`${same}; ${documentsText(documents)}; ${next}\n`)
+}
+
+function documentsText({ files, copied, faulty, from, to }: MovedTo): string {
+  const [first] = faulty
+  const count = pluralize(files, 'document')
+  if (first !== undefined)
+    return `${faulty.length} of ${count} are missing or damaged in ${from} (${first} first): put them back there from a backup`
+  return to === null ? `${count} lie in ${from}` : `${count} lie in ${to} (${copied} copied now): set DOCUMENTS_DIR to it`
 }

@@ -1,0 +1,30 @@
+import type { Query } from '../engine/db.ts'
+
+/** The bytes of a document; several rows may have the same. */
+export interface StoredFile {
+  /** `<first two hex>/<sha256>`. */
+  readonly path: string
+  readonly bytes: number
+}
+
+/** Files that are read at a time. */
+const PAGE = 1_000
+
+/** The files that the table `documents` names, each once, by their paths. */
+export async function* storedFiles(q: Query): AsyncGenerator<StoredFile> {
+  let after = ''
+  for (;;) {
+    const rows = await q.sql
+      .selectFrom('documents')
+      .select((e) => ['stored_path', e.fn.max('stored_bytes').as('bytes')])
+      .where('stored_path', '>', after)
+      .groupBy('stored_path')
+      .orderBy('stored_path')
+      .limit(PAGE)
+      .execute()
+    for (const { stored_path: path, bytes } of rows) if (path !== null) yield { path, bytes: Number(bytes) }
+    const last = rows.at(-1)?.stored_path
+    if (rows.length < PAGE || last === undefined || last === null) return
+    after = last
+  }
+}
