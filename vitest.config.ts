@@ -4,7 +4,7 @@ import { LongestFirst } from './test/tools/longest-first.ts'
 /** What kills, restarts, outlasts, or tells long stories: `npm run test:proofs`. All other tests are `npm test`. */
 const proofs = [
   ...['crash', 'chaos', 'failover', 'outage', 'paused', 'upgrade', 'hostile', 'simulation'].map((folder) => `test/${folder}/**/*.test.ts`),
-  ...['e2e/faults', 'e2e/postgres', 'e2e/runbook', 'e2e/sqlite', 'app/demo', 'app/reload-settings', 'poll/fairness'].map(
+  ...['e2e/faults', 'e2e/postgres', 'e2e/runbook', 'e2e/sqlite', 'app/demo', 'app/reload-settings', 'poll/fairness', 'poll/reads-off'].map(
     (file) => `test/${file}.test.ts`,
   ),
   ...['alarms/runbook', 'cli/push-commands', 'cli/sync'].map((file) => `test/ops/${file}.test.ts`),

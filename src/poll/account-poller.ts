@@ -1,6 +1,7 @@
 import PQueue from 'p-queue'
 import { messageOf } from '../base/errors.ts'
 import type { Service } from '../base/service.ts'
+import { isDetail } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
 import { claimSweep, endSweep, sweepStep } from '../store/reads/account-reads.ts'
 import { claimReads, type ReadClaim, releaseAllReads, releaseRead } from '../store/reads/claims.ts'
@@ -128,6 +129,10 @@ export class AccountPoller implements Service {
       const begunAt = this.#o.clock.now()
       const end = await carryOutRead({ ...this.#o, cause: 'poll' }, claim, signal)
       await this.#gate.note(claim, end, begunAt)
+      const { read, submissionId, lastReadAt } = claim
+      if (!isDetail(read)) return
+      if (end === 'read') await this.#o.switches.noteRead(read)
+      if (end === 'declined') await this.#o.switches.noteDeclined(read, submissionId, lastReadAt !== null)
     } catch (error) {
       // Release the read so that nobody waits for its lease to end.
       await releaseRead(this.#o.db, claim).catch((second: unknown) => this.#o.log.debug({ err: second }, messageOf(second)))

@@ -41,8 +41,8 @@ export interface IdReadOptions {
   readonly policy: PollPolicy
 }
 
-/** How a read by id ended. `gone`: 404, once or more · `failed`: anything else that is no answer. */
-export type IdReadEnd = 'read' | 'gone' | 'failed' | 'lost'
+/** How a read by id ended. `gone`: 404, once or more · `declined`: 403 · `failed`: anything else that is no answer. */
+export type IdReadEnd = 'read' | 'gone' | 'declined' | 'failed' | 'lost'
 
 /**
  * Carries out one claimed read by id, applies the answer, and schedules the next one. Failures concern neither the submission nor the account.
@@ -120,7 +120,7 @@ async function settleMiss(o: IdReadOptions, claim: IdClaim, cause: Cause, error:
   return 'gone'
 }
 
-async function settleFailure(o: IdReadOptions, claim: IdClaim, error: unknown, kind: string): Promise<'failed'> {
+async function settleFailure(o: IdReadOptions, claim: IdClaim, error: unknown, kind: string): Promise<'declined' | 'failed'> {
   const kept = { misses: claim.misses, error: messageOf(error).slice(0, 500), complete: false, changed: false }
   const isRefused = error instanceof AuthRefusedError
   const failures = isRefused ? claim.failures : claim.failures + 1
@@ -133,7 +133,7 @@ async function settleFailure(o: IdReadOptions, claim: IdClaim, error: unknown, k
     place(claim),
     `${claim.kind} ${claim.id} could not be read and will be tried again in ${Math.ceil(dueInMs / 1000)} s: ${kept.error}`,
   )
-  return 'failed'
+  return kind === 'auth' && !isRefused ? 'declined' : 'failed'
 }
 
 function place(claim: IdClaim): { account: string; submission: string; read: string } {

@@ -5,13 +5,16 @@ import { findAccount } from '../store/reads/accounts.ts'
 import { capIds, claimIds, type IdClaim, isIdDue, releaseId, releaseIdsOf } from '../store/reads/known-ids.ts'
 import { isCommandReading } from '../store/upkeep/processes.ts'
 import { longestIdWaitMs } from './id-intervals.ts'
-import { carryOutIdRead, type IdReadOptions } from './id-read.ts'
+import { carryOutIdRead, type IdReadEnd, type IdReadOptions } from './id-read.ts'
 import type { ReadSwitches } from './read-switches.ts'
 
 /** How often due ids are looked for when no signal comes. */
 const TICK_MS = 1_000
 /** Reads in flight, beside those of the account's poller. */
 const AT_ONCE = 4
+
+/** 404s of something never read, from an hour on, after which the next one may be about the path. */
+const LATE_MISSES = 3
 
 export interface IdReadsOptions extends IdReadOptions {
   readonly account: string
@@ -69,9 +72,18 @@ export class IdReads implements Service {
     return claims.length > 0
   }
 
+  async #note({ kind, submissionId, wasRead, misses }: IdClaim, end: IdReadEnd): Promise<void> {
+    const { switches } = this.#o
+    if (end === 'read') await switches.noteRead(kind)
+    // An early 404 is normal: what it names may not be there yet (trap 79).
+    const isLate = wasRead || misses >= LATE_MISSES
+    if (end === 'declined' || (end === 'gone' && isLate)) await switches.noteDeclined(kind, submissionId, wasRead)
+  }
+
   async #carryOut(claim: IdClaim, signal: AbortSignal): Promise<void> {
     try {
-      await carryOutIdRead(this.#o, claim, 'poll', signal)
+      const end = await carryOutIdRead(this.#o, claim, 'poll', signal)
+      await this.#note(claim, end)
     } catch (error) {
       // Release it so that nobody waits for its lease to end.
       await releaseId(this.#o.db, claim).catch((second: unknown) => this.#o.log.debug({ err: second }, messageOf(second)))

@@ -3,8 +3,22 @@ import type { Log } from '../base/log.ts'
 import type { Service } from '../base/service.ts'
 import { type OptionalRead, optionalReads, type ReadKind } from '../model/reads.ts'
 import type { Db } from '../store/engine/db.ts'
-import { bringBackReads, putOffReads, readsOffNow, setReadsOffBySettings } from '../store/reads/reads-off.ts'
+import {
+  bringBackReads,
+  countSucceeding,
+  listReadsOff,
+  putOffReads,
+  readsOffNow,
+  setReadsOffBySettings,
+  switchReadOff,
+  switchReadOn,
+  wasEverRead,
+} from '../store/reads/reads-off.ts'
 
+/** Submissions that must be refused in a row. */
+const SEVERAL = 3
+/** How long a refused read stays off before it is tried again. */
+const RETRY_MS = 86_400_000
 /** Pause between two looks at what is off and due. */
 const TICK_MS = 1_000
 /** Rows in one transaction, and the pause that leaves the database to others. */
@@ -20,18 +34,60 @@ export interface ReadSwitchesOptions {
   readonly wanted: readonly string[]
 }
 
-/** Knows which reads of an account are off, and keeps them from coming due. */
+/**
+ * Knows which reads of an account are off, and keeps them from coming due. A read is off when the settings leave it out, or when the service
+ * refused it by 403 or 404 for several submissions in a row whose requirements view it gives; then it is tried again daily.
+ */
 export class ReadSwitches implements Service {
   readonly name: string
   readonly #o: ReadSwitchesOptions
   readonly #unwanted: readonly OptionalRead[]
   #off: ReadonlySet<OptionalRead>
+  /** Those that the service refused, of which one may be on trial. */
+  #refused = new Set<OptionalRead>()
+  /** Those that are on again, and are to be made soon. */
+  readonly #isAgain = new Set<OptionalRead>()
+  /** Submissions that were refused a read since it last succeeded. */
+  readonly #declined = new Map<OptionalRead, Set<string>>()
 
   constructor(options: ReadSwitchesOptions) {
     this.#o = options
     this.name = `read switches of ${options.account}`
     this.#unwanted = optionalReads.filter((read) => !options.wanted.includes(read))
     this.#off = new Set(this.#unwanted)
+  }
+
+  /** Notes an answer. One that was off is on again. */
+  async noteRead(read: OptionalRead): Promise<void> {
+    const { db, account, log } = this.#o
+    this.#declined.delete(read)
+    if (!this.#refused.has(read)) return
+    this.#refused.delete(read)
+    if (!(await switchReadOn(db, account, read))) return
+    this.#isAgain.add(read)
+    log.info({ account, read }, `the service gives the read ${read} again; account ${account} is read by it from now on`)
+  }
+
+  /**
+   * Notes a refusal by 403 or 404.
+   * @param wasRead whether this submission's read, or this id, ever succeeded. A new one may not have it yet, which says nothing about a read
+   * that others have.
+   */
+  async noteDeclined(read: OptionalRead, submissionId: string, wasRead: boolean): Promise<void> {
+    const { db, account, log } = this.#o
+    if (!wasRead && (await wasEverRead(db.read, account, read))) return
+    const declined = this.#declined.get(read) ?? new Set()
+    this.#declined.set(read, declined.add(submissionId))
+    if (declined.size < SEVERAL || (await countSucceeding(db.read, account, [...declined])) < SEVERAL) return
+    this.#declined.delete(read)
+    this.#off = new Set([...this.#off, read])
+    this.#refused.add(read)
+    const reason = `the service refuses it (403 or 404) for ${SEVERAL} submissions whose other reads succeed`
+    if (await switchReadOff(db, account, read, reason, RETRY_MS))
+      log.warn(
+        { account, read },
+        `the service refuses the read ${read} of account ${account} (403 or 404) for several submissions whose other reads succeed; it is off and tried again daily`,
+      )
   }
 
   /** The reads that must not be made now. */
@@ -43,7 +99,13 @@ export class ReadSwitches implements Service {
     const { db, account, clock } = this.#o
     for (const read of await setReadsOffBySettings(db, account, this.#unwanted)) await this.#bringBack(read, signal)
     while (!signal.aborted) {
-      this.#off = new Set([...this.#unwanted, ...(await readsOffNow(db.read, account))])
+      const stored = await listReadsOff(db.read, account)
+      this.#refused = new Set(stored.filter(({ cause }) => cause === 'service').map(({ read }) => read))
+      this.#off = stored.length === 0 ? new Set(this.#unwanted) : new Set([...this.#unwanted, ...(await readsOffNow(db.read, account))])
+      for (const read of [...this.#isAgain]) {
+        this.#isAgain.delete(read)
+        await this.#bringBack(read, signal)
+      }
       for (const read of this.#off) await this.#putOff(read, signal)
       await clock.sleep(TICK_MS, signal)
     }

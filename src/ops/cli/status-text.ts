@@ -59,6 +59,11 @@ function accountTables({ accounts }: Status, nowMs: number): Table[] {
       rows: accounts.flatMap((a) => a.freshness.map((f) => [a.account, f.read, ago(f.oldest_at, nowMs), ago(f.median_at, nowMs), f.never])),
     },
     {
+      title: 'Reads that are off',
+      headings: ['account', 'read', 'by', 'for', 'why'],
+      rows: accounts.flatMap((a) => a.reads_off.map((off) => [a.account, off.read, off.cause, ago(off.since, nowMs), off.reason])),
+    },
+    {
       title: 'Deliveries',
       headings: ['account', 'ready', 'done', 'aside', 'dead', 'lost events', 'lost messages'],
       rows: accounts.map((a) => [

@@ -8,7 +8,7 @@ import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { readHealth } from '../../store/upkeep/health.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { type Replication, readReplication } from '../../store/upkeep/replication.ts'
-import { countEvidence, freshnessStatus, readsStatus } from '../../store/upkeep/status.ts'
+import { countEvidence, freshnessStatus, readsOffStatus, readsStatus } from '../../store/upkeep/status.ts'
 import { waitsForClocks } from '../clocks/clock-text.ts'
 import { ClockWatch } from '../clocks/clock-watch.ts'
 import { retentionWait, waitText } from '../clocks/retention-wait.ts'
@@ -79,6 +79,14 @@ export interface AccountStatus {
     readonly median_at: TimeText | null
     readonly never: number
   }[]
+  /** Reads that are not made: left out by `STATE_READS` (`settings`), or refused by the service until `retry_at` (`service`). */
+  readonly reads_off: readonly {
+    readonly read: string
+    readonly cause: 'settings' | 'service'
+    readonly reason: string
+    readonly since: TimeText
+    readonly retry_at: TimeText | null
+  }[]
   readonly inbox: Readonly<Record<InboxState, number>>
   readonly lost_webhooks: Readonly<Record<string, number>>
   /** Those of the settings, in their order. */
@@ -123,6 +131,7 @@ export async function readStatus(db: Db, version: string, config: StatusConfig):
   const verdict = await readVerdict(db, config)
   const inbox = await countInbox(q)
   const readsOf = await readsStatus(q)
+  const offOf = await readsOffStatus(q)
   const secrets = await secretStates(q, config.accounts)
   const accounts: AccountStatus[] = []
   for (const row of await knownAccounts(q, config.accounts)) {
@@ -140,6 +149,7 @@ export async function readStatus(db: Db, version: string, config: StatusConfig):
       demand_rps: Math.round(reads.demandRps * 1_000) / 1_000,
       limit_rps: configured ? config.upstream.requestsPerSecond : null,
       freshness: freshness.map(({ read, oldestAt, medianAt, never }) => ({ read, oldest_at: oldestAt, median_at: medianAt, never })),
+      reads_off: offOf(account),
       inbox: { ready: count('ready'), done: count('done'), aside: count('aside'), dead: count('dead') },
       lost_webhooks: Object.fromEntries(lost.map(({ entity, count: n }) => [entity, n])),
       webhook_secrets: secrets.get(account) ?? [],
@@ -195,6 +205,12 @@ function accountNotes(a: AccountStatus): string[] {
         'raise UPSTREAM_RPS as far as the service allows, or lengthen POLL_*',
     )
   }
+  for (const off of a.reads_off)
+    if (off.cause === 'service')
+      notes.push(
+        `account ${a.account} is not read by ${off.read}: ${off.reason}; it is tried again daily. If it is to be had, ask the service for the right ` +
+          'to it; else take it out of STATE_READS',
+      )
   if (a.conflicts > 0)
     notes.push(
       `account ${a.account} has ${pluralize(a.conflicts, 'record')} that contradict what was kept; both versions are in sync_conflicts`,

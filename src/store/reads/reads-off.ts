@@ -38,6 +38,44 @@ export async function setReadsOffBySettings(db: Db, account: string, reads: read
 }
 
 /**
+ * Switches a read off that the service refuses, or puts its next trial off. One that the settings leave out stays so.
+ * @returns whether it was on before.
+ */
+export async function switchReadOff(db: Db, account: string, read: OptionalRead, reason: string, retryMs: number): Promise<boolean> {
+  return await db.write('read-switch', async (tx) => {
+    const stored = (await listReadsOff(tx, account)).find((row) => row.read === read)
+    if (stored?.cause !== 'settings') await put(tx, { account, read, cause: 'service', reason, retryMs })
+    return stored === undefined
+  })
+}
+
+/** Switches a read on again that the service gives. @returns whether it was off. */
+export async function switchReadOn(db: Db, account: string, read: OptionalRead): Promise<boolean> {
+  return await db.write('read-switch', async (tx) => {
+    const query = tx.sql.deleteFrom('sync_reads_off').where('account', '=', account).where('read', '=', read).where('cause', '=', 'service')
+    return (await query.executeTakeFirst()).numDeletedRows > 0n
+  })
+}
+
+/** Whether a read was ever made to its end, for any submission of the account. */
+export async function wasEverRead(q: Query, account: string, read: OptionalRead): Promise<boolean> {
+  const [table, kind] = isIdRead(read) ? ['sync_known_ids', 'kind'] : ['sync_reads', 'read']
+  const { rows } = await sql`
+    select 1 from ${sql.table(table)} where account = ${account} and ${sql.ref(kind)} = ${read} and last_read_at is not null limit 1`.execute(
+    q.sql,
+  )
+  return rows.length > 0
+}
+
+/** @returns how many of the submissions have their requirements view read without failure. */
+export async function countSucceeding(q: Query, account: string, submissionIds: readonly string[]): Promise<number> {
+  const { rows } = await sql<{ n: number }>`
+    select count(*) as n from sync_reads where account = ${account} and submission_id in (${sql.join(submissionIds)})
+      and read = 'requirements' and last_read_at is not null and failures + misses = 0`.execute(q.sql)
+  return Number(rows[0]?.n)
+}
+
+/**
  * Makes the reads of a kind that are due, and it is off, wait for a day, at most `limit` of them.
  * @returns how many there were.
  */

@@ -5,6 +5,7 @@ import type { Query } from '../engine/db.ts'
 import { dbTime, greatest, unindexed } from '../engine/sql.ts'
 import { rank } from '../reads/reads.ts'
 import { listReadsOff } from '../reads/reads-off.ts'
+import type { ReadsOffTable } from '../schema/tables-known-ids.ts'
 
 /** Figures about the reads of one account. */
 export interface ReadsStatus {
@@ -69,6 +70,15 @@ export interface FreshnessStatus {
   readonly medianAt: TimeText | null
   /** Submissions never read to the end. */
   readonly never: number
+}
+
+/** A read that an account does not make. */
+export type ReadOff = Omit<ReadsOffTable, 'account'>
+
+/** @returns the reads that each account does not make, by account. */
+export async function readsOffStatus(q: Query): Promise<(account: string) => ReadOff[]> {
+  const rows = await listReadsOff(q)
+  return (account) => rows.filter((row) => row.account === account).map(({ account: _, ...row }) => row)
 }
 
 export async function freshnessStatus(q: Query, account: string): Promise<FreshnessStatus[]> {
