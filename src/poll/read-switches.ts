@@ -78,8 +78,10 @@ export class ReadSwitches implements Service {
     if (!wasRead && (await wasEverRead(db.read, account, read))) return
     const declined = this.#declined.get(read) ?? new Set()
     this.#declined.set(read, declined.add(submissionId))
-    if (declined.size < SEVERAL || (await countSucceeding(db.read, account, [...declined])) < SEVERAL) return
+    if (declined.size < SEVERAL) return
+    // Before anything is awaited: other refusals in flight would switch it off once more.
     this.#declined.delete(read)
+    if ((await countSucceeding(db.read, account, [...declined])) < SEVERAL) return
     this.#off = new Set([...this.#off, read])
     this.#refused.add(read)
     const reason = `the service refuses it (403 or 404) for ${SEVERAL} submissions whose other reads succeed`
