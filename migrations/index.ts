@@ -28,6 +28,7 @@ import { knownIds } from './0026-known-ids.ts'
 import { openItems } from './0027-open-items.ts'
 import { documents } from './0028-documents.ts'
 import { readsOff } from './0029-reads-off.ts'
+import { consoleSessions } from './0030-console-sessions.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -60,4 +61,5 @@ export const migrations: readonly Migration[] = [
   openItems,
   documents,
   readsOff,
+  consoleSessions,
 ]

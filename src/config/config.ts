@@ -63,6 +63,8 @@ export interface Config {
     readonly tokens: readonly { readonly name: string; readonly token: SecretText; readonly role: Role }[]
     /** The URL by which people reach the ops port; its host is accepted in `Host`. */
     readonly publicUrl?: string
+    /** How long who signed in stays so: without a request, and altogether. */
+    readonly session: { readonly idleMs: number; readonly maxMs: number }
   }
   /** `activeMs` <= `quietMs` <= `maxMs` <= `dormantMs`. */
   readonly poll: { readonly activeMs: number; readonly quietMs: number; readonly maxMs: number; readonly dormantMs: number }
@@ -179,6 +181,7 @@ function configOf(settings: Settings): Omit<Config, 'extraCa'> {
       port: ops.port,
       tokens: ops.tokens,
       ...(ops.public_url !== undefined && { publicUrl: ops.public_url }),
+      session: { idleMs: ops.session_idle, maxMs: ops.session_max },
     },
     poll: { activeMs: poll.active, quietMs: poll.quiet, maxMs: poll.max, dormantMs: poll.dormant },
     replay: { activeMs: replay.active, quietMs: replay.quiet, dormantMs: replay.dormant },

@@ -1,5 +1,6 @@
 import { timeFromMs } from '../../src/model/time.ts'
 import { sign } from '../receive/support.ts'
+import { letSessionsAge } from '../store/operators/session-time.ts'
 import { ACCOUNT } from './checks.ts'
 import { addWork } from './load.ts'
 import type { KillPoint } from './points.ts'
@@ -13,6 +14,21 @@ export const adminPoints: readonly KillPoint[] = [
       provoke: (rig) => ask(rig, '/submissions/track', { ids: [rig.sandbox.addSubmission(ACCOUNT)] }),
     }),
   ),
+  { transaction: 'session-begin', provoke: async (rig) => void (await signIn(rig)) },
+  {
+    transaction: 'session-end',
+    async provoke(rig) {
+      await withSession(rig, await signIn(rig), 'DELETE')
+    },
+  },
+  {
+    transaction: 'session-seen',
+    async provoke(rig) {
+      const cookie = await signIn(rig)
+      await letSessionsAge(await rig.store(), 10 * 60_000)
+      await withSession(rig, cookie, 'GET')
+    },
+  },
   { transaction: 'reads-asked', provoke: (rig) => ask(rig, '/submissions/sync', { ids: [known(rig)] }) },
   { transaction: 'reconcile-request', provoke: (rig) => ask(rig, '/reconcile-runs', { submissions: [known(rig)] }) },
   { transaction: 'inbox-replay', provoke: (rig) => ask(rig, '/inbox/replay', { ids: [...rig.acknowledged.keys()].slice(0, 3) }) },
@@ -61,4 +77,16 @@ async function ask(rig: CrashRig, path: string, body?: unknown): Promise<void> {
   const response = await request.catch(() => null)
   if (response && response.status !== 200 && !rig.isThere)
     throw new Error(`${path} was answered ${response.status}: ${await response.text()}`)
+}
+
+/** @returns the cookie of a session; empty when it was not begun, because the process was killed over it or its disk is full. */
+async function signIn(rig: CrashRig): Promise<string> {
+  const body = JSON.stringify({ token: rig.opsToken })
+  const request = fetch(`${rig.ops}/api/v1/session`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  const response = await request.catch(() => null)
+  return response?.headers.get('set-cookie')?.split(';')[0] ?? ''
+}
+
+async function withSession(rig: CrashRig, cookie: string, method: 'GET' | 'DELETE'): Promise<void> {
+  await fetch(`${rig.ops}/api/v1/session`, { method, headers: { cookie, origin: rig.ops } }).catch(() => null)
 }

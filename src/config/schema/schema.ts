@@ -137,7 +137,11 @@ export const settingsSchema = section({
     port: port.prefault(8081),
     tokens: tokens.check(checkTokens).prefault([]),
     public_url: value(publicUrl).optional(),
-  }).prefault({}),
+    session_idle: value(duration('1m', '30d')).prefault('30m'),
+    session_max: value(duration('1m', '30d')).prefault('12h'),
+  })
+    .check(checkOrder('ops', ['session_idle', 'session_max']))
+    .prefault({}),
   poll: section({
     active: value(pollTime).prefault('60s'),
     quiet: value(pollTime).prefault('15m'),

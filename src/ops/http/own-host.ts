@@ -15,6 +15,15 @@ export function isOwnHost(host: string | undefined, localAddress: string | undef
   return publicUrl !== undefined && name === hostnameOf(new URL(publicUrl).host)
 }
 
+/**
+ * Whether a request was sent by a page of this server, by its `Origin` header, which a browser sets: `Host` has been checked before.
+ * @param origin the header as it came; undefined when there is none, as with a program or a link.
+ */
+export function isOwnOrigin(origin: string | undefined, host: string | undefined, publicUrl: string | undefined): boolean {
+  if (origin === undefined || !URL.canParse(origin)) return false
+  return new URL(origin).host === host || (publicUrl !== undefined && origin === new URL(publicUrl).origin)
+}
+
 /** The host of a `Host` header without its port, in lower case and without brackets; null when it is none. */
 function hostnameOf(host: string | undefined): string | null {
   if (host === undefined || !/^[\w.:[\]-]{1,300}$/.test(host)) return null

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { answers } from './api/answers.ts'
 import type { AdminParts, Api } from './api/parts.ts'
+import type { Sessions } from './api/sessions.ts'
 import { addAccounts } from './routes/accounts.ts'
 import { addActions } from './routes/actions.ts'
 import { addAlarms } from './routes/alarms.ts'
@@ -16,6 +17,7 @@ import { addReconcile } from './routes/reconcile.ts'
 import { addRejected } from './routes/rejected.ts'
 import { addReload } from './routes/reload.ts'
 import { addRetention } from './routes/retention.ts'
+import { addSession } from './routes/session.ts'
 import { addStatus } from './routes/status.ts'
 import { addSubmissions } from './routes/submissions.ts'
 
@@ -28,8 +30,9 @@ const self = {
 }
 
 /** Adds every route. */
-export function addRoutes(api: Api, p: AdminParts): void {
+export function addRoutes(api: Api, p: AdminParts, sessions: Sessions): void {
   api.get('/openapi.json', { schema: self }, () => openapi.parse(api.swagger()))
+  addSession(api, p, sessions)
   for (const add of [addStatus, addOverview, addAccounts, addSubmissions, addInbox, addRejected, addOutbox, addDestinations, addMappings])
     add(api, p)
   for (const add of [addReconcile, addCompleteness, addAlarms, addDoctor, addBackup, addRetention, addReload, addActions]) add(api, p)

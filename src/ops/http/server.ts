@@ -1,5 +1,6 @@
 import { type FastifyError, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { AdminParts } from './api/parts.ts'
+import { securityHeaders } from './api/security-headers.ts'
 import { LazyAdmin } from './lazily.ts'
 import { isOwnHost } from './own-host.ts'
 
@@ -26,7 +27,7 @@ export interface OpsHttp {
 
 /**
  * Serves `/healthz` (the process lives and its event loop turns), `/readyz` (a delivery can be stored: 200, else 503 with the reason) and
- * `/metrics`, open to everyone who can reach the port; and `/api` for requests with a token. All else is 404. But for the three, a request
+ * `/metrics`, open to everyone who can reach the port; and `/api` for requests with a token or a session. All else is 404. But for the three, a request
  * whose `Host` is not this server's own gets 421.
  * @throws when the port is in use.
  */
@@ -67,7 +68,9 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
   app.setNotFoundHandler((_request, reply) => notFound(reply))
   // Fastify refuses a body that it cannot parse before it looks for a route; no route here takes one.
   app.setErrorHandler((error: FastifyError, _request, reply) => ((error.statusCode ?? 500) < 500 ? notFound(reply) : reply.send(error)))
-  app.addHook('onRequest', async (request, reply) => void (await handedOver(request, reply)))
+  app.addHook('onRequest', async (request, reply) => {
+    if (!(await handedOver(request, reply))) reply.headers(securityHeaders)
+  })
   app.addHook('onClose', () => admin.close())
   const origin = await app.listen({ host: options.host, port: options.port })
   return { origin, close: () => app.close() }
@@ -75,9 +78,9 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
 
 function misdirected(reply: FastifyReply): FastifyReply {
   const text = 'this server does not answer under the name in the Host header; set OPS_PUBLIC_URL if that is its address\n'
-  return reply.code(421).type('text/plain').send(text)
+  return reply.headers(securityHeaders).code(421).type('text/plain').send(text)
 }
 
 function notFound(reply: FastifyReply): FastifyReply {
-  return reply.code(404).type('text/plain').send('not found\n')
+  return reply.headers(securityHeaders).code(404).type('text/plain').send('not found\n')
 }

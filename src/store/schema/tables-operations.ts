@@ -24,8 +24,18 @@ export interface PurgedTable {
   finished_at: TimeText | null
 }
 
-/** The tables of 0006-operations and 0024-purged. */
+/** Who is signed in to the ops port. */
+export interface ConsoleSessionsTable {
+  session_hash: string
+  who: string
+  token_proof: string
+  began_at: TimeText
+  seen_at: TimeText
+}
+
+/** The tables of 0006-operations, 0024-purged and 0030-console-sessions. */
 export interface OperationsTables {
   sync_purged: PurgedTable
+  sync_console_sessions: ConsoleSessionsTable
   operator_actions: OperatorActionsTable
 }

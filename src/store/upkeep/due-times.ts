@@ -203,6 +203,7 @@ export const notDueTimes: Readonly<Record<string, readonly string[]>> = {
   sync_alarm_watch: ['evaluated_at'],
   sync_log_epochs: ['began_at', 'replays_at', 'replayed_at'],
   sync_purged: ['purged_at', 'finished_at'],
+  sync_console_sessions: ['began_at', 'seen_at'],
   sync_restatements: ['requested_at'],
   sync_upkeep: ['began_at', 'ended_at', 'waits_since'],
   sync_webhook_secrets: ['last_verified_at'],

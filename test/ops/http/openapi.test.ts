@@ -63,6 +63,9 @@ const ROUTES = [
   'POST /api/v1/reload',
   'POST /api/v1/retention/run',
   'GET /api/v1/status',
+  'DELETE /api/v1/session',
+  'GET /api/v1/session',
+  'POST /api/v1/session',
   'POST /api/v1/submissions/sync',
   'POST /api/v1/submissions/track',
 ]
@@ -84,8 +87,12 @@ describe('the description of the admin routes', () => {
     )
 
   it('is OpenAPI 3.1 of this program, with its token', () => {
-    expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'submission-mirror', version: '1.2.3' }, security: [{ token: [] }] })
-    expect(document.components.securitySchemes).toMatchObject({ token: { type: 'http', scheme: 'bearer' } })
+    expect(document).toMatchObject({
+      openapi: '3.1.0',
+      info: { title: 'submission-mirror', version: '1.2.3' },
+      security: [{ token: [] }, { session: [] }],
+    })
+    expect(document.components.securitySchemes).toMatchObject({ token: { type: 'http', scheme: 'bearer' }, session: { in: 'cookie' } })
   })
 
   it('tells of every route', () => {
@@ -104,13 +111,12 @@ describe('the description of the admin routes', () => {
       for (const [status, { description, content }] of Object.entries(operation.responses)) {
         expect([name, status, typeof description]).toEqual([name, status, 'string'])
         const types = Object.keys(content ?? {})
-        expect([name, status, types]).toEqual([
-          name,
-          status,
-          [Number(status) < 400 ? (DOCUMENTS[path.slice(path.lastIndexOf('.'))] ?? 'application/json') : 'application/problem+json'],
-        ])
+        const success = status === '204' ? [] : [DOCUMENTS[path.slice(path.lastIndexOf('.'))] ?? 'application/json']
+        expect([name, status, types]).toEqual([name, status, Number(status) < 400 ? success : ['application/problem+json']])
       }
-      expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['200', '400', '401', '403', '429', '503']))
+      expect(Object.keys(operation.responses)).toEqual(
+        expect.arrayContaining([expect.stringMatching(/^20[04]$/), '400', '401', '403', '429', '503']),
+      )
     }
     const rows = document.paths['/api/v1/destinations/{name}/mappings']?.['post']?.requestBody?.content
     const csv = document.paths['/api/v1/destinations/{name}/mappings.csv']?.['post']?.requestBody?.content

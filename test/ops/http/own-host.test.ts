@@ -1,5 +1,6 @@
 import { request } from 'node:http'
 import { expect, it, onTestFinished } from 'vitest'
+import { securityHeaders } from '../../../src/ops/http/api/security-headers.ts'
 import { isOwnHost } from '../../../src/ops/http/own-host.ts'
 import { databaseEnv, startServe } from '../../e2e/serve.ts'
 import { testDatabases } from '../../tools/databases.ts'
@@ -56,4 +57,8 @@ it('another name in Host gets 421 on every route but those of probes and monitor
   for (const path of ['/api/v1/status', '/api/v1/nothing', '/api/%zz', '/', '/metrics/more']) expect(await of(path, 'evil.test')).toBe(421)
   expect(await of('/api/v1/status', 'mirror.example.com')).toBe(200)
   expect(await of('/api/v1/status', new URL(serve.ops).host)).toBe(200)
+  for (const path of ['/healthz', '/metrics', '/nothing', '/api/v1/status']) {
+    const { headers } = await fetch(`${serve.ops}${path}`)
+    for (const [name, value] of Object.entries(securityHeaders)) expect([path, name, headers.get(name)]).toEqual([path, name, value])
+  }
 })

@@ -29,6 +29,8 @@ export interface Asked {
   /** null for none. */
   readonly token?: string | null
   readonly body?: unknown
+  /** Besides those that follow from the rest. */
+  readonly headers?: Readonly<Record<string, string>>
   /** Sent as it is, of this type. */
   readonly raw?: { readonly type: string; readonly text: string | Buffer }
 }
@@ -112,7 +114,7 @@ export class AdminRig {
   /** @param path behind `/api/v1`, or the whole of it when it begins with `/api`. */
   async ask<T = Record<string, unknown>>(method: string, path: string, asked: Asked = {}): Promise<Answer<T>> {
     const { token = ALICE, body, raw } = asked
-    const headers = new Headers(token === null ? {} : { authorization: `Bearer ${token}` })
+    const headers = new Headers({ ...asked.headers, ...(token !== null && { authorization: `Bearer ${token}` }) })
     const sent = raw ?? (body === undefined ? null : { type: 'application/json', text: JSON.stringify(body) })
     if (sent) headers.set('content-type', sent.type)
     const url = `${this.origin}${path.startsWith('/api') ? path : `/api/v1${path}`}`

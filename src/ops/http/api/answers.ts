@@ -18,8 +18,8 @@ function refusal(description: string) {
 
 const common = {
   400: refusal('the request is not what it should be; `problems` says everything that is wrong'),
-  401: refusal('no token, or a wrong one'),
-  403: refusal('the role of the token does not suffice for this'),
+  401: refusal('no token or session, a wrong one, or one that has ended'),
+  403: refusal('the role of the token does not suffice for this; or with a session, the request comes from a page of another server'),
   429: refusal('too many wrong tokens from this address; a good one is never refused for it'),
   503: refusal('the database cannot be used now; try again after `Retry-After`'),
 }
@@ -30,6 +30,11 @@ const unfit = refusal('well formed, but it does not fit the settings')
 /** The answers of a route: success, and the refusals that every route has. */
 export function answers<T extends z.ZodType>(description: string, schema: T) {
   return { 200: { description, content: { 'application/json': { schema } } }, ...common }
+}
+
+/** The answers of a route that has nothing to say when it succeeds. */
+export function done(description: string) {
+  return { 204: z.undefined().meta({ description }), ...common }
 }
 
 /** The answers of a route about something that may not exist. */

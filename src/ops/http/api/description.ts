@@ -1,6 +1,7 @@
 import type { SwaggerOptions } from '@fastify/swagger'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import { isObject } from '../../../model/json.ts'
+import { SESSION_COOKIE } from './sessions.ts'
 
 /** Options that generate the OpenAPI description from the routes' schemas. */
 export function descriptionOptions(version: string): SwaggerOptions {
@@ -13,8 +14,13 @@ export function descriptionOptions(version: string): SwaggerOptions {
         description:
           'What the commands of submission-mirror can see and do, for programs. Every action is recorded: see `/api/v1/actions`.',
       },
-      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'one of OPS_TOKENS' } } },
-      security: [{ token: [] }],
+      components: {
+        securitySchemes: {
+          token: { type: 'http', scheme: 'bearer', description: 'one of OPS_TOKENS' },
+          session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE, description: 'from `POST /api/v1/session`' },
+        },
+      },
+      security: [{ token: [] }, { session: [] }],
     },
     transform: jsonSchemaTransform,
     transformObject: (document) => tidied(jsonSchemaTransformObject(document)),

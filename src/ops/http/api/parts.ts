@@ -10,6 +10,7 @@ import type { Db } from '../../../store/engine/db.ts'
 import { parseMoment } from '../../actions/arguments.ts'
 import type { ActionContext } from '../../actions/context.ts'
 import type { ReloadResult } from '../../actions/reload-result.ts'
+import type { Holder } from './tokens.ts'
 
 /** What the admin routes work with. */
 export interface AdminParts {
@@ -33,6 +34,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The name of the request's token; empty until it was checked. */
     who: string
+    /** Who bears the request's token or session; null until that was checked. */
+    holder: Holder | null
   }
 }
 

@@ -15,10 +15,11 @@ const PERSONAL_READS: ReadonlySet<string> = new Set([
 const ADMIN_ACTIONS: ReadonlySet<string> = new Set(['/api/v1/backup', '/api/v1/doctor', '/api/v1/reload', '/api/v1/retention/run'])
 
 /**
- * The least role that a route takes. A route that is not named here takes `viewer` to read and `operator` to change something.
+ * The least role that a route takes. Whoever signed in may sign out. A route that is not named here takes `viewer` to read and `operator` to change something.
  * @param url the route as it is described, with `:name` for its parameters.
  */
 export function roleNeeded(method: string, url: string): Role {
+  if (url === '/api/v1/session') return 'viewer'
   if (method === 'GET' || method === 'HEAD') return PERSONAL_READS.has(url) ? 'operator' : 'viewer'
   return ADMIN_ACTIONS.has(url) ? 'admin' : 'operator'
 }

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Config } from '../../../config/config.ts'
 import type { Role } from '../../../config/schema/roles.ts'
+import type { TimeText } from '../../../model/time.ts'
 
 type Tokens = Config['ops']['tokens']
 
@@ -8,6 +9,8 @@ type Tokens = Config['ops']['tokens']
 export interface Holder {
   readonly name: string
   readonly role: Role
+  /** When it is by a session: when that ends, whatever is done, and when nothing more is asked. */
+  readonly session?: { readonly endsAt: TimeText; readonly idleEndsAt: TimeText }
 }
 
 /** Finds the token of a request. Compares hashes, always all of them, so that the time taken reveals nothing. */

@@ -1,0 +1,73 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { includesRole } from '../../../config/schema/roles.ts'
+import { BadSignatures } from '../../../receive/bad-signatures.ts'
+import { isOwnOrigin } from '../own-host.ts'
+import type { AdminParts } from './parts.ts'
+import { refuse } from './refusing.ts'
+import { roleNeeded } from './roles.ts'
+import { securityHeaders } from './security-headers.ts'
+import { SESSION_COOKIE, type Sessions } from './sessions.ts'
+import { type Holder, TokenVerifier } from './tokens.ts'
+
+const MINUTE_S = 60
+
+/** Where one signs in: the one route that looks at a token itself. */
+export const SESSION_ROUTE = '/api/v1/session'
+
+/** Answers a request that may not go on. @returns undefined when it may. */
+export type Guard = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>
+
+/**
+ * Refuses requests that bear neither a token nor a session, before the body is read and before the answer tells whether the route exists. A
+ * session's cookie is sent by the browser whoever asks it to: what changes something must come from this server's own pages.
+ */
+export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, sessions: Sessions): Guard {
+  const keeper = new TokenVerifier()
+  const failures = new BadSignatures()
+  return async (request, reply) => {
+    reply.headers({ 'cache-control': 'no-store', ...securityHeaders })
+    const { tokens, publicUrl } = p.config().ops
+    if (tokens.length === 0) return reply.code(404).type('text/plain').send('not found\n')
+    const { authorization, origin } = request.headers
+    const isOwn = isOwnOrigin(origin, request.headers.host, publicUrl)
+    if (request.method === 'POST' && request.routeOptions.url === SESSION_ROUTE) {
+      return origin === undefined || isOwn ? undefined : refuse(reply, 403, [FOREIGN])
+    }
+    const id = authorization === undefined ? sessionIdOf(request) : null
+    const holder = id === null ? keeper.holderOf(tokens, authorization) : await sessions.holderOf(id)
+    if (holder !== null) {
+      request.who = holder.name
+      request.holder = holder
+      if (id !== null && !isRead(request) && !isOwn) return refuse(reply, 403, [FOREIGN])
+      return refuseWeakRole(holder, request, reply)
+    }
+    // Nobody guesses a session, and one that has ended is sent by every open page.
+    if (id !== null) return refuse(reply, 401, ['the session has ended; sign in again'])
+    const limited = failures.note(request.ip, p.clock.steady())
+    if (limited) return refuse(reply.header('retry-after', MINUTE_S), 429, ['too many wrong tokens from this address; wait a minute'])
+    p.log.warn({ address: request.ip }, 'an admin request was refused: it has no token of OPS_TOKENS')
+    reply.header('www-authenticate', 'Bearer realm="submission-mirror"')
+    return refuse(reply, 401, ['this needs the header Authorization: Bearer TOKEN, with one of OPS_TOKENS, or the cookie of a session'])
+  }
+}
+
+const FOREIGN = 'with a session, only the pages of this server may change something: the header Origin names another, or none'
+
+/** The id in the cookie of a request; null when it has none. */
+export function sessionIdOf({ headers, server }: FastifyRequest): string | null {
+  const id = server.parseCookie(headers.cookie ?? '')[SESSION_COOKIE]
+  return id === undefined || id === '' ? null : id
+}
+
+function isRead({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+/** Answers 403 when the role does not suffice for the route, before the body is read. */
+function refuseWeakRole({ name, role }: Holder, request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined {
+  const { url } = request.routeOptions
+  if (url === undefined) return undefined
+  const needed = roleNeeded(request.method, url)
+  if (includesRole(role, needed)) return undefined
+  return refuse(reply, 403, [`this takes the role ${needed}; the token ${name} has the role ${role}`])
+}

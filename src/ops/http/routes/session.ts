@@ -1,0 +1,90 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { includesRole, roles } from '../../../config/schema/roles.ts'
+import { BadSignatures } from '../../../receive/bad-signatures.ts'
+import { answers, done } from '../api/answers.ts'
+import { sessionIdOf } from '../api/guard.ts'
+import type { AdminParts, Api } from '../api/parts.ts'
+import { refuse } from '../api/refusing.ts'
+import { time } from '../api/schemas.ts'
+import { SESSION_COOKIE, type Sessions } from '../api/sessions.ts'
+import { TokenVerifier } from '../api/tokens.ts'
+
+const MINUTE_S = 60
+/** Wrong tokens in a minute from one address, before more are refused unseen. */
+const MOST_TRIES = 10
+const LONGEST_TOKEN = 512
+
+const who = z
+  .object({
+    name: z.string().meta({ description: 'of the token' }),
+    role: z.enum(roles),
+    may: z.array(z.enum(roles)).meta({ description: 'the roles that it includes' }),
+    via: z.enum(['token', 'session']),
+    ends_at: time.nullable().meta({ description: 'of a session, whatever is done in it' }),
+    idle_ends_at: time.nullable().meta({ description: 'of a session, when nothing more is asked; noted with a tenth of OPS_SESSION_IDLE' }),
+  })
+  .meta({ id: 'Session' })
+
+const begin = {
+  summary: 'sign in with a token: the answer sets the cookie of a session',
+  tags: ['session'],
+  security: [],
+  body: z.strictObject({ token: z.string().min(1).max(LONGEST_TOKEN) }),
+  response: done('signed in'),
+}
+const show = { summary: 'who one is, and what one may', tags: ['session'], response: answers('who asks', who) }
+const end = { summary: 'sign out: the session ends', tags: ['session'], response: done('signed out, or not signed in') }
+
+/** `POST`, `GET`, `DELETE /session` */
+export function addSession(api: Api, p: AdminParts, sessions: Sessions): void {
+  const keeper = new TokenVerifier()
+  const failures = new BadSignatures(MOST_TRIES)
+  api.post('/session', { schema: begin }, async (request, reply) => {
+    const { ip } = request
+    if (failures.isLimited(ip, p.clock.steady())) return tooMany(reply)
+    const holder = keeper.holderOf(p.config().ops.tokens, `Bearer ${request.body.token}`)
+    const id = holder && (await sessions.begin(holder.name))
+    if (!holder || id === null) {
+      failures.note(ip, p.clock.steady())
+      p.log.warn({ address: ip }, 'somebody tried to sign in with a token that is none of OPS_TOKENS')
+      return refuse(reply, 401, ['this token is none of OPS_TOKENS'])
+    }
+    request.who = holder.name
+    return setCookie(p, request, reply, id, Math.floor(p.config().ops.session.maxMs / 1_000))
+  })
+  api.get('/session', { schema: show }, ({ holder }): z.output<typeof who> => {
+    if (!holder) throw new Error('the guard let in nobody')
+    const { name, role, session } = holder
+    const may = roles.filter((each) => includesRole(role, each))
+    return {
+      name,
+      role,
+      may,
+      via: session ? 'session' : 'token',
+      ends_at: session?.endsAt ?? null,
+      idle_ends_at: session?.idleEndsAt ?? null,
+    }
+  })
+  api.delete('/session', { schema: end }, async (request, reply) => {
+    const id = request.holder?.session ? sessionIdOf(request) : null
+    if (id !== null) await sessions.end(id, request.who)
+    return setCookie(p, request, reply, '', 0)
+  })
+}
+
+function tooMany(reply: FastifyReply): FastifyReply {
+  return refuse(reply.header('retry-after', MINUTE_S), 429, ['too many wrong tokens from this address; wait a minute'])
+}
+
+/** Answers 204 with the cookie. @param maxAgeS 0 takes it away. */
+function setCookie(p: AdminParts, request: FastifyRequest, reply: FastifyReply, id: string, maxAgeS: number): FastifyReply {
+  const isHttps = p.config().ops.publicUrl?.startsWith('https:') === true && isByPublicUrl(p, request)
+  reply.setCookie(SESSION_COOKIE, id, { httpOnly: true, sameSite: 'strict', path: '/', secure: isHttps, maxAge: maxAgeS })
+  return reply.code(204).send()
+}
+
+/** Whether it came by OPS_PUBLIC_URL, and not by a loopback address, over which a browser would not send a cookie that needs HTTPS. */
+function isByPublicUrl(p: AdminParts, { headers }: FastifyRequest): boolean {
+  return new URL(p.config().ops.publicUrl ?? 'http://localhost').host === headers.host
+}

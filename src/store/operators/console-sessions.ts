@@ -1,0 +1,88 @@
+import { sql } from 'kysely'
+import type { TimeText } from '../../model/time.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { dbTime } from '../engine/sql.ts'
+
+/** How long a session may be: without a request, and altogether. In milliseconds. */
+export interface SessionLimits {
+  readonly idleMs: number
+  readonly maxMs: number
+}
+
+/** Who is signed in. The database knows neither the session's id nor its token: it could not sign anybody in. */
+export interface ConsoleSession {
+  /** SHA-256 of the session's id, hex. */
+  readonly session_hash: string
+  /** The name of its token. */
+  readonly who: string
+  /** HMAC of the token, with the session's id as its key: hex. */
+  readonly token_proof: string
+}
+
+/** A session that has not ended. */
+export interface LiveSession extends ConsoleSession {
+  readonly ends_at: TimeText
+  readonly idle_ends_at: TimeText
+  /** Whether its last request was noted so long ago that this one should be. */
+  readonly isStale: boolean
+}
+
+/** A part of the idle limit: a session's requests are not each a write. */
+const NOTED_EVERY = 0.1
+
+/** Begins a session, and removes those that have ended. */
+export async function beginSession(db: Db, session: ConsoleSession, limits: SessionLimits): Promise<void> {
+  await db.write('session-begin', async (tx) => {
+    await tx.sql.deleteFrom('sync_console_sessions').where(hasEnded(tx, limits)).execute()
+    const now = dbTime(tx)
+    await tx.sql
+      .insertInto('sync_console_sessions')
+      .values({ ...session, began_at: now, seen_at: now })
+      .execute()
+  })
+}
+
+/** @returns a session that has not ended; null when there is none. */
+export async function findSession(q: Query, sessionHash: string, limits: SessionLimits): Promise<LiveSession | null> {
+  const row = await q.sql
+    .selectFrom('sync_console_sessions')
+    .select(['session_hash', 'who', 'token_proof'])
+    .select([
+      later(q, 'began_at', limits.maxMs).as('ends_at'),
+      later(q, 'seen_at', limits.idleMs).as('idle_ends_at'),
+      sql<number | boolean>`seen_at < ${dbTime(q, -limits.idleMs * NOTED_EVERY)}`.as('stale'),
+    ])
+    .where('session_hash', '=', sessionHash)
+    .where(sql<boolean>`not ${hasEnded(q, limits)}`)
+    .executeTakeFirst()
+  if (!row) return null
+  const { stale, ...session } = row
+  return { ...session, isStale: Boolean(stale) }
+}
+
+/** Notes that a session made a request. */
+export async function noteSessionSeen(db: Db, sessionHash: string): Promise<void> {
+  await db.write('session-seen', (tx) =>
+    tx.sql
+      .updateTable('sync_console_sessions')
+      .set({ seen_at: dbTime(tx) })
+      .where('session_hash', '=', sessionHash)
+      .execute(),
+  )
+}
+
+/** Ends a session; nothing when there is none. */
+export async function endSession(db: Db, sessionHash: string): Promise<void> {
+  await db.write('session-end', (tx) => tx.sql.deleteFrom('sync_console_sessions').where('session_hash', '=', sessionHash).execute())
+}
+
+/** A session of the future was begun by a clock that ran ahead: it would outlive its limits. */
+function hasEnded(q: Query | Tx, { idleMs, maxMs }: SessionLimits) {
+  return sql<boolean>`(began_at < ${dbTime(q, -maxMs)} or seen_at < ${dbTime(q, -idleMs)} or seen_at > ${dbTime(q, idleMs)})`
+}
+
+function later(q: Query, column: 'began_at' | 'seen_at', ms: number) {
+  return q.kind === 'sqlite'
+    ? sql<TimeText>`strftime('%Y-%m-%dT%H:%M:%f000Z', ${sql.ref(column)}, ${`+${ms / 1000} seconds`})`
+    : sql<TimeText>`${sql.ref(column)} + ${ms}::float8 * interval '1 millisecond'`
+}

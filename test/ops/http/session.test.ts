@@ -1,0 +1,142 @@
+import { type IncomingMessage, request } from 'node:http'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../../src/config/config.ts'
+import { letSessionsAge } from '../../store/operators/session-time.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { AdminRig, ALICE } from './rig.ts'
+
+const VIEWER = 'viewer-0123456789-abc'
+const MINUTE_MS = 60_000
+
+describe.each(testDatabases)('sessions on $name', (database) => {
+  let rig: AdminRig
+  beforeEach(async () => {
+    rig = await AdminRig.open(database)
+    rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `alice:${ALICE} vera:${VIEWER}:viewer` })
+  })
+  afterEach(() => rig.close())
+
+  const signIn = async (token: string): Promise<string> => {
+    const answer = await rig.ask('POST', '/session', { token: null, body: { token } })
+    expect([answer.status, answer.text]).toEqual([204, ''])
+    return answer.headers.get('set-cookie') ?? ''
+  }
+  const cookieOf = (set: string): string => set.split(';')[0] ?? ''
+  const own = () => ({ origin: rig.origin })
+
+  it('begin with a token, tell who one is, and end', async () => {
+    const set = await signIn(VIEWER)
+    expect(set).toMatch(/^submission_mirror_session=[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/)
+    const cookie = cookieOf(set)
+    const who = await rig.ask('GET', '/session', { token: null, headers: { cookie } })
+    const times = { ends_at: expect.stringMatching(/^20/), idle_ends_at: expect.stringMatching(/^20/) }
+    expect(who.json).toEqual({ name: 'vera', role: 'viewer', may: ['viewer'], via: 'session', ...times })
+    expect((await rig.ask('GET', '/accounts', { token: null, headers: { cookie } })).status).toBe(200)
+    const out = await rig.ask('DELETE', '/session', { token: null, headers: { cookie, ...own() } })
+    expect([out.status, out.headers.get('set-cookie')]).toEqual([204, expect.stringContaining('Max-Age=0')])
+    const over = await rig.ask('GET', '/session', { token: null, headers: { cookie } })
+    expect([over.status, over.json['detail']]).toEqual([401, 'the session has ended; sign in again'])
+    const notes = (await rig.notes()).map(({ who, action }) => [who, action])
+    expect(notes).toEqual([
+      ['vera', 'session.begin'],
+      ['vera', 'session.end'],
+    ])
+  })
+
+  it('tell of the token when there is no session', async () => {
+    const who = await rig.ask('GET', '/session')
+    const all = ['viewer', 'operator', 'admin']
+    expect(who.json).toEqual({ name: 'alice', role: 'admin', may: all, via: 'token', ends_at: null, idle_ends_at: null })
+  })
+
+  it('are refused to a wrong token, after ten in a minute unseen', async () => {
+    const statuses: number[] = []
+    for (let n = 0; n < 11; n++) {
+      const answer = await rig.ask('POST', '/session', { token: null, body: { token: `wrong-${n}` } })
+      statuses.push(answer.status)
+      expect(answer.headers.get('set-cookie')).toBeNull()
+    }
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429])
+    expect((await rig.ask('POST', '/session', { token: null, body: { token: ALICE } })).status).toBe(429)
+    // A bearer is another door.
+    expect((await rig.ask('GET', '/accounts')).status).toBe(200)
+  })
+
+  it('change nothing for a page of another server', async () => {
+    const cookie = cookieOf(await signIn(ALICE))
+    const asked = [undefined, 'null', 'http://evil.example', `${rig.origin}1`]
+    for (const origin of asked) {
+      const headers = { cookie, ...(origin !== undefined && { origin }) }
+      const answer = await rig.ask('POST', '/destinations/ams/pause', { token: null, headers })
+      expect([origin, answer.status]).toEqual([origin, 403])
+      if (origin !== undefined)
+        expect((await rig.ask('POST', '/session', { token: null, headers, body: { token: ALICE } })).status).toBe(403)
+    }
+    expect((await rig.ask('POST', '/destinations/ams/pause', { token: null, headers: { cookie, ...own() } })).status).toBe(200)
+  })
+
+  it('have the role of their token', async () => {
+    const cookie = cookieOf(await signIn(VIEWER))
+    const answer = await rig.ask('POST', '/destinations/ams/pause', { token: null, headers: { cookie, ...own() } })
+    expect([answer.status, answer.json['detail']]).toEqual([403, 'this takes the role operator; the token vera has the role viewer'])
+  })
+
+  it('end at once when their token is taken away, or is another', async () => {
+    const cookie = cookieOf(await signIn(VIEWER))
+    const status = async () => (await rig.ask('GET', '/session', { token: null, headers: { cookie } })).status
+    rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `alice:${ALICE} vera:another-0123456789:viewer` })
+    expect(await status()).toBe(401)
+    rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `alice:${ALICE}` })
+    expect(await status()).toBe(401)
+    rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `alice:${ALICE} vera:${VIEWER}:admin` })
+    expect(await status()).toBe(200)
+  })
+
+  it('end when nothing was asked for a while, and in any case after some hours', async () => {
+    const cookie = cookieOf(await signIn(ALICE))
+    const status = async () => (await rig.ask('GET', '/session', { token: null, headers: { cookie } })).status
+    await letSessionsAge(rig.db, 29 * MINUTE_MS)
+    expect(await status()).toBe(200)
+    await letSessionsAge(rig.db, 29 * MINUTE_MS)
+    // The request before was noted.
+    expect(await status()).toBe(200)
+    await letSessionsAge(rig.db, 31 * MINUTE_MS)
+    expect(await status()).toBe(401)
+    const other = cookieOf(await signIn(ALICE))
+    await letSessionsAge(rig.db, 12 * 60 * MINUTE_MS + MINUTE_MS, ['began_at'])
+    expect((await rig.ask('GET', '/session', { token: null, headers: { cookie: other } })).status).toBe(401)
+  })
+
+  it('are not known to the database itself: it holds neither their id nor the token', async () => {
+    const id = cookieOf(await signIn(ALICE)).split('=')[1] ?? ''
+    const rows = await rig.db.read.sql.selectFrom('sync_console_sessions').selectAll().execute()
+    expect(rows).toHaveLength(1)
+    expect(id.length).toBeGreaterThan(40)
+    for (const secret of [id, ALICE]) expect(JSON.stringify(rows)).not.toContain(secret)
+  })
+
+  it('need HTTPS where the pages are reached by it', async () => {
+    rig.config = loadConfig({ ...rig.env, OPS_PUBLIC_URL: 'https://mirror.agency.example' })
+    const host = 'mirror.agency.example'
+    const begun = await askAs(
+      `${rig.origin}/api/v1/session`,
+      { host, 'content-type': 'application/json' },
+      JSON.stringify({ token: ALICE }),
+    )
+    const [set = ''] = begun.headers['set-cookie'] ?? []
+    expect(set).toContain('; Secure')
+    const headers = { host, cookie: cookieOf(set), origin: 'https://mirror.agency.example' }
+    expect((await askAs(`${rig.origin}/api/v1/destinations/ams/pause`, headers)).statusCode).toBe(200)
+    // Over loopback there is no HTTPS, and a browser would not send it.
+    expect(await signIn(ALICE)).not.toContain('Secure')
+  })
+})
+
+/** Posts under the name of another host than the one that it connects to. */
+function askAs(url: string, headers: Readonly<Record<string, string>>, body = ''): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request(url, { method: 'POST', headers }, (response) => resolve(response.resume()))
+      .on('error', reject)
+      .end(body)
+  })
+}
