@@ -2,6 +2,8 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import { type Config, type DestinationConfig, proxySettings, secretValues } from '../config/config.ts'
+import { createDocumentStorage } from '../documents/storage/create.ts'
+import { documentOpener } from '../documents/storage/opener.ts'
 import type { ClockJudge } from '../ops/clocks/clock-watch.ts'
 import { createKind } from '../push/kinds/create.ts'
 import { redacting } from '../push/kinds/redacting.ts'
@@ -30,7 +32,8 @@ export function makeFanOut({ config, db, log, senders, clocks }: PushingParts): 
 /** The sender of one destination. */
 export function makeSender({ config, senders, ...common }: PushingParts, destination: DestinationConfig): GroupServices {
   const { clock, log } = common
-  const kind = redacting(createKind(destination, { clock, log, proxy: proxySettings(config) }), secretValues(config))
+  const openDocument = documentOpener(createDocumentStorage(config))
+  const kind = redacting(createKind(destination, { clock, log, proxy: proxySettings(config), openDocument }), secretValues(config))
   const sender = new Sender({ ...common, destination, kind, graceMs: config.shutdownGraceMs })
   return {
     services: [sender],

@@ -141,6 +141,8 @@ export interface FileDestination extends DestinationBase {
   readonly maxRows: number
   /** How long changes are gathered before a file is written. */
   readonly gatherMs: number
+  /** Whether documents are copied beside the rows that say they were stored. */
+  readonly documents: boolean
 }
 
 export type DestinationConfig = WebhookDestination | HttpDestination | AdapterDestination | FileDestination

@@ -30,8 +30,8 @@ export function destinationOf(settings: DestinationSettings, defaults: Destinati
       return { ...common, kind: 'adapter', adapter, url, settings: values, credentials }
     }
     case 'file': {
-      const { format, per, max_rows: maxRows, gather: gatherMs } = settings
-      return { ...common, kind: 'file', format, per, target: targetOf(settings.target), maxRows, gatherMs }
+      const { format, per, max_rows: maxRows, gather: gatherMs, documents } = settings
+      return { ...common, kind: 'file', format, per, target: targetOf(settings.target), maxRows, gatherMs, documents }
     }
   }
 }

@@ -142,7 +142,16 @@ destinations:
   test('files in a folder, or on a server', () => {
     const folder = first('destinations: [{ name: a, kind: file, target: { type: folder, path: /drop } }]')
     expect(folder).toMatchObject({
-      ...{ kind: 'file', format: 'ndjson', per: 'batch', maxRows: 10_000, gatherMs: 60_000, idempotent: true, concurrency: 1 },
+      ...{
+        kind: 'file',
+        format: 'ndjson',
+        per: 'batch',
+        maxRows: 10_000,
+        gatherMs: 60_000,
+        documents: false,
+        idempotent: true,
+        concurrency: 1,
+      },
       target: { type: 'folder', path: '/drop' },
     })
     expect(() => first('destinations: [{ name: a, kind: file, target: { type: folder, path: /drop }, concurrency: 2 }]')).toThrow(

@@ -159,6 +159,7 @@ const file = section({
   ),
   max_rows: value(number(1, 1_000_000)).prefault(10_000),
   gather: value(duration('1ms', '24h')).prefault('60s'),
+  documents: value(flag).prefault(false),
 }).check(checkTransport)
 
 /** One destination in the settings file. */

@@ -3,6 +3,7 @@ import type { Log } from '../../base/log.ts'
 import type { proxySettings } from '../../config/config.ts'
 import type { Row } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
+import type { OpenDocument } from './documents.ts'
 
 /** The client and policy of the AMS that a submission belongs to. */
 export interface Mapping {
@@ -112,4 +113,6 @@ export interface KindContext {
   readonly clock: Clock
   readonly log: Log
   readonly proxy: ReturnType<typeof proxySettings>
+  /** Opens documents. Left out where nothing is sent. */
+  readonly openDocument?: OpenDocument
 }

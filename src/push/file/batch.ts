@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto'
 import PQueue from 'p-queue'
 import type { FileDestination } from '../../config/config.ts'
 import type { PushItem } from '../contract/delivery.ts'
+import type { OpenDocument } from '../contract/documents.ts'
+import { type CopiedDocuments, copyDocuments } from './copied-documents.ts'
 import type { Drop } from './drop.ts'
-import { type FileFacts, fileName, manifestName, manifestText, temporaryName } from './names.ts'
+import { type DocumentFacts, type FileFacts, fileName, manifestName, manifestText, temporaryName } from './names.ts'
 import type { RowWriter } from './rows.ts'
 
 /** Rows that are encoded at a time, so that the event loop is not blocked for long. */
@@ -26,6 +28,8 @@ export interface BatchOptions {
   /** Whether it is too late to begin another row. What is written by then is delivered. */
   readonly late: () => boolean
   readonly progress: BatchProgress
+  /** Opens documents, which are then copied beside the rows; null: none are. */
+  readonly openDocument: OpenDocument | null
 }
 
 /** Rows of one file, in the order of the outbox, so that the same rows make the same file. */
@@ -43,9 +47,9 @@ interface Written {
 }
 
 /**
- * Writes rows into files, and a manifest that lists the files. All files are complete and durable before the first is renamed to its final
- * name, and all have their names before the manifest has: a reader that waits for the manifest finds every file, and no reader finds an
- * incomplete one.
+ * Writes rows into files, the documents that they tell of beside them, and a manifest that lists all. All files are complete and durable
+ * before the first is renamed to its final name. Documents get their names first, then the rows, then the manifest: a reader that waits for
+ * the manifest, or for the rows, finds every file, and no reader finds an incomplete one.
  * @returns the name of the file of each item, by outbox id. Items for which there was no time are missing.
  */
 export async function writeBatch(drop: Drop, items: readonly PushItem[], options: BatchOptions): Promise<ReadonlyMap<number, string>> {
@@ -56,13 +60,15 @@ export async function writeBatch(drop: Drop, items: readonly PushItem[], options
     return name
   }
   try {
-    const groups = groupsOf(items, options.destination)
+    const documents = await documentsOf(drop, items, temporary, options)
+    const groups = groupsOf(documents?.items ?? items, options.destination)
     // The first file is always written, so that every attempt makes progress.
     const write = (group: Group, index: number) => (index > 0 && options.late() ? null : writeGroup(drop, group, temporary(), options))
     const written = (await eachOf(groups, write)).filter((file) => file !== null)
     const facts = written.map((file) => file.facts)
     const manifest = temporary()
-    await drop.write(manifest, textChunks(manifestText(options.destination.name, facts)))
+    await drop.write(manifest, textChunks(manifestText(options.destination.name, facts, documentsIn(documents, written))))
+    if (documents !== null) await namedDocuments(drop, documents)
     options.progress.renaming = new Set(written.flatMap((file) => file.items.map((item) => item.outboxId)))
     await eachOf(written, (file) => drop.rename(file.temporary, file.facts.name))
     await drop.sync()
@@ -73,6 +79,30 @@ export async function writeBatch(drop: Drop, items: readonly PushItem[], options
     await Promise.allSettled(temporaries.map((name) => drop.remove(name)))
     throw error
   }
+}
+
+function documentsOf(
+  drop: Drop,
+  items: readonly PushItem[],
+  temporary: () => string,
+  { destination: { name: destination }, openDocument: open, late }: BatchOptions,
+): Promise<CopiedDocuments | null> {
+  const sorted = [...items].sort((a, b) => a.outboxId - b.outboxId)
+  return open === null ? Promise.resolve(null) : copyDocuments(drop, sorted, { destination, open, temporary, late })
+}
+
+/** Gives documents their final names, durably. Readers look for none of them before they have read of it. */
+async function namedDocuments(drop: Drop, { renames }: CopiedDocuments): Promise<void> {
+  if (renames.size === 0) return
+  await eachOf([...renames], ([from, to]) => drop.rename(from, to))
+  await drop.sync()
+}
+
+/** The documents of the rows that were written. */
+function documentsIn(documents: CopiedDocuments | null, written: readonly Written[]): readonly DocumentFacts[] | null {
+  if (documents === null) return null
+  const ids = new Set(written.flatMap(({ items }) => items.map(({ outboxId }) => outboxId)))
+  return documents.facts.filter(({ outboxId }) => ids.has(outboxId))
 }
 
 async function writeGroup(drop: Drop, group: Group, temporary: string, { writer, late }: BatchOptions): Promise<Written> {

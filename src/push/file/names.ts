@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { AttachedDocument } from '../contract/documents.ts'
 
 /** Digits of a seq in a name, so that names sort like seqs. */
 const SEQ_DIGITS = 12
@@ -17,6 +18,15 @@ export interface FileFacts {
   /** Of a file with the changes of one submission: its account and submission. */
   readonly account: string | null
   readonly submissionId: string | null
+}
+
+/** A document of a delivery, for its manifest. */
+export interface DocumentFacts extends Pick<AttachedDocument, 'sha256' | 'account' | 'submissionId' | 'documentKey'> {
+  /** null: it is not there, for it is not kept any more, or was damaged. */
+  readonly name: string | null
+  readonly bytes: number | null
+  /** The row that tells of it. */
+  readonly outboxId: number
 }
 
 /**
@@ -44,7 +54,7 @@ export function manifestName(destination: string, files: readonly FileFacts[]): 
 /**
  * The manifest: the content of the files of one delivery. It contains no time, so that a repeated delivery makes the same file.
  */
-export function manifestText(destination: string, files: readonly FileFacts[]): string {
+export function manifestText(destination: string, files: readonly FileFacts[], documents: readonly DocumentFacts[] | null): string {
   const listed = files.map((file) => ({
     name: file.name,
     rows: file.rows,
@@ -55,7 +65,20 @@ export function manifestText(destination: string, files: readonly FileFacts[]): 
     ...(file.account === null ? {} : { account: file.account, submission_id: file.submissionId }),
   }))
   const rows = files.reduce((sum, file) => sum + file.rows, 0)
-  return `${JSON.stringify({ version: 1, destination, rows, files: listed }, null, 2)}\n`
+  const attached = documents?.map(({ name, bytes, sha256, account, submissionId, documentKey }) => ({
+    name,
+    sha256,
+    bytes,
+    account,
+    submission_id: submissionId,
+    document_key: documentKey,
+  }))
+  return `${JSON.stringify({ version: 1, destination, rows, files: listed, ...(attached && { documents: attached }) }, null, 2)}\n`
+}
+
+/** @returns the name of a document's file: the same bytes always get the same name. @param sha256 hexadecimal. */
+export function documentName(destination: string, sha256: string, extension: string): string {
+  return `${plain(destination)}_document_${sha256}.${extension}`
 }
 
 /** @returns a unique name that does not match `*.csv`, for which readers watch. */

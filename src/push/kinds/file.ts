@@ -44,7 +44,8 @@ class FileKind implements DeliveryKind {
     const { clock } = this.#context
     const progress: BatchProgress = { renaming: null }
     const lateAt = clock.steady() + this.#destination.timeoutMs * WRITING_SHARE
-    const options = { destination: this.#destination, writer: this.#writer, late: () => clock.steady() >= lateAt, progress }
+    const openDocument = this.#destination.documents ? (this.#context.openDocument ?? null) : null
+    const options = { destination: this.#destination, openDocument, writer: this.#writer, late: () => clock.steady() >= lateAt, progress }
     try {
       const names = await this.#opened(signal, async (drop) => {
         await this.#clean(drop)

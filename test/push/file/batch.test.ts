@@ -26,7 +26,13 @@ it('begins no other file when one cannot be written, and removes those that it h
   const items = Array.from({ length: 3 * AT_A_TIME }, (_, n) => pushItem(n, { submissionId: `s-${n}` }))
   const writer = rowWriter({ format: 'ndjson', entities: null, personalFields: [] })
   const progress = { renaming: null }
-  const writing = writeBatch(drop, items, { destination: { name: 'agency', per: 'submission' }, writer, late: () => false, progress })
+  const writing = writeBatch(drop, items, {
+    destination: { name: 'agency', per: 'submission' },
+    writer,
+    late: () => false,
+    progress,
+    openDocument: null,
+  })
   await expect(writing).rejects.toThrow('the disk is full')
   expect(begun.length).toBeLessThanOrEqual(AT_A_TIME)
   expect(removed).toEqual(expect.arrayContaining(begun))

@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import type { FileDestination } from '../../../src/config/config.ts'
 import type { DeliveryKind, Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
+import type { OpenDocument } from '../../../src/push/contract/documents.ts'
 import { createFile } from '../../../src/push/kinds/file.ts'
 import { silentLog } from '../../tools/databases.ts'
 import { commonSettings } from '../common-settings.ts'
@@ -32,12 +33,13 @@ export function fileDestination(target: FileDestination['target'], changes: Part
     target,
     maxRows: 10_000,
     gatherMs: 0,
+    documents: false,
     ...changes,
   }
 }
 
-export function fileKind(destination: FileDestination, clock: Clock = systemClock): DeliveryKind {
-  return createFile(destination, { clock, log: silentLog, proxy: {} })
+export function fileKind(destination: FileDestination, clock: Clock = systemClock, openDocument?: OpenDocument): DeliveryKind {
+  return createFile(destination, { clock, log: silentLog, proxy: {}, ...(openDocument && { openDocument }) })
 }
 
 export function folderKind(path: string, changes: Partial<FileDestination> = {}, clock: Clock = systemClock): DeliveryKind {

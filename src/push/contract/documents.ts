@@ -1,0 +1,40 @@
+import type { Readable } from 'node:stream'
+import type { Row } from '../../model/entity.ts'
+
+/** The bytes of a document; whoever opens them reads or destroys them. */
+export interface OpenedDocument {
+  readonly bytes: number
+  readonly body: Readable
+}
+
+/** Opens a document by its `stored_path`. @returns null when it is not kept any more. @throws TransientError when it cannot be read now. */
+export type OpenDocument = (path: string) => Promise<OpenedDocument | null>
+
+/** What is looked at of a change. */
+interface StoringChange {
+  readonly account: string
+  readonly submissionId: string | null
+  readonly entity: string
+  readonly entityId: string
+  readonly operation: string
+  readonly after: Row | null
+}
+
+/** The file that a change says was stored, whole. */
+export interface AttachedDocument {
+  readonly path: string
+  /** Lower-case hex. */
+  readonly sha256: string
+  readonly account: string
+  readonly submissionId: string | null
+  readonly documentKey: string
+}
+
+/** @returns the document that was stored by a change; null for every other change, and for one that only tells of a document. */
+export function attachedDocument({ entity, entityId, operation, account, submissionId, after }: StoringChange): AttachedDocument | null {
+  if (entity !== 'documents' || (operation !== 'insert' && operation !== 'update')) return null
+  const path = after?.['stored_path']
+  if (typeof path !== 'string') return null
+  const [documentKey] = JSON.parse(entityId) as readonly unknown[]
+  return { path, sha256: path.slice(3), account, submissionId: submissionId === '' ? null : submissionId, documentKey: String(documentKey) }
+}
