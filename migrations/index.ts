@@ -29,6 +29,7 @@ import { openItems } from './0027-open-items.ts'
 import { documents } from './0028-documents.ts'
 import { readsOff } from './0029-reads-off.ts'
 import { consoleSessions } from './0030-console-sessions.ts'
+import { extraReads } from './0031-extra-reads.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -62,4 +63,5 @@ export const migrations: readonly Migration[] = [
   documents,
   readsOff,
   consoleSessions,
+  extraReads,
 ]

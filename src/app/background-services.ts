@@ -8,6 +8,7 @@ import { Senders } from '../ops/alarms/senders.ts'
 import { type ClockJudge, ClockWatch } from '../ops/clocks/clock-watch.ts'
 import { LostWebhookCounter } from '../ops/metrics/lost-webhooks.ts'
 import { Discovery } from '../poll/discovery.ts'
+import { ExtraReads } from '../poll/extra-reads.ts'
 import type { Db } from '../store/engine/db.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 
@@ -41,11 +42,21 @@ export function createBackgroundServices(parts: BackgroundParts, clocks: ClockJu
   return [
     { service: new LostWebhookCounter(db, log, observer, names), settings: [names] },
     ...discoveries(parts),
+    ...extraReads(parts),
     reconciling(parts),
     retention(parts, clocks),
     protecting(parts),
     ...alarming(parts, clocks),
   ]
+}
+
+/** Reads the paths that the settings of an account name. */
+function extraReads({ config, clients, ...common }: BackgroundParts): BackgroundService[] {
+  return config.accounts.flatMap(({ name, extraReads: reads = [] }) => {
+    const client = clients.get(name)
+    if (reads.length === 0 || client === undefined) return []
+    return [{ service: new ExtraReads({ ...common, account: name, client, reads }), settings: [reads] }]
+  })
 }
 
 /** Discovers submissions of accounts whose settings name paths to probe. */

@@ -39,6 +39,8 @@ export interface AccountConfig {
   readonly webhookSecrets: readonly SecretText[]
   /** Paths probed for submission ids, and how often. Left out: none. */
   readonly discovery?: { readonly paths: readonly string[]; readonly everyMs: number }
+  /** Paths whose answers are kept: below the base URL, with `{submission_id}` or without. Left out: none. */
+  readonly extraReads?: readonly { readonly name: string; readonly path: string; readonly everyMs: number }[]
 }
 
 /** All settings, validated and deeply frozen. Times are milliseconds, sizes bytes. `config/README.md` describes each. */
@@ -166,6 +168,9 @@ function configOf(settings: Settings): Omit<Config, 'extraCa'> {
       scope: account.scope,
       webhookSecrets: account.webhook_secrets,
       ...(account.discovery && { discovery: { paths: [...new Set(account.discovery.paths)], everyMs: account.discovery.every } }),
+      ...(account.extra_reads.length > 0 && {
+        extraReads: account.extra_reads.map(({ name, path, every }) => ({ name, path, everyMs: every })),
+      }),
     })),
     database: databaseOf(settings.database),
     migrateOnStart: settings.migrate_on_start,

@@ -7,9 +7,10 @@ import type { CrashRig } from './rig.ts'
 const PATHS = ['/broker/submissions', '/broker/insureds', '/broker/insureds/{insured_id}']
 
 /** From a path that is probed to the submission that nobody has named. */
-export const discoveryPoints: readonly KillPoint[] = ['discovery-paths', 'discovery-claim', 'discovery-track', 'discovery-settle'].map(
-  (transaction): KillPoint => ({ transaction, before: addUnnamed, settings }),
-)
+export const discoveryPoints: readonly KillPoint[] = [
+  ...['discovery-paths', 'discovery-claim', 'discovery-track', 'discovery-settle'],
+  ...['extra-schedule', 'extra-claim', 'extra-read', 'extra-settle'],
+].map((transaction): KillPoint => ({ transaction, before: addUnnamed, settings }))
 
 /** A submission of which no delivery tells; only its list does. When the product is settled, it was found. */
 async function addUnnamed(rig: CrashRig): Promise<void> {
@@ -23,6 +24,12 @@ async function addUnnamed(rig: CrashRig): Promise<void> {
       .set({ due_at: timeFromMs(0), lease_token: null })
       .execute(),
   )
+  await db.write('test', (tx) =>
+    tx.sql
+      .updateTable('sync_extra_reads')
+      .set({ due_at: timeFromMs(0), lease_token: null })
+      .execute(),
+  )
 }
 
 /** The account of the environment, as the settings file has it: only there can paths be named. */
@@ -32,6 +39,11 @@ function settings({ sandbox }: CrashRig): Record<string, string> {
     ...{ name: ACCOUNT, default: true, base_url: sandbox.baseUrl, webhook_secrets: [webhookSecret] },
     client_credentials: credentials.map(({ clientId, clientSecret }) => ({ id: clientId, secret: clientSecret })),
     discovery: { paths: PATHS, every: '1m' },
+    // The second is not found.
+    extra_reads: [
+      { name: 'detail', path: '/broker/submissions/{submission_id}' },
+      { name: 'wrong', path: '/broker/nothing/{submission_id}' },
+    ],
   }
   const none = { BROKER_API_BASE_URL: '', BROKER_API_CLIENT_ID: '', BROKER_API_CLIENT_SECRET: '', WEBHOOK_SECRETS: '' }
   return { ...none, CONFIG_FILE: file(JSON.stringify({ accounts: [account] })) }

@@ -8,6 +8,7 @@ import { optionalReads } from '../../src/model/reads.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { AccountPoller } from '../../src/poll/account-poller.ts'
 import { Discovery } from '../../src/poll/discovery.ts'
+import { type ExtraRead, ExtraReads } from '../../src/poll/extra-reads.ts'
 import { IdReads } from '../../src/poll/id-reads.ts'
 import type { PollPolicy } from '../../src/poll/intervals.ts'
 import { ReadSwitches } from '../../src/poll/read-switches.ts'
@@ -169,6 +170,14 @@ export class Rig {
     this.#stateReads = stateReads
   }
 
+  /** Starts the reads of paths that the operator names; it begins at once. */
+  startExtraReads(reads: readonly ExtraRead[], headersMs = PATIENT_MS): Running {
+    const account = 'default'
+    const client = this.#client(account, headersMs)
+    const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
+    return this.#startWith(client, new ExtraReads({ ...common, db: this.db, client, reads }))
+  }
+
   /** Starts what probes paths for submissions; it begins at once. */
   startDiscovery(paths: readonly string[], options: { readonly maxNew?: number | undefined } = {}): Running {
     const { db } = this
@@ -243,6 +252,7 @@ export class Rig {
       const times = ['due_at', 'replay_due_at', 'last_replay_at', 'last_read_at', 'last_changed_at', 'active_at']
       await sql`update sync_reads set ${older(times)} where lease_token is null`.execute(tx.sql)
       await sql`update sync_known_ids set ${older(['due_at', 'last_read_at'])} where lease_token is null`.execute(tx.sql)
+      await sql`update sync_extra_reads set ${older(['due_at', 'last_read_at'])} where lease_token is null`.execute(tx.sql)
       await sql`update sync_reads_off set ${older(['retry_at'])}`.execute(tx.sql)
       await sql`update sync_accounts set ${older(['retry_at', 'swept_at'])}`.execute(tx.sql)
       await sql`update sync_inbox set ${older(['available_at'])} where state = 'ready'`.execute(tx.sql)

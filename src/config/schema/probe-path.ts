@@ -9,16 +9,24 @@ const QUERY = /^[A-Za-z0-9._~=&%,:-]{1,500}$/
  * id that another probed path shows under that key. Token requests and the metered appetite reads are refused (traps 44, 55).
  */
 export function probePath(text: string): Parsed<string> {
-  const [path = '', query, more] = text.split('?')
+  const [path = ''] = text.split('?')
   const segments = path.split('/').slice(1)
-  const plain = path.startsWith('/') && segments.length > 0 && segments.every((segment) => SEGMENT.test(segment) && !/^\.+$/.test(segment))
-  if (!plain || path.length > 300 || more !== undefined || (query !== undefined && !QUERY.test(query)))
+  if (!isPlainPath(text))
     return invalid('must be a path below the base URL, such as /broker/insureds or /broker/insureds/{insured_id}, with a query or without')
   if (/^\/(?:oauth|broker\/appetite)(?:\/|$)/.test(path))
     return invalid('must not be a path of /oauth or /broker/appetite, whose requests exchange secrets or count against a daily limit')
   if (segments.includes('{submission_id}')) return invalid('must not contain {submission_id}: probing is there to find those ids')
   if (new Set(placeholders(path)).size > 1) return invalid('must contain at most one {key}; use several paths')
   return ok(text)
+}
+
+/** Whether a text is a path that stays below the base URL: no host, no `..`, nothing encoded. */
+export function isPlainPath(text: string): boolean {
+  const [path = '', query, more] = text.split('?')
+  const segments = path.split('/').slice(1)
+  const isPlain =
+    path.startsWith('/') && segments.length > 0 && segments.every((segment) => SEGMENT.test(segment) && !/^\.+$/.test(segment))
+  return isPlain && path.length <= 300 && more === undefined && (query === undefined || QUERY.test(query))
 }
 
 /** @returns the keys in braces of a path. */

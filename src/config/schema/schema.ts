@@ -6,6 +6,7 @@ import { databaseUrl, postgresUrl } from './database-url.ts'
 import { destinationSchema, keyName, schedule, timeout } from './destination.ts'
 import { checkDestinations } from './destination-checks.ts'
 import { documentsSchema } from './documents.ts'
+import { extraPath } from './extra-path.ts'
 import { operatorSchema } from './operator.ts'
 import { probePath } from './probe-path.ts'
 import { roles } from './roles.ts'
@@ -56,6 +57,16 @@ const account = section({
     paths: items(value(probePath), 20).refine(isNonEmpty, 'must hold at least one path; else leave discovery out'),
     every: value(duration('1m', '30d')).prefault('1h'),
   }).optional(),
+  extra_reads: items(
+    section({
+      name: value(keyName, 'is missing; give the read a name, which stays its key'),
+      path: value(extraPath, 'is missing; set it to a path below the base URL'),
+      every: value(duration('1m', '30d')).prefault('1d'),
+    }),
+    20,
+  )
+    .check(checkNames('extra_reads'))
+    .prefault([]),
 })
 
 /** Splits `name:token[:role]` at white space. A token may hold colons itself: only one of the roles at its end is a role. */

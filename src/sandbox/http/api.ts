@@ -9,6 +9,7 @@ import type { Submission } from '../world/submission.ts'
 import type { World } from '../world/world.ts'
 import { type Answer, answer, errorAnswer, type FaultSources, send, serviceTime, validationError } from './answers.ts'
 import { registerById } from './by-id.ts'
+import { registerExtra } from './extra.ts'
 import { listAnswer, listPaths } from './lists.ts'
 import { type PageRequest, page } from './pages.ts'
 
@@ -78,6 +79,7 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
   }
 
   registerById(app, world, handle)
+  registerExtra(app, world, handle)
 
   app.route({
     method: ['POST', 'PUT', 'PATCH', 'DELETE'],

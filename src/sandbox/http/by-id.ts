@@ -7,7 +7,8 @@ import type { Submission } from '../world/submission.ts'
 import type { World } from '../world/world.ts'
 import { type Answer, errorAnswer, validationError } from './answers.ts'
 
-type Handle = (
+/** Identifies the caller, applies faults, then answers. */
+export type Handle = (
   operation: Operation,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -16,6 +16,7 @@ export const operations = [
   'policy',
   'insured',
   'list',
+  'extra',
   'delivery',
 ] as const
 export type Operation = (typeof operations)[number]

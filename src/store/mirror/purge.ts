@@ -28,6 +28,8 @@ const OWN = [
   'sync_proofs',
   'reconcile_findings',
   'sync_known_ids',
+  'sync_extra_reads',
+  'extra_reads',
 ] as const
 
 /** Tables of service data that have rows of submissions, children first. */

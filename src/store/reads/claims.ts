@@ -7,6 +7,7 @@ import type { Db, Tx } from '../engine/db.ts'
 import { isClaimedBy, LeaseLostError, LONGEST_LEASE_MS, newLeaseToken } from '../engine/leases.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, least, skipLocked, timeValue } from '../engine/sql.ts'
+import { releaseExtraReadsOf } from './extra-reads.ts'
 import { releaseIdsOf } from './known-ids.ts'
 import { DETAIL_WAKE_DELAY_MS, LOOK_AGAIN_MS, nextReadNumber, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
 
@@ -184,6 +185,7 @@ export async function releaseAllReads(db: Db, account: string): Promise<void> {
 /** Releases what a dead process had claimed, in any account. @returns how many. */
 export async function releaseReadsOf(tx: Tx, processId: string): Promise<number> {
   await releaseIdsOf(tx, { processId })
+  await releaseExtraReadsOf(tx, processId)
   const released = await releaseClaimed(tx, sql`account in (select account from sync_accounts) and ${isClaimedBy(processId)}`)
   if (released > 0) wake(tx, 'reads')
   return released

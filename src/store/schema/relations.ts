@@ -1,6 +1,7 @@
 import { entities } from '../../model/entities.ts'
 import { accountCompleteness, arrivalCounts, arrivals, completeness } from './relations/completeness.ts'
 import { documentIndex } from './relations/documents.ts'
+import { extraReads } from './relations/extra-reads.ts'
 import { knownIds } from './relations/known-ids.ts'
 import { changes, logEpochs, mirrorInfo } from './relations/log.ts'
 import { bindBoard, openItems } from './relations/open-items.ts'
@@ -13,6 +14,7 @@ import { activityTimeline, freshness, quoteBoard, submissionOverview } from './r
 /** Every public table, then every view, in the order of the data dictionary. */
 export const relations: readonly Relation[] = [
   ...entities.map(relationOf),
+  extraReads,
   changes,
   mirrorInfo,
   pushMap,

@@ -7,6 +7,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { AlarmTables } from './tables-alarms.ts'
 import type { CompletenessTables } from './tables-completeness.ts'
 import type { DocumentTables } from './tables-documents.ts'
+import type { ExtraReadsTables } from './tables-extra-reads.ts'
 import type { HostileSendersTables } from './tables-hostile-senders.ts'
 import type { KnownIdsTables } from './tables-known-ids.ts'
 import type { OperationsTables } from './tables-operations.ts'
@@ -30,6 +31,7 @@ export interface Tables
     WebhookSecretsTables,
     HostileSendersTables,
     KnownIdsTables,
+    ExtraReadsTables,
     DocumentTables {
   changes: ChangesTable
   mirror_info: MirrorInfoTable

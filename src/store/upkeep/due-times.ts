@@ -52,6 +52,8 @@ export interface DueTimes {
   readonly isLarge?: boolean
 }
 
+/** The longest `every` that an extra read may have. */
+const LONGEST_EVERY_MS = 30 * 86_400_000
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
@@ -149,6 +151,14 @@ export const dueTimes: readonly DueTimes[] = [
     walk: 'key',
     isLarge: true,
   },
+  {
+    table: 'sync_extra_reads',
+    key: ['account', 'submission_id', 'name'],
+    others: ['lease_token'],
+    columns: { due_at: (row) => (row['lease_token'] !== null ? lease(LONGEST_LEASE_MS) : { ms: LONGEST_EVERY_MS, becomes: 'spread' }) },
+    walk: 'key',
+    isLarge: true,
+  },
   { table: 'sync_reads_off', key: ['account', 'read'], columns: { retry_at: () => retry(DAY_MS) }, walk: 'key' },
   { table: 'sync_alarm_watch', key: ['id'], columns: { lease_until: () => lease(90 * SECOND_MS) }, walk: 'key' },
   // An alarm fires and resolves so long after these.
@@ -197,6 +207,8 @@ export const notDueTimes: Readonly<Record<string, readonly string[]>> = {
   sync_discovery: ['probed_at', 'answered_at'],
   sync_known_ids: ['first_seen_at', 'last_read_at', 'last_changed_at'],
   sync_reads_off: ['since'],
+  extra_reads: ['read_at'],
+  sync_extra_reads: ['last_read_at'],
   operator_actions: ['at'],
   alarms: ['resolved_at', 'notified_at'],
   sync_operator_notices: ['queued_at'],

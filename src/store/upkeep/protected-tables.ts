@@ -60,6 +60,15 @@ const discovery: ProtectedTable = {
   protect: (protection, row) => textProtected(protection, row, ['raw'], 'sync_discovery', JSON.stringify([row['path']])),
 }
 
+const extraReads: ProtectedTable = {
+  spec: {
+    table: 'extra_reads',
+    key: ['account', 'submission_id', 'name'],
+    columns: { account: 'text', submission_id: 'text', name: 'text', raw: 'raw' },
+  },
+  protect: (protection, row) => textProtected(protection, row, ['raw'], 'extra_reads', JSON.stringify([row['submission_id'], row['name']])),
+}
+
 /** All tables that may hold tax ids, in the order in which they are gone through; bodies of deliveries aside. */
 export const protectedTables: readonly ProtectedTable[] = [
   ...entities.map((entity): ProtectedTable => ({ spec: entity, protect: (protection, row) => protection.row(entity, row) })),
@@ -68,6 +77,7 @@ export const protectedTables: readonly ProtectedTable[] = [
   conflicts,
   unreadable,
   discovery,
+  extraReads,
 ]
 
 function withProtected(row: Row, columns: readonly string[], protect: (part: Row) => Row): Row {

@@ -58,6 +58,10 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
     row: `(account, document_key, due_at, failing_since, failures) values ('acme', 'd', :now, :now, 1)`,
     variants: [`lease_token = 'p t'`],
   },
+  sync_extra_reads: {
+    row: `(account, submission_id, name, due_at, failures) values ('acme', 's', 'x', :now, 0)`,
+    variants: [`lease_token = 'p t'`],
+  },
   sync_reads_off: { row: `(account, read, cause, reason, since, retry_at) values ('acme', 'sessions', 'service', 'x', :now, :now)` },
   sync_alarm_watch: { row: `(id, lease_token, lease_until) values (1, 't', :now)` },
   alarms: {

@@ -18,6 +18,7 @@ export const internalTables: Readonly<Record<string, string>> = {
     'ids of bind requests, policies, insureds and documents: when each is read next, lease, failures, the last error; `known_ids` shows them',
   sync_documents: 'for each document when it is fetched next, lease, failures, since when it fails, and the limit that it was over',
   sync_reads_off: 'reads that an account does not make: left out by `STATE_READS`, or refused by the service until `retry_at`; `status`',
+  sync_extra_reads: 'each extra read, for each submission that it is made for: when it is read next, lease, failures, the last error',
   sync_conflicts: 'records that contradicted what was kept of them, with both versions; of one record some 100 at most',
   sync_unreadable: "items of a feed that are not what the service's specification says; of one feed of a submission some 1,000 at most",
   sync_processes: 'the processes that run, with their last sign of life',

@@ -1,0 +1,193 @@
+import { inApplyTransaction } from '../apply/apply.ts'
+import { backoffMs } from '../base/clock.ts'
+import { messageOf } from '../base/errors.ts'
+import type { Service } from '../base/service.ts'
+import type { Fact } from '../model/facts.ts'
+import { knownIdsIn } from '../model/known-ids.ts'
+import type { Cause } from '../model/records.ts'
+import { timeFromMs } from '../model/time.ts'
+import { LeaseLostError, LONGEST_LEASE_MS } from '../store/engine/leases.ts'
+import { knownSubmissions } from '../store/mirror/submissions.ts'
+import { findAccount } from '../store/reads/accounts.ts'
+import {
+  addPlainReads,
+  addSubmissionReads,
+  capExtraReads,
+  claimExtraRead,
+  type ExtraClaim,
+  failExtraRead,
+  keepExtraAnswer,
+  releaseExtraRead,
+} from '../store/reads/extra-reads.ts'
+import type { ProbeAnswer } from '../upstream/client.ts'
+import { AuthRefusedError, UpstreamTransientError, upstreamClass } from '../upstream/http/errors.ts'
+import type { GateOptions } from './account-gate.ts'
+
+/** Wait before looking for due reads again. They have the lowest priority, so nothing signals them. */
+const TICK_MS = 2_000
+/** How often submissions that became known are looked for. */
+const SCHEDULE_EVERY_MS = 60_000
+const STEP = 300
+const PAUSE_MS = 20
+const RETRY_BASE_MS = 60_000
+/** Ids taken from one answer. */
+const MAX_IDS = 1_000
+
+/** A path that the operator names. */
+export interface ExtraRead {
+  readonly name: string
+  /** Below the base URL; `{submission_id}` stands for each submission. */
+  readonly path: string
+  readonly everyMs: number
+}
+
+export interface ExtraReadsOptions extends GateOptions {
+  readonly reads: readonly ExtraRead[]
+}
+
+/**
+ * Reads the paths that the settings name, one after another and behind all other reads, and keeps each last answer. Nothing is assumed about
+ * an answer but that it is JSON. A failure concerns neither the submission nor the account.
+ */
+export class ExtraReads implements Service {
+  readonly name: string
+  readonly #o: ExtraReadsOptions
+  #scheduleAt = Number.NEGATIVE_INFINITY
+  /** Names whose failure was told since they last succeeded. */
+  readonly #told = new Set<string>()
+
+  constructor(options: ExtraReadsOptions) {
+    this.#o = options
+    this.name = `extra reads of ${options.account}`
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { db, account, clock, reads } = this.#o
+    try {
+      await addPlainReads(db, account, namesOf(reads, false), timeFromMs(clock.now()))
+      for (const { name, everyMs } of reads) await capExtraReads(db, account, name, everyMs)
+      while (!signal.aborted) {
+        await this.#schedule(signal)
+        if (!(await this.#readNext(signal))) await clock.sleep(TICK_MS, signal)
+      }
+    } catch (error) {
+      // Stopping aborts the request in flight.
+      if (!signal.aborted) throw error
+    }
+  }
+
+  async #schedule(signal: AbortSignal): Promise<void> {
+    const { db, account, clock, reads } = this.#o
+    const names = namesOf(reads, true)
+    if (names.length === 0 || clock.steady() < this.#scheduleAt) return
+    this.#scheduleAt = clock.steady() + SCHEDULE_EVERY_MS
+    for (let after: string | null = ''; after !== null && !signal.aborted; await clock.sleep(PAUSE_MS, signal))
+      after = await addSubmissionReads(db, account, names, after, STEP)
+  }
+
+  /** @returns whether anything was read. */
+  async #readNext(signal: AbortSignal): Promise<boolean> {
+    const { db, account, client, reads } = this.#o
+    if (client.waitMs() > 0) return false
+    const row = await findAccount(db.read, account)
+    if (row === null || row.state !== 'active' || row.brokerage === null) return false
+    const claim = await claimExtraRead(db, account, namesOf(reads), LONGEST_LEASE_MS)
+    if (claim === null) return false
+    const error = await carryOutExtraRead(this.#o, claim, 'poll', signal)
+    this.#tell(claim, error)
+    return true
+  }
+
+  #tell({ name }: ExtraClaim, error: string | null): void {
+    const { account, log } = this.#o
+    if (error === null) this.#told.delete(name)
+    else if (!this.#told.has(name)) {
+      this.#told.add(name)
+      log.warn(
+        { account, name },
+        `the extra read ${name} of account ${account} fails (${error}) and is tried again; nothing else is affected. Ask the service for the right path, or ` +
+          'take it out of accounts[].extra_reads',
+      )
+    }
+  }
+}
+
+/**
+ * Carries out one claimed extra read and schedules the next one.
+ * @returns why it failed; null when it did not.
+ * @throws errors of the database; the reason of `signal` when it aborts.
+ */
+export async function carryOutExtraRead(
+  o: ExtraReadsOptions,
+  claim: ExtraClaim,
+  cause: Cause,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const { account, client, db, observer } = o
+  try {
+    const answer = await client.probe(pathOf(o, claim), signal)
+    await keep(o, claim, cause, answer)
+    observer.count('walks_total', { account, read: 'extra', outcome: 'read' })
+    return null
+  } catch (error) {
+    if (error instanceof LeaseLostError) return null
+    const kind = upstreamClass(error)
+    if (kind === null || signal.aborted) {
+      // Released so that nobody waits for its lease to end.
+      await db.write('extra-settle', (tx) => releaseExtraRead(tx, claim, 0)).catch(() => undefined)
+      throw error
+    }
+    observer.count('walks_total', { account, read: 'extra', outcome: kind })
+    return await fail(o, claim, error)
+  }
+}
+
+async function keep(o: ExtraReadsOptions, claim: ExtraClaim, cause: Cause, answer: ProbeAnswer): Promise<void> {
+  const { account, db, observer } = o
+  const ids = knownIdsIn(answer.json, claim.submissionId).slice(0, MAX_IDS)
+  const known = await knownSubmissions(
+    db.read,
+    ids.map(({ submissionId }) => ({ account, submission_id: submissionId })),
+  )
+  const via = `extra:${claim.name}`
+  const facts = ids
+    .filter(({ submissionId }) => submissionId === '' || known.has(`${account} ${submissionId}`))
+    .map((id): Fact => ({ kind: 'named', account, submissionId: id.submissionId, cause, ids: [id], via }))
+  const dueInMs = everyOf(o, claim) * (1 - 0.1 * o.clock.random())
+  await inApplyTransaction(db, observer, 'extra-read', async ({ tx, apply }) => {
+    await apply(facts)
+    await keepExtraAnswer(tx, claim, answer.text, dueInMs)
+  })
+}
+
+/** What is refused comes again at its usual time; what failed for a moment sooner. */
+async function fail(o: ExtraReadsOptions, claim: ExtraClaim, error: unknown): Promise<string> {
+  const everyMs = everyOf(o, claim)
+  const reason = messageOf(error).slice(0, 500)
+  // The account is refused, not the path. Its poller handles that.
+  const isOfAccount = error instanceof AuthRefusedError
+  const failures = isOfAccount ? claim.failures : claim.failures + 1
+  const isTransient = isOfAccount || error instanceof UpstreamTransientError
+  const dueInMs = isTransient ? Math.min(everyMs, backoffMs(o.clock, failures + 1, RETRY_BASE_MS, everyMs)) : everyMs
+  await o.db
+    .write('extra-settle', (tx) => failExtraRead(tx, claim, reason, failures, dueInMs))
+    .catch((lost: unknown) => {
+      if (!(lost instanceof LeaseLostError)) throw lost
+    })
+  return reason
+}
+
+function pathOf({ reads }: ExtraReadsOptions, { name, submissionId }: ExtraClaim): string {
+  return reads.find((read) => read.name === name)?.path.replaceAll('{submission_id}', submissionId) ?? ''
+}
+
+function everyOf({ reads }: ExtraReadsOptions, { name }: ExtraClaim): number {
+  return reads.find((read) => read.name === name)?.everyMs ?? RETRY_BASE_MS
+}
+
+/** @param ofSubmissions only those with, or without, a submission in their path. */
+export function namesOf(reads: readonly ExtraRead[], ofSubmissions?: boolean): string[] {
+  return reads
+    .filter(({ path }) => ofSubmissions === undefined || path.includes('{submission_id}') === ofSubmissions)
+    .map(({ name }) => name)
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { bindRequests } from '../../src/model/entities/bind-requests.ts'
+import { beginPurge } from '../../src/store/mirror/purge.ts'
+import { findAccount } from '../../src/store/reads/accounts.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { changesOf, rowsOf } from '../tools/mirror.ts'
+import { DAY, Rig } from '../tools/poller.ts'
+
+const ACCOUNT = 'default'
+const DETAIL = { name: 'detail', path: '/broker/submissions/{submission_id}', everyMs: DAY }
+const LIST = { name: 'list', path: '/broker/submissions', everyMs: DAY }
+
+describe.each(testDatabases)('extra reads on $name', (database) => {
+  const answers = (rig: Rig) => rig.db.read.sql.selectFrom('extra_reads').selectAll().orderBy('name').orderBy('submission_id').execute()
+  const schedule = (rig: Rig) => rig.db.read.sql.selectFrom('sync_extra_reads').selectAll().orderBy('name').execute()
+  const made = (rig: Rig) =>
+    rig.until('each was tried', async () =>
+      (await schedule(rig)).every((row) => row.lease_token === null && (row.last_read_at ?? row.error) !== null),
+    )
+
+  async function open(stateReads?: readonly string[]) {
+    const rig = await Rig.open(database, { sandbox: { lists: true }, ...(stateReads && { stateReads }) })
+    const id = rig.sandbox.addSubmission(ACCOUNT)
+    const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
+    rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })
+    await rig.track([id])
+    rig.startPoller()
+    await rig.until('the brokerage is pinned', async () => (await findAccount(rig.db.read, ACCOUNT))?.brokerage != null)
+    return { rig, id }
+  }
+
+  it('trap 19, trap 21, trap 23, trap 57: keep their answers whole, and ids in them are learned', async () => {
+    const { rig, id } = await open()
+    rig.startIdReads()
+    await rig.rest()
+    const before = (await changesOf(rig.db)).length
+    rig.startExtraReads([DETAIL, LIST])
+    await rig.until('both are kept', async () => (await answers(rig)).length === 2)
+    const [detail, list] = await answers(rig)
+    expect(detail).toMatchObject({ account: ACCOUNT, submission_id: id, name: 'detail' })
+    expect(JSON.parse(String(detail?.raw))).toMatchObject({ submission_id: id, insured_name: expect.any(String) })
+    expect(list).toMatchObject({ submission_id: '', name: 'list' })
+    await rig.until('its bind request is read', async () => (await rowsOf(rig.db, bindRequests)).length > 0)
+    const named = await rig.db.read.sql.selectFrom('known_ids').select(['kind', 'via']).execute()
+    expect(named.map(({ kind }) => kind).sort()).toEqual(expect.arrayContaining(['bind_request', 'insured', 'policy']))
+    expect((await changesOf(rig.db)).slice(before).map(({ entity }) => String(entity))).not.toContain('extra_reads')
+  })
+
+  it('trap 75: keep no tax id', async () => {
+    const { rig } = await open()
+    rig.startExtraReads([DETAIL])
+    await rig.until('it is kept', async () => (await answers(rig)).length === 1)
+    expect(String((await answers(rig))[0]?.raw)).toContain('[protected]')
+    expect(String((await answers(rig))[0]?.raw)).not.toContain('12-3456789')
+  })
+
+  it('come again at their time, reach new submissions, and go with a purged one', async () => {
+    const { rig, id } = await open()
+    const running = rig.startExtraReads([DETAIL])
+    await rig.until('it is kept', async () => (await answers(rig)).length === 1)
+    await running.stop()
+    const second = rig.sandbox.addSubmission(ACCOUNT)
+    await rig.track([second])
+    await rig.pass(2 * DAY)
+    rig.startExtraReads([DETAIL])
+    await rig.until('both are kept', async () => (await answers(rig)).length === 2)
+    await made(rig)
+    expect(rig.sandbox.requestsSeen.filter(({ operation }) => operation === 'extra')).toHaveLength(3)
+    await beginPurge(rig.db, { account: ACCOUNT, submissionId: id })
+    expect((await answers(rig)).map(({ submission_id }) => submission_id)).toEqual([second])
+    expect((await schedule(rig)).map(({ submission_id }) => submission_id)).toEqual([second])
+  })
+
+  it('that are refused harm nothing else, and are told once', async () => {
+    const { rig, id } = await open()
+    rig.startExtraReads([DETAIL, { name: 'wrong', path: '/broker/nothing/{submission_id}', everyMs: DAY }])
+    await rig.until('one is kept', async () => (await answers(rig)).length === 1)
+    await made(rig)
+    await rig.until('it is told', () => rig.lines('the extra read wrong').length === 1)
+    expect((await findAccount(rig.db.read, ACCOUNT))?.state).toBe('active')
+    expect((await rig.read(id, 'requirements')).misses).toBe(0)
+    expect((await schedule(rig)).map(({ name, failures }) => [name, Number(failures)])).toEqual([
+      ['detail', 0],
+      ['wrong', 1],
+    ])
+  })
+})
