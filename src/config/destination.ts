@@ -58,7 +58,7 @@ export interface RequestTemplate {
   /** Header name to expression that yields its text. */
   readonly headers: Readonly<Record<string, string>>
   /** How the result of `body` is encoded. */
-  readonly format: 'json' | 'xml' | 'form'
+  readonly format: 'json' | 'xml' | 'form' | 'multipart' | 'file'
   readonly body: string | null
 }
 
@@ -95,6 +95,10 @@ export interface HttpDestination extends DestinationBase {
   readonly request: RequestTemplate
   /** Used instead of `request` when the record's remote id is known. */
   readonly update: RequestTemplate | null
+  /** Sent after `request` when a document goes along; it sees the answer of `request` as `body`. */
+  readonly upload: RequestTemplate | null
+  /** Whether changes that store a document send the document. */
+  readonly documents: boolean
   /** Looks for an earlier delivery of the message: `found` yields its remote id as text, or null. */
   readonly lookup: (RequestTemplate & { readonly found: string }) | null
   /** A harmless request for `doctor` and `destination test`. */

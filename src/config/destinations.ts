@@ -78,6 +78,8 @@ function httpOf(settings: SettingsOf<'http'>) {
     auth: settings.auth ? authOf(settings.auth) : null,
     request: requestOf(settings.request),
     update: settings.update ? requestOf(settings.update) : null,
+    upload: settings.upload ? requestOf(settings.upload) : null,
+    documents: settings.documents,
     lookup: lookup ? { ...requestOf(lookup), found: lookup.found } : null,
     probe: settings.probe ? requestOf(settings.probe) : null,
     success: settings.success ?? null,

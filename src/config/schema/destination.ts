@@ -65,7 +65,7 @@ const request = {
       error: (issue) => (issue.code === 'invalid_key' ? 'is not a header name' : 'must hold headers and expressions'),
     })
     .prefault({}),
-  format: value(oneOf(['json', 'xml', 'form'])).prefault('json'),
+  format: value(oneOf(['json', 'xml', 'form', 'multipart', 'file'])).prefault('json'),
   body: value(expression).optional(),
 }
 
@@ -115,6 +115,8 @@ const http = section({
   auth,
   request: section(request),
   update: section(request).optional(),
+  upload: section(request).optional(),
+  documents: value(flag).prefault(false),
   lookup: section({ ...request, found: value(expression) }).optional(),
   probe: section(request).optional(),
   success: value(expression).optional(),

@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream'
 import type { Row } from '../../model/entity.ts'
 
-/** The bytes of a document; whoever opens them reads or destroys them. */
+/** A document that is kept, whole. */
 export interface OpenedDocument {
   readonly bytes: number
-  readonly body: Readable
+  /** A new stream of its bytes each time. @throws TransientError when it cannot be read now. */
+  open(): Promise<Readable>
 }
 
 /** Opens a document by its `stored_path`. @returns null when it is not kept any more. @throws TransientError when it cannot be read now. */

@@ -69,8 +69,9 @@ async function copyDocument(
 }
 
 /** @returns the hash of what was written, and whether it begins as a PDF does. */
-async function writeHashed(drop: Drop, name: string, { body }: OpenedDocument): Promise<{ sha256: string; isPdf: boolean }> {
+async function writeHashed(drop: Drop, name: string, { open }: OpenedDocument): Promise<{ sha256: string; isPdf: boolean }> {
   const hash = createHash('sha256')
+  const body = await open()
   let [isFirst, isPdf] = [true, false]
   async function* chunks(): AsyncGenerator<Buffer> {
     for await (const chunk of body as AsyncIterable<Buffer>) {

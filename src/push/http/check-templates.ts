@@ -20,12 +20,14 @@ export function checkTemplates(destination: HttpDestination): string[] {
   const requests = Object.entries({
     request: destination.request,
     update: destination.update,
+    upload: destination.upload,
     lookup: destination.lookup,
     probe: destination.probe,
   })
   return [
     ...authProblems(at, destination.auth),
     ...updateProblems(at, destination),
+    ...uploadProblems(at, destination),
     ...requests.flatMap(([name, template]) => (template === null ? [] : requestProblems(`${at} ${name}`, template))),
     ...broken,
   ]
@@ -41,6 +43,10 @@ function updateProblems(at: string, { update, remoteId }: HttpDestination): stri
   return update !== null && remoteId === null
     ? [`${at} update needs remote_id: an update is sent only where the id at the target is known`]
     : []
+}
+
+function uploadProblems(at: string, { upload }: HttpDestination): string[] {
+  return upload !== null && upload.body === null ? [`${at} upload has no body: let it be document.file`] : []
 }
 
 function connectionProblem(header: string): string | null {

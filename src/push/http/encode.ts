@@ -1,6 +1,7 @@
 import { PermanentError } from '../../base/errors.ts'
 import type { RequestTemplate } from '../../config/config.ts'
 import { isObject, type Json } from '../../model/json.ts'
+import { multipart } from './multipart.ts'
 import { xmlText } from './xml.ts'
 
 /** An encoded body, and the content type of its format unless a header overrides it. */
@@ -31,6 +32,11 @@ function encode(format: RequestTemplate['format'], value: Json): EncodedBody {
       return { text: xmlText(value), contentType: 'application/xml; charset=utf-8' }
     case 'form':
       return { text: formText(value), contentType: 'application/x-www-form-urlencoded' }
+    case 'multipart':
+      return multipart(value)
+    case 'file':
+      if (typeof value !== 'string') throw new PermanentError('the body of format file yields no document.file')
+      return { text: value, contentType: 'application/octet-stream' }
   }
 }
 

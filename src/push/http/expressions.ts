@@ -7,14 +7,15 @@ export interface Expression {
 }
 
 /** Which of a destination's requests. */
-export type RequestName = 'request' | 'update' | 'lookup' | 'probe'
+export type RequestName = 'request' | 'update' | 'upload' | 'lookup' | 'probe'
 
 /** @returns every expression of the destination, including those of its requests. */
 export function allExpressions(destination: HttpDestination): Expression[] {
-  const { request, update, lookup, probe, success, duplicate, remoteId } = destination
+  const { request, update, upload, lookup, probe, success, duplicate, remoteId } = destination
   return [
     ...expressionsOf('request', request),
     ...(update === null ? [] : expressionsOf('update', update)),
+    ...(upload === null ? [] : expressionsOf('upload', upload)),
     ...(lookup === null ? [] : [...expressionsOf('lookup', lookup), { name: 'lookup.found', text: lookup.found }]),
     ...(probe === null ? [] : expressionsOf('probe', probe)),
     ...(success === null ? [] : [{ name: 'success', text: success }]),

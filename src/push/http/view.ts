@@ -1,4 +1,5 @@
 import type { HttpDestination } from '../../config/config.ts'
+import type { Json } from '../../model/json.ts'
 import type { PushItem } from '../contract/delivery.ts'
 import type { TemplateInput } from './templates.ts'
 
@@ -6,7 +7,8 @@ import type { TemplateInput } from './templates.ts'
  * The input that templates see as `$`: the change, with the names of a webhook body, and what belongs to it. It contains no secret.
  * `config/destinations.md` lists it.
  */
-export function viewOf(item: PushItem, settings: HttpDestination['settings']): TemplateInput {
+/** @param document what they see of the document that goes along; null: none does. */
+export function viewOf(item: PushItem, settings: HttpDestination['settings'], document: Json): TemplateInput {
   return {
     message_id: item.messageId,
     destination: item.destination,
@@ -27,6 +29,7 @@ export function viewOf(item: PushItem, settings: HttpDestination['settings']): T
     mapping: item.mapping === null ? null : { client: item.mapping.client, policy: item.mapping.policy, fields: item.mapping.fields },
     remote_id: item.remoteId,
     attempts: item.attempts,
+    document,
     settings,
   }
 }

@@ -3,6 +3,7 @@ import { messageOf, PermanentError } from '../../base/errors.ts'
 import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
 import type { Json } from '../../model/json.ts'
 import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../contract/delivery.ts'
+import { type AttachedDocument, attachedDocument, type OpenDocument, type OpenedDocument } from '../contract/documents.ts'
 import {
   type Answer,
   answered,
@@ -11,15 +12,15 @@ import {
   isSuccess,
   localFailure,
   refused,
-  requestedPauseMs,
   taken,
   unanswered,
   unclear,
 } from '../contract/outcomes.ts'
 import { none, remoteIdOf } from '../contract/remote-id.ts'
-import type { AnswerBody } from '../http/answer-body.ts'
+import { bodyOf, failedLookup, noSuccess, refuseCut, seen, unreadable, withoutToken } from '../http/answered.ts'
 import type { Auth } from '../http/auth.ts'
 import { createAuth } from '../http/create-auth.ts'
+import { type DocumentMarks, documentView, newMarks, type StreamedBody, withDocument } from '../http/document-body.ts'
 import { encodeBody } from '../http/encode.ts'
 import { allExpressions, expressionsOf, headerName, type RequestName } from '../http/expressions.ts'
 import { explainProbe } from '../http/probe.ts'
@@ -27,9 +28,23 @@ import { type TemplateInput, Templates } from '../http/templates.ts'
 import { viewOf } from '../http/view.ts'
 import { type OutgoingRequest, openTransport, type Transport } from '../transport/transport.ts'
 
-/** Result of a request: an answer to judge, or an outcome without one. */
-type Reply = { readonly answer: Answer } | { readonly failure: Failure }
-type Built = Pick<OutgoingRequest, 'method' | 'url' | 'headers' | 'body'>
+/** Result of a request: an answer to judge and who gave it, or an outcome without one. */
+type Reply = { readonly answer: Answer; readonly origin: string } | { readonly failure: Failure }
+type Built = Pick<OutgoingRequest, 'method' | 'url' | 'headers'> & { readonly body: string | StreamedBody | null }
+
+/** What a request is made of. */
+interface Asked {
+  readonly view: TemplateInput
+  readonly signal: AbortSignal
+  /** When the attempt began, by the steady clock; left out: now. */
+  readonly startedAt?: number
+  /** The document that may go along. */
+  readonly document?: OpenedDocument | null
+  /** The answer that expressions see as `body`. */
+  readonly about?: Answer
+  /** The only origin that gets the credentials; left out: any that may be connected to. */
+  readonly trusted?: string
+}
 
 /** Longest body that is read of an answer, and of all answers in flight together. */
 const ANSWER_BYTES = 4 * 1024 * 1024
@@ -39,7 +54,7 @@ const ALL_ANSWERS_BYTES = 64 * 1024 * 1024
 export function createHttp(destination: HttpDestination, context: KindContext): DeliveryKind {
   const bodyLimitBytes = Math.min(ANSWER_BYTES, Math.floor(ALL_ANSWERS_BYTES / destination.concurrency))
   const transport = openTransport(destination, context.proxy, { clock: context.clock, bodyLimitBytes })
-  return new HttpKind(destination, transport, context.clock)
+  return new HttpKind(destination, transport, context)
 }
 
 class HttpKind implements DeliveryKind {
@@ -50,11 +65,14 @@ class HttpKind implements DeliveryKind {
   readonly #clock: Clock
   readonly #auth: Auth
   readonly #templates: Templates
+  readonly #marks: DocumentMarks = newMarks()
+  readonly #openDocument: OpenDocument | null
 
-  constructor(destination: HttpDestination, transport: Transport, clock: Clock) {
+  constructor(destination: HttpDestination, transport: Transport, { clock, openDocument }: Pick<KindContext, 'clock' | 'openDocument'>) {
     this.#destination = destination
     this.#transport = transport
     this.#clock = clock
+    this.#openDocument = destination.documents ? (openDocument ?? null) : null
     this.#auth = createAuth(destination, transport, clock)
     this.#templates = new Templates(allExpressions(destination))
     this.lookUp = destination.lookup === null ? undefined : (item, signal) => this.#lookUp(item, signal)
@@ -68,7 +86,7 @@ class HttpKind implements DeliveryKind {
 
   async probe(signal: AbortSignal): Promise<ProbeResult> {
     const { probe, settings, timeoutMs } = this.#destination
-    if (probe !== null) return explainProbe(await this.#ask('probe', probe, { settings }, signal), this.#destination)
+    if (probe !== null) return explainProbe(await this.#ask('probe', probe, { view: { settings }, signal }), this.#destination)
     const got = await this.#auth.headers(timeoutMs, signal)
     if ('failure' in got) return explainProbe(got, this.#destination)
     return { ok: false, text: 'it has no probe request, so nothing harmless can be tried; give it one (probe)' }
@@ -80,20 +98,46 @@ class HttpKind implements DeliveryKind {
   }
 
   async #sendOne(item: PushItem, signal: AbortSignal): Promise<Outcome> {
-    const { request, update, settings } = this.#destination
-    const view = viewOf(item, settings)
-    const reply =
-      item.remoteId !== null && update !== null
-        ? await this.#ask('update', update, view, signal)
-        : await this.#ask('request', request, view, signal)
-    return 'failure' in reply ? reply.failure : await this.#judge(reply.answer, view)
+    const startedAt = this.#clock.steady()
+    const { request, update, upload, settings } = this.#destination
+    const attached = this.#openDocument === null ? null : attachedDocument(item)
+    if (attached === null) {
+      const view = viewOf(item, settings, null)
+      const [name, template] = item.remoteId !== null && update !== null ? (['update', update] as const) : (['request', request] as const)
+      const reply = await this.#ask(name, template, { view, signal, startedAt })
+      return 'failure' in reply ? reply.failure : await this.#judge(reply.answer, view)
+    }
+    const found = await this.#document(attached)
+    if ('failure' in found) return found.failure
+    const { document } = found
+    const view = viewOf(item, settings, documentView(attached, document, this.#marks))
+    const reply = await this.#ask('request', request, { view, signal, startedAt, document })
+    if ('failure' in reply) return reply.failure
+    const outcome = await this.#judge(reply.answer, view)
+    if (outcome.type !== 'delivered' || upload === null) return outcome
+    const { answer: about, origin: trusted } = reply
+    const uploaded = await this.#ask('upload', upload, { view, signal, startedAt, document, about, trusted })
+    if ('failure' in uploaded) return uploaded.failure
+    if (isSuccess(uploaded.answer.status)) return outcome
+    // A refusal of a host that got no credentials says nothing about them.
+    const failure = uploaded.origin === trusted ? this.#notTaken(uploaded.answer) : refused(uploaded.answer)
+    return 'error' in failure ? { ...failure, error: `upload: ${failure.error}` } : failure
+  }
+
+  async #document({ path, sha256 }: AttachedDocument): Promise<{ readonly document: OpenedDocument } | { readonly failure: Failure }> {
+    try {
+      const document = (await this.#openDocument?.(path)) ?? null
+      return document === null ? { failure: localFailure(`the document ${sha256} is not kept any more`, true) } : { document }
+    } catch (error) {
+      return { failure: localFailure(messageOf(error), false) }
+    }
   }
 
   async #lookUp(item: PushItem, signal: AbortSignal): Promise<Outcome | null> {
     const { lookup, settings } = this.#destination
     if (lookup === null) return null
-    const view = viewOf(item, settings)
-    const reply = await this.#ask('lookup', lookup, view, signal)
+    const view = viewOf(item, settings, null)
+    const reply = await this.#ask('lookup', lookup, { view, signal })
     if ('failure' in reply) return failedLookup(reply.failure)
     const { answer } = reply
     if (!isSuccess(answer.status) && answer.status !== 404) return failedLookup(this.#refused(answer))
@@ -113,31 +157,31 @@ class HttpKind implements DeliveryKind {
   }
 
   /** Builds and sends a request, and once more with a new token when the first was refused. Never rejects. */
-  async #ask(name: RequestName, template: RequestTemplate, view: TemplateInput, signal: AbortSignal): Promise<Reply> {
+  async #ask(name: RequestName, template: RequestTemplate, asked: Asked): Promise<Reply> {
     let built: Built
     try {
-      built = await this.#build(name, template, view)
+      built = await this.#build(name, template, asked)
     } catch (error) {
       return { failure: localFailure(messageOf(error), error instanceof PermanentError) }
     }
-    const startedAt = this.#clock.steady()
+    const { signal, startedAt = this.#clock.steady(), trusted } = asked
+    const { origin } = new URL(built.url)
     const leftMs = (): number => Math.max(1, Math.ceil(this.#destination.timeoutMs - (this.#clock.steady() - startedAt)))
     for (let renewed = false; ; renewed = true) {
-      const auth = await this.#auth.headers(leftMs(), signal)
+      const auth = trusted === undefined || trusted === origin ? await this.#auth.headers(leftMs(), signal) : { headers: {} }
       if ('failure' in auth) return auth
-      const headers = { ...built.headers, ...auth.headers }
-      const result = await this.#transport.send({ ...built, headers, timeoutMs: leftMs() }, signal)
+      const result = await this.#transport.send({ ...outgoing(built, auth.headers), timeoutMs: leftMs() }, signal)
       if (result.type !== 'answer') return { failure: unanswered(result) }
       // A 401 comes before anything is done, so repeating the request does no harm.
       if (result.status === 401 && !renewed && this.#auth.renew(auth.headers)) continue
-      return { answer: withoutToken(result, auth.headers) }
+      return { answer: withoutToken(result, auth.headers), origin }
     }
   }
 
   /** @throws PermanentError when a template fails, or yields something that cannot be sent. */
-  async #build(name: RequestName, template: RequestTemplate, view: TemplateInput): Promise<Built> {
+  async #build(name: RequestName, template: RequestTemplate, { view, about, document = null }: Asked): Promise<Built> {
     const names = expressionsOf(name, template).map((expression) => expression.name)
-    const values = await this.#templates.evaluate(names, view)
+    const values = await this.#templates.evaluate(names, view, about === undefined ? null : bodyOf(about))
     const yielded = (expression: string): Json => values[names.indexOf(expression)] ?? null
     const url = yielded(`${name}.url`)
     if (typeof url !== 'string' || !URL.canParse(url)) throw new PermanentError(`${name}.url yields no URL`)
@@ -151,7 +195,8 @@ class HttpKind implements DeliveryKind {
     }
     if (template.body === null) return { method: template.method, url, headers, body: null }
     const { text, contentType } = encodeBody(template.format, yielded(`${name}.body`))
-    return { method: template.method, url, headers: { 'content-type': contentType, ...headers }, body: text }
+    const body = document === null ? null : withDocument(text, document, this.#marks)
+    return { method: template.method, url, headers: { 'content-type': contentType, ...headers }, body: body ?? text }
   }
 
   async #judge(answer: Answer, view: TemplateInput): Promise<Outcome> {
@@ -207,45 +252,7 @@ class HttpKind implements DeliveryKind {
   }
 }
 
-/** What expressions about an answer see, beside its body. */
-function seen({ status, headers }: Answer, item: Json): TemplateInput {
-  return { status, headers, item }
-}
-
-/** A shorter token could be part of an id by chance. */
-const TOKEN_LENGTH = 16
-
-/** Masks the token that the request had. It is no secret of the settings and may look like an id, so nothing else masks it. */
-function withoutToken(answer: Answer, { authorization = '' }: Readonly<Record<string, string>>): Answer {
-  const token = authorization.replace(/^\S+ /, '')
-  if (token.length < TOKEN_LENGTH || !answer.body.includes(token)) return answer
-  return { ...answer, body: answer.body.replaceAll(token, '[…]') }
-}
-
-function bodyOf({ body, cut }: Answer): AnswerBody {
-  return { text: body, isWhole: cut === null }
-}
-
-/** @throws PermanentError when the answer is incomplete. */
-function refuseCut({ cut }: Answer): void {
-  if (cut !== null) throw new PermanentError(`its answer ${cut.text}`)
-}
-
-/** A 2xx whose body means a failure, as SOAP systems answer. */
-function noSuccess(answer: Answer): Failure {
-  const error = `it ${answered(answer)}, which is no success (success)`
-  return { type: 'failed', permanent: false, alive: true, status: answer.status, error, retryAfterMs: answer.retryAfterMs }
-}
-
-/** It answered something that cannot be used. */
-function unreadable(error: string): Failure {
-  return { ...localFailure(error, false), alive: true }
-}
-
-/** A lookup changes nothing: an unknown outcome is only a failure, and a refusal says nothing about the message. */
-function failedLookup(failure: Failure): Outcome {
-  const error = 'error' in failure ? `it could not be looked up: ${failure.error}` : ''
-  if (failure.type === 'stop') return { ...failure, error }
-  const { alive, status } = failure.type === 'failed' ? failure : { alive: false, status: null }
-  return { type: 'failed', permanent: false, alive, status, error, retryAfterMs: requestedPauseMs(failure) }
+function outgoing({ method, url, headers, body }: Built, auth: Readonly<Record<string, string>>): Omit<OutgoingRequest, 'timeoutMs'> {
+  if (body === null || typeof body === 'string') return { method, url, headers: { ...headers, ...auth }, body }
+  return { method, url, headers: { ...headers, 'content-length': String(body.bytes), ...auth }, body: body.open() }
 }

@@ -1,4 +1,5 @@
 import { lookup as systemLookup } from 'node:dns'
+import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
 import type { DestinationConfig } from '../../config/config.ts'
@@ -14,7 +15,8 @@ export interface OutgoingRequest {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | Buffer | null
+  /** A stream needs a `content-length` among the headers. */
+  readonly body: string | Buffer | Readable | null
   /** For everything, from connecting to the last byte of the answer. */
   readonly timeoutMs: number
 }

@@ -5,6 +5,7 @@ import { createLog } from '../../../src/base/log.ts'
 import { Secret } from '../../../src/base/secret.ts'
 import type { HttpDestination } from '../../../src/config/config.ts'
 import type { DeliveryKind, Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
+import type { OpenDocument } from '../../../src/push/contract/documents.ts'
 import { createHttp } from '../../../src/push/kinds/http.ts'
 import { type Handler, type Service, startService } from '../../upstream/service.ts'
 import { commonSettings } from '../common-settings.ts'
@@ -35,6 +36,8 @@ export function destinationTo(url: string, own: Partial<HttpDestination> = {}): 
       body: '{"id": message_id, "text": after.detail}',
     },
     update: null,
+    upload: null,
+    documents: false,
     lookup: null,
     probe: null,
     success: null,
@@ -76,9 +79,9 @@ export function itemOf(own: Partial<PushItem> = {}): PushItem {
 }
 
 /** Opens the kind; the test closes it when it ends. */
-export function openKind(destination: HttpDestination, clock = systemClock): DeliveryKind {
+export function openKind(destination: HttpDestination, clock = systemClock, openDocument?: OpenDocument): DeliveryKind {
   const log = createLog({ level: 'silent', pretty: false, secrets: [] })
-  const kind = createHttp(destination, { clock, log, proxy: {} })
+  const kind = createHttp(destination, { clock, log, proxy: {}, ...(openDocument && { openDocument }) })
   onTestFinished(() => kind.close())
   return kind
 }

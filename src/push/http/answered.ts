@@ -1,0 +1,49 @@
+import { PermanentError } from '../../base/errors.ts'
+import type { Json } from '../../model/json.ts'
+import type { Outcome } from '../contract/delivery.ts'
+import { type Answer, answered, type Failure, localFailure, requestedPauseMs } from '../contract/outcomes.ts'
+import type { AnswerBody } from './answer-body.ts'
+import type { TemplateInput } from './templates.ts'
+
+/** What expressions about an answer see, beside its body. */
+export function seen({ status, headers }: Answer, item: Json): TemplateInput {
+  return { status, headers, item }
+}
+
+/** A shorter token could be part of an id by chance. */
+const TOKEN_LENGTH = 16
+
+/** Masks the token that the request had. It is no secret of the settings and may look like an id, so nothing else masks it. */
+export function withoutToken(answer: Answer, { authorization = '' }: Readonly<Record<string, string>>): Answer {
+  const token = authorization.replace(/^\S+ /, '')
+  if (token.length < TOKEN_LENGTH || !answer.body.includes(token)) return answer
+  return { ...answer, body: answer.body.replaceAll(token, '[…]') }
+}
+
+export function bodyOf({ body, cut }: Answer): AnswerBody {
+  return { text: body, isWhole: cut === null }
+}
+
+/** @throws PermanentError when the answer is incomplete. */
+export function refuseCut({ cut }: Answer): void {
+  if (cut !== null) throw new PermanentError(`its answer ${cut.text}`)
+}
+
+/** A 2xx whose body means a failure, as SOAP systems answer. */
+export function noSuccess(answer: Answer): Failure {
+  const error = `it ${answered(answer)}, which is no success (success)`
+  return { type: 'failed', permanent: false, alive: true, status: answer.status, error, retryAfterMs: answer.retryAfterMs }
+}
+
+/** It answered something that cannot be used. */
+export function unreadable(error: string): Failure {
+  return { ...localFailure(error, false), alive: true }
+}
+
+/** A lookup changes nothing: an unknown outcome is only a failure, and a refusal says nothing about the message. */
+export function failedLookup(failure: Failure): Outcome {
+  const error = 'error' in failure ? `it could not be looked up: ${failure.error}` : ''
+  if (failure.type === 'stop') return { ...failure, error }
+  const { alive, status } = failure.type === 'failed' ? failure : { alive: false, status: null }
+  return { type: 'failed', permanent: false, alive, status, error, retryAfterMs: requestedPauseMs(failure) }
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { PermanentError } from '../../base/errors.ts'
+import type { Json } from '../../model/json.ts'
+import type { AttachedDocument, OpenedDocument } from '../contract/documents.ts'
+
+/**
+ * Expressions never see the bytes of a document. They put one of these texts where the bytes shall stand, and the body is sent in pieces
+ * around it. The texts are random, so that nothing in a change can be one by chance or by intent.
+ */
+export interface DocumentMarks {
+  /** Becomes the bytes as they are. */
+  readonly file: string
+  /** Becomes the bytes in base64. */
+  readonly base64: string
+}
+
+/** A body that is sent in pieces. */
+export interface StreamedBody {
+  readonly bytes: number
+  /** A new stream each time, for each attempt. */
+  open(): Readable
+}
+
+export function newMarks(): DocumentMarks {
+  return { file: `document-file-${randomUUID()}`, base64: `document-base64-${randomUUID()}` }
+}
+
+/** @returns what expressions see as `document`. */
+export function documentView({ sha256, documentKey }: AttachedDocument, { bytes }: OpenedDocument, marks: DocumentMarks): Json {
+  return { key: documentKey, sha256, bytes, file: marks.file, base64: marks.base64 }
+}
+
+/**
+ * @param text an encoded body, which may hold marks.
+ * @returns the body with the document in their place; null when it holds none.
+ */
+export function withDocument(text: string, document: OpenedDocument, marks: DocumentMarks): StreamedBody | null {
+  const pieces = text.split(new RegExp(`(${marks.file}|${marks.base64})`))
+  if (pieces.length === 1) return null
+  const lengthOf = (piece: string) =>
+    piece === marks.file ? document.bytes : piece === marks.base64 ? Math.ceil(document.bytes / 3) * 4 : Buffer.byteLength(piece)
+  return {
+    bytes: pieces.reduce((sum, piece) => sum + lengthOf(piece), 0),
+    open: () => Readable.from(chunksOf(pieces, document, marks), { objectMode: false }),
+  }
+}
+
+async function* chunksOf(pieces: readonly string[], document: OpenedDocument, marks: DocumentMarks): AsyncGenerator<Buffer> {
+  for (const piece of pieces) {
+    if (piece === marks.file) yield* counted(document)
+    else if (piece === marks.base64) yield* inBase64(counted(document))
+    else if (piece !== '') yield Buffer.from(piece)
+  }
+}
+
+/** @throws PermanentError when the file has another length than it had. */
+async function* counted({ bytes, open }: OpenedDocument): AsyncGenerator<Buffer> {
+  let taken = 0
+  for await (const chunk of (await open()) as AsyncIterable<Buffer>) {
+    taken += chunk.length
+    yield chunk
+  }
+  if (taken !== bytes) throw new PermanentError(`the stored document has ${taken} instead of ${bytes} bytes`)
+}
+
+/** Base64 of three bytes is four characters, so that only whole threes are encoded before the end. */
+async function* inBase64(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let rest = Buffer.alloc(0)
+  for await (const chunk of chunks) {
+    const all = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    const whole = all.length - (all.length % 3)
+    rest = Buffer.from(all.subarray(whole))
+    if (whole > 0) yield Buffer.from(all.toString('base64', 0, whole), 'latin1')
+  }
+  if (rest.length > 0) yield Buffer.from(rest.toString('base64'), 'latin1')
+}

@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { systemClock } from '../../../src/base/clock.ts'
+import { TransientError } from '../../../src/base/errors.ts'
+import type { HttpDestination } from '../../../src/config/config.ts'
+import { FolderStorage } from '../../../src/documents/storage/folder.ts'
+import { documentOpener } from '../../../src/documents/storage/opener.ts'
+import type { StoredDocument } from '../../../src/documents/storage/storage.ts'
+import type { PushItem } from '../../../src/push/contract/delivery.ts'
+import type { OpenDocument } from '../../../src/push/contract/documents.ts'
+import { notSentReason } from '../../../src/push/send/not-sent-reason.ts'
+import { anything, body } from '../../documents/storage/suite.ts'
+import { json } from '../../upstream/service.ts'
+import { destinationTo, itemOf, openKind, secret, sendOne, serve } from './support.ts'
+
+const TEXT = `%PDF-1.7 ${randomBytes(100_000).toString('hex')}`
+const RAW = {
+  method: 'PUT',
+  url: '$url(settings.base_url, "files", document.sha256)',
+  headers: {},
+  format: 'file',
+  body: 'document.file',
+} as const
+
+async function keeping(bytes: string | Uint8Array): Promise<{ stored: StoredDocument; storage: FolderStorage; open: OpenDocument }> {
+  const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-pushed-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const storage = new FolderStorage(folder)
+  return { storage, stored: await storage.keep(body(bytes), anything), open: documentOpener(storage) }
+}
+
+function storing({ sha256, bytes, path }: StoredDocument): PushItem {
+  const after = { sha256, stored_bytes: bytes, stored_path: path, stored_at: '2026-03-04T05:06:07.000000Z' }
+  return itemOf({ entity: 'documents', entityId: '["key-1"]', operation: 'update', after })
+}
+
+function kindTo(url: string, own: Partial<HttpDestination>, open: OpenDocument) {
+  return openKind(destinationTo(url, { documents: true, ...own }), systemClock, open)
+}
+
+it('streams a document as the whole body, with its length', async () => {
+  const service = await serve()
+  const { stored, open } = await keeping(TEXT)
+  expect(await sendOne(kindTo(service.baseUrl, { request: RAW }, open), storing(stored))).toMatchObject({ type: 'delivered' })
+  const [request] = service.arrived
+  expect(request?.url).toBe(`/api/v1/files/${stored.sha256}`)
+  expect(request?.headers).toMatchObject({ 'content-length': String(TEXT.length), 'content-type': 'application/octet-stream' })
+  expect(request?.body).toBe(TEXT)
+})
+
+it.each([0, 1, 2, 3, 65_536, 200_000])('puts a document of %i bytes more than one into JSON as base64', async (more) => {
+  const service = await serve()
+  const bytes = randomBytes(1 + more)
+  const { stored, open } = await keeping(bytes)
+  const request = { ...RAW, format: 'json', body: '{"id": document.key, "data": document.base64, "size": document.bytes}' } as const
+  expect(await sendOne(kindTo(service.baseUrl, { request }, open), storing(stored))).toMatchObject({ type: 'delivered' })
+  expect(JSON.parse(service.arrived[0]?.body ?? '')).toEqual({ id: 'key-1', data: bytes.toString('base64'), size: bytes.length })
+})
+
+it('sends a form with a document in it', async () => {
+  const service = await serve()
+  const { stored, open } = await keeping(TEXT)
+  const form = '{"note": "a \\"b\\"", "upload": {"file": document.file, "name": "quote.pdf", "type": "application/pdf"}, "none": null}'
+  const request = { ...RAW, format: 'multipart', body: form } as const
+  expect(await sendOne(kindTo(service.baseUrl, { request }, open), storing(stored))).toMatchObject({ type: 'delivered' })
+  const { headers, body: text = '' } = service.arrived[0] ?? {}
+  const parsed = await new Response(text, { headers: { 'content-type': String(headers?.['content-type']) } }).formData()
+  const file = parsed.get('upload') as File
+  expect([parsed.get('note'), file.name, file.type, await file.text()]).toEqual(['a "b"', 'quote.pdf', 'application/pdf', TEXT])
+  expect([...parsed.keys()]).toEqual(['note', 'upload'])
+})
+
+it('makes a second request that sees the answer of the first, and gives the credentials to the first host alone', async () => {
+  const files = await serve()
+  const { stored, open } = await keeping(TEXT)
+  const service = await serve((_, response) => json(response, { id: 'attachment-9', put: `${files.baseUrl}/put/9` }))
+  const own = {
+    auth: { type: 'bearer', token: secret('a-token-that-is-long') },
+    request: { ...RAW, method: 'POST', format: 'json', body: '{"name": document.key}' },
+    upload: { ...RAW, url: 'body.put', headers: { 'x-reference': 'message_id' } },
+    remoteId: 'body.id',
+  } as const
+  const kind = kindTo(service.baseUrl, own, open)
+  expect(await sendOne(kind, storing(stored))).toMatchObject({ type: 'delivered', remoteId: 'attachment-9' })
+  expect(service.arrived.map(({ headers }) => headers.authorization)).toEqual(['Bearer a-token-that-is-long'])
+  expect(files.arrived.map((put) => [put.method, put.url, put.body === TEXT, put.headers.authorization])).toEqual([
+    ['PUT', '/api/v1/put/9', true, undefined],
+  ])
+})
+
+it('has not delivered a document of which the second request failed', async () => {
+  const { stored, open } = await keeping(TEXT)
+  for (const [status, outcome] of [
+    [403, { type: 'failed', status: 403, permanent: true, error: expect.stringMatching(/^upload: answered 403/) }],
+    [503, { type: 'failed', status: 503, permanent: false, error: expect.stringMatching(/^upload: answered 503/) }],
+  ] as const) {
+    const files = await serve((_, response) => json(response, {}, status))
+    const service = await serve((_, response) => json(response, { put: files.baseUrl }))
+    const own = { request: { ...RAW, format: 'json', body: '{"a": 1}' }, upload: { ...RAW, url: 'body.put' }, parkOn: [403] } as const
+    expect(await sendOne(kindTo(service.baseUrl, own, open), storing(stored))).toMatchObject(outcome)
+  }
+})
+
+it('sends nothing of a document that is missing, or cannot be read now', async () => {
+  const service = await serve()
+  const { stored, storage, open } = await keeping(TEXT)
+  await storage.remove(stored.path)
+  const kind = kindTo(service.baseUrl, { request: RAW }, open)
+  expect(await sendOne(kind, storing(stored))).toMatchObject({
+    type: 'failed',
+    permanent: true,
+    error: expect.stringMatching(/is not kept any more/),
+  })
+  const away = kindTo(service.baseUrl, { request: RAW }, () => Promise.reject(new TransientError('the bucket is away')))
+  expect(await sendOne(away, storing(stored))).toMatchObject({ type: 'failed', permanent: false, error: 'the bucket is away' })
+  expect(service.arrived).toEqual([])
+})
+
+it('counts a document as not delivered that became shorter', async () => {
+  const service = await serve()
+  const { stored, open } = await keeping(TEXT)
+  const longer: OpenDocument = async (path) => {
+    const found = await open(path)
+    return found && { ...found, bytes: found.bytes + 1 }
+  }
+  const outcome = await sendOne(kindTo(service.baseUrl, { request: RAW }, longer), storing(stored))
+  expect(outcome.type).not.toBe('delivered')
+  expect(service.arrived).toEqual([])
+})
+
+it('shows no document where the destination does not ask for them, and of no other change', async () => {
+  const service = await serve()
+  const { stored, open } = await keeping(TEXT)
+  const request = { ...RAW, url: '$url(settings.base_url, "notes")', format: 'json', body: '{"has": $exists(document.file)}' } as const
+  await sendOne(kindTo(service.baseUrl, { request, documents: false }, open), storing(stored))
+  await sendOne(kindTo(service.baseUrl, { request }, open), itemOf())
+  expect(service.arrived.map(({ body: text }) => text)).toEqual(['{"has":false}', '{"has":false}'])
+})
+
+it('skips changes of documents that store none, and sends a stored one though its id at the target is not known', () => {
+  const destination = destinationTo('http://127.0.0.1/', { documents: true, update: RAW, remoteId: 'body.id' })
+  const told = itemOf({ entity: 'documents', entityId: '["key-1"]', after: { error: 'it answered 404' }, operation: 'update' })
+  expect(notSentReason(destination, told)).toBe('not sent: this change stores no document')
+  expect(notSentReason(destination, { ...told, after: { stored_path: `ab/${'ab'.repeat(32)}` } })).toBeNull()
+})
