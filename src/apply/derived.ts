@@ -1,5 +1,6 @@
 import { isDamaged } from '../model/damaged.ts'
 import type { MarketEventRow } from '../model/entities/market-events.ts'
+import type { SubmissionRow } from '../model/entities/submissions.ts'
 import type { DerivedFact } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
 import { storedInsured } from './known-ids.ts'
@@ -20,7 +21,7 @@ export async function applyDerived(session: ApplySession, fact: DerivedFact): Pr
     // The service does not repeat these values. In a damaged row the submission counts as tracked from now on.
     const tracked_at = isDamaged(submission.tracked_at) ? fact.now : submission.tracked_at
     const tracked_via = isDamaged(submission.tracked_via) ? fact.cause : submission.tracked_via
-    const insured_id = storedInsured(submission.insured_id)
+    const insured_id = insuredOf(submission, fact)
     session.submissions.put({ ...submission, ...last, tracked_at, tracked_via, insured_id }, fact.cause)
   }
   const keys = newest.laneEvents.map((event_id) => ({ ...place, event_id }))
@@ -41,4 +42,9 @@ export async function applyDerived(session: ApplySession, fact: DerivedFact): Pr
     await session.lanes.load([{ ...place, lane_id }])
     session.lanes.put(laneOf(session.access.protection, event, null), fact.cause)
   }
+}
+
+function insuredOf({ insured_id }: SubmissionRow, { insuredIds = [] }: DerivedFact): string | null {
+  const stored = storedInsured(insured_id)
+  return insuredIds.length === 0 || (stored !== null && insuredIds.includes(stored)) ? stored : (insuredIds[0] ?? null)
 }

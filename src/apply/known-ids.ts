@@ -23,6 +23,19 @@ export function insuredIn(fact: EventFact | MessageFact | StateFact): string | n
   return idsOf(fact).find(({ kind, submissionId }) => kind === 'insured' && submissionId === fact.submissionId)?.id ?? null
 }
 
+/**
+ * @returns the insureds that facts name for their submission, the best source first: the requirements view, other answers, and insureds that
+ * are known for it and are there.
+ */
+export function insuredsIn(facts: readonly (EventFact | MessageFact | StateFact)[]): string[] {
+  const isOfView = (fact: (typeof facts)[number]) => fact.kind === 'state' && fact.read === 'requirements'
+  const named = [...facts.filter(isOfView), ...facts.filter((fact) => !isOfView(fact))].map(insuredIn)
+  const own = facts.map((fact) =>
+    fact.kind === 'state' && fact.read === 'insured' && fact.view.lists.some(({ rows }) => rows.length > 0) ? (fact.ownId ?? null) : null,
+  )
+  return [...new Set([...named, ...own].filter((id) => id !== null))]
+}
+
 /** @returns what stands in `submissions.insured_id`, or null when it is no id. */
 export function storedInsured(insuredId: SubmissionRow['insured_id']): string | null {
   return parseUuid(insuredId) === insuredId ? insuredId : null

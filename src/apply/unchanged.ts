@@ -17,7 +17,7 @@ import { tableView, type View } from '../model/view.ts'
 import type { MirrorReader } from '../store/mirror/reader.ts'
 import { newestAmong } from '../store/mirror/reader.ts'
 import { documentRows } from './documents.ts'
-import { insuredIn, storedInsured } from './known-ids.ts'
+import { insuredIn, insuredsIn, storedInsured } from './known-ids.ts'
 
 /*
  * Most of what a reconcile run reads equals the mirror exactly. This fast path compares column by column and leaves everything else to
@@ -50,7 +50,9 @@ export function isUnchanged(
 
 /** Whether no fact would set another insured, and what is stored is one. */
 function sameInsured({ insured_id }: SubmissionRow, facts: readonly (StateFact | EventFact | MessageFact)[]): boolean {
-  return insured_id === storedInsured(insured_id) && facts.every((fact) => [null, insured_id].includes(insuredIn(fact)))
+  if (insured_id !== storedInsured(insured_id) || !facts.every((fact) => [null, insured_id].includes(insuredIn(fact)))) return false
+  const named = insuredsIn(facts)
+  return named.length === 0 || (insured_id !== null && named.includes(insured_id))
 }
 
 function sameRecords(

@@ -90,6 +90,8 @@ export interface DerivedFact extends Place {
   readonly kind: 'derived'
   readonly cause: Cause
   readonly now: TimeText
+  /** Insureds that answers name for the submission, the best source first. A stored one that is none of them is replaced by the first. */
+  readonly insuredIds?: readonly string[]
 }
 
 /** What became of an attempt to fetch a document's file, or of looking whether it is still there. */

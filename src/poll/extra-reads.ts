@@ -10,7 +10,6 @@ import { LeaseLostError, LONGEST_LEASE_MS } from '../store/engine/leases.ts'
 import { knownSubmissions } from '../store/mirror/submissions.ts'
 import { findAccount } from '../store/reads/accounts.ts'
 import {
-  addPlainReads,
   addSubmissionReads,
   capExtraReads,
   claimExtraRead,
@@ -18,6 +17,7 @@ import {
   failExtraRead,
   keepExtraAnswer,
   releaseExtraRead,
+  scheduleExtraReads,
 } from '../store/reads/extra-reads.ts'
 import type { ProbeAnswer } from '../upstream/client.ts'
 import { AuthRefusedError, UpstreamTransientError, upstreamClass } from '../upstream/http/errors.ts'
@@ -64,7 +64,7 @@ export class ExtraReads implements Service {
   async run(signal: AbortSignal): Promise<void> {
     const { db, account, clock, reads } = this.#o
     try {
-      await addPlainReads(db, account, namesOf(reads, false), timeFromMs(clock.now()))
+      await scheduleExtraReads(db, account, namesOf(reads, false), [''], timeFromMs(clock.now()))
       for (const { name, everyMs } of reads) await capExtraReads(db, account, name, everyMs)
       while (!signal.aborted) {
         await this.#schedule(signal)

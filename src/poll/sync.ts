@@ -7,8 +7,10 @@ import { addReads } from '../store/reads/reads.ts'
 import { readsOffNow } from '../store/reads/reads-off.ts'
 import { AccountGate, type GateOptions } from './account-gate.ts'
 import { carryOutRead, READ_LEASE_MS } from './claimed-read.ts'
+import type { ExtraRead } from './extra-reads.ts'
 import type { PollPolicy } from './intervals.ts'
 import { slotsAt } from './slots.ts'
+import { syncExtraReads, syncIds } from './sync-others.ts'
 
 /** Attempts of a failing read, with doubling waits, before it is reported. */
 const MAX_ATTEMPTS = 3
@@ -19,11 +21,14 @@ const HELD_MS = 200
 export interface SyncOptions extends GateOptions {
   readonly policy: PollPolicy
   readonly concurrency: number
+  /** Paths that the operator names; left out: none. */
+  readonly extraReads?: readonly ExtraRead[] | undefined
 }
 
 /** A read that failed, and why. */
 export interface FailedRead extends Place {
-  readonly read: ReadKind
+  /** A kind of read, or `extra read` and its name. */
+  readonly read: string
   readonly reason: string
 }
 
@@ -34,7 +39,7 @@ interface WantedRead extends Place {
 }
 
 /**
- * Reads feeds and state of submissions of one account now, whether due or not, within the account's rate. A read that another process has
+ * Reads feeds, state, ids and extra reads of submissions of one account now, whether due or not, within the account's rate. A read that another process has
  * claimed is awaited and then carried out.
  */
 export class Sync {
@@ -75,7 +80,20 @@ export class Sync {
     const ends = await Promise.allSettled(Array.from({ length: workers }, () => this.#work(round, signal).catch(fail)))
     for (const end of ends) if (end.status === 'rejected') throw end.reason
     signal.throwIfAborted()
-    return round.failures
+    if (this.#stopReason !== null) return round.failures
+    const others = [...(await syncIds(this.#o, submissionIds, off, signal)), ...(await syncExtraReads(this.#o, submissionIds, signal))]
+    signal.throwIfAborted()
+    return [...round.failures, ...others]
+  }
+
+  /** Reads what belongs to no submission: ids that were named for none, and extra reads without one. */
+  async readOthers(signal: AbortSignal): Promise<FailedRead[]> {
+    const { account, db } = this.#o
+    if (this.#stopReason !== null || (await this.#gate.isClosed(signal))) return []
+    const off = await readsOffNow(db.read, account)
+    const failures = [...(await syncIds(this.#o, [''], off, signal)), ...(await syncExtraReads(this.#o, [''], signal))]
+    signal.throwIfAborted()
+    return failures
   }
 
   async #work(round: Round, signal: AbortSignal): Promise<void> {

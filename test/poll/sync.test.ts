@@ -2,11 +2,15 @@ import { expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { TransientError } from '../../src/base/errors.ts'
 import { silentObserver } from '../../src/base/observer.ts'
+import { bindRequests } from '../../src/model/entities/bind-requests.ts'
+import { insureds } from '../../src/model/entities/insureds.ts'
+import { policies } from '../../src/model/entities/policies.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import { readKinds } from '../../src/model/reads.ts'
 import { Sync, type SyncOptions } from '../../src/poll/sync.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { claimReads } from '../../src/store/reads/claims.ts'
+import { freshnessGauges } from '../../src/store/upkeep/gauges.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
 import { interrupted } from '../tools/meddled.ts'
 import { rowsOf } from '../tools/mirror.ts'
@@ -123,5 +127,43 @@ it.each(testDatabases)(
     expect(misses).toBe(1)
     expect(Date.parse(due_at)).toBeLessThan(Date.now() + 60_000)
     expect(await rowsOf(rig.db, submissions)).toMatchObject([{ unreachable_since: null }])
+  },
+)
+
+it.each(testDatabases)(
+  'trap 23: reading now reads what was named, however it became known, and extra reads, on $name',
+  async (database) => {
+    const rig = await Rig.open(database, { sandbox: { lists: true } })
+    const [id = '', other = ''] = [rig.sandbox.addSubmission(ACCOUNT), rig.sandbox.addSubmission(ACCOUNT)]
+    const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
+    rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })
+    await rig.track([id, other])
+    const extraReads = [
+      { name: 'detail', path: '/broker/submissions/{submission_id}', everyMs: 86_400_000 },
+      { name: 'list', path: '/broker/submissions', everyMs: 86_400_000 },
+    ]
+    const sync = syncOf(rig, { extraReads })
+    const { signal } = new AbortController()
+    expect(await sync.read([id], signal)).toEqual([])
+    for (const entity of [bindRequests, policies, insureds]) expect(await rowsOf(rig.db, entity)).toHaveLength(1)
+    const extras = () => rig.db.read.sql.selectFrom('extra_reads').select(['submission_id', 'name']).orderBy('name').execute()
+    expect(await extras()).toEqual([{ submission_id: id, name: 'detail' }])
+    expect(await sync.readOthers(signal)).toEqual([])
+    expect(await extras()).toEqual([
+      { submission_id: id, name: 'detail' },
+      { submission_id: '', name: 'list' },
+    ])
+    const gauges = (await freshnessGauges(rig.db.read, ACCOUNT)).filter(({ read }) => read === 'policy' || read === 'insured')
+    expect(gauges).toMatchObject([
+      { read: 'policy', oldestAt: expect.any(String), never: 0 },
+      { read: 'insured', oldestAt: expect.any(String), never: 0 },
+    ])
+    // What was read before is read again, and what fails is told with its id.
+    rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'policy' })
+    rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'extra' })
+    expect(await sync.read([id], signal)).toMatchObject([
+      { read: 'policy', submissionId: id, reason: expect.stringContaining('not found') },
+      { read: 'extra read detail', submissionId: id },
+    ])
   },
 )

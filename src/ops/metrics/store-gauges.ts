@@ -35,8 +35,14 @@ const definitions = {
   inbox_oldest_seconds: ['Age of the oldest such delivery; 0 when there is none.', ['state']],
   dead_letters: [`Deliveries given up, by account, counted up to ${COUNT_CAP}.`, ['account']],
   feed_lag_seconds: ['How long the most overdue read has been due, by rank: live, routine, failing.', ['account', 'rank']],
-  freshness_seconds: ['Time since the last read of the submission whose read is the oldest.', ['account', 'read']],
-  never_read: [`Submissions of which this was never read to the end, counted up to ${SMALL_COUNT_CAP}.`, ['account', 'read']],
+  freshness_seconds: [
+    'Time since the last read of the submission, or of the bind request, policy or insured, whose read is the oldest.',
+    ['account', 'read'],
+  ],
+  never_read: [
+    `Submissions, or bind requests, policies and insureds, of which this was never read to the end, counted up to ${SMALL_COUNT_CAP}.`,
+    ['account', 'read'],
+  ],
   webhook_loss_ratio: ['Share of the records of the last 24 hours that no webhook announced, of those that one should have.', ['account']],
   proof_age_seconds: ['Age of the oldest proof of a submission by a reconcile run; absent when none was ever proven.', ['account']],
   discovery_failing: [`Probed paths that fail, counted up to ${SMALL_COUNT_CAP}.`, ['account']],

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { compareFacts, type Differences } from '../../apply/compare.ts'
+import { insuredsIn } from '../../apply/known-ids.ts'
 import { protectFacts } from '../../apply/protect-facts.ts'
 import { isUnchanged } from '../../apply/unchanged.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -38,9 +39,9 @@ export interface Comparison {
 const NONE: Differences = { changed: [], rawOnly: [] }
 
 /** The facts that follow from a submission's records and, when the service still knows it, from that. */
-export function derivedFacts(place: Place, now: TimeText, isThere: boolean): Fact[] {
+export function derivedFacts(place: Place, now: TimeText, isThere: boolean, insuredIds: readonly string[] = []): Fact[] {
   const about = { account: place.account, submissionId: place.submissionId, cause: 'reconcile' } as const
-  const derived: Fact = { kind: 'derived', ...about, now }
+  const derived: Fact = { kind: 'derived', ...about, now, insuredIds }
   return isThere ? [derived, { kind: 'reach', ...about, unreachableSince: null }] : [derived]
 }
 
@@ -103,7 +104,11 @@ export class Comparer {
     return {
       state: states.length === 0 ? NONE : await compareFacts(reader, states, now),
       records: records.length === 0 ? NONE : await compareFacts(reader, records, now),
-      derived: await compareFacts(reader, derivedFacts({ account: this.#account, submissionId }, now, isThere), now),
+      derived: await compareFacts(
+        reader,
+        derivedFacts({ account: this.#account, submissionId }, now, isThere, insuredsIn([...states, ...records])),
+        now,
+      ),
       reader,
     }
   }

@@ -1,5 +1,6 @@
 import type PQueue from 'p-queue'
 import { type Differences, differs } from '../../apply/compare.ts'
+import { insuredsIn } from '../../apply/known-ids.ts'
 import type { EventFact, Fact, MessageFact, Place, StateFact } from '../../model/facts.ts'
 import { type Feed, feeds } from '../../model/reads.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
@@ -105,7 +106,7 @@ export class SubmissionCheck {
     await this.#repairDifferences(comparison, records)
     const reader = this.#repairer.hasRepaired ? new MirrorReader(db.read, account) : comparison.reader
     for (const replay of replays) await this.#markAbsent(reader, replay, begunAt)
-    if (this.#repairer.hasRepaired || differs(comparison.derived)) await this.#repairDerived(isThere)
+    if (this.#repairer.hasRepaired || differs(comparison.derived)) await this.#repairDerived(isThere, records)
     for (const { feed, unreadable } of replays) {
       const raws = unreadable.map(({ raw }) => raw)
       await this.#repairer.reportUnreadable(feed, raws)
@@ -234,8 +235,9 @@ export class SubmissionCheck {
   }
 
   /** Repairs what is derived from the records and, when the service knows the submission, `unreachable_since`. */
-  async #repairDerived(isThere: boolean): Promise<void> {
-    const facts = derivedFacts(this.#place, timeFromMs(this.#o.clock.now()), isThere)
+  async #repairDerived(isThere: boolean, records: Records = []): Promise<void> {
+    const insuredIds = insuredsIn([...this.#states.all, ...records])
+    const facts = derivedFacts(this.#place, timeFromMs(this.#o.clock.now()), isThere, insuredIds)
     if (differs(await this.#repairer.compare(facts))) await this.#repairer.repair(facts, null)
   }
 

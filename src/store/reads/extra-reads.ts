@@ -21,9 +21,15 @@ export interface ExtraClaim {
   readonly failures: number
 }
 
-/** Schedules reads that are no part of a submission, due at once; known ones stay as they are. */
-export async function addPlainReads(db: Db, account: string, names: readonly string[], now: TimeText): Promise<void> {
-  const rows = names.map((name) => ({ account, submission_id: '', name, due_at: now, failures: 0 }))
+/** Schedules reads of submissions that exist, due at once; known ones stay as they are. @param submissionIds `''`: of no submission. */
+export async function scheduleExtraReads(
+  db: Db,
+  account: string,
+  names: readonly string[],
+  submissionIds: readonly string[],
+  now: TimeText,
+): Promise<void> {
+  const rows = submissionIds.flatMap((submission_id) => names.map((name) => ({ account, submission_id, name, due_at: now, failures: 0 })))
   if (rows.length > 0) await db.write('extra-schedule', (tx) => tx.insertMany(schedule, rows, { ignore: true }))
 }
 

@@ -99,20 +99,20 @@ export interface IdQuery {
   readonly account: string
   readonly limit: number
   readonly leaseMs: number
-  /** Only those of these submissions, due or not, unless another process reads them. */
-  readonly submissionIds?: readonly string[]
+  /** Only this one, due or not, unless another process reads it. */
+  readonly only?: { readonly kind: IdRead; readonly id: string }
   /** None of these kinds. */
   readonly without?: readonly ReadKind[]
 }
 
 /** Claims ids, the longest due first. */
-export async function claimIds(db: Db, { account, limit, leaseMs, submissionIds, without = [] }: IdQuery): Promise<IdClaim[]> {
+export async function claimIds(db: Db, { account, limit, leaseMs, only, without = [] }: IdQuery): Promise<IdClaim[]> {
   const leaseToken = newLeaseToken(db)
   return db.write('read-claim', async (tx) => {
     const which =
-      submissionIds === undefined
+      only === undefined
         ? sql`due_at <= ${dbTime(tx)}`
-        : sql`submission_id in (${sql.join(submissionIds)}) and due_at is not null and (lease_token is null or due_at <= ${dbTime(tx)})`
+        : sql`kind = ${only.kind} and id = ${only.id} and due_at is not null and (lease_token is null or due_at <= ${dbTime(tx)})`
     const { rows } = await sql<ClaimedRow>`
       with due as (
         select account, kind, id from sync_known_ids where account = ${account} and ${which} ${notOf(without)}
@@ -135,6 +135,20 @@ export async function claimIds(db: Db, { account, limit, leaseMs, submissionIds,
       rests: Number(row.rests) === 1,
     }))
   })
+}
+
+/** The ids that are read and were named for submissions; `''`: for none. */
+export async function listIdsOf(q: Query, account: string, submissionIds: readonly string[]): Promise<{ kind: IdRead; id: string }[]> {
+  const { rows } = await sql<{ kind: IdRead; id: string }>`
+    select kind, id from sync_known_ids
+    where account = ${account} and submission_id in (${sql.join(submissionIds)}) and due_at is not null order by kind, id`.execute(q.sql)
+  return rows
+}
+
+/** Why the last read of an id failed; null when it did not. */
+export async function idError(q: Query, { account, kind, id }: Pick<IdClaim, 'account' | 'kind' | 'id'>): Promise<string | null> {
+  const query = q.sql.selectFrom('sync_known_ids').select('error').where('account', '=', account).where('kind', '=', kind)
+  return (await query.where('id', '=', id).executeTakeFirst())?.error ?? null
 }
 
 /** How a read by id ended, and when it is due again. */

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type ReadKind, readKinds } from '../../model/reads.ts'
+import { idReads, type ReadKind, readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { oldestOrNewestRead } from '../reads/account-reads.ts'
@@ -85,7 +85,7 @@ export interface FreshnessGauge {
   readonly read: ReadKind
   /** The oldest last read of a submission; null when none was read. */
   readonly oldestAt: TimeText | null
-  /** Submissions never read to the end, counted up to `SMALL_COUNT_CAP`. */
+  /** Submissions, or ids, never read to the end, counted up to `SMALL_COUNT_CAP`. */
   readonly never: number
 }
 
@@ -98,6 +98,13 @@ export async function freshnessGauges(q: Query, account: string): Promise<Freshn
       SMALL_COUNT_CAP,
     )
     gauges.push({ read, oldestAt: await oldestOrNewestRead(q, account, read, 'asc'), never })
+  }
+  for (const read of idReads) {
+    const ofKind = sql`sync_known_ids where account = ${account} and kind = ${sql.lit(read)} and due_at is not null`
+    const { rows } = await sql<{ at: TimeText }>`
+      select last_read_at as at from ${ofKind} and last_read_at is not null order by last_read_at limit 1`.execute(q.sql)
+    const never = await countCapped(q, sql`${ofKind} and last_read_at is null`, SMALL_COUNT_CAP)
+    gauges.push({ read, oldestAt: rows[0]?.at ?? null, never })
   }
   return gauges
 }

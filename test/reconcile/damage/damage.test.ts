@@ -68,4 +68,15 @@ describe.each(testDatabases)('a damaged mirror on $name', (database) => {
       })
     }
   })
+
+  it('in which was changed: the insured of a submission, which its policy names and the requirements view does not', async () => {
+    const id = rig.sandbox.addSubmission(ACCOUNT)
+    const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
+    rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })
+    await rig.command('track', id)
+    await rig.command('sync', id)
+    const set = (value: string) => `update submissions set insured_id = ${value} where account = '${ACCOUNT}' and submission_id = '${id}'`
+    for (const value of [`'${uuid(1, 1)}'`, 'null'])
+      await provesRepair({ name: value, make: () => ({ statements: [set(value)], found: ['different submissions (insured_id)'] }) })
+  })
 })

@@ -21,7 +21,7 @@ const PAGE = 100
 export function addSync(program: Command, c: CommandContext): void {
   program
     .command('sync')
-    .description('read submissions from the service now, feeds and state')
+    .description('read submissions from the service now: feeds, state, ids that they named, extra reads')
     .argument('[ids...]', 'ids of tracked submissions')
     .option('--all', 'every tracked submission of the account')
     .option('--account <name>', 'the account they belong to; the default account when left out')
@@ -37,7 +37,10 @@ export function addSync(program: Command, c: CommandContext): void {
         await refuseUntracked(store.db.read, account, ids)
         const note = { who: 'command', action: 'submission.sync', target: account, detail: options.all ? { all: true } : idsForAudit(ids) }
         await auditAction(store.db, note, async () => {
-          const unread = await syncNow(c, store, account, options.all ? allOf(store.db, account) : pagesOf(ids))
+          const unread = await syncNow(c, store, account, {
+            pages: options.all ? allOf(store.db, account) : pagesOf(ids),
+            all: options.all === true,
+          })
           return { detail: { unread }, failed: unread > 0 }
         })
       })
@@ -65,7 +68,12 @@ async function* allOf(db: Db, account: string): AsyncGenerator<string[]> {
 }
 
 /** @returns how many reads failed. */
-async function syncNow(c: CommandContext, store: OpenStore, account: string, pages: AsyncIterable<string[]>): Promise<number> {
+async function syncNow(
+  c: CommandContext,
+  store: OpenStore,
+  account: string,
+  { pages, all }: { readonly pages: AsyncIterable<string[]>; readonly all: boolean },
+): Promise<number> {
   const { config, db, log } = store
   const { clock, host } = c
   let changes = 0
@@ -77,15 +85,20 @@ async function syncNow(c: CommandContext, store: OpenStore, account: string, pag
     set() {},
   }
   return await withAccountClient(c, store, { role: 'sync', account, observer }, async (client) => {
-    const sync = new Sync({ account, db, client, clock, log, observer, policy: config, concurrency: config.upstream.concurrency })
+    const { extraReads } = config.accounts.find(({ name }) => name === account) ?? {}
+    const common = { account, db, client, clock, log, observer, policy: config, extraReads }
+    const sync = new Sync({ ...common, concurrency: config.upstream.concurrency })
     let submissions = 0
     let unread = 0
-    for await (const ids of pages) {
-      const failed = await sync.read(ids, host.signal)
-      submissions += ids.length
+    const tell = (failed: readonly FailedRead[]) => {
       unread += failed.length
       for (const each of failed) host.stderr.write(`${sentence(each)}\n`)
     }
+    for await (const ids of pages) {
+      tell(await sync.read(ids, host.signal))
+      submissions += ids.length
+    }
+    if (all) tell(await sync.readOthers(host.signal))
     host.stdout.write(
       `${pluralize(submissions, 'submission')} read in account ${account}: ${pluralize(changes, 'change')}, ${pluralize(unread, 'read')} failed\n`,
     )
@@ -96,6 +109,6 @@ async function syncNow(c: CommandContext, store: OpenStore, account: string, pag
 
 /** Most reasons begin with the read and the submission, as the sentence does. */
 function sentence({ submissionId, read, reason }: FailedRead): string {
-  const about = `${read} of submission ${submissionId}`
+  const about = submissionId === '' ? read : `${read} of submission ${submissionId}`
   return printableLine(`${about} could not be read: ${reason.replace(`${about}: `, '')}`, 500)
 }
