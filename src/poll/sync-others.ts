@@ -7,7 +7,7 @@ import { claimIds, type IdClaim, idError, listIdsOf, releaseId } from '../store/
 import { carryOutExtraRead, namesOf } from './extra-reads.ts'
 import { carryOutIdRead, type IdReadEnd } from './id-read.ts'
 import { slotsAt } from './slots.ts'
-import type { FailedRead, SyncOptions } from './sync.ts'
+import type { FailedRead, SyncOptions } from './sync-options.ts'
 
 /** Attempts of a failing read before it is reported. */
 const MAX_ATTEMPTS = 3

@@ -5,11 +5,10 @@ import { readError } from '../store/reads/account-reads.ts'
 import { claimReads, type ReadClaim, releaseRead } from '../store/reads/claims.ts'
 import { addReads } from '../store/reads/reads.ts'
 import { readsOffNow } from '../store/reads/reads-off.ts'
-import { AccountGate, type GateOptions } from './account-gate.ts'
+import { AccountGate } from './account-gate.ts'
 import { carryOutRead, READ_LEASE_MS } from './claimed-read.ts'
-import type { ExtraRead } from './extra-reads.ts'
-import type { PollPolicy } from './intervals.ts'
 import { slotsAt } from './slots.ts'
+import type { FailedRead, SyncOptions } from './sync-options.ts'
 import { syncExtraReads, syncIds } from './sync-others.ts'
 
 /** Attempts of a failing read, with doubling waits, before it is reported. */
@@ -17,20 +16,6 @@ const MAX_ATTEMPTS = 3
 const RETRY_BASE_MS = 1_000
 /** Wait before claiming again when other processes hold all remaining reads. */
 const HELD_MS = 200
-
-export interface SyncOptions extends GateOptions {
-  readonly policy: PollPolicy
-  readonly concurrency: number
-  /** Paths that the operator names; left out: none. */
-  readonly extraReads?: readonly ExtraRead[] | undefined
-}
-
-/** A read that failed, and why. */
-export interface FailedRead extends Place {
-  /** A kind of read, or `extra read` and its name. */
-  readonly read: string
-  readonly reason: string
-}
 
 interface WantedRead extends Place {
   readonly read: ReadKind
