@@ -20,6 +20,7 @@ export const documents: Migration = {
       'create index documents_submission on documents (account, submission_id)',
       'create index documents_stored on documents (stored_at desc, document_key)',
       'create index documents_path on documents (stored_path)',
+      'create index documents_failed on documents (error) where error is not null',
       `create table sync_documents (
       account text not null, document_key text not null, due_at ${t.time}, lease_token text, failures ${t.int} not null,
       failing_since ${t.time}, refused_over_bytes ${t.int},

@@ -30,6 +30,7 @@ export function workingGroups(parts: WorkingParts): ServiceGroup[] {
     replayAll(parts),
     healer(parts),
     ...config.accounts.flatMap((account) => accountGroup(parts, account)),
+    ...documentGroups(parts),
     ...pushGroups(parts, clocks),
     ...operatingGroups(parts, clocks),
   ]
@@ -62,6 +63,19 @@ function accountGroup({ config, clients, ...common }: WorkingParts, account: Acc
           shareAmong: ({ reading }) => client.shareAmong(reading),
         }
       },
+    },
+  ]
+}
+
+/** Fetches documents, unless the settings say that they are only listed. */
+function documentGroups(parts: WorkingParts): ServiceGroup[] {
+  const { config } = parts
+  if (config.documents.mode !== 'fetch') return []
+  return [
+    {
+      name: 'documents',
+      settings: [config.documents, ...config.accounts.map((account) => upstreamSettings(account, config))],
+      make: async () => (await import('./documents.ts')).makeDocuments(parts),
     },
   ]
 }

@@ -21,6 +21,7 @@ export type CounterName =
   | 'deliveries_verified_total' // account, secret (its position in the settings, from 1)
   | 'deliveries_settled_total' // account, state (done, aside, retry, dead)
   | 'applied_rows_total' // account, entity, operation, cause
+  | 'documents_total' // account, outcome (stored, failed)
   | 'conflicts_total' // account, entity
   | 'unreadable_items_total' // account, read
   | 'token_mints_total' // account, outcome (ok, refused, failed)

@@ -22,15 +22,24 @@ export interface BucketConfig {
 
 /** What is done with documents of the service. */
 export interface DocumentsConfig {
+  /** `fetch` their files too; `list`: rows only; `off`: neither. */
+  readonly mode: 'fetch' | 'list' | 'off'
+  /** The longest file that is kept, and all of them together. */
+  readonly maxBytes: number
+  readonly totalBytes: number
+  /** Hosts beside the service's that a document may be fetched from, in lower case. */
+  readonly hosts: readonly string[]
   /** Where their bytes are kept. A relative `dir` counts from the working folder. */
   readonly storage: { readonly kind: 'folder'; readonly dir: string } | BucketConfig
 }
 
 /** @returns the settings of documents from the validated section of the settings file. */
-export function documentsOf({ dir, s3 }: Settings['documents']): DocumentsConfig {
-  if (s3 === undefined) return { storage: { kind: 'folder', dir } }
+export function documentsOf({ dir, s3, mode, max_bytes, total_bytes, hosts }: Settings['documents']): DocumentsConfig {
+  const about = { mode, maxBytes: max_bytes, totalBytes: total_bytes, hosts }
+  if (s3 === undefined) return { ...about, storage: { kind: 'folder', dir } }
   const { bucket, region, endpoint = null, prefix = '', access_key_id: id, secret_access_key: secret } = s3
   return {
+    ...about,
     storage: {
       kind: 's3',
       dir,

@@ -8,8 +8,9 @@ import { parseUuid } from '../model/uuid.ts'
 import { type HttpAnswer, parseJson } from './http/answer.ts'
 import { Channel, type RequestManner } from './http/channel.ts'
 import type { ProxySettings } from './http/dispatcher.ts'
+import { type TakeDocument, type Taken, takenFrom } from './http/document.ts'
 import { UpstreamTransientError, upstreamClass } from './http/errors.ts'
-import { Http, type Timeouts } from './http/http.ts'
+import { Http, type Parts, type Timeouts } from './http/http.ts'
 import { type Call, type Operation, pathIdOf, submissionIdOf } from './http/operations.ts'
 import { PageSizes } from './http/page-sizes.ts'
 import { type Credential, TokenSource } from './token.ts'
@@ -41,6 +42,13 @@ export interface UpstreamClient {
    */
   byId(read: IdRead, submissionId: string, id: string, signal?: AbortSignal, priority?: Priority): Promise<unknown>
   /**
+   * Gets a document with background priority. Its outcome affects neither the circuit nor the rate, unless the service throttles.
+   * @param place its id, or its path as the service gave it, relative to the base URL.
+   * @param take what is done with its bytes as they arrive. Redirects are not followed.
+   * @throws what `take` throws, too; PermanentError for a path that leads away from the base URL.
+   */
+  document<T>(place: DocumentPlace, take: TakeDocument<T>, signal?: AbortSignal): Promise<T>
+  /**
    * Gets a path from the settings with background priority. Its outcome affects neither the circuit nor the rate, and a refused token is not
    * renewed.
    * @param path relative to the base URL, with a query or without.
@@ -61,6 +69,9 @@ export interface UpstreamClient {
   /** Aborts requests in flight. */
   close(): Promise<void>
 }
+
+/** Where the service has a document. */
+export type DocumentPlace = { readonly id: string } | { readonly path: string }
 
 /** The answer of a probed path, as text and parsed. */
 export interface ProbeAnswer {
@@ -121,6 +132,9 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
     },
     async probe(path, signal) {
       return await reader.probe(path, signal)
+    },
+    async document(place, take, signal) {
+      return await reader.document(place, take, signal)
     },
     waitMs() {
       return Math.max(channel.waitMs(), tokens.waitMs())
@@ -191,6 +205,29 @@ class Reader {
     return await this.#channel.run(call, parts, (answer) => anyJson(call, answer), { signal, priority: 'background', isProbe: true })
   }
 
+  async document<T>(place: DocumentPlace, take: TakeDocument<T>, signal: AbortSignal | undefined): Promise<T> {
+    const call = 'id' in place ? { ...callOf('document'), ownId: pathIdOf(place.id, 'document') } : callOf('document')
+    const [path = '', query = ''] = 'path' in place ? place.path.split('?', 2) : []
+    const asked = 'path' in place ? { path, query: new URLSearchParams(query) } : {}
+    let taken: Taken<T> | null = null
+    const parts: Parts = {
+      ...asked,
+      headers: { accept: '*/*' },
+      take: async (answer) => {
+        taken = await takenFrom(answer, take)
+      },
+    }
+    const manner: RequestManner = { signal, priority: 'background', isProbe: true }
+    await this.#withToken(call, manner, (authorization) =>
+      this.#channel.run(call, { ...parts, headers: { ...parts.headers, authorization } }, () => undefined, manner),
+    )
+    // The compiler does not see that `take` ran.
+    const end = taken as Taken<T> | null
+    if (end === null) throw misshapen(call, 'has no body')
+    if ('error' in end) throw end.error
+    return end.value
+  }
+
   /** Renews a refused token once and sends the same request again, with the same cursor (trap 39). */
   async read<T>(
     call: Call,
@@ -198,10 +235,14 @@ class Reader {
     read: (call: Call, body: unknown, chars: number) => T,
     manner: RequestManner,
   ): Promise<T> {
-    const once = async (token: string): Promise<T> => {
-      const parts = { query: Object.entries(query), headers: { authorization: `Bearer ${token}` }, bodyLimitBytes }
-      return await this.#channel.run(call, parts, (answer) => read(call, bodyOf(call, answer), answer.body?.length ?? 0), manner)
-    }
+    return await this.#withToken(call, manner, (authorization) => {
+      const parts = { query: Object.entries(query), headers: { authorization }, bodyLimitBytes }
+      return this.#channel.run(call, parts, (answer) => read(call, bodyOf(call, answer), answer.body?.length ?? 0), manner)
+    })
+  }
+
+  async #withToken<T>(call: Call, manner: RequestManner, send: (authorization: string) => Promise<T>): Promise<T> {
+    const once = (token: string) => send(`Bearer ${token}`)
     const token = await this.#tokens.get(manner.signal)
     try {
       return await once(token)

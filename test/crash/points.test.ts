@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { adminPoints } from './admin-points.ts'
 import { alarmPoints } from './alarm-points.ts'
 import { discoveryPoints } from './discovery-points.ts'
+import { documentPoints } from './document-points.ts'
 import { accountPoints, inboxPoints, readPoints, startPoints } from './points.ts'
 import { pushPoints } from './push-points.ts'
 import { reconcilePoints } from './reconcile-points.ts'
@@ -33,6 +34,7 @@ it('the product is killed at every transaction that it makes', () => {
     ...accountPoints,
     ...pushPoints,
     ...discoveryPoints,
+    ...documentPoints,
     ...upkeepPoints,
     ...commentPoints,
     ...reconcilePoints,

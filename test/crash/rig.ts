@@ -82,6 +82,7 @@ export class CrashRig implements Outside {
       OPS_TOKENS: `tester:${this.opsToken}`,
       UPSTREAM_RPS: '1000',
       LOG_LEVEL: 'warn',
+      DOCUMENTS: 'list',
       ...push?.settings,
     }
     this.client = sandboxClient(sandbox, ACCOUNT, { requestsPerSecond: 10_000 })

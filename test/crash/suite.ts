@@ -6,6 +6,7 @@ import { adminPoints } from './admin-points.ts'
 import { alarmPoints } from './alarm-points.ts'
 import { ACCOUNT } from './checks.ts'
 import { discoveryPoints } from './discovery-points.ts'
+import { documentPoints } from './document-points.ts'
 import { addNews, addWork } from './load.ts'
 import { type CrashPlace, sqlitePlace } from './place.ts'
 import { accountPoints, inboxPoints, type KillPoint, readPoints, startPoints } from './points.ts'
@@ -42,6 +43,7 @@ export const postgresGroups: readonly Group[] = [['keeping comments on tables', 
 /** What operators ask for, or are told: transactions by themselves, which one database is enough to kill. */
 export const operatorGroups: readonly Group[] = [
   ['looking for submissions', discoveryPoints],
+  ['fetching documents', documentPoints],
   ['upkeep', upkeepPoints],
   ['admin routes', adminPoints],
   ['telling of alarms', alarmPoints],

@@ -40,7 +40,16 @@ export type Environment = Readonly<Record<string, string>>
 export async function startServe(env: Environment, shell = ':', main?: string): Promise<ServeProcess> {
   const program = main ?? (await programPath('main'))
   const child = spawn('/bin/sh', ['-c', `${shell}; exec "$@"`, 'sh', process.execPath, program, 'serve'], {
-    env: { PATH: process.env['PATH'] ?? '', ...compiledEnv(), HOST: '127.0.0.1', PORT: '0', OPS_HOST: '127.0.0.1', OPS_PORT: '0', ...env },
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      ...compiledEnv(),
+      HOST: '127.0.0.1',
+      PORT: '0',
+      OPS_HOST: '127.0.0.1',
+      OPS_PORT: '0',
+      DOCUMENTS: 'list',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const kept: string[] = []

@@ -5,6 +5,9 @@ import { createLog, type Log } from '../../src/base/log.ts'
 import type { CounterName, Labels, Observer } from '../../src/base/observer.ts'
 import type { Service } from '../../src/base/service.ts'
 import { optionalReads } from '../../src/model/reads.ts'
+import { DocumentFetcher } from '../../src/documents/fetch/fetcher.ts'
+import { Space } from '../../src/documents/fetch/space.ts'
+import type { DocumentStorage } from '../../src/documents/storage/storage.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { AccountPoller } from '../../src/poll/account-poller.ts'
 import { Discovery } from '../../src/poll/discovery.ts'
@@ -20,6 +23,7 @@ import { InboxAppender } from '../../src/store/inbox/append.ts'
 import { ensureAccounts } from '../../src/store/reads/accounts.ts'
 import type { ReadsTable } from '../../src/store/schema/tables.ts'
 import type { UpstreamClient } from '../../src/upstream/client.ts'
+import { Elsewhere } from '../../src/upstream/http/elsewhere.ts'
 import { Worker } from '../../src/work/worker.ts'
 import type { TestDatabase } from './databases.ts'
 import { trackFact } from './facts.ts'
@@ -78,6 +82,13 @@ export interface PollerOptions {
   readonly concurrency?: number
   /** How long a request waits for its answer. */
   readonly headersMs?: number
+}
+
+export interface DocumentOptions {
+  readonly maxBytes: number
+  readonly totalBytes: number
+  readonly hosts: readonly string[]
+  readonly elsewhere: Elsewhere
 }
 
 /** A service under way. */
@@ -178,6 +189,19 @@ export class Rig {
     return this.#startWith(client, new ExtraReads({ ...common, db: this.db, client, reads }))
   }
 
+  /** Starts what fetches documents; the poller must have checked the account. */
+  startDocuments(storage: DocumentStorage, options: Partial<DocumentOptions> = {}): Running {
+    const { db } = this
+    const account = 'default'
+    const client = this.#client(account, PATIENT_MS)
+    const { maxBytes = 1_000_000, totalBytes = 1_000_000_000, hosts = [] } = options
+    const elsewhere = options.elsewhere ?? new Elsewhere({ hosts, proxy: {} })
+    const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
+    const space = new Space(db, systemClock, this.#log, totalBytes)
+    const parts = { db, client, baseUrl: this.sandbox.baseUrl, elsewhere, storage, space, maxBytes, hosts }
+    return this.#startWith(client, new DocumentFetcher({ ...common, ...parts }))
+  }
+
   /** Starts what probes paths for submissions; it begins at once. */
   startDiscovery(paths: readonly string[], options: { readonly maxNew?: number | undefined } = {}): Running {
     const { db } = this
@@ -254,6 +278,7 @@ export class Rig {
       await sql`update sync_known_ids set ${older(['due_at', 'last_read_at'])} where lease_token is null`.execute(tx.sql)
       await sql`update sync_extra_reads set ${older(['due_at', 'last_read_at'])} where lease_token is null`.execute(tx.sql)
       await sql`update sync_reads_off set ${older(['retry_at'])}`.execute(tx.sql)
+      await sql`update sync_documents set ${older(['due_at', 'failing_since'])} where lease_token is null`.execute(tx.sql)
       await sql`update sync_accounts set ${older(['retry_at', 'swept_at'])}`.execute(tx.sql)
       await sql`update sync_inbox set ${older(['available_at'])} where state = 'ready'`.execute(tx.sql)
     })

@@ -32,6 +32,7 @@ describe('requests', () => {
       bind_request: { method: 'GET', path: '/broker/submissions/{submission_id}/bind-requests/{id}' },
       policy: { method: 'GET', path: '/broker/policies/{id}' },
       insured: { method: 'GET', path: '/broker/insureds/{id}' },
+      document: { method: 'GET', path: '/broker/finalized-documents/{id}/pdf' },
       probe: { method: 'GET', path: '' },
     })
     const { service, client } = await bench((request, response) =>

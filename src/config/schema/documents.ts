@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { field } from '../sources/reading.ts'
-import { secret, section, value } from './builders.ts'
+import { items, secret, section, value, words } from './builders.ts'
 import { alwaysRun } from './cross-checks.ts'
 import { destinationUrl } from './destination-values.ts'
-import { anySecret, flag, matching } from './values.ts'
+import { anySecret, flag, invalid, matching, ok, oneOf, type Parsed, size } from './values.ts'
 
 /** The two halves of a key come together, and documents leave this machine encrypted. */
 const checkBucket = z.superRefine((values: unknown, context) => {
@@ -32,8 +32,21 @@ const bucket = section({
   allow_http: value(flag).prefault(false),
 }).check(checkBucket)
 
-/** Where the bytes of documents are kept. */
+/** Whose documents may be fetched without the token. */
+const host = value((text: string): Parsed<string> => {
+  const name = text.trim().toLowerCase()
+  const isHost =
+    /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[1-9]\d{0,4})?$/.test(name) &&
+    URL.parse(`https://${name}`)?.host === name.replace(/:443$/, '')
+  return isHost ? ok(name.replace(/:443$/, '')) : invalid('must be a host such as documents.example.com, with a port where it is not 443')
+})
+
+/** Which documents are fetched, and where their bytes are kept. */
 export const documentsSchema = section({
+  mode: value(oneOf(['fetch', 'list', 'off'])).prefault('fetch'),
+  max_bytes: value(size('1KiB', '64GiB')).prefault('64MiB'),
+  total_bytes: value(size('1MiB', '1048576GiB')).prefault('20GiB'),
+  hosts: items(host, 100, words).prefault([]),
   dir: value(matching(/^[^\0]{1,4096}$/, 'must be the path of a folder')).prefault('data/documents'),
   s3: bucket.optional(),
 })

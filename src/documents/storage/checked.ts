@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { RefusedDocument } from './errors.ts'
+import { RefusedDocument, TooLongDocument } from './errors.ts'
 import { type Expected, pathOf, type StoredDocument } from './storage.ts'
 
 const PDF = Buffer.from('%PDF-')
@@ -49,8 +49,8 @@ export class CheckedBody {
   }
 }
 
-function tooLong(length: string, maxBytes: number): RefusedDocument {
-  return new RefusedDocument(`the document has ${length}; the longest allowed is ${maxBytes} (DOCUMENTS_MAX_BYTES)`)
+function tooLong(length: string, maxBytes: number): TooLongDocument {
+  return new TooLongDocument(`the document has ${length}; the longest allowed is ${maxBytes} (DOCUMENTS_MAX_BYTES)`)
 }
 
 /** What stands there instead is not repeated: it may be anything. */

@@ -3,6 +3,9 @@ import { PermanentError, TransientError } from '../../base/errors.ts'
 /** The bytes are not what was promised of the document. They are not kept; the message says why. */
 export class RefusedDocument extends PermanentError {}
 
+/** It is longer than is allowed. */
+export class TooLongDocument extends RefusedDocument {}
+
 /** Nothing is kept under that path. */
 export class MissingDocument extends PermanentError {
   /** @param place where it was looked for. */

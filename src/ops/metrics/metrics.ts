@@ -29,6 +29,7 @@ const counters: Readonly<Record<CounterName, Definition>> = {
     help: 'Rows of the change log, by table, operation and cause.',
     labels: ['account', 'entity', 'operation', 'cause'],
   },
+  documents_total: { help: 'Attempts to fetch documents by outcome: stored, failed.', labels: ['account', 'outcome'] },
   conflicts_total: {
     help: 'Records that differ from their first version; both versions are kept in sync_conflicts.',
     labels: ['account', 'entity'],

@@ -4,9 +4,9 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import { createDispatcher, type ProxySettings } from '../../upstream/http/dispatcher.ts'
-import { bareHost, mayName } from './address-guard.ts'
+import { bareHost, mayName } from '../../upstream/network/address-guard.ts'
+import { guardedConnector, type LookupAll, refusedAddress } from '../../upstream/network/guarded-connector.ts'
 import { Exchange, type TransportResult } from './exchange.ts'
-import { guardedConnector, type LookupAll, refusedAddress } from './guarded-connector.ts'
 
 export type { TransportResult } from './exchange.ts'
 

@@ -5,7 +5,10 @@ import type { Fault, FaultContext, FaultInjector } from '../service/faults.ts'
 /** An answer of the API, before faults. */
 export interface Answer {
   readonly status: number
+  /** Bytes go as they are, anything else as JSON. */
   readonly body: unknown
+  /** Default: JSON. */
+  readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -31,8 +34,12 @@ export function send(reply: FastifyReply, answer: Answer): FastifyReply {
   return reply
     .code(answer.status)
     .headers(answer.headers ?? {})
-    .type('application/json')
-    .send(JSON.stringify(answer.body))
+    .type(answer.contentType ?? 'application/json')
+    .send(bytesOf(answer))
+}
+
+function bytesOf({ body }: Answer): Buffer {
+  return Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
 }
 
 export interface FaultSources {
@@ -87,9 +94,12 @@ function sendStatus(reply: FastifyReply, fault: Extract<Fault, { kind: 'status' 
 }
 
 function cut(reply: FastifyReply, answer: Answer): FastifyReply {
-  const body = Buffer.from(JSON.stringify(answer.body))
+  const body = bytesOf(answer)
   reply.hijack()
-  reply.raw.writeHead(answer.status, { 'content-type': 'application/json', 'content-length': body.length + EXCESS_BYTES })
+  reply.raw.writeHead(answer.status, {
+    'content-type': answer.contentType ?? 'application/json',
+    'content-length': body.length + EXCESS_BYTES,
+  })
   reply.raw.write(body.subarray(0, Math.ceil(body.length / 2)), () => reply.raw.destroy())
   return reply
 }

@@ -2,6 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { parseUuid } from '../../model/uuid.ts'
 import { bindRequestsOf, insuredIdOf, insuredOf, policiesOf } from '../service/binding.ts'
 import type { Operation } from '../service/faults.ts'
+import { fileAt } from '../service/files.ts'
+import { BASE_PATH } from '../service/sandbox.ts'
 import type { Caller } from '../service/tokens.ts'
 import type { Submission } from '../world/submission.ts'
 import type { World } from '../world/world.ts'
@@ -16,8 +18,24 @@ export type Handle = (
   compute: (caller: Caller) => Answer,
 ) => Promise<FastifyReply>
 
+/** The files of documents, at every path that a document has. */
+function registerFiles(app: FastifyInstance, world: World, handle: Handle): void {
+  const serve = (path: string) =>
+    app.get(path, (request, reply) =>
+      handle('document', request, reply, undefined, ({ account }) => {
+        const file = fileAt([...world.submissions(account.name).values()], request.url.slice(BASE_PATH.length))
+        return file === undefined
+          ? errorAnswer(404, 'Document not found')
+          : { status: 200, body: file.bytes, contentType: file.contentType }
+      }),
+    )
+  serve('/broker/finalized-documents/:id/pdf')
+  serve('/documents/:name')
+}
+
 /** The reads of what has an id of its own. */
 export function registerById(app: FastifyInstance, world: World, handle: Handle): void {
+  registerFiles(app, world, handle)
   const read = (
     operation: 'bind_request' | 'policy' | 'insured',
     path: string,

@@ -62,7 +62,7 @@ function bindRequest(submission: Submission, lane: Lane, id: string): Answer {
 }
 
 /** @returns the policies of the bound lanes that are shown. */
-export function policiesOf(submission: Submission): Answer[] {
+export function policiesOf(submission: Submission) {
   return shownLanes(submission)
     .filter(({ rail }) => rail.bound)
     .map((lane) => {

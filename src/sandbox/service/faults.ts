@@ -15,6 +15,7 @@ export const operations = [
   'bind_request',
   'policy',
   'insured',
+  'document',
   'list',
   'extra',
   'delivery',

@@ -1,9 +1,10 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Change } from '../../model/change.ts'
-import { documents } from '../../model/entities/documents.ts'
-import type { Tx } from '../engine/db.ts'
-import { isClaimedBy } from '../engine/leases.ts'
-import { dbTime, valuesTable } from '../engine/sql.ts'
+import { type DocumentRow, documents } from '../../model/entities/documents.ts'
+import { msFromTime, type TimeText } from '../../model/time.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { isClaimedBy, LeaseLostError, newLeaseToken } from '../engine/leases.ts'
+import { dbTime, skipLocked, valuesTable } from '../engine/sql.ts'
 
 /*
  * Each document has a row in `sync_documents` that says when its file is fetched. It is written with the document's own row, so that none is
@@ -14,6 +15,25 @@ import { dbTime, valuesTable } from '../engine/sql.ts'
 export const FETCH_LEASE_MS = 900_000
 /** The longest wait between two attempts. */
 export const LONGEST_FETCH_WAIT_MS = 12 * 3_600_000
+
+/** A document that this process may fetch until its lease ends. */
+export interface FetchClaim {
+  readonly account: string
+  readonly document: DocumentRow
+  readonly leaseToken: string
+  readonly failures: number
+  /** Since when every attempt has failed, in ms since the epoch; null: none has. */
+  readonly failingSince: number | null
+}
+
+/** How an attempt ended. */
+export interface FetchSettlement {
+  /** null: no further attempt. */
+  readonly dueInMs: number | null
+  readonly failures: number
+  /** The limit that the file was longer than. */
+  readonly refusedOverBytes?: number
+}
 
 /** Makes documents due to be fetched: new ones, those that lost their file, and those that are shown again or elsewhere. */
 export async function requestFetches(tx: Tx, changes: readonly Change[]): Promise<void> {
@@ -37,8 +57,102 @@ function needsFetch({ entity, operation, after }: Change): boolean {
   )
 }
 
+/** Whether a document is due. Saves a write transaction that would claim nothing. */
+export async function isFetchDue(q: Query, account: string): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from sync_documents where account = ${account} and due_at <= ${dbTime(q)} limit 1`.execute(q.sql)
+  return rows.length > 0
+}
+
+/** Claims documents to fetch, the longest due first. What is stored or gone meanwhile is due no more. */
+export async function claimFetches(db: Db, account: string, limit: number): Promise<FetchClaim[]> {
+  const leaseToken = newLeaseToken(db)
+  return db.write('document-claim', async (tx) => {
+    const { rows } = await sql<{ document_key: string; failures: number; failing_since: TimeText | null }>`
+      with due as (
+        select account, document_key from sync_documents where account = ${account} and due_at <= ${dbTime(tx)}
+        order by due_at limit ${sql.lit(limit)} ${skipLocked(tx)})
+      update sync_documents set lease_token = ${leaseToken}, due_at = ${dbTime(tx, FETCH_LEASE_MS)}
+      from due where sync_documents.account = due.account and sync_documents.document_key = due.document_key
+      returning sync_documents.document_key, failures, failing_since`.execute(tx.sql)
+    const keys = rows.map(({ document_key }) => ({ account, document_key }))
+    const found = keys.length === 0 ? [] : ((await tx.selectMany(documents, keys)) as DocumentRow[])
+    const open = new Map(found.filter(isOpen).map((row) => [row.document_key, row]))
+    const over = keys.filter(({ document_key }) => !open.has(document_key)).map(({ document_key }) => document_key)
+    if (over.length > 0)
+      await tx.sql.updateTable('sync_documents').set(NOT_DUE).where('account', '=', account).where('document_key', 'in', over).execute()
+    return rows.flatMap(({ document_key, failures, failing_since }) => {
+      const document = open.get(document_key)
+      const failingSince = failing_since === null ? null : msFromTime(failing_since)
+      return document === undefined ? [] : [{ account, document, leaseToken, failures: Number(failures), failingSince }]
+    })
+  })
+}
+
+const NOT_DUE = { due_at: null, lease_token: null } as const
+
+function isOpen({ stored_at, gone_at }: DocumentRow): boolean {
+  return stored_at === null && gone_at === null
+}
+
+/**
+ * Ends a claim, in the transaction that recorded the outcome.
+ * @throws LeaseLostError when another process has taken it over.
+ */
+export async function settleFetch(tx: Tx, claim: FetchClaim, { dueInMs, failures, refusedOverBytes }: FetchSettlement): Promise<void> {
+  const now = dbTime(tx)
+  const result = await sql`
+    update sync_documents set lease_token = null, failures = ${failures}, due_at = ${dueInMs === null ? null : dbTime(tx, dueInMs)},
+      failing_since = ${failures === 0 ? null : sql`coalesce(failing_since, ${now})`}, refused_over_bytes = ${refusedOverBytes ?? null}
+    where ${mine(claim)}`.execute(tx.sql)
+  if (result.numAffectedRows !== 1n) throw new LeaseLostError(`document ${claim.document.document_key}`)
+}
+
+/** Releases a claim unchanged. @param dueInMs when it is due again. */
+export async function releaseFetch(db: Db, claim: FetchClaim, dueInMs = 0): Promise<void> {
+  await db.write('document-release', (tx) =>
+    sql`update sync_documents set lease_token = null, due_at = ${dbTime(tx, dueInMs)} where ${mine(claim)}`.execute(tx.sql),
+  )
+}
+
 /** Releases what a dead process had claimed; of an account, everything that is claimed. */
 export async function releaseFetchesOf(tx: Tx, of: { readonly processId: string } | { readonly account: string }): Promise<void> {
   const which = 'account' in of ? sql`account = ${of.account}` : isClaimedBy(of.processId)
   await sql`update sync_documents set lease_token = null, due_at = ${dbTime(tx)} where lease_token is not null and ${which}`.execute(tx.sql)
+}
+
+/** Makes documents due that were longer than an earlier, smaller limit. */
+export async function requestRefused(tx: Tx, account: string, maxBytes: number): Promise<void> {
+  await sql`
+    update sync_documents set due_at = ${dbTime(tx)}, failures = 0, failing_since = null, refused_over_bytes = null
+    where account = ${account} and refused_over_bytes < ${maxBytes}`.execute(tx.sql)
+}
+
+/** Makes documents due whose last attempt failed with one of these errors. */
+export async function requestFailed(tx: Tx, account: string, errors: readonly string[]): Promise<void> {
+  if (errors.length === 0) return
+  await sql`
+    update sync_documents set due_at = ${dbTime(tx)}, failures = 0, failing_since = null
+    where account = ${account} and due_at is null and document_key in (
+      select document_key from documents where account = ${account} and error in (${sql.join(errors)}))`.execute(tx.sql)
+}
+
+/** @returns the length of all stored files, each counted once. */
+export async function storedBytes(q: Query): Promise<number> {
+  const { rows } = await sql<{ bytes: number | null }>`
+    select sum(bytes) as bytes from (select max(stored_bytes) as bytes from documents where stored_path is not null group by stored_path) as files`.execute(
+    q.sql,
+  )
+  return Number(rows[0]?.bytes ?? 0)
+}
+
+/** @returns those of the paths that a document has. */
+export async function knownPaths(q: Query, paths: readonly string[]): Promise<Set<string>> {
+  if (paths.length === 0) return new Set()
+  const rows = await q.sql.selectFrom('documents').select('stored_path').distinct().where('stored_path', 'in', paths).execute()
+  return new Set(rows.flatMap(({ stored_path }) => stored_path ?? []))
+}
+
+function mine({ account, document, leaseToken }: FetchClaim): RawBuilder<unknown> {
+  return sql`account = ${account} and document_key = ${document.document_key} and lease_token = ${leaseToken}`
 }

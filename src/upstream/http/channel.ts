@@ -87,8 +87,10 @@ export class Channel {
     try {
       const answer = await this.#http.send(call, parts, manner.signal)
       this.#noteClock(answer, sentAtByClock)
-      if (!manner.isProbe) this.#obeyRetryAfter(answer, sentAt)
-      const failure = failureOf(call, answer, this.#clock.now())
+      if (!manner.isProbe || (call.operation === 'document' && answer.status === 429)) this.#obeyRetryAfter(answer, sentAt)
+      // What takes the body of a redirect knows what to do with it.
+      const isTaken = parts.take !== undefined && answer.status >= 200 && answer.status < 400
+      const failure = isTaken ? null : failureOf(call, answer, this.#clock.now())
       if (failure !== null) throw failure
       const result = read(answer)
       this.#settle(call, permit, sentAt, 'ok')

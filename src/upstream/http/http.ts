@@ -2,6 +2,7 @@ import { type Dispatcher, request } from 'undici'
 import { abortable } from '../../base/abortable.ts'
 import type { HttpAnswer } from './answer.ts'
 import { createDispatcher, ProxyAwayError, type ProxySettings } from './dispatcher.ts'
+import { DOCUMENT_TIMES, type DocumentAnswer, documentAnswer } from './document.ts'
 import { UpstreamTransientError } from './errors.ts'
 import { type Call, operations, pathOf } from './operations.ts'
 import { urlUnder } from './url.ts'
@@ -28,6 +29,8 @@ export interface Parts {
   readonly query?: Iterable<readonly [name: string, value: string]>
   /** Replaces the operation's path, for probes. It must stay below the base URL like any other. */
   readonly path?: string
+  /** Takes the body of an answer of 2xx or 3xx as it arrives; it is then not read as text. */
+  readonly take?: (answer: DocumentAnswer) => Promise<void>
   /** Default: the client's limit. */
   readonly bodyLimitBytes?: number | undefined
   readonly headers: Readonly<Record<string, string>>
@@ -64,7 +67,7 @@ export class Http {
         stop.abort()
       }, ms)
     const headersTimer = stopAfter(timeouts.headersMs, 'no answer')
-    const overallTimer = stopAfter(timeouts.overallMs, 'no whole answer')
+    const overallTimer = stopAfter(parts.take ? DOCUMENT_TIMES.overallMs : timeouts.overallMs, 'no whole answer')
     const abort = () => stop.abort()
     signal?.addEventListener('abort', abort, { once: true })
     try {
@@ -74,10 +77,16 @@ export class Http {
         body: parts.body ?? null,
         dispatcher: this.#dispatcher,
         signal: stop.signal,
+        ...(parts.take && { bodyTimeout: DOCUMENT_TIMES.silentMs }),
       })
       // undici ignores the signal until the request has a connection, and a proxy may never give one.
       const { statusCode, headers, body: stream } = await abortable(sent, stop.signal)
       clearTimeout(headersTimer)
+      if (parts.take && statusCode >= 200 && statusCode < 400) {
+        await parts.take(documentAnswer(statusCode, headers, stream)).finally(() => stream.on('error', () => undefined).destroy())
+        signal?.throwIfAborted()
+        return { status: statusCode, headers, body: null }
+      }
       const reading = this.#read(call, stream, parts.bodyLimitBytes ?? bodyLimitBytes)
       const body = await (statusCode >= 200 && statusCode < 300 ? reading : reading.catch(() => null))
       signal?.throwIfAborted()

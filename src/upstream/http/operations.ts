@@ -17,6 +17,8 @@ export const operations = {
   bind_request: { method: 'GET', path: '/broker/submissions/{submission_id}/bind-requests/{id}' },
   policy: { method: 'GET', path: '/broker/policies/{id}' },
   insured: { method: 'GET', path: '/broker/insureds/{id}' },
+  /** Without an id the path is the one that the document has. */
+  document: { method: 'GET', path: '/broker/finalized-documents/{id}/pdf' },
   /** The path comes from the settings. */
   probe: { method: 'GET', path: '' },
 } as const

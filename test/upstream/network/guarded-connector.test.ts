@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
-import { guardedConnector, type LookupAll, refusedAddress } from '../../../src/push/transport/guarded-connector.ts'
-import { selfSigned } from '../certificate.ts'
+import { guardedConnector, type LookupAll, refusedAddress } from '../../../src/upstream/network/guarded-connector.ts'
+import { selfSigned } from '../../push/certificate.ts'
 
 const connect = guardedConnector(true, 5_000, lookup as LookupAll)
 

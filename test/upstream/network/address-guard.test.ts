@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { classOf, mayConnect, mayName } from '../../../src/push/transport/address-guard.ts'
+import { classOf, mayConnect, mayName } from '../../../src/upstream/network/address-guard.ts'
 
 const PUBLIC = [
   '1.1.1.1',

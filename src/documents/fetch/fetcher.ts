@@ -1,0 +1,186 @@
+import { inApplyTransaction } from '../../apply/apply.ts'
+import type { Clock } from '../../base/clock.ts'
+import { messageOf, TransientError } from '../../base/errors.ts'
+import type { Log } from '../../base/log.ts'
+import type { Observer } from '../../base/observer.ts'
+import type { Service } from '../../base/service.ts'
+import type { DocumentFact } from '../../model/facts.ts'
+import { timeFromMs } from '../../model/time.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { LeaseLostError } from '../../store/engine/leases.ts'
+import { findAccount } from '../../store/reads/accounts.ts'
+import {
+  claimFetches,
+  type FetchClaim,
+  isFetchDue,
+  releaseFetch,
+  releaseFetchesOf,
+  requestFailed,
+  requestRefused,
+  settleFetch,
+} from '../../store/reads/fetches.ts'
+import { isCommandReading } from '../../store/upkeep/processes.ts'
+import type { UpstreamClient } from '../../upstream/client.ts'
+import { type Elsewhere, hostNotNamed } from '../../upstream/http/elsewhere.ts'
+import { AuthRefusedError, upstreamClass } from '../../upstream/http/errors.ts'
+import { StorageUnavailable } from '../storage/errors.ts'
+import type { DocumentStorage, StoredDocument } from '../storage/storage.ts'
+import { type Download, download } from './download.ts'
+import { planRetry, STORAGE_PAUSE_MS } from './retry.ts'
+import type { Space } from './space.ts'
+
+/** How often due documents are looked for when no signal comes. */
+const TICK_MS = 1_000
+/** Documents in flight. */
+const AT_ONCE = 2
+/** Wait of a document whose account is refused. Its poller parks it. */
+const REFUSED_WAIT_MS = 60_000
+const ERROR_LENGTH = 500
+
+export interface FetcherOptions {
+  readonly account: string
+  readonly baseUrl: string
+  readonly db: Db
+  readonly client: UpstreamClient
+  readonly elsewhere: Elsewhere
+  readonly storage: DocumentStorage
+  readonly space: Space
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: Observer
+  readonly maxBytes: number
+  readonly hosts: readonly string[]
+}
+
+/**
+ * Fetches the documents of one account, each once, and again while it fails. A file is durable before its row says so: a crash leaves no row
+ * without its file, and a file without a row is swept. Requests go behind all reads. While the account is stopped, the service is down, the
+ * storage takes nothing or is full, nothing is fetched.
+ */
+export class DocumentFetcher implements Service {
+  readonly name: string
+  readonly #o: FetcherOptions
+  readonly #download: Download
+  /** On the steady clock. */
+  #pausedUntil = Number.NEGATIVE_INFINITY
+
+  constructor(options: FetcherOptions) {
+    this.#o = options
+    this.#download = options
+    this.name = `documents of ${options.account}`
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { db, clock } = this.#o
+    try {
+      await this.#begin()
+      while (!signal.aborted) {
+        if (await this.#fetchNext(signal)) continue
+        await db.signals.wait('reads', TICK_MS, signal)
+        await clock.sleep(0, signal)
+      }
+    } catch (error) {
+      // Stopping aborts the requests in flight.
+      if (!signal.aborted) throw error
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const { db, account, maxBytes, hosts } = this.#o
+    const isAlone = db.kind === 'sqlite' && !(await isCommandReading(db.read))
+    await db.write('document-release', async (tx) => {
+      // On SQLite only one process serves (invariant 13), so every claim was left by a killed process.
+      if (isAlone) await releaseFetchesOf(tx, { account })
+      // What earlier settings refused.
+      await requestRefused(tx, account, maxBytes)
+      await requestFailed(tx, account, hosts.map(hostNotNamed))
+    })
+  }
+
+  /** @returns whether anything was fetched, or tried. */
+  async #fetchNext(signal: AbortSignal): Promise<boolean> {
+    const { db, account, client, clock, space } = this.#o
+    if (clock.steady() < this.#pausedUntil || client.waitMs() > 0 || !(await isFetchDue(db.read, account))) return false
+    const row = await findAccount(db.read, account)
+    if (row === null || row.state !== 'active' || row.brokerage === null || (await space.isFull())) return false
+    const claims = await claimFetches(db, account, AT_ONCE)
+    const ends = await Promise.allSettled(claims.map((claim) => this.#carryOut(claim, signal)))
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
+    return claims.length > 0
+  }
+
+  async #carryOut(claim: FetchClaim, signal: AbortSignal): Promise<void> {
+    const { db, log, account } = this.#o
+    try {
+      await this.#fetch(claim, signal)
+    } catch (error) {
+      if (error instanceof LeaseLostError) return log.info({ account }, messageOf(error))
+      // Release it so that nobody waits for its lease to end.
+      await releaseFetch(db, claim).catch((second: unknown) => log.debug({ err: second }, messageOf(second)))
+      throw error
+    }
+  }
+
+  async #fetch(claim: FetchClaim, signal: AbortSignal): Promise<void> {
+    const { observer, account, storage } = this.#o
+    let stored: StoredDocument
+    try {
+      stored = await download(this.#download, claim.document, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      return error instanceof StorageUnavailable ? await this.#pause(claim, error) : await this.#settleFailure(claim, error)
+    }
+    await this.#settleStored(claim, stored)
+    observer.count('documents_total', { account, outcome: 'stored' })
+    // A purge may have removed the same bytes while they were recorded.
+    if ((await storage.size(stored.path)) !== stored.bytes) await this.#noteLost(claim)
+  }
+
+  async #settleStored(claim: FetchClaim, stored: StoredDocument): Promise<void> {
+    const { db, observer, space } = this.#o
+    await inApplyTransaction(db, observer, 'document-store', async ({ tx, apply }) => {
+      await apply([{ ...this.#factOf(claim), stored, error: null }])
+      await settleFetch(tx, claim, { dueInMs: null, failures: 0 })
+      tx.afterCommit(() => space.add(stored.bytes))
+    })
+  }
+
+  async #settleFailure(claim: FetchClaim, failure: unknown): Promise<void> {
+    const { db, observer, clock, account, log, maxBytes } = this.#o
+    // A refused account stops all of its requests; its documents are not at fault.
+    if (failure instanceof AuthRefusedError) return await releaseFetch(db, claim, REFUSED_WAIT_MS)
+    const throttledMs = upstreamClass(failure) === 'throttled' && failure instanceof TransientError ? (failure.retryAfterMs ?? 0) : 0
+    if (throttledMs > 0) this.#pausedUntil = clock.steady() + throttledMs
+    const plan = planRetry(claim, failure, maxBytes, clock)
+    const error = `${messageOf(failure)}${plan.dueInMs === null ? plan.why : ''}`.slice(0, ERROR_LENGTH)
+    await inApplyTransaction(db, observer, 'document-failed', async ({ tx, apply }) => {
+      await apply([{ ...this.#factOf(claim), stored: null, error }])
+      await settleFetch(tx, claim, plan)
+    })
+    observer.count('documents_total', { account, outcome: 'failed' })
+    const next = plan.dueInMs === null ? 'is not fetched again' : `will be fetched again in ${Math.ceil(plan.dueInMs / 1000)} s`
+    const about = { account, submission: claim.document.submission_id, document: claim.document.document_key }
+    log.debug(about, `document ${claim.document.document_key} could not be fetched (${error}) and ${next}`)
+  }
+
+  async #noteLost(claim: FetchClaim): Promise<void> {
+    const { db, observer } = this.#o
+    const fact: DocumentFact = { ...this.#factOf(claim), stored: null, error: 'its file was removed while it was recorded', isLost: true }
+    await inApplyTransaction(db, observer, 'document-failed', ({ apply }) => apply([fact]))
+  }
+
+  /** The storage takes nothing. It says why once, and is tried again later. */
+  async #pause(claim: FetchClaim, error: StorageUnavailable): Promise<void> {
+    const { db, log, clock, account } = this.#o
+    await releaseFetch(db, claim)
+    if (clock.steady() < this.#pausedUntil) return
+    this.#pausedUntil = clock.steady() + STORAGE_PAUSE_MS
+    log.warn({ account }, `documents wait ${STORAGE_PAUSE_MS / 1000} s and are then fetched again: ${messageOf(error)}`)
+  }
+
+  #factOf({ account, document }: FetchClaim): Omit<DocumentFact, 'stored' | 'error'> {
+    const triedAt = timeFromMs(this.#o.clock.now())
+    const submissionId = document.submission_id ?? ''
+    return { kind: 'document', account, submissionId, cause: 'poll', documentKey: document.document_key, triedAt }
+  }
+}

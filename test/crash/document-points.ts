@@ -1,0 +1,31 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FaultInput } from '../../src/sandbox/service/faults.ts'
+import { uuid } from '../tools/facts.ts'
+import { ACCOUNT } from './checks.ts'
+import { addWork } from './load.ts'
+import type { KillPoint } from './points.ts'
+import type { CrashRig } from './rig.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'crash-documents-'))
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+const settings = () => ({ DOCUMENTS: 'fetch', DOCUMENTS_DIR: folder })
+const refused: readonly FaultInput[] = [{ kind: 'status', status: 410, operation: 'document', count: 2 }]
+
+/** From a document that an answer names to its file. */
+export const documentPoints: readonly KillPoint[] = [
+  { transaction: 'document-release', before: addDocuments, settings },
+  { transaction: 'document-claim', before: addDocuments, settings },
+  { transaction: 'document-store', before: addDocuments, settings },
+  { transaction: 'document-failed', before: addDocuments, settings, faults: refused },
+]
+
+let added = 0
+
+/** A submission whose news have documents. */
+function addDocuments(rig: CrashRig): void {
+  const id = addWork(rig)
+  const attachments = [1, 2].map((n) => ({ name: `${n}.pdf`, download_path: `/broker/finalized-documents/${uuid(77, ++added)}/pdf` }))
+  rig.sandbox.addMessage(ACCOUNT, id, { body_text: 'The binder is attached.', attachments })
+}
