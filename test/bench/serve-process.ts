@@ -34,6 +34,7 @@ export async function startServe(env: Record<string, string>, args: readonly str
       PORT: String(port),
       OPS_HOST: '127.0.0.1',
       OPS_PORT: String(opsPort),
+      DOCUMENTS: 'list',
       BROKER_API_BASE_URL: 'http://127.0.0.1:9/api/v1',
       BROKER_API_CLIENT_ID: 'bac_bench',
       BROKER_API_CLIENT_SECRET: 'bas_bench',

@@ -118,6 +118,8 @@ export function accountEnv(sandbox: Sandbox): Environment {
     BROKER_API_CLIENT_ID: credentials[0]?.clientId ?? '',
     BROKER_API_CLIENT_SECRET: credentials[0]?.clientSecret ?? '',
     WEBHOOK_SECRETS: webhookSecret,
+    // Where files are wanted, a test names a folder.
+    DOCUMENTS: 'list',
   }
 }
 

@@ -77,7 +77,13 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     screen.text('An emulator of the service with its faults on, and submission-mirror beside it on SQLite.')
     const { sandbox, settings, service } = await startSandbox(options, closing)
     const ams = await startAms(options, screen, closing)
-    const serveSettings = { ...settings, ...HASTE, ...ams.settings, DATABASE_URL: `sqlite:${path}` }
+    const serveSettings = {
+      ...settings,
+      ...HASTE,
+      ...ams.settings,
+      DATABASE_URL: `sqlite:${path}`,
+      DOCUMENTS_DIR: join(folder, 'documents'),
+    }
     const serve = startChild(host, 'serve', ['serve'], serveSettings, join(folder, 'serve.log'))
     closing.defer(async () => void (await serve.stop()))
     const receiver = await serve.first((line) => (line.includes('"ready after') ? /"receiver":"([^"]+)"/.exec(line)?.[1] : undefined))
