@@ -10,6 +10,7 @@ import { redacting } from '../push/kinds/redacting.ts'
 import { FanOut } from '../push/queue/fan-out.ts'
 import { OutboxSignal, Sender } from '../push/send/sender.ts'
 import type { Db } from '../store/engine/db.ts'
+import { saidOfDocument } from '../store/mirror/said-of-document.ts'
 import type { GroupServices } from './service-groups.ts'
 
 export interface PushingParts {
@@ -32,7 +33,7 @@ export function makeFanOut({ config, db, log, senders, clocks }: PushingParts): 
 /** The sender of one destination. */
 export function makeSender({ config, senders, ...common }: PushingParts, destination: DestinationConfig): GroupServices {
   const { clock, log } = common
-  const openDocument = documentOpener(createDocumentStorage(config))
+  const openDocument = documentOpener(createDocumentStorage(config), (document) => saidOfDocument(common.db.read, document))
   const kind = redacting(createKind(destination, { clock, log, proxy: proxySettings(config), openDocument }), secretValues(config))
   const sender = new Sender({ ...common, destination, kind, graceMs: config.shutdownGraceMs })
   return {

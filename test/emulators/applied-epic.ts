@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isObject } from '../../src/model/json.ts'
+import { ATTACHMENTS, type Attachment, Attachments } from './applied-epic-attachments.ts'
 import { type Arrived, type EmulatorServer, type Reply, startServer } from './server.ts'
 
 /** An activity as it was stored, with its notes. */
@@ -36,6 +37,9 @@ export interface EpicOptions {
 export interface EpicEmulator extends EmulatorServer {
   readonly tokenUrl: string
   readonly activities: readonly Activity[]
+  readonly attachments: readonly Attachment[]
+  /** The host of upload URLs. */
+  readonly uploads: EmulatorServer
   /** Tokens issued so far. */
   readonly tokens: number
   /** Invalidates every issued token. */
@@ -45,7 +49,7 @@ export interface EpicEmulator extends EmulatorServer {
   restore(): void
 }
 
-const SCOPES = ['epic/activity:read', 'epic/activity:write', 'epic/activity:all']
+const SCOPES = ['activity', 'attachment'].flatMap((area) => ['read', 'write', 'all'].map((right) => `epic/${area}:${right}`))
 const API = '/workflow-management/v1'
 const PROBLEMS: Readonly<Record<number, string>> = { 400: 'Bad Request', 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found' }
 
@@ -59,14 +63,22 @@ class Problem extends Error {
 
 export async function startEpic(options: EpicOptions): Promise<EpicEmulator> {
   const epic = new Epic(options)
+  const uploads = await startServer(
+    (request) => epic.attachments.upload(request),
+    () => true,
+  )
+  epic.attachments.uploadUrl = uploads.url
   const server = await startServer(
     (request) => epic.answer(request),
-    (request) => request.method === 'POST' && request.path.startsWith(API),
+    (request) => request.method === 'POST' && [API, ATTACHMENTS].some((path) => request.path.startsWith(path)),
   )
   return {
     ...server,
     tokenUrl: `${server.url}/v1/auth/connect/token`,
     activities: epic.activities,
+    attachments: epic.attachments.all,
+    uploads,
+    close: async () => void (await Promise.all([server.close(), uploads.close()])),
     get tokens() {
       return epic.given
     },
@@ -82,6 +94,7 @@ export async function startEpic(options: EpicOptions): Promise<EpicEmulator> {
 
 class Epic {
   readonly activities: Activity[] = []
+  readonly attachments: Attachments
   readonly tokens = new Map<string, readonly string[]>()
   given = 0
   allowed = true
@@ -89,6 +102,7 @@ class Epic {
 
   constructor(options: EpicOptions) {
     this.#options = options
+    this.attachments = new Attachments(options)
   }
 
   answer(request: Arrived): Reply {
@@ -124,9 +138,16 @@ class Epic {
     const { method, path } = request
     const scopes = this.tokens.get(request.headers.authorization?.replace(/^Bearer /, '') ?? '')
     if (scopes === undefined) throw new Problem(401, 'You are not authorized to access this resource')
-    const need = method === 'GET' ? 'epic/activity:read' : 'epic/activity:write'
-    if (!this.allowed || !(scopes.includes(need) || scopes.includes('epic/activity:all'))) {
+    const area = path === ATTACHMENTS ? 'attachment' : 'activity'
+    const need = `epic/${area}:${method === 'GET' ? 'read' : 'write'}`
+    if (!this.allowed || !(scopes.includes(need) || scopes.includes(`epic/${area}:all`))) {
       throw new Problem(403, 'You are forbidden to access this resource')
+    }
+    if (method === 'GET' && path === ATTACHMENTS) return this.attachments.list(request)
+    if (method === 'POST' && path === ATTACHMENTS) {
+      const made = this.attachments.create(bodyOf(request))
+      if (made === null) throw new Problem(400, 'the attachment is invalid')
+      return made
     }
     const steps = path.slice(API.length + 1).split('/')
     if (method === 'POST' && path === `${API}/activities`) return this.#create(bodyOf(request))

@@ -2,11 +2,35 @@ import type { Readable } from 'node:stream'
 import { MissingDocument, StorageUnavailable } from './errors.ts'
 import type { DocumentStorage } from './storage.ts'
 
-/** @returns a function that looks for a document; null when it is missing. All throw StorageUnavailable when the storage cannot be read now. */
-export function documentOpener(storage: DocumentStorage) {
-  return async (path: string): Promise<{ readonly bytes: number; open(): Promise<Readable> } | null> => {
-    const bytes = await storage.size(path)
-    return bytes === null ? null : { bytes, open: () => storage.read(path).catch(disappeared) }
+/** A document as the database names it. */
+interface Named {
+  readonly account: string
+  readonly documentKey: string
+  readonly path: string
+}
+
+/** What the service says of a document. */
+export interface Said {
+  readonly name: string | null
+  readonly contentType: string | null
+}
+
+/** What is kept of it, and what is said. */
+export interface Opened extends Said {
+  readonly bytes: number
+  open(): Promise<Readable>
+}
+
+/**
+ * @param said reads what the service says of a document; null when its row is gone.
+ * @returns a function that looks for a document; null when it is missing. All throw StorageUnavailable when the storage cannot be read now.
+ */
+export function documentOpener(storage: DocumentStorage, said: (document: Named) => Promise<Said | null>) {
+  return async (document: Named): Promise<Opened | null> => {
+    const [bytes, words] = [await storage.size(document.path), await said(document)]
+    if (bytes === null || words === null) return null
+    const { name, contentType } = words
+    return { bytes, name, contentType, open: () => storage.read(document.path).catch(disappeared) }
   }
 }
 

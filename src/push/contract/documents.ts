@@ -4,12 +4,15 @@ import type { Row } from '../../model/entity.ts'
 /** A document that is kept, whole. */
 export interface OpenedDocument {
   readonly bytes: number
+  /** What the service says of it. The name is personal. */
+  readonly name: string | null
+  readonly contentType: string | null
   /** A new stream of its bytes each time. @throws TransientError when it cannot be read now. */
   open(): Promise<Readable>
 }
 
-/** Opens a document by its `stored_path`. @returns null when it is not kept any more. @throws TransientError when it cannot be read now. */
-export type OpenDocument = (path: string) => Promise<OpenedDocument | null>
+/** Looks for a document. @returns null when it is not kept any more. @throws TransientError when it cannot be read now. */
+export type OpenDocument = (document: AttachedDocument) => Promise<OpenedDocument | null>
 
 /** What is looked at of a change. */
 interface StoringChange {

@@ -51,14 +51,15 @@ export async function copyDocuments(drop: Drop, items: readonly PushItem[], part
 
 async function copyDocument(
   drop: Drop,
-  { path, sha256 }: AttachedDocument,
+  document: AttachedDocument,
   { destination, open, temporary }: Parts,
   renames: Map<string, string>,
 ): Promise<Pick<DocumentFacts, 'name' | 'bytes'>> {
-  const opened = await open(path)
+  const opened = await open(document)
   if (opened === null) return { name: null, bytes: null }
   const from = temporary()
   const written = await writeHashed(drop, from, opened)
+  const { sha256 } = document
   if (written.sha256 !== sha256) {
     await drop.remove(from)
     return { name: null, bytes: null }

@@ -26,9 +26,14 @@ export function newMarks(): DocumentMarks {
   return { file: `document-file-${randomUUID()}`, base64: `document-base64-${randomUUID()}` }
 }
 
-/** @returns what expressions see as `document`. */
-export function documentView({ sha256, documentKey }: AttachedDocument, { bytes }: OpenedDocument, marks: DocumentMarks): Json {
-  return { key: documentKey, sha256, bytes, file: marks.file, base64: marks.base64 }
+/** @param isNamed whether its name, which is personal, may go out. @returns what expressions see as `document`. */
+export function documentView(
+  { sha256, documentKey }: AttachedDocument,
+  { bytes, name, contentType }: OpenedDocument,
+  { file, base64 }: DocumentMarks,
+  isNamed: boolean,
+): Json {
+  return { key: documentKey, name: isNamed ? name : null, content_type: contentType, sha256, bytes, file, base64 }
 }
 
 /**

@@ -110,7 +110,11 @@ class HttpKind implements DeliveryKind {
     const found = await this.#document(attached)
     if ('failure' in found) return found.failure
     const { document } = found
-    const view = viewOf(item, settings, documentView(attached, document, this.#marks))
+    const view = viewOf(
+      item,
+      settings,
+      documentView(attached, document, this.#marks, this.#destination.personalFields.includes('documents.name')),
+    )
     const reply = await this.#ask('request', request, { view, signal, startedAt, document })
     if ('failure' in reply) return reply.failure
     const outcome = await this.#judge(reply.answer, view)
@@ -124,10 +128,10 @@ class HttpKind implements DeliveryKind {
     return 'error' in failure ? { ...failure, error: `upload: ${failure.error}` } : failure
   }
 
-  async #document({ path, sha256 }: AttachedDocument): Promise<{ readonly document: OpenedDocument } | { readonly failure: Failure }> {
+  async #document(attached: AttachedDocument): Promise<{ readonly document: OpenedDocument } | { readonly failure: Failure }> {
     try {
-      const document = (await this.#openDocument?.(path)) ?? null
-      return document === null ? { failure: localFailure(`the document ${sha256} is not kept any more`, true) } : { document }
+      const document = (await this.#openDocument?.(attached)) ?? null
+      return document === null ? { failure: localFailure(`the document ${attached.sha256} is not kept any more`, true) } : { document }
     } catch (error) {
       return { failure: localFailure(messageOf(error), false) }
     }

@@ -8,8 +8,11 @@ import { FolderStorage } from '../../../src/documents/storage/folder.ts'
 import { documentOpener } from '../../../src/documents/storage/opener.ts'
 import type { StoredDocument } from '../../../src/documents/storage/storage.ts'
 import type { PushItem } from '../../../src/push/contract/delivery.ts'
+import type { OpenDocument } from '../../../src/push/contract/documents.ts'
 import { anything, body } from '../../documents/storage/suite.ts'
 import { fileDestination, fileKind, newFolder, pushItem, send, submissionOf } from './support.ts'
+
+const said = async () => ({ name: 'Quote for Jane.pdf', contentType: 'application/pdf' })
 
 interface Manifest {
   readonly rows: number
@@ -23,7 +26,7 @@ function scene(changes: Partial<FileDestination> = {}) {
   const kind = fileKind(
     fileDestination({ type: 'folder', path: drop }, { documents: true, ...changes }),
     systemClock,
-    documentOpener(storage),
+    documentOpener(storage, said),
   )
   return { drop, kept, storage, kind }
 }
@@ -97,10 +100,10 @@ it('takes the documents for which there is time, and the rows before the next', 
   const [drop, storage] = [newFolder(), new FolderStorage(newFolder())]
   const [one, two] = [await storage.keep(body('one'), anything), await storage.keep(body('two'), anything)]
   let steady = 0
-  const open = documentOpener(storage)
-  const openSlowly = async (path: string) => {
+  const open = documentOpener(storage, said)
+  const openSlowly: OpenDocument = async (document) => {
     steady = 9_000
-    return await open(path)
+    return await open(document)
   }
   const destination = fileDestination({ type: 'folder', path: drop }, { documents: true, timeoutMs: 10_000 })
   const kind = fileKind(destination, { ...systemClock, steady: () => steady }, openSlowly)

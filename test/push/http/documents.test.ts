@@ -29,7 +29,11 @@ async function keeping(bytes: string | Uint8Array): Promise<{ stored: StoredDocu
   const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-pushed-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const storage = new FolderStorage(folder)
-  return { storage, stored: await storage.keep(body(bytes), anything), open: documentOpener(storage) }
+  return {
+    storage,
+    stored: await storage.keep(body(bytes), anything),
+    open: documentOpener(storage, async () => ({ name: 'Quote for Jane.pdf', contentType: 'application/pdf' })),
+  }
 }
 
 function storing({ sha256, bytes, path }: StoredDocument): PushItem {
@@ -122,8 +126,8 @@ it('sends nothing of a document that is missing, or cannot be read now', async (
 it('counts a document as not delivered that became shorter', async () => {
   const service = await serve()
   const { stored, open } = await keeping(TEXT)
-  const longer: OpenDocument = async (path) => {
-    const found = await open(path)
+  const longer: OpenDocument = async (document) => {
+    const found = await open(document)
     return found && { ...found, bytes: found.bytes + 1 }
   }
   const outcome = await sendOne(kindTo(service.baseUrl, { request: RAW }, longer), storing(stored))
@@ -145,4 +149,16 @@ it('skips changes of documents that store none, and sends a stored one though it
   const told = itemOf({ entity: 'documents', entityId: '["key-1"]', after: { error: 'it answered 404' }, operation: 'update' })
   expect(notSentReason(destination, told)).toBe('not sent: this change stores no document')
   expect(notSentReason(destination, { ...told, after: { stored_path: `ab/${'ab'.repeat(32)}` } })).toBeNull()
+})
+
+it('names a document only where personal_fields names its name', async () => {
+  const service = await serve()
+  const { stored, open } = await keeping(TEXT)
+  const request = { ...RAW, format: 'json', body: '{"name": document.name, "type": document.content_type}' } as const
+  await sendOne(kindTo(service.baseUrl, { request }, open), storing(stored))
+  await sendOne(kindTo(service.baseUrl, { request, personalFields: ['documents.name'] }, open), storing(stored))
+  expect(service.arrived.map(({ body: text }) => JSON.parse(text) as unknown)).toEqual([
+    { name: null, type: 'application/pdf' },
+    { name: 'Quote for Jane.pdf', type: 'application/pdf' },
+  ])
 })

@@ -1,0 +1,119 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { FolderStorage } from '../../../src/documents/storage/folder.ts'
+import type { DocumentFact } from '../../../src/model/facts.ts'
+import { anything, body } from '../../documents/storage/suite.ts'
+import { type EpicEmulator, startEpic } from '../../emulators/applied-epic.ts'
+import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { messageFact, uuid, wireMessage } from '../../tools/facts.ts'
+import { ACCOUNT, PushRig } from './rig.ts'
+
+const SUBMISSION = uuid(9, 1)
+const [database] = testDatabases as readonly [TestDatabase]
+const SCOPE = 'epic/activity:read epic/activity:write epic/attachment:read epic/attachment:write'
+
+interface Scene {
+  readonly epic: EpicEmulator
+  readonly rig: PushRig
+  /** Stores document `n`, which hangs on a message. */
+  store(n: number, text: string): Promise<void>
+}
+
+async function start(own = ''): Promise<Scene> {
+  const epic = await startEpic({
+    clientId: 'the-key',
+    clientSecret: 'the-secret',
+    audience: 'api.myappliedproducts.com/epic',
+    clients: ['c-1'],
+    policies: { 'p-7': 'c-1' },
+    codes: ['code-1'],
+    accessLevels: ['level-1'],
+    agencies: ['agency-1'],
+    branches: ['branch-1'],
+    today: new Date().toISOString().slice(0, 10),
+  })
+  const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-epic-'))
+  onTestFinished(async () => void (await Promise.all([epic.close(), rm(folder, { recursive: true, force: true })])))
+  const where = `allow_private: true, allow_hosts: [127.0.0.1], settings: { base_url: "${epic.url}" }, auth: { token_url: "${epic.tokenUrl}", scope: ${SCOPE} }`
+  const patient = 'schedule: [50ms, 50ms, 50ms, 50ms, 50ms], timeout: 3s, rps: 100'
+  const wanted = `entities: [documents], documents: true, ${own}`
+  const rig = await PushRig.start(database, `{ name: epic, preset: applied-epic, ${where}, ${patient}, ${wanted} }`, {
+    DOCUMENTS_DIR: folder,
+    EPIC_CLIENT_ID: 'the-key',
+    EPIC_CLIENT_SECRET: 'the-secret',
+    EPIC_ACTIVITY_CODE_ID: 'code-1',
+    EPIC_AGENCY_ID: 'agency-1',
+    EPIC_BRANCH_ID: 'branch-1',
+    EPIC_ACCESS_LEVEL_ID: 'level-1',
+  })
+  await rig.track(SUBMISSION)
+  await rig.run()
+  const storage = new FolderStorage(folder)
+  return {
+    epic,
+    rig,
+    async store(n, text) {
+      const download_path = `/broker/finalized-documents/${uuid(4, n)}/pdf`
+      const attachment = { name: `Quote ${n} for Jane.pdf`, download_path, content_type: 'application/pdf' }
+      await rig.apply(messageFact(ACCOUNT, SUBMISSION, wireMessage(n, { attachments: [attachment] })))
+      const stored = await storage.keep(body(text), anything)
+      const fact: DocumentFact = {
+        ...{ kind: 'document', account: ACCOUNT, submissionId: SUBMISSION, documentKey: uuid(4, n), cause: 'poll' },
+        ...{ triedAt: '2026-03-04T05:06:07.000000Z', stored, error: null },
+      }
+      await rig.apply(fact)
+    },
+  }
+}
+
+it('gets a document as an attachment of the client, in two steps, and nothing before it is stored', async () => {
+  const { epic, rig, store } = await start('personal_fields: [documents.name]')
+  await rig.map(SUBMISSION, 'c-1')
+  await store(1, '%PDF-1.7 the quote')
+  const rows = await rig.becomes('skipped', 'delivered')
+  expect(rows[0]?.error).toBe('not sent: this change stores no document')
+  expect(epic.attachments).toEqual([
+    {
+      id: rows[1]?.remote_id,
+      description: `Quote 1 for Jane.pdf [${rows[1]?.message_id}]`,
+      attachTo: { id: 'c-1', type: 'ACCOUNT' },
+      fileName: 'Quote 1 for Jane.pdf',
+      folder: null,
+      file: '%PDF-1.7 the quote',
+    },
+  ])
+  expect(epic.activities).toEqual([])
+})
+
+it('gets it on the policy that the map names, and no name that was not asked for', async () => {
+  const { epic, rig, store } = await start()
+  await rig.map(SUBMISSION, 'c-1', 'p-7')
+  await store(1, '%PDF-1.7')
+  const rows = await rig.becomes('skipped', 'delivered')
+  expect(epic.attachments).toMatchObject([
+    { description: `document.pdf [${rows[1]?.message_id}]`, attachTo: { id: 'p-7', type: 'POLICY' }, fileName: 'document.pdf' },
+  ])
+  expect(epic.arrived.map(({ body }) => body).join()).not.toContain('Jane')
+})
+
+it('is asked first when nobody knows whether the bytes arrived: they are there once', async () => {
+  const { epic, rig, store } = await start()
+  await rig.map(SUBMISSION, 'c-1')
+  epic.uploads.fail('lose')
+  await store(1, '%PDF-1.7 one')
+  const [, row] = await rig.becomes('skipped', 'delivered')
+  expect(row?.detail).toBe('the target has it: it was found by its id')
+  expect(epic.attachments).toMatchObject([{ id: row?.remote_id, file: '%PDF-1.7 one' }])
+})
+
+it('is for a person when only its record arrived', async () => {
+  const { epic, rig, store } = await start()
+  await rig.map(SUBMISSION, 'c-1')
+  epic.uploads.fail('drop')
+  await store(1, '%PDF-1.7 one')
+  const [, row] = await rig.becomes('skipped', 'unknown')
+  expect(row?.error).toContain('look by hand')
+  expect(epic.attachments).toMatchObject([{ file: null }])
+})
