@@ -30,6 +30,7 @@ import { documents } from './0028-documents.ts'
 import { readsOff } from './0029-reads-off.ts'
 import { consoleSessions } from './0030-console-sessions.ts'
 import { extraReads } from './0031-extra-reads.ts'
+import { coverage } from './0032-coverage.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -64,4 +65,5 @@ export const migrations: readonly Migration[] = [
   readsOff,
   consoleSessions,
   extraReads,
+  coverage,
 ]

@@ -1,3 +1,4 @@
+import { isIdRead, type ReadKind } from '../../model/reads.ts'
 import { type Table, table } from '../output/table.ts'
 import { ago, printableLine, wrapped } from '../output/text.ts'
 import { completenessTables } from '../status/completeness.ts'
@@ -56,7 +57,20 @@ function accountTables({ accounts }: Status, nowMs: number): Table[] {
     {
       title: 'Freshness: how long ago submissions were read',
       headings: ['account', 'read', 'oldest', 'median', 'never read'],
-      rows: accounts.flatMap((a) => a.freshness.map((f) => [a.account, f.read, ago(f.oldest_at, nowMs), ago(f.median_at, nowMs), f.never])),
+      rows: accounts.flatMap((a) =>
+        a.freshness
+          .filter(({ read, total }) => total > 0 || !isIdRead(read as ReadKind))
+          .map((f) => [a.account, f.read, ago(f.oldest_at, nowMs), ago(f.median_at, nowMs), f.never]),
+      ),
+    },
+    {
+      title: 'First fill: submissions read so far',
+      headings: ['account', 'read', 'so far'],
+      rows: accounts.flatMap((a) =>
+        a.freshness
+          .filter(({ read, never }) => never > 0 && !a.reads_off.some((off) => off.read === read))
+          .map((f) => [a.account, f.read, `${f.total - f.never} of ${f.total}`]),
+      ),
     },
     {
       title: 'Reads that are off',

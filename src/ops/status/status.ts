@@ -4,11 +4,12 @@ import { lostWebhooks } from '../../store/completeness/lost-webhooks.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { countInbox } from '../../store/inbox/queries.ts'
 import type { InboxState } from '../../store/schema/tables.ts'
+import { idReadCoverage, submissionReads } from '../../store/upkeep/coverage.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { readHealth } from '../../store/upkeep/health.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { type Replication, readReplication } from '../../store/upkeep/replication.ts'
-import { countEvidence, freshnessStatus, readsOffStatus, readsStatus } from '../../store/upkeep/status.ts'
+import { countEvidence, readsOffStatus, readsStatus } from '../../store/upkeep/status.ts'
 import { waitsForClocks } from '../clocks/clock-text.ts'
 import { ClockWatch } from '../clocks/clock-watch.ts'
 import { retentionWait, waitText } from '../clocks/retention-wait.ts'
@@ -77,7 +78,9 @@ export interface AccountStatus {
     readonly read: string
     readonly oldest_at: TimeText | null
     readonly median_at: TimeText | null
+    /** Submissions that were never read by it, and all: the first fill has come so far. Of reads by id: ids. */
     readonly never: number
+    readonly total: number
   }[]
   /** Reads that are not made: left out by `STATE_READS` (`settings`), or refused by the service until `retry_at` (`service`). */
   readonly reads_off: readonly {
@@ -138,7 +141,7 @@ export async function readStatus(db: Db, version: string, config: StatusConfig):
     const { account, state, reason, since, retry_at, brokerage } = row
     const configured = config.accounts.find(({ name }) => name === account)
     const reads = readsOf(account)
-    const freshness = await freshnessStatus(q, account)
+    const freshness = [...(await submissionReads(q, account)), ...(await idReadCoverage(q, account))]
     const lost = await lostWebhooks(q, account)
     const count = (wanted: InboxState) => inbox.find((each) => each.account === account && each.state === wanted)?.count ?? 0
     accounts.push({
@@ -148,7 +151,9 @@ export async function readStatus(db: Db, version: string, config: StatusConfig):
       reads: { overdue: reads.overdue, oldest_due_at: reads.oldestDueAt, failing: reads.failing },
       demand_rps: Math.round(reads.demandRps * 1_000) / 1_000,
       limit_rps: configured ? config.upstream.requestsPerSecond : null,
-      freshness: freshness.map(({ read, oldestAt, medianAt, never }) => ({ read, oldest_at: oldestAt, median_at: medianAt, never })),
+      freshness: freshness.map(({ read, oldestAt, medianAt, total, done }) => ({
+        ...{ read, oldest_at: oldestAt, median_at: medianAt, never: total - done, total },
+      })),
       reads_off: offOf(account),
       inbox: { ready: count('ready'), done: count('done'), aside: count('aside'), dead: count('dead') },
       lost_webhooks: Object.fromEntries(lost.map(({ entity, count: n }) => [entity, n])),

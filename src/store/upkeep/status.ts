@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type ReadKind, readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { dbTime, greatest, unindexed } from '../engine/sql.ts'
@@ -63,15 +62,6 @@ function demand(q: Query): RawBuilder<number> {
   return sql<number>`sum(case when last_read_at is not null then 1.0 / ${greatest(q, sql`1.0`, seconds)} end)`
 }
 
-/** Age of one kind of read over the submissions of an account. */
-export interface FreshnessStatus {
-  readonly read: ReadKind
-  readonly oldestAt: TimeText | null
-  readonly medianAt: TimeText | null
-  /** Submissions never read to the end. */
-  readonly never: number
-}
-
 /** A read that an account does not make. */
 export type ReadOff = Omit<ReadsOffTable, 'account'>
 
@@ -79,34 +69,6 @@ export type ReadOff = Omit<ReadsOffTable, 'account'>
 export async function readsOffStatus(q: Query): Promise<(account: string) => ReadOff[]> {
   const rows = await listReadsOff(q)
   return (account) => rows.filter((row) => row.account === account).map(({ account: _, ...row }) => row)
-}
-
-export async function freshnessStatus(q: Query, account: string): Promise<FreshnessStatus[]> {
-  const all: FreshnessStatus[] = []
-  for (const read of readKinds) {
-    const counted = await q.sql
-      .selectFrom('sync_reads')
-      .select((eb) => [
-        eb.fn.countAll<number>().as('total'),
-        eb.fn.count<number>('last_read_at').as('done'),
-        eb.fn.min('last_read_at').as('oldest'),
-      ])
-      .where('account', '=', account)
-      .where('read', '=', read)
-      .executeTakeFirstOrThrow()
-    const middle = await q.sql
-      .selectFrom('sync_reads')
-      .select('last_read_at')
-      .where('account', '=', account)
-      .where('read', '=', read)
-      .where('last_read_at', 'is not', null)
-      .orderBy('last_read_at')
-      .limit(1)
-      .offset(Math.floor(Math.max(0, counted.done - 1) / 2))
-      .executeTakeFirst()
-    all.push({ read, oldestAt: counted.oldest, medianAt: middle?.last_read_at ?? null, never: counted.total - counted.done })
-  }
-  return all
 }
 
 /** Stored conflicts (invariant 4) and unreadable items of an account. */

@@ -1,9 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readKinds } from '../../../src/model/reads.ts'
+import { entities } from '../../../src/model/entities.ts'
+import { idReads, readKinds } from '../../../src/model/reads.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
+import type { Coverage } from '../../../src/ops/status/coverage.ts'
 import type { AccountStatus } from '../../../src/ops/status/status.ts'
 import { reportAlarm } from '../../../src/store/operators/alarms.ts'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
+import { scheduleExtraReads } from '../../../src/store/reads/extra-reads.ts'
+import { learnIds } from '../../../src/store/reads/known-ids.ts'
 import { addReads } from '../../../src/store/reads/reads.ts'
 import { setReadsOffBySettings, switchReadOff } from '../../../src/store/reads/reads-off.ts'
 import { json, runHere } from '../../app/run.ts'
@@ -52,5 +56,69 @@ describe.each(testDatabases)('status on $name', (database) => {
       expect.stringMatching(/^account default is not read by sessions: it is refused; it is tried again daily/),
     )
     expect((await runHere(['status'], env)).out).toMatch(/Reads that are off[\s\S]*sessions +service/)
+  })
+
+  it('tells how far the first fill of each read is', async () => {
+    const { db } = opened
+    await ensureAccounts(db, ['default'])
+    const places = Array.from({ length: 3 }, () => ({ account: 'default', submissionId: crypto.randomUUID() }))
+    await db.write('test', (tx) => addReads(tx, places, at, false))
+    await db.write('test', (tx) =>
+      tx.sql
+        .updateTable('sync_reads')
+        .set({ last_read_at: at })
+        .where((eb) => eb.or([eb('read', '<>', 'workspace'), eb('submission_id', '=', places[0]?.submissionId ?? '')]))
+        .execute(),
+    )
+    const env = databaseEnv(opened.config)
+    const { accounts } = json<{ accounts: AccountStatus[] }>(await runHere(['status', '--json'], env))
+    expect(accounts[0]?.freshness.find(({ read }) => read === 'workspace')).toMatchObject({
+      never: 2,
+      total: 3,
+      oldest_at: at,
+      median_at: at,
+    })
+    const { out } = await runHere(['status'], env)
+    expect(out).toMatch(/First fill[^\n]*\n[^\n]*\n *default +workspace +1 of 3\n/)
+    expect(out).not.toContain('3 of 3')
+    await setReadsOffBySettings(db, 'default', ['workspace'])
+    expect((await runHere(['status'], env)).out).not.toContain('First fill')
+  })
+
+  it('trap 23, trap 80: coverage tells what is mirrored, how fresh, what is off, and what the service gives no way to find', async () => {
+    const { db } = opened
+    await ensureAccounts(db, ['default'])
+    const place = { account: 'default', submissionId: crypto.randomUUID() }
+    await db.write('test', async (tx) => {
+      await addReads(tx, [place], at, false)
+      const policy = { kind: 'policy', id: crypto.randomUUID(), ...place, via: 'thread' } as const
+      await learnIds(tx, [policy])
+    })
+    await scheduleExtraReads(db, 'default', ['detail'], [place.submissionId], at)
+    await switchReadOff(db, 'default', 'sessions', 'it is refused', 86_400_000)
+    const env = databaseEnv(opened.config)
+    const { accounts, gaps } = json<Coverage>(await runHere(['status', '--coverage', '--json'], env))
+    const reads = Object.fromEntries(accounts[0]?.reads.map((one) => [one.read, one]) ?? [])
+    expect(Object.keys(reads)).toEqual([...readKinds, ...idReads, 'extra:detail'])
+    expect(reads['events']).toMatchObject({
+      of: 'submissions',
+      tables: ['submissions', 'market_events'].slice(1),
+      total: 1,
+      done: 0,
+      never: 1,
+      off: null,
+    })
+    expect(reads['sessions']).toMatchObject({ off: { cause: 'service', reason: 'it is refused' } })
+    expect(reads['policy']).toMatchObject({ of: 'ids', tables: ['policies'], total: 1, never: 1 })
+    expect(reads['extra:detail']).toMatchObject({ of: 'submissions', tables: ['extra_reads'], total: 1 })
+    const tables = accounts[0]?.tables.map(({ table }) => table)
+    expect(tables).toEqual(entities.map(({ table }) => table))
+    // Every table is filled by some read that is told of, but for documents, which have a part of their own.
+    const filled = new Set(accounts[0]?.reads.flatMap(({ tables: some }) => some))
+    expect(tables?.filter((table) => !filled.has(table))).toEqual(['documents'])
+    expect(gaps.map(({ about }) => about)).toEqual(expect.arrayContaining(['submissions', 'bind requests', 'documents']))
+    const { out } = await runHere(['status', '--coverage'], { ...env, COLUMNS: '200' })
+    expect(out).toMatch(/What is read, and how long ago[\s\S]*What is mirrored[\s\S]*What the service gives no way to find/)
+    expect(out).toContain('• bind requests: Nothing lists them.')
   })
 })

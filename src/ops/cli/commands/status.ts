@@ -1,16 +1,24 @@
 import type { Command } from 'commander'
+import { coverageText, readCoverage } from '../../status/coverage.ts'
 import { readStatus } from '../../status/status.ts'
 import { statusText } from '../status-text.ts'
 import { type CommandContext, printJson, widthOf, withStore } from './context.ts'
 
-/** `status [--json]` */
+/** `status [--coverage] [--json]` */
 export function addStatus(program: Command, c: CommandContext): void {
   program
     .command('status')
     .description('say whether the mirror is complete and fresh, what needs a person, and how it is in numbers')
+    .option('--coverage', 'what is mirrored and how fresh, read by read, and what the service gives no way to find')
     .option('--json', 'as JSON, for programs')
-    .action(async (options: { json?: boolean }) => {
+    .action(async (options: { coverage?: boolean; json?: boolean }) => {
       await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ config, db }) => {
+        if (options.coverage) {
+          const coverage = await readCoverage(db, config)
+          if (options.json) printJson(c, coverage)
+          else c.host.stdout.write(coverageText(coverage, c.clock.now(), widthOf(c)))
+          return
+        }
         const status = await readStatus(db, c.version, config)
         if (options.json) printJson(c, status)
         else c.host.stdout.write(statusText(status, c.clock.now(), widthOf(c)))

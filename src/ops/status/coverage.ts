@@ -1,0 +1,156 @@
+import type { Config } from '../../config/config.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { Db } from '../../store/engine/db.ts'
+import {
+  documentCoverage,
+  extraReadCoverage,
+  idReadCoverage,
+  type ReadCoverage,
+  submissionReads,
+  tableCoverage,
+} from '../../store/upkeep/coverage.ts'
+import { COUNT_CAP } from '../../store/upkeep/gauges.ts'
+import { readsOffStatus } from '../../store/upkeep/status.ts'
+import { type Table, table } from '../output/table.ts'
+import { ago, wrapped } from '../output/text.ts'
+import { knownAccounts } from './accounts.ts'
+import { COMPLETENESS_SCOPE } from './completeness.ts'
+import type { AccountStatus } from './status.ts'
+
+type Off = AccountStatus['reads_off'][number]
+
+/** What `status --coverage --json` prints. Its names stay. */
+export interface Coverage {
+  readonly accounts: readonly AccountCoverage[]
+  /** What the service gives no way to find or to know sooner, a sentence each. */
+  readonly gaps: readonly Gap[]
+}
+
+export interface AccountCoverage {
+  readonly account: string
+  readonly reads: readonly {
+    /** A kind of read; `extra:` and the name of an extra read. */
+    readonly read: string
+    /** The tables that it fills. */
+    readonly tables: readonly string[]
+    /** What it is made for: `submissions`, or `ids` that something named. */
+    readonly of: 'submissions' | 'ids'
+    readonly total: number
+    readonly done: number
+    readonly never: number
+    readonly oldest_at: TimeText | null
+    readonly median_at: TimeText | null
+    /** Why it is not made; null when it is. */
+    readonly off: Omit<Off, 'read'> | null
+  }[]
+  /** Rows of each table, counted up to 100,000 (`more`: there are at least so many). */
+  readonly tables: readonly { readonly table: string; readonly read: string; readonly rows: number; readonly more: boolean }[]
+  readonly documents: { readonly known: number; readonly stored: number }
+}
+
+export interface Gap {
+  readonly about: string
+  readonly what: string
+}
+
+/** What the specification gives no way to find, or to know sooner. */
+export const GAPS: readonly Gap[] = [
+  { about: 'submissions', what: COMPLETENESS_SCOPE },
+  {
+    about: 'bind requests',
+    what: 'Nothing lists them. One is known only when an answer, a delivery or `track --bind-request` names its id; one that nothing names is missing here.',
+  },
+  {
+    about: 'policies, insureds',
+    what: 'Lists of them are named by the specification without a path or a shape. One is known only when an answer, a probed path or `track` names its id. Their fields are not shown, so they stand in `raw`.',
+  },
+  {
+    about: 'documents',
+    what: 'Nothing lists them. One is known when a message, a lane, a policy or an answer names its path, link or id.',
+  },
+  {
+    about: 'submission detail, markets, lists',
+    what: 'The specification names these reads without showing paths or answers. `accounts[].extra_reads` keeps them where the service tells the path.',
+  },
+  {
+    about: 'requirements, applications, binds, policies',
+    what: 'No event tells of their changes, but for `bound`. They are as fresh as their timed reads.',
+  },
+  {
+    about: 'correspondence',
+    what: 'The thread holds what the service and the brokerage wrote to each other. Letters of carriers and insureds never appear in it.',
+  },
+  {
+    about: 'appetite, forms, market access',
+    what: 'Appetite reads are metered, the form search is capped at 50, market access has no shown answer: none is mirrored.',
+  },
+]
+
+/** Looks at each read and table by index, so that a hundred thousand submissions take moments. */
+export async function readCoverage(db: Db, config: Pick<Config, 'accounts'>): Promise<Coverage> {
+  const q = db.read
+  const offOf = await readsOffStatus(q)
+  const accounts: AccountCoverage[] = []
+  for (const { account } of await knownAccounts(q, config.accounts)) {
+    const tables = await tableCoverage(q, account)
+    const off = offOf(account)
+    const shown = (of: 'submissions' | 'ids') => (one: ReadCoverage) => shownRead(one, of, tables, off)
+    accounts.push({
+      account,
+      reads: [
+        ...(await submissionReads(q, account)).map(shown('submissions')),
+        ...(await idReadCoverage(q, account)).map(shown('ids')),
+        ...(await extraReadCoverage(q, account)).map(shown('submissions')),
+      ],
+      tables: tables.map((one) => ({ ...one, more: one.rows >= COUNT_CAP })),
+      documents: await documentCoverage(q, account),
+    })
+  }
+  return { accounts, gaps: GAPS }
+}
+
+function shownRead(
+  { read, total, done, oldestAt, medianAt }: ReadCoverage,
+  of: 'submissions' | 'ids',
+  tables: readonly { readonly table: string; readonly read: string }[],
+  off: readonly Off[],
+): AccountCoverage['reads'][number] {
+  const found = off.find((one) => one.read === read)
+  const filled = read.startsWith('extra:') ? ['extra_reads'] : tables.filter((one) => one.read === read).map((one) => one.table)
+  return {
+    ...{ read, tables: filled, of, total, done, never: total - done, oldest_at: oldestAt, median_at: medianAt },
+    off: found === undefined ? null : { cause: found.cause, reason: found.reason, since: found.since, retry_at: found.retry_at },
+  }
+}
+
+/** What `status --coverage` prints. */
+export function coverageText({ accounts, gaps }: Coverage, nowMs: number, width: number): string {
+  const tables: Table[] = [
+    {
+      title: 'What is read, and how long ago',
+      headings: ['account', 'read', 'for', 'read of', 'never', 'oldest', 'median', 'off', { heading: 'fills', fit: 'below' }],
+      rows: accounts.flatMap(({ account, reads }) =>
+        reads.map((r) => [
+          ...[account, r.read, r.of, `${r.done} of ${r.total}`, r.never, ago(r.oldest_at, nowMs), ago(r.median_at, nowMs)],
+          ...[r.off?.cause ?? null, r.tables.join(', ')],
+        ]),
+      ),
+    },
+    {
+      title: 'What is mirrored',
+      headings: ['account', 'table', 'rows', 'from the read'],
+      rows: accounts.flatMap(({ account, tables: all }) =>
+        all.map((t) => [account, t.table, t.more ? `${t.rows} or more` : t.rows, t.read]),
+      ),
+    },
+    {
+      title: 'Documents',
+      headings: ['account', 'known', 'stored'],
+      rows: accounts.map(({ account, documents }) => [account, documents.known, documents.stored]),
+    },
+  ]
+  const missing = gaps.map(({ about, what }) => wrapped(`• ${about}: ${what}`, width, '', '  ')).join('')
+  return [...tables.map((each) => table({ ...each, width })), `What the service gives no way to find, or to know sooner\n${missing}`]
+    .filter((part) => part !== '')
+    .join('\n')
+}

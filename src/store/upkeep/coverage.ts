@@ -1,0 +1,89 @@
+import { type RawBuilder, sql } from 'kysely'
+import { entities } from '../../model/entities.ts'
+import { idReads, type ReadKind, readKinds } from '../../model/reads.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { Query } from '../engine/db.ts'
+import { countCapped } from './gauges.ts'
+
+/** How far one read of an account has come, and how old it is. */
+export interface ReadCoverage {
+  /** A kind of read; `extra:` and the name of an extra read. */
+  readonly read: string
+  /** What it is made for: submissions, or the ids that are known. */
+  readonly total: number
+  /** Of these, the ones that were read to the end. */
+  readonly done: number
+  readonly oldestAt: TimeText | null
+  readonly medianAt: TimeText | null
+}
+
+/** @returns the reads of submissions, by index. */
+export async function submissionReads(q: Query, account: string): Promise<(ReadCoverage & { readonly read: ReadKind })[]> {
+  const all: (ReadCoverage & { readonly read: ReadKind })[] = []
+  for (const read of readKinds)
+    all.push({ ...(await coverageOf(q, read, sql`sync_reads where account = ${account} and read = ${sql.lit(read)}`)), read })
+  return all
+}
+
+/** @returns the reads by id. */
+export async function idReadCoverage(q: Query, account: string): Promise<(ReadCoverage & { readonly read: ReadKind })[]> {
+  const all: (ReadCoverage & { readonly read: ReadKind })[] = []
+  for (const read of idReads) {
+    const from = sql`sync_known_ids where account = ${account} and kind = ${sql.lit(read)}`
+    all.push({ ...(await coverageOf(q, read, from)), read })
+  }
+  return all
+}
+
+/** @returns the extra reads that were ever scheduled. */
+export async function extraReadCoverage(q: Query, account: string): Promise<ReadCoverage[]> {
+  const all: ReadCoverage[] = []
+  // From one name to the next by the index, however many rows each has.
+  for (let name = ''; ; ) {
+    const next = await q.sql
+      .selectFrom('sync_extra_reads')
+      .select('name')
+      .where('account', '=', account)
+      .where('name', '>', name)
+      .orderBy('name')
+      .limit(1)
+      .executeTakeFirst()
+    if (next === undefined) return all
+    name = next.name
+    all.push(await coverageOf(q, `extra:${name}`, sql`sync_extra_reads where account = ${account} and name = ${name}`))
+  }
+}
+
+async function coverageOf(q: Query, read: string, from: RawBuilder<unknown>): Promise<ReadCoverage> {
+  const { rows } = await sql<{ total: number; done: number; oldest: TimeText | null }>`
+    select count(*) as total, count(last_read_at) as done, min(last_read_at) as oldest from ${from}`.execute(q.sql)
+  const total = Number(rows[0]?.total)
+  const done = Number(rows[0]?.done)
+  const middle = await sql<{ at: TimeText }>`
+    select last_read_at as at from ${from} and last_read_at is not null
+    order by last_read_at limit 1 offset ${sql.lit(Math.floor(Math.max(0, done - 1) / 2))}`.execute(q.sql)
+  return { read, total, done, oldestAt: rows[0]?.oldest ?? null, medianAt: middle.rows[0]?.at ?? null }
+}
+
+/** Rows of a table of service data, counted up to `COUNT_CAP`. */
+export interface TableCoverage {
+  readonly table: string
+  /** The read that brings them; `document`: they follow from other tables. */
+  readonly read: ReadKind | 'document'
+  readonly rows: number
+}
+
+export async function tableCoverage(q: Query, account: string): Promise<TableCoverage[]> {
+  const all: TableCoverage[] = []
+  for (const { table, read } of entities) {
+    const rows = await countCapped(q, sql`${sql.table(table)} where account = ${account}`)
+    all.push({ table, read, rows })
+  }
+  return all
+}
+
+/** Documents that are known, and those whose file is stored, each counted up to `COUNT_CAP`. */
+export async function documentCoverage(q: Query, account: string): Promise<{ readonly known: number; readonly stored: number }> {
+  const of = sql`documents where account = ${account}`
+  return { known: await countCapped(q, of), stored: await countCapped(q, sql`${of} and sha256 is not null`) }
+}
