@@ -31,6 +31,7 @@ import { readsOff } from './0029-reads-off.ts'
 import { consoleSessions } from './0030-console-sessions.ts'
 import { extraReads } from './0031-extra-reads.ts'
 import { coverage } from './0032-coverage.ts'
+import { contentHashes } from './0033-content-hashes.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -66,4 +67,5 @@ export const migrations: readonly Migration[] = [
   consoleSessions,
   extraReads,
   coverage,
+  contentHashes,
 ]

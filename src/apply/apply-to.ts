@@ -30,16 +30,20 @@ export async function applyTo(session: ApplySession, given: readonly Fact[]): Pr
     facts.filter((fact): fact is MessageFact => fact.kind === 'message'),
   )
   let stale = 0
+  const same = new Set<Fact>()
   for (const fact of facts) {
-    if (fact.kind === 'state' && !(await applyState(session, fact))) stale += 1
+    const taken = fact.kind === 'state' ? await applyState(session, fact) : null
+    if (taken === 'stale') stale += 1
+    if (taken === 'same') same.add(fact)
     if (fact.kind === 'reach') applyReachability(session, fact)
     if (fact.kind === 'absent') await applyAbsent(session, fact)
     if (fact.kind === 'derived') await applyDerived(session, fact)
     if (fact.kind === 'document') await applyFetched(session, fact)
     if (fact.kind === 'wake') session.wake(fact, ...fact.reads)
   }
-  applyKnownIds(session, facts)
-  await applyDocuments(session, facts)
+  const news = same.size === 0 ? facts : facts.filter((fact) => !same.has(fact))
+  applyKnownIds(session, news)
+  await applyDocuments(session, news)
   for (const fact of facts) if (fact.kind === 'derived') await deriveDocuments(session, fact, fact.cause)
   return stale
 }

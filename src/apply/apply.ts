@@ -1,10 +1,11 @@
 import type { Observer } from '../base/observer.ts'
 import type { Change } from '../model/change.ts'
-import type { Fact } from '../model/facts.ts'
+import type { Fact, Place } from '../model/facts.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { Db, Tx } from '../store/engine/db.ts'
 import { noteArrivals, noteConflicts } from '../store/mirror/evidence.ts'
 import { type MirrorWriter, writeMirror } from '../store/mirror/writer.ts'
+import { forgetContent } from '../store/reads/content-hashes.ts'
 import { requestFetches } from '../store/reads/fetches.ts'
 import { learnIds, wakeIdsOf } from '../store/reads/known-ids.ts'
 import { requestReplay, wakeReads } from '../store/reads/reads.ts'
@@ -63,6 +64,7 @@ async function applyFacts(writer: MirrorWriter, facts: readonly Fact[], observer
   const session = new ApplySession(writer, timeFromMs(tx.clock.now()))
   const stale = await applyTo(session, facts)
   await session.flush()
+  await forgetContent(tx, changedPlaces([...writer.changes, ...session.rawOnly]))
   await wakeReads(tx, session.wakes)
   await wakeIdsOf(tx, session.wakes)
   await requestFetches(tx, writer.changes)
@@ -72,6 +74,10 @@ async function applyFacts(writer: MirrorWriter, facts: readonly Fact[], observer
   await keepConflicts(session, tx, observer)
   const { changes } = writer
   return { inserted: session.inserted, changes: changes.length, stale, changed: changes, rawOnly: session.rawOnly, purged: session.purged }
+}
+
+function changedPlaces(changes: readonly Change[]): Place[] {
+  return changes.map(({ account, submission_id }) => ({ account, submissionId: submission_id }))
 }
 
 async function keepConflicts(session: ApplySession, tx: Tx, observer: Observer): Promise<void> {

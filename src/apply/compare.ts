@@ -169,8 +169,8 @@ class Comparison implements MirrorAccess {
 
   async addReads(_places: readonly Place[], _now: TimeText, _live: boolean): Promise<void> {}
 
-  async takeApplied(): Promise<boolean> {
-    return true
+  async takeApplied(): Promise<'new'> {
+    return 'new'
   }
 
   #write(entity: Entity, rows: readonly Row[], changes: readonly Change[]): void {

@@ -6,16 +6,19 @@ import type { StateFact } from '../model/facts.ts'
 import type { Json } from '../model/json.ts'
 import { hasValue, sameJsonText, sameRaw } from '../model/merge.ts'
 import { type TableView, tableView } from '../model/view.ts'
+import type { Taken } from '../store/mirror/access.ts'
+import { GENERATED } from './generated.ts'
 import { applyRailLanes } from './lanes.ts'
 import type { ApplySession } from './session.ts'
 
 /**
  * Applies a view of the state: the submission's columns and the rows of its lists. Rows that the view no longer shows are marked gone, never
  * deleted (invariant 7). Columns and lists that are not in the view stay unchanged.
- * @returns false when a view that was requested later has already been applied (invariant 6, trap 81).
+ * @returns what `MirrorAccess.takeApplied` says; only with `new` is there anything to apply (invariant 6, trap 81).
  */
-export async function applyState(session: ApplySession, fact: StateFact): Promise<boolean> {
-  if (!(await session.access.takeApplied(fact))) return false
+export async function applyState(session: ApplySession, fact: StateFact): Promise<Taken> {
+  const taken = await session.access.takeApplied(fact)
+  if (taken !== 'new') return taken
   applySubmission(session, fact)
   for (const entity of entities) {
     const shown = tableView(fact.view, entity)
@@ -23,7 +26,7 @@ export async function applyState(session: ApplySession, fact: StateFact): Promis
     if (entity.table === lanes.table) await applyRailLanes(session, fact, shown)
     else await applyRows(session, entity, fact, shown)
   }
-  return true
+  return taken
 }
 
 function applySubmission(session: ApplySession, fact: StateFact): void {
@@ -74,9 +77,6 @@ function rawOf(column: string | undefined, volatile: ReadonlySet<string>, before
   const isSame = before !== null && sameRawBut(volatile, before[column], row[column])
   return { [column]: (isSame ? before[column] : row[column]) ?? null }
 }
-
-/** Keys of a requirements view whose values differ at every read. */
-const GENERATED: ReadonlySet<string> = new Set(['generated_at', 'evaluated_at'])
 
 /** Whether two raw texts are equal apart from what stands under `keys`, at any depth. */
 function sameRawBut(keys: ReadonlySet<string>, a: Json | undefined, b: Json | undefined): boolean {

@@ -17,6 +17,7 @@ import { tableView, type View } from '../model/view.ts'
 import type { MirrorReader } from '../store/mirror/reader.ts'
 import { newestAmong } from '../store/mirror/reader.ts'
 import { documentRows } from './documents.ts'
+import { valuesUnder, withoutGenerated } from './generated.ts'
 import { insuredIn, insuredsIn, storedInsured } from './known-ids.ts'
 
 /*
@@ -122,7 +123,7 @@ function sameState(reader: MirrorReader, row: SubmissionRow, { view }: StateFact
 function sameSubmission(row: SubmissionRow, { submission }: View): boolean {
   if (submission === null) return true
   const { raw, ...columns } = submission
-  return sameColumns(row, columns) && (raw === undefined || without(GENERATED, row.raw) === without(GENERATED, raw))
+  return sameColumns(row, columns) && (raw === undefined || comparableRaw(row.raw) === comparableRaw(raw))
 }
 
 /** Whether the rows that are not gone are exactly those that the view shows, with the same columns. */
@@ -171,14 +172,10 @@ function same(a: Json, b: Json): boolean {
   return typeof a === 'object' || typeof a === 'string' ? comparableText(canonicalJson(a)) === comparableText(canonicalJson(b)) : false
 }
 
-/** Matches the values under `keys` in JSON text. Quotes inside JSON texts are escaped, so the pattern never matches within a text. */
-function valuesUnder(keys: readonly string[]): RegExp {
-  return new RegExp(`"(?:${keys.join('|')})":(?:"[^"\\\\]*"|null)`, 'g')
-}
-
-/** Values of a requirements view that differ at every read. */
-const GENERATED = valuesUnder(['generated_at', 'evaluated_at'])
-
 function without(values: RegExp, raw: string | null): string | null {
   return raw === null ? null : comparableText(raw.replace(values, ''))
+}
+
+function comparableRaw(raw: string | null): string | null {
+  return raw === null ? null : comparableText(withoutGenerated(raw))
 }

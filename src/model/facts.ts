@@ -48,6 +48,8 @@ export interface StateFact extends Place {
   /** The read number, taken before the request was sent (invariant 6). */
   readonly readNo: number
   readonly readAt: TimeText
+  /** Of the view, when one that shows the same again need not be compared. */
+  readonly contentHash?: string
 }
 
 /** Whether the service knows a submission. `unreachableSince`: when it first did not; null: it does. */

@@ -1,9 +1,10 @@
 import { type Applied, inApplyTransaction } from '../apply/apply.ts'
+import { contentHash as hashOf } from '../apply/content-hash.ts'
 import { backoffMs, type Clock } from '../base/clock.ts'
 import { FatalError, messageOf, TransientError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
-import type { Fact } from '../model/facts.ts'
+import type { Fact, StateFact } from '../model/facts.ts'
 import { isDetail, isFeed, type OwnStateRead } from '../model/reads.ts'
 import type { Cause } from '../model/records.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
@@ -155,11 +156,12 @@ function activityOf(o: ClaimedReadOptions, claim: ReadClaim, end: WalkEnd, chang
 
 async function readSubmissionState(o: ClaimedReadOptions, claim: ReadClaim, read: OwnStateRead, signal: AbortSignal): Promise<'read'> {
   const view = await readState(o.client, read, claim.submissionId, signal, claim.rank === rank.background ? 'background' : 'live')
+  const { account, submissionId, readNo } = claim
+  const readAt = timeFromMs(o.clock.now())
+  const shown: StateFact = { kind: 'state', read, account, submissionId, cause: o.cause, view, readNo, readAt }
+  const contentHash = hashOf(o.db.protection, shown)
   await inApplyTransaction(o.db, o.observer, 'state-read', async (transaction) => {
-    const readAt = timeFromMs(o.clock.now())
-    const { account, submissionId, readNo } = claim
-    const state: Fact = { kind: 'state', read, account, submissionId, cause: o.cause, view, readNo, readAt }
-    const applied = await transaction.apply([state, ...reachableAgain(o, claim)])
+    const applied = await transaction.apply([{ ...shown, contentHash }, ...reachableAgain(o, claim)])
     const unreadable = view.unreadable.map((raw) => ({ account, submission_id: submissionId, read, raw }))
     await keepUnreadable(o, transaction.tx, claim, unreadable)
     const changed = applied.changes > 0
@@ -175,6 +177,7 @@ async function readSubmissionState(o: ClaimedReadOptions, claim: ReadClaim, read
       complete: true,
       changed,
       activeAt,
+      contentHash,
     })
   })
   return 'read'

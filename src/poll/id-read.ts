@@ -1,10 +1,11 @@
 import { inApplyTransaction } from '../apply/apply.ts'
+import { contentHash as hashOf } from '../apply/content-hash.ts'
 import { backoffMs, type Clock } from '../base/clock.ts'
 import { messageOf, TransientError } from '../base/errors.ts'
 import type { Priority } from '../base/limiter.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
-import type { Fact } from '../model/facts.ts'
+import type { Fact, StateFact } from '../model/facts.ts'
 import { idsUnder } from '../model/ids-under.ts'
 import { knownIdsIn } from '../model/known-ids.ts'
 import type { Cause } from '../model/records.ts'
@@ -82,12 +83,15 @@ async function applyAnswer(o: IdReadOptions, claim: IdClaim, cause: Cause, view:
   const readAt = timeFromMs(o.clock.now())
   const { account, submissionId } = claim
   const rests = isFinalStatus(view.lists[0]?.rows[0]?.['status'])
+  const shown = stateFact(claim, cause, view, readAt)
+  const contentHash = hashOf(o.db.protection, shown)
   await inApplyTransaction(o.db, o.observer, 'state-read', async ({ tx, apply }) => {
-    const applied = await apply([stateFact(claim, cause, view, readAt), ...namedIn(claim, cause, answer)])
+    const applied = await apply([{ ...shown, contentHash }, ...namedIn(claim, cause, answer)])
     const unreadable = view.unreadable.map((raw) => ({ account, submission_id: submissionId, read: claim.kind, raw }))
     if (unreadable.length > 0) await noteUnreadable(tx, unreadable, readAt)
     const dueInMs = idWaitMs(o.policy, claim.kind, rests, o.clock)
-    await settleId(tx, claim, { dueInMs, failures: 0, misses: 0, error: null, complete: true, changed: applied.changes > 0, rests })
+    const changed = applied.changes > 0
+    await settleId(tx, claim, { dueInMs, failures: 0, misses: 0, error: null, complete: true, changed, rests, contentHash })
   })
 }
 
@@ -100,7 +104,7 @@ function namedIn({ account, kind, submissionId }: IdClaim, cause: Cause, answer:
   return ids.length === 0 ? tracked : [...tracked, { kind: 'named', account, submissionId, cause, ids, via: kind }]
 }
 
-function stateFact(claim: IdClaim, cause: Cause, view: View, readAt: string): Fact {
+function stateFact(claim: IdClaim, cause: Cause, view: View, readAt: string): StateFact {
   const { account, submissionId, kind, id, readNo } = claim
   return { kind: 'state', read: kind, ownId: id, account, submissionId, cause, view, readNo, readAt }
 }

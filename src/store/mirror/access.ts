@@ -12,6 +12,12 @@ export interface Newest {
   readonly laneEvents: readonly string[]
 }
 
+/**
+ * Whether a state read may be applied. `stale`: one with a greater number has been. `same`: the one before showed the same, and nothing of the
+ * submission has changed since.
+ */
+export type Taken = 'new' | 'same' | 'stale'
+
 /** Read access to the mirror of one account. */
 export interface MirrorReading {
   /** What is done with tax ids before they are stored. */
@@ -44,6 +50,6 @@ export interface MirrorAccess extends MirrorReading {
   ): Promise<{ readonly rows: readonly Row[]; readonly added: readonly Row[] }>
   /** Adds the reads of new submissions. */
   addReads(places: readonly Place[], now: TimeText, live: boolean): Promise<void>
-  /** @returns whether a state read with the fact's number may be applied (invariant 6). */
-  takeApplied(fact: StateFact): Promise<boolean>
+  /** Takes the right to apply a state read (invariant 6). */
+  takeApplied(fact: StateFact): Promise<Taken>
 }

@@ -9,9 +9,10 @@ import type { TimeText } from '../../model/time.ts'
 import { appendChanges } from '../changes/change-log.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
+import { isSameAgain } from '../reads/content-hashes.ts'
 import { advanceAppliedId, documentIdsOf } from '../reads/known-ids.ts'
 import { addReads, advanceAppliedNumber } from '../reads/reads.ts'
-import type { MirrorAccess, Newest } from './access.ts'
+import type { MirrorAccess, Newest, Taken } from './access.ts'
 import { newestOf } from './newest.ts'
 import { purgedAmong } from './purged.ts'
 
@@ -52,9 +53,12 @@ export class MirrorWriter implements MirrorAccess {
     return addReads(this.tx, places, now, live)
   }
 
-  takeApplied(fact: StateFact): Promise<boolean> {
-    if (isIdRead(fact.read)) return advanceAppliedId(this.tx, fact.account, fact.read, fact.ownId ?? '', fact.readNo)
-    return advanceAppliedNumber(this.tx, fact, fact.read, fact.readNo)
+  async takeApplied(fact: StateFact): Promise<Taken> {
+    if (await isSameAgain(this.tx, fact)) return 'same'
+    const mayApply = isIdRead(fact.read)
+      ? await advanceAppliedId(this.tx, fact.account, fact.read, fact.ownId ?? '', fact.readNo)
+      : await advanceAppliedNumber(this.tx, fact, fact.read, fact.readNo)
+    return mayApply ? 'new' : 'stale'
   }
 
   async insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void> {

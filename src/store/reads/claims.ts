@@ -7,6 +7,7 @@ import type { Db, Tx } from '../engine/db.ts'
 import { isClaimedBy, LeaseLostError, LONGEST_LEASE_MS, newLeaseToken } from '../engine/leases.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, least, skipLocked, timeValue } from '../engine/sql.ts'
+import { hashColumns } from './content-hashes.ts'
 import { releaseExtraReadsOf } from './extra-reads.ts'
 import { releaseIdsOf } from './known-ids.ts'
 import { DETAIL_WAKE_DELAY_MS, LOOK_AGAIN_MS, nextReadNumber, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
@@ -119,6 +120,8 @@ export interface ReadSettlement {
   readonly requestReplayInMs?: number
   /** When something last moved; undefined keeps the stored time. */
   readonly activeAt?: TimeText
+  /** Of what was applied; see `isSameAgain`. */
+  readonly contentHash?: string
 }
 
 /**
@@ -149,6 +152,7 @@ export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): P
   if (s.cursor !== undefined) set.push(sql`cursor = ${s.cursor}, cursor_no = ${claim.readNo}`)
   if (s.replayDueInMs !== undefined) set.push(sql`last_replay_at = ${now}`)
   if (s.activeAt !== undefined) set.push(sql`active_at = ${activity(tx, claim, s.activeAt)}`)
+  if (s.contentHash !== undefined) set.push(hashColumns(s.contentHash, claim.readNo))
   const fence = s.cursor === undefined ? sql`` : sql`and cursor_no <= ${claim.readNo}`
   const result = await sql`update sync_reads set ${sql.join(set)} where ${mine(claim)} ${fence}`.execute(tx.sql)
   if (result.numAffectedRows !== 1n) throw new LeaseLostError(nameOf(claim))

@@ -6,6 +6,7 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { isClaimedBy, LeaseLostError, newLeaseToken } from '../engine/leases.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, greatest, skipLocked, valuesTable } from '../engine/sql.ts'
+import { hashColumns } from './content-hashes.ts'
 import { DETAIL_WAKE_DELAY_MS, type Wake } from './reads.ts'
 
 /*
@@ -161,6 +162,8 @@ export interface IdSettlement {
   readonly changed: boolean
   /** Whether nothing is expected of it any more; undefined keeps what is stored. */
   readonly rests?: boolean
+  /** Of what was applied; see `isSameAgain`. */
+  readonly contentHash?: string
 }
 
 /**
@@ -176,6 +179,7 @@ export async function settleId(tx: Tx, claim: IdClaim, s: IdSettlement): Promise
   if (s.complete) set.push(sql`last_read_at = ${dbTime(tx)}`)
   if (s.changed) set.push(sql`last_changed_at = ${dbTime(tx)}`)
   if (s.rests !== undefined) set.push(sql`rests = ${s.rests ? 1 : 0}`)
+  if (s.contentHash !== undefined) set.push(hashColumns(s.contentHash, claim.readNo))
   const result = await sql`update sync_known_ids set ${sql.join(set)} where ${mine(claim)}`.execute(tx.sql)
   if (result.numAffectedRows !== 1n) throw new LeaseLostError(`${claim.kind} ${claim.id}`)
 }

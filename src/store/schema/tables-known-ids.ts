@@ -30,6 +30,9 @@ export interface KnownIdsTable {
   /** 1: nothing is expected of it any more. */
   rests: number
   lease_token: string | null
+  /** As in `sync_reads`. */
+  content_hash: string | null
+  hash_no: number | null
 }
 
 export interface KnownIdsView {

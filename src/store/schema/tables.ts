@@ -143,6 +143,9 @@ export interface ReadsTable {
   last_changed_at: TimeText | null
   last_replay_at: TimeText | null
   replay_due_at: TimeText | null
+  /** Of what the read with the number `hash_no` showed; null when something of the submission has changed since. */
+  content_hash: string | null
+  hash_no: number | null
 }
 
 export interface AccountsTable {
