@@ -13,6 +13,7 @@ import { addInbox } from './routes/inbox.ts'
 import { addMappings } from './routes/mappings.ts'
 import { addOutbox } from './routes/outbox.ts'
 import { addOverview } from './routes/overview.ts'
+import { addPurge } from './routes/purge.ts'
 import { addReconcile } from './routes/reconcile.ts'
 import { addRejected } from './routes/rejected.ts'
 import { addReload } from './routes/reload.ts'
@@ -35,5 +36,6 @@ export function addRoutes(api: Api, p: AdminParts, sessions: Sessions): void {
   addSession(api, p, sessions)
   for (const add of [addStatus, addOverview, addAccounts, addSubmissions, addInbox, addRejected, addOutbox, addDestinations, addMappings])
     add(api, p)
-  for (const add of [addReconcile, addCompleteness, addAlarms, addDoctor, addBackup, addRetention, addReload, addActions]) add(api, p)
+  for (const add of [addReconcile, addCompleteness, addAlarms, addDoctor, addBackup, addPurge, addRetention, addReload, addActions])
+    add(api, p)
 }

@@ -62,6 +62,7 @@ const ROUTES = [
   'GET /api/v1/rejected/{id}',
   'POST /api/v1/reload',
   'POST /api/v1/retention/run',
+  'POST /api/v1/submissions/purge',
   'GET /api/v1/status',
   'DELETE /api/v1/session',
   'GET /api/v1/session',

@@ -16,6 +16,7 @@ const MORE: Readonly<Record<string, string>> = {
   ...{ 'GET /reconcile-runs/{id}/report.html': 'operator', 'GET /reconcile-runs/{id}/report.md': 'operator' },
   ...{ 'POST /session': 'viewer', 'DELETE /session': 'viewer' },
   ...{ 'POST /backup': 'admin', 'POST /doctor': 'admin', 'POST /reload': 'admin', 'POST /retention/run': 'admin' },
+  ...{ 'POST /submissions/purge': 'admin' },
 }
 
 describe('what a role may do', () => {
