@@ -12,7 +12,7 @@ const proofs = [
   ...['check/corrections', 'run/killed', 'run/unproved', 'damage/!(damage)'].map((file) => `test/reconcile/${file}.test.ts`),
   'test/push/outbox.property.test.ts',
   'test/store/backup/copy-killed.test.ts',
-  'test/documents/storage/killed.test.ts',
+  ...['killed', 's3'].map((file) => `test/documents/storage/${file}.test.ts`),
 ]
 
 /** What proves the same once more: every kill point before and after its commit on each database, more failovers, more seeds. */
