@@ -106,7 +106,7 @@ export async function runCommand(env: Environment, args: readonly string[]): Pro
 /** The settings that name a database, and a folder for its documents. */
 export function databaseEnv(database: DatabaseConfig): Environment {
   if (database.kind === 'sqlite') return { DATABASE_URL: `sqlite:${database.path}`, DOCUMENTS_DIR: `${database.path}-documents` }
-  const documents = join(tmpdir(), 'submission-mirror-documents', database.schema)
+  const documents = join(tmpdir(), 'submission-mirror-documents', new URL(database.url.reveal()).pathname, database.schema)
   return { DATABASE_URL: database.url.reveal(), DATABASE_SCHEMA: database.schema, DOCUMENTS_DIR: documents }
 }
 

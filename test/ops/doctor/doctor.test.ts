@@ -72,7 +72,7 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     onTestFinished(() => serve.kill())
     expect(await waitFor(async () => (await listProcesses(db.read)).length === 1, 30_000)).toBe(true)
     const asked = sandbox.requestsSeen.length
-    const found = await findings({ ...env, PUBLIC_URL: serve.receiver })
+    const found = await findings({ ...env, PUBLIC_URL: serve.receiver, DOCUMENTS: 'fetch' })
     expect(found.wrong).toEqual([])
     expect(textsOf(found, 'settings')).toEqual(['1 account and 0 destinations'])
     expect(textsOf(found, 'documents')).toEqual([`the folder ${env['DOCUMENTS_DIR']} can be written to and read from`])
@@ -101,7 +101,7 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
 
   it('says what hinders documents from being kept', async () => {
     const { env } = await opened()
-    const { code, wrong } = await findings({ ...env, DOCUMENTS_DIR: import.meta.filename })
+    const { code, wrong } = await findings({ ...env, DOCUMENTS: 'fetch', DOCUMENTS_DIR: import.meta.filename })
     expect(code).toBe(1)
     expect(wrong).toEqual([`documents: ${import.meta.filename} is not a folder: name a folder in DOCUMENTS_DIR`])
   })
