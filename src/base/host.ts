@@ -1,6 +1,6 @@
 /** Where a command writes its text. */
 export interface Output {
-  write(text: string): unknown
+  write(text: string | Uint8Array): unknown
   /** Whether it is a terminal. */
   readonly isTTY: boolean
   /** Width of the terminal, if it is one. */

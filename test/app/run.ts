@@ -35,8 +35,8 @@ export async function runHere(args: readonly string[], env: Environment, signal 
   const written = { out: '', err: '' }
   const into = (stream: 'out' | 'err') => ({
     isTTY: false,
-    write: (piece: string) => {
-      written[stream] += piece
+    write: (piece: string | Uint8Array) => {
+      written[stream] += Buffer.from(piece as string).toString()
     },
   })
   const code = await main({

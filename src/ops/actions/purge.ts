@@ -1,3 +1,5 @@
+import type { DocumentStorage } from '../../documents/storage/storage.ts'
+import { storedPathsOf } from '../../store/mirror/documents.ts'
 import {
   beginPurge,
   endPurge,
@@ -10,7 +12,8 @@ import {
 } from '../../store/mirror/purge.ts'
 import { knownSubmissions } from '../../store/mirror/submissions.ts'
 import { auditAction } from '../../store/operators/actions.ts'
-import { type ActionContext, idsForAudit, untilDone } from './context.ts'
+import { knownPaths } from '../../store/reads/fetches.ts'
+import { type ActionContext, idsForAudit, inSteps, untilDone } from './context.ts'
 
 /** What a purge removed, or would remove. */
 export interface PurgeResult {
@@ -38,13 +41,21 @@ export async function purgePreview(a: ActionContext, account: string, ids: reado
  * Removes everything that is kept of submissions, in short steps, and never tracks them again until they are asked for. Interrupted, the
  * same call goes on.
  * @param ids distinct ones, at most some hundreds.
+ * @param storage where the files of documents are. What a crash leaves there is swept later.
  */
-export async function purgeSubmissions(a: ActionContext, account: string, ids: readonly string[]): Promise<PurgeResult> {
+export async function purgeSubmissions(
+  a: ActionContext,
+  account: string,
+  ids: readonly string[],
+  storage: DocumentStorage,
+): Promise<PurgeResult> {
   const note = { who: a.who, action: 'submission.purge', target: account, detail: idsForAudit(ids) }
   return await auditAction(a.db, note, async () => {
     const preview = await purgePreview(a, account, ids)
     const all = ids.map((submissionId): Purged => ({ account, submissionId }))
+    const paths = new Set<string>()
     for (const of of all) {
+      for (const path of await storedPathsOf(a.db.read, account, of.submissionId)) paths.add(path)
       await beginPurge(a.db, of)
       await untilDone(a, async () => ((await purgePushes(a.db, of)) > 0 ? 0 : null))
       await untilDone(a, async () => ((await purgeRows(a.db, of)) > 0 ? 0 : null))
@@ -54,6 +65,15 @@ export async function purgeSubmissions(a: ActionContext, account: string, ids: r
       await untilDone(a, (after) => purgeChanges(a.db, all, after))
     }
     for (const of of all) await endPurge(a.db, of)
+    await removeFiles(a, storage, [...paths])
     return { ...preview, detail: { purged: preview.submissions.length } }
+  })
+}
+
+/** Removes files that no document names any more: another submission may have the same bytes. */
+async function removeFiles(a: ActionContext, storage: DocumentStorage, paths: readonly string[]): Promise<void> {
+  await inSteps(a, paths, 100, async (step) => {
+    const known = await knownPaths(a.db.read, step)
+    for (const path of step) if (!known.has(path)) await storage.remove(path)
   })
 }

@@ -18,6 +18,7 @@ import { clockWatcher } from './watch-clocks.ts'
 import { deliveryWatcher } from './watch-deliveries.ts'
 import { destinationWatcher } from './watch-destinations.ts'
 import { type DiskSpace, diskWatcher } from './watch-disk.ts'
+import { documentWatcher } from './watch-documents.ts'
 import { inboxWatcher } from './watch-inbox.ts'
 import { logWatcher } from './watch-log.ts'
 import { reconcileWatcher } from './watch-reconcile.ts'
@@ -52,7 +53,7 @@ export class AlarmWatch implements Service {
     this.#outage = new Outage(parts.senders, parts.log)
     const disk = diskWatcher(parts.observer, parts.diskSpace)
     const watchers = [accountWatcher, deliveryWatcher, inboxWatcher, destinationWatcher, logWatcher, reconcileWatcher, clockWatcher]
-    this.#watchers = [...watchers, disk]
+    this.#watchers = [...watchers, disk, documentWatcher()]
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -41,6 +41,8 @@ export const rules = {
   retention_waits: rule('warning', 0, 'Retention waits to be confirmed', 'Retention waits'),
   record_conflict: rule('warning', 0, 'A record contradicts itself', 'A record contradicts itself'),
   items_unreadable: rule('warning', 0, 'Items cannot be read', 'Items cannot be read'),
+  documents_full: rule('warning', 0, 'No room for further documents', 'No room for documents'),
+  document_too_long: rule('warning', 0, 'A document is longer than allowed', 'No room for documents'),
   destination_stopped: rule('critical', 0, 'A destination is stopped', 'A destination is parked or disabled'),
   push_late: rule('warning', 5 * MINUTE, 'Changes do not go out', 'Changes do not go out'),
   push_unmapped: rule('warning', 0, 'Submissions wait for a client of the AMS', 'Submissions wait to be mapped'),

@@ -8,6 +8,7 @@ import { addCopy } from './commands/copy.ts'
 import { addDemo } from './commands/demo.ts'
 import { addDestination } from './commands/destination.ts'
 import { addDoctor } from './commands/doctor.ts'
+import { addDocument } from './commands/document.ts'
 import { addInbox } from './commands/inbox.ts'
 import { addMigrate } from './commands/migrate.ts'
 import { addOutbox } from './commands/outbox.ts'
@@ -88,6 +89,7 @@ function commands(c: CommandContext): Command {
     addDestination,
     addAlarm,
     addDoctor,
+    addDocument,
     addBackup,
     addRestore,
     addCopy,

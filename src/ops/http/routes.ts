@@ -9,6 +9,7 @@ import { addBackup } from './routes/backup.ts'
 import { addCompleteness } from './routes/completeness.ts'
 import { addDestinations } from './routes/destinations.ts'
 import { addDoctor } from './routes/doctor.ts'
+import { addDocuments } from './routes/documents.ts'
 import { addInbox } from './routes/inbox.ts'
 import { addMappings } from './routes/mappings.ts'
 import { addOutbox } from './routes/outbox.ts'
@@ -36,6 +37,6 @@ export function addRoutes(api: Api, p: AdminParts, sessions: Sessions): void {
   addSession(api, p, sessions)
   for (const add of [addStatus, addOverview, addAccounts, addSubmissions, addInbox, addRejected, addOutbox, addDestinations, addMappings])
     add(api, p)
-  for (const add of [addReconcile, addCompleteness, addAlarms, addDoctor, addBackup, addPurge, addRetention, addReload, addActions])
+  for (const add of [addReconcile, addCompleteness, addAlarms, addDoctor, addDocuments, addBackup, addPurge, addRetention, addReload, addActions])
     add(api, p)
 }

@@ -2,6 +2,30 @@ import type { TimeText } from '../../model/time.ts'
 
 export interface DocumentTables {
   sync_documents: FetchesTable
+  document_index: DocumentIndexView
+}
+
+export type DocumentState = 'stored' | 'waiting' | 'failed' | 'gone'
+
+export interface DocumentIndexView {
+  account: string
+  submission_id: string | null
+  insured_name: string | null
+  document_key: string
+  document_id: string | null
+  origin: string | null
+  name: string | null
+  source_label: string | null
+  content_type: string | null
+  created_at: TimeText | null
+  state: DocumentState
+  stored_path: string | null
+  stored_bytes: number | null
+  sha256: string | null
+  stored_at: TimeText | null
+  error: string | null
+  tried_at: TimeText | null
+  gone_at: TimeText | null
 }
 
 /** What is due to be fetched of `documents`. */

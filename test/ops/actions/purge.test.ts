@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { inApplyTransaction } from '../../../src/apply/apply.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
+import { FolderStorage } from '../../../src/documents/storage/folder.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { ActionContext } from '../../../src/ops/actions/context.ts'
 import { purgePreview, purgeSubmissions } from '../../../src/ops/actions/purge.ts'
@@ -60,7 +61,7 @@ describe.each(testDatabases)('a purge on $name', ({ open }) => {
 
     expect(await purgePreview(a, ACCOUNT, [GONE])).toEqual({ submissions: [GONE], unknown: [] })
     expect(await dumpOf(db)).toContain(TOLD)
-    expect(await purgeSubmissions(a, ACCOUNT, [GONE])).toMatchObject({ submissions: [GONE] })
+    expect(await purgeSubmissions(a, ACCOUNT, [GONE], new FolderStorage('/nowhere'))).toMatchObject({ submissions: [GONE] })
     expect(await dumpOf(db)).not.toContain(TOLD)
     expect(await dumpOf(db)).toContain('Another Insured')
 

@@ -34,6 +34,8 @@ const ROUTES = [
   'POST /api/v1/backup',
   'GET /api/v1/completeness',
   'GET /api/v1/destinations',
+  'GET /api/v1/documents',
+  'GET /api/v1/documents/{key}',
   'GET /api/v1/destinations/{name}/mappings',
   'POST /api/v1/destinations/{name}/mappings',
   'POST /api/v1/destinations/{name}/mappings.csv',
@@ -72,6 +74,8 @@ const ROUTES = [
 ]
 
 const DOCUMENTS: Readonly<Record<string, string>> = { '.html': 'text/html', '.md': 'text/markdown' }
+/** Routes that answer with a file. */
+const BYTES: Readonly<Record<string, string>> = { '/api/v1/documents/{key}': 'application/octet-stream' }
 
 describe('the description of the admin routes', () => {
   let rig: AdminRig
@@ -112,7 +116,7 @@ describe('the description of the admin routes', () => {
       for (const [status, { description, content }] of Object.entries(operation.responses)) {
         expect([name, status, typeof description]).toEqual([name, status, 'string'])
         const types = Object.keys(content ?? {})
-        const success = status === '204' ? [] : [DOCUMENTS[path.slice(path.lastIndexOf('.'))] ?? 'application/json']
+        const success = status === '204' ? [] : [DOCUMENTS[path.slice(path.lastIndexOf('.'))] ?? BYTES[path] ?? 'application/json']
         expect([name, status, types]).toEqual([name, status, Number(status) < 400 ? success : ['application/problem+json']])
       }
       expect(Object.keys(operation.responses)).toEqual(

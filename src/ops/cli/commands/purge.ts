@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Config } from '../../../config/config.ts'
+import { createDocumentStorage } from '../../../documents/storage/create.ts'
 import { parseTime } from '../../../model/time.ts'
 import { parseUuid } from '../../../model/uuid.ts'
 import { purgePreview, purgeSubmissions, submissionsGoneBefore } from '../../actions/purge.ts'
@@ -38,7 +39,9 @@ async function purge(c: CommandContext, given: readonly string[], options: Optio
     const account = accountOf(config, options.account).name
     const a = actionContextOf(c, db)
     const wanted = before === null ? [...new Set(ids)] : await submissionsGoneBefore(a, account, before)
-    const result = options.dryRun ? await purgePreview(a, account, wanted) : await purgeSubmissions(a, account, wanted)
+    const result = options.dryRun
+      ? await purgePreview(a, account, wanted)
+      : await purgeSubmissions(a, account, wanted, createDocumentStorage(config))
     if (options.json) return printJson(c, { dry_run: options.dryRun ?? false, ...result })
     const [would, not] = options.dryRun ? ['would be purged', 'would not be'] : ['purged', 'will not be']
     const names = options.dryRun ? result.submissions.map((id) => `${id}\n`).join('') : ''

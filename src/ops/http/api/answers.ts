@@ -53,6 +53,12 @@ export function answersOfAction<T extends z.ZodType>(description: string, schema
   }
 }
 
+/** As `answersAbout`, for bytes. */
+export function fileAbout(description: string) {
+  const content = { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } }
+  return { 200: { description, content }, ...common, 404: notThere, 409: notNow }
+}
+
 /** As `answersAbout`, for a document. */
 export function documentAbout<T extends 'text/html' | 'text/markdown'>(description: string, type: T) {
   const content = { [type]: { schema: z.string() } } as Record<T, { schema: z.ZodString }>

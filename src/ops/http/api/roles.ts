@@ -3,6 +3,7 @@ import type { Role } from '../../../config/schema/roles.ts'
 /** Reads that show bodies, headers, or personal values as they are. */
 const PERSONAL_READS: ReadonlySet<string> = new Set([
   '/api/v1/destinations/:name/mappings',
+  '/api/v1/documents/:key',
   '/api/v1/inbox/:id',
   '/api/v1/outbox/:id',
   '/api/v1/reconcile-runs/:id/findings',
