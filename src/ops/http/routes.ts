@@ -37,6 +37,17 @@ export function addRoutes(api: Api, p: AdminParts, sessions: Sessions): void {
   addSession(api, p, sessions)
   for (const add of [addStatus, addOverview, addAccounts, addSubmissions, addInbox, addRejected, addOutbox, addDestinations, addMappings])
     add(api, p)
-  for (const add of [addReconcile, addCompleteness, addAlarms, addDoctor, addDocuments, addBackup, addPurge, addRetention, addReload, addActions])
+  for (const add of [
+    addReconcile,
+    addCompleteness,
+    addAlarms,
+    addDoctor,
+    addDocuments,
+    addBackup,
+    addPurge,
+    addRetention,
+    addReload,
+    addActions,
+  ])
     add(api, p)
 }

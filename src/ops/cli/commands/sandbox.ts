@@ -12,7 +12,7 @@ count (how often at most). Such as [{"kind": "status", "status": 429, "retryAfte
                   html, cut, hang (ms), slow (ms)
                   in the operations token, metadata, me, events, thread, requirements, outstanding, workspace,
                   sessions, bind_request, policy, insured, document,
-                  list
+                  extra, list
   of feed pages   invalid_cursor, stuck_cursor, empty_page, short_page
   of tokens       token_dies_early (ms)
   of deliveries   lose, duplicate, twin (the same under two ids), reorder (ms), delay (ms)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { createDocumentStorage } from '../../../documents/storage/create.ts'
 import { parseTime } from '../../../model/time.ts'
 import { accountNamed } from '../../actions/accounts.ts'
 import { purgePreview, purgeSubmissions, submissionsGoneBefore } from '../../actions/purge.ts'
@@ -55,7 +56,7 @@ export function addPurge(api: Api, p: AdminParts): void {
     const a = actionContextFor(p, request)
     const wanted = gone_before === undefined ? [...new Set(ids)] : await submissionsGoneBefore(a, account, gone_before)
     const some = wanted.slice(0, MOST_PURGED)
-    const result = await (dry_run ? purgePreview(a, account, some) : purgeSubmissions(a, account, some))
+    const result = await (dry_run ? purgePreview(a, account, some) : purgeSubmissions(a, account, some, createDocumentStorage(p.config())))
     return { account, dry_run, submissions: [...result.submissions], unknown: [...result.unknown] }
   })
 }
