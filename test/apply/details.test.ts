@@ -52,7 +52,7 @@ describe.each(testDatabases)('the reads beside the requirements view, on $name',
     expect(await show('outstanding')).toEqual(['submissions update', 'outstanding_items update'])
   })
 
-  it('trap 61: vocabularies are open, and words may be objects', async () => {
+  it('trap 61, trap 67: vocabularies are open, words may be objects, and items without a key are rows of their own', async () => {
     const { db, show } = await mirror()
     const items = [
       { key: 'k', input: 'hologram', source: 'oracle', how_to_provide: { path: '/x' } },
@@ -105,6 +105,41 @@ describe.each(testDatabases)('the reads beside the requirements view, on $name',
     ])
     await show('workspace', { applications: [{ ...application, answers: {}, ownership: {} } as Json] })
     expect((await rowsOf(db, applicationAnswers)).filter(isThere)).toEqual([])
+  })
+
+  it('trap 47: null is no empty list, and what is absent is null', async () => {
+    const { db, show } = await mirror()
+    const [application] = wireDetails(ID).workspace.applications
+    const { allowed_actions: _, ...without } = application as Record<string, Json>
+    const lists = { selected_products: null, available_products: [], missing: null, visible_fields: [] }
+    await show('workspace', { applications: [{ ...without, ...lists } as Json], residual_pdf: { status: 'none', form_keys: null } })
+    expect(await rowsOf(db, applications)).toMatchObject([{ ...lists, allowed_actions: null }])
+    expect(await rowsOf(db, applicationWorkspaces)).toMatchObject([{ residual_form_keys: null }])
+    const changed = {
+      applications: [{ ...without, ...lists, selected_products: [] } as Json],
+      residual_pdf: { status: 'none', form_keys: [] },
+    }
+    expect((await show('workspace', changed)).sort()).toEqual(['application_workspaces update', 'applications update'])
+    expect(await rowsOf(db, applications)).toMatchObject([{ selected_products: [] }])
+    await show('outstanding', { items: [{ key: 'k', options: [], markets: null }] })
+    expect(await rowsOf(db, outstandingItems)).toMatchObject([{ options: [], markets: null }])
+  })
+
+  it('trap 75: no tax id of a fact, an answer or an item is stored, in columns or in raw', async () => {
+    const { db, show } = await mirror()
+    const [application] = wireDetails(ID).workspace.applications
+    const ids = ['12-3456789', '123-45-6789', '98-7654321', '321-54-9876']
+    await show('workspace', {
+      applications: [{ ...application, answers: { fein_or_ssn: ids[0] ?? '', owner: { ssn: ids[1] ?? '' } }, ownership: {} } as Json],
+      facts: { fact_set_id: 's', facts: [{ key: 'applicant.fein', value: ids[2] ?? '' }] },
+    })
+    await show('outstanding', { items: [{ key: 'k', options: [{ tax_id: ids[3] ?? '', label: 'L' }] }] })
+    const stored: unknown[] = [await changesOf(db)]
+    for (const entity of [applicationWorkspaces, applications, applicationAnswers, facts, outstandingItems, submissions])
+      stored.push(await rowsOf(db, entity))
+    expect(ids.filter((id) => JSON.stringify(stored).includes(id))).toEqual([])
+    expect((await rowsOf(db, facts)).map(({ value }) => value)).toEqual(['[protected]'])
+    expect((await rowsOf(db, outstandingItems)).map(({ options }) => options)).toEqual([[{ tax_id: '[protected]', label: 'L' }]])
   })
 
   it('trap 64: a workspace that turned legacy, and lists that are missing, mark nothing as gone', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { bindAssumptions } from '../../src/model/entities/bind-assumptions.ts'
 import { bindContingencies } from '../../src/model/entities/bind-contingencies.ts'
 import { bindRequests } from '../../src/model/entities/bind-requests.ts'
+import { insureds } from '../../src/model/entities/insureds.ts'
 import { policies } from '../../src/model/entities/policies.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import { knownIdsIn } from '../../src/model/known-ids.ts'
@@ -39,7 +40,7 @@ describe.each(testDatabases)('what has an id of its own, on $name', (database) =
     return { db, wire, bind }
   }
 
-  it('trap 60: a bind request moves from any status to any, and one that nobody knows is kept', async () => {
+  it('trap 59, trap 60: a bind request moves from any status to any, and one that nobody knows is kept', async () => {
     const { db, bind } = await mirror()
     for (const status of ['bound', 'drafted', 'paused by moonlight', 'bind_failed']) {
       await bind({ status })
@@ -63,6 +64,20 @@ describe.each(testDatabases)('what has an id of its own, on $name', (database) =
     expect([rows[0], rows[5]].map((row) => String(row?.['raw']).includes('"value"'))).toEqual([true, false])
     await bind({ unconfirmed_assumptions: [{ key: 'k0', label: 'x', value: null }] })
     expect((await rowsOf(db, bindAssumptions)).filter(({ gone_at }) => gone_at === null).map(({ key }) => key)).toEqual(['k0'])
+  })
+
+  it('trap 47, trap 75: steps that are null are none, and no tax id of a bind request, a policy or an insured is stored', async () => {
+    const { db, wire, bind } = await mirror()
+    const ids = ['12-3456789', '123-45-6789', '98-7654321']
+    await bind({ next_steps: null, unconfirmed_assumptions: [{ key: 'applicant.fein', label: 'FEIN', value: ids[0] }] })
+    expect(await rowsOf(db, bindRequests)).toMatchObject([{ next_steps: null }])
+    await bind({ next_steps: [] })
+    expect(await rowsOf(db, bindRequests)).toMatchObject([{ next_steps: [] }])
+    await applyAll(db, [idFact('acme', ID, 'policy', wire.ids.policy, { policy_id: wire.ids.policy, holder: { ssn: ids[1] } }, 1)])
+    await applyAll(db, [idFact('acme', ID, 'insured', wire.ids.insured, { insured_id: wire.ids.insured, fein: ids[2] }, 1)])
+    const stored: unknown[] = [await changesOf(db)]
+    for (const entity of [bindRequests, bindAssumptions, policies, insureds]) stored.push(await rowsOf(db, entity))
+    expect(ids.filter((id) => JSON.stringify(stored).includes(id))).toEqual([])
   })
 
   it('an answer that changed nothing writes nothing, and ids are known once', async () => {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { entities } from '../../src/model/entities.ts'
@@ -38,6 +38,24 @@ describe('leaving out what is personal', () => {
     expect(some('submissions', { insured_name: 'Jane Doe', state: 'TX' })).toEqual({ insured_name: 'Jane Doe', state: 'TX' })
     expect(some('submissions', null)).toBeNull()
     expect(row.from_address).toBe('jane@brokerage.example')
+  })
+
+  it("trap 74: sends no address that an application names, the producer's among them, and no preset takes one for the insured's", async () => {
+    const none = personalDataFilter([])
+    const email = 'producer@brokerage.example'
+    expect(none('facts', { key: 'applicant.contact_email', value: email, confirmed: true })).toEqual({
+      key: 'applicant.contact_email',
+      confirmed: true,
+    })
+    expect(none('application_answers', { question_key: 'contact_email', value: email })).toEqual({ question_key: 'contact_email' })
+    expect(none('bind_assumptions', { key: 'contact_email', value: email })).toEqual({ key: 'contact_email' })
+    for (const folder of ['../../config/presets', '../../src/push/adapters']) {
+      const at = new URL(`${folder}/`, import.meta.url)
+      for (const name of await readdir(at, { recursive: true })) {
+        if (!/\.(yaml|ts)$/.test(name)) continue
+        expect(await readFile(new URL(name, at), 'utf8'), name).not.toMatch(/contact_?email/i)
+      }
+    }
   })
 
   it('trap 75: keeps no FEIN and no social security number, at any depth, whatever was asked for', () => {

@@ -44,6 +44,21 @@ describe.each(testDatabases)('what is read by its id, on $name', (database) => {
     ])
   })
 
+  it('trap 20: an insured names its submissions, which are tracked from then on', async () => {
+    const rig = await Rig.open(database)
+    const facts = { facts: { insured_name: 'Acme Bakery LLC' } }
+    const [id, other] = [rig.sandbox.addSubmission(ACCOUNT, facts), rig.sandbox.addSubmission(ACCOUNT, facts)]
+    const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
+    rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })
+    await rig.track([id])
+    rig.startPoller()
+    rig.startIdReads()
+    await rig.until('the other is tracked', async () => (await rowsOf(rig.db, submissions)).length === 2)
+    const rows = await rowsOf(rig.db, submissions)
+    expect(rows.find(({ submission_id }) => submission_id === other)).toMatchObject({ tracked_via: 'insured' })
+    await rig.until('it is read', async () => (await rig.read(other, 'events')).last_read_at !== null)
+  })
+
   it('trap 70: an assumption keeps its value, and raw tells an absent one from null', async () => {
     const { rig, id, lane } = await bound()
     rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { chip: 'quoted' } })

@@ -17,15 +17,9 @@ export interface TrapTest {
 
 /** Every trap that this release has to withstand; the others belong to parts that are not built yet. */
 export const trapsOfThisRelease: readonly number[] = [
-  [1, 22],
-  [24, 32],
-  [34, 46],
-  [48, 52],
-  [55, 55],
-  [57, 59],
-  [61, 73],
-  [75, 78],
-  [80, 82],
+  [1, 52],
+  [54, 55],
+  [57, 82],
 ].flatMap(([first = 0, last = 0]) => Array.from({ length: last - first + 1 }, (_, index) => first + index))
 
 /** Relative to `test/`, sorted. */
