@@ -9,7 +9,7 @@ import type { Fact, StateFact } from '../model/facts.ts'
 import { idsUnder } from '../model/ids-under.ts'
 import { knownIdsIn } from '../model/known-ids.ts'
 import type { Cause } from '../model/records.ts'
-import { timeFromMs } from '../model/time.ts'
+import { msFromTime, timeFromMs } from '../model/time.ts'
 import type { View } from '../model/view.ts'
 import { readById } from '../read/by-id.ts'
 import type { Db } from '../store/engine/db.ts'
@@ -89,8 +89,9 @@ async function applyAnswer(o: IdReadOptions, claim: IdClaim, cause: Cause, view:
     const applied = await apply([{ ...shown, contentHash }, ...namedIn(claim, cause, answer)])
     const unreadable = view.unreadable.map((raw) => ({ account, submission_id: submissionId, read: claim.kind, raw }))
     if (unreadable.length > 0) await noteUnreadable(tx, unreadable, readAt)
-    const dueInMs = idWaitMs(o.policy, claim.kind, rests, o.clock)
     const changed = applied.changes > 0
+    const quietForMs = changed ? 0 : Math.max(0, o.clock.now() - msFromTime(claim.changedAt))
+    const dueInMs = idWaitMs(o.policy, claim.kind, rests, quietForMs, o.clock)
     await settleId(tx, claim, { dueInMs, failures: 0, misses: 0, error: null, complete: true, changed, rests, contentHash })
   })
 }

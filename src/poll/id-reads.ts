@@ -56,7 +56,8 @@ export class IdReads implements Service {
     await db.write('read-release', async (tx) => {
       // On SQLite only one process serves (invariant 13), so every claim was left by a killed process.
       if (isAlone) await releaseIdsOf(tx, { account })
-      for (const rests of [false, true]) await capIds(tx, account, 'bind_request', rests, longestIdWaitMs(policy, 'bind_request', rests))
+      for (const rests of [false, true])
+        await capIds(tx, account, 'bind_request', rests, longestIdWaitMs(policy, 'bind_request', rests, Number.POSITIVE_INFINITY))
     })
   }
 

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { storableText } from '../../model/json.ts'
 import type { KnownId, KnownKind } from '../../model/known-ids.ts'
 import { type IdRead, idReads, type ReadKind } from '../../model/reads.ts'
+import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { isClaimedBy, LeaseLostError, newLeaseToken } from '../engine/leases.ts'
 import { wake } from '../engine/notify.ts'
@@ -86,6 +87,8 @@ export interface IdClaim extends KnownId {
   readonly wasRead: boolean
   /** Whether nothing is expected of it any more. */
   readonly rests: boolean
+  /** When the answer last changed; before that, when the id was first seen. */
+  readonly changedAt: TimeText
 }
 
 /** Whether an id is due. Saves a write transaction that would claim nothing. */
@@ -121,7 +124,9 @@ export async function claimIds(db: Db, { account, limit, leaseMs, only, without 
       update sync_known_ids set lease_token = ${leaseToken}, due_at = ${dbTime(tx, leaseMs)}, issued_no = ${nextNumber(tx)}
       from due where sync_known_ids.account = due.account and sync_known_ids.kind = due.kind and sync_known_ids.id = due.id
       returning sync_known_ids.account, sync_known_ids.kind, sync_known_ids.id, submission_id, issued_no, wake_no, failures, misses, rests,
-        case when last_read_at is null then 0 else 1 end as was_read`.execute(tx.sql)
+        case when last_read_at is null then 0 else 1 end as was_read, coalesce(last_changed_at, first_seen_at) as changed_at`.execute(
+      tx.sql,
+    )
     return rows.map((row) => ({
       account: row.account,
       kind: row.kind,
@@ -134,6 +139,7 @@ export async function claimIds(db: Db, { account, limit, leaseMs, only, without 
       misses: Number(row.misses),
       wasRead: Number(row.was_read) === 1,
       rests: Number(row.rests) === 1,
+      changedAt: row.changed_at,
     }))
   })
 }
@@ -310,4 +316,5 @@ interface ClaimedRow {
   misses: number
   rests: number
   was_read: number
+  changed_at: TimeText
 }
