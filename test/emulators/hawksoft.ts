@@ -12,6 +12,15 @@ export interface LogNote {
   readonly policyId: string | null
 }
 
+/** A file of a client, as it was stored. */
+export interface HawkSoftFile {
+  readonly client: string
+  readonly refId: string
+  readonly name: string
+  readonly note: string
+  readonly content: string
+}
+
 export interface HawkSoftOptions {
   readonly user: string
   readonly password: string
@@ -22,6 +31,7 @@ export interface HawkSoftOptions {
 /** HawkSoft's partner API v3, as far as its documentation and its clients agree. A second note with the same refId is stored too. */
 export interface HawkSoftEmulator extends EmulatorServer {
   readonly notes: readonly LogNote[]
+  readonly files: readonly HawkSoftFile[]
   /** The agency revokes access: every request gets 403. */
   optOut(): void
   optIn(): void
@@ -34,6 +44,7 @@ const CHANNELS = 56
 
 export async function startHawkSoft(options: HawkSoftOptions): Promise<HawkSoftEmulator> {
   const notes: LogNote[] = []
+  const files: HawkSoftFile[] = []
   let subscribed = true
   let offline = false
   const right = `Basic ${Buffer.from(`${options.user}:${options.password}`).toString('base64')}`
@@ -47,8 +58,14 @@ export async function startHawkSoft(options: HawkSoftOptions): Promise<HawkSoftE
     if (agencies !== 'agency') return text(404, 'Not found')
     if (!subscribed || agency !== options.agency) return text(403, 'The requested agency is not available to the vendor')
     if (method === 'GET' && what === 'offices') return { status: 200, body: [{ OfficeId: 1, PrimaryOffice: true }] }
-    if (method !== 'POST' || what !== 'client' || log !== 'log') return text(404, 'Not found')
+    if (method !== 'POST' || what !== 'client' || (log !== 'log' && log !== 'attachment')) return text(404, 'Not found')
     if (!options.clients.includes(client ?? '')) return text(404, 'The client does not exist')
+    if (log === 'attachment') {
+      const file = fileOf(client ?? '', request)
+      if (file === null) return text(400, 'The attachment is invalid')
+      files.push(file)
+      return text(200, '')
+    }
     const note = noteOf(client ?? '', request)
     if (note === null) return text(400, 'The log note is invalid')
     notes.push(note)
@@ -58,6 +75,7 @@ export async function startHawkSoft(options: HawkSoftOptions): Promise<HawkSoftE
   return {
     ...server,
     notes,
+    files,
     optOut: () => {
       subscribed = false
     },
@@ -82,6 +100,15 @@ function noteOf(client: string, { headers, body }: Arrived): LogNote | null {
   if (typeof channel !== 'number' || !Number.isInteger(channel) || channel < 1 || channel > CHANNELS) return null
   if (said === '' || (policyId !== null && typeof policyId !== 'string')) return null
   return { client, refId, ts, channel, text: said, policyId }
+}
+
+function fileOf(client: string, { body }: Arrived): HawkSoftFile | null {
+  const { refId, ts, channel, desc, logNote, fileName, fileExt, data } = JSON.parse(body) as Record<string, unknown>
+  if (parseUuid(refId) === null || typeof ts !== 'string' || typeof channel !== 'number') return null
+  const texts = [refId, desc, logNote, fileName, fileExt, data]
+  if (!texts.every((each) => typeof each === 'string' && each !== '')) return null
+  const content = Buffer.from(String(data), 'base64').toString()
+  return { client, refId: String(refId), name: `${fileName}.${fileExt}`, note: String(logNote), content }
 }
 
 function text(status: number, body: string): Reply {

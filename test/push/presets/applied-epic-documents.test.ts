@@ -2,13 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { FolderStorage } from '../../../src/documents/storage/folder.ts'
-import type { DocumentFact } from '../../../src/model/facts.ts'
-import { anything, body } from '../../documents/storage/suite.ts'
 import { type EpicEmulator, startEpic } from '../../emulators/applied-epic.ts'
 import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
-import { messageFact, uuid, wireMessage } from '../../tools/facts.ts'
-import { ACCOUNT, PushRig } from './rig.ts'
+import { uuid } from '../../tools/facts.ts'
+import { PushRig } from './rig.ts'
+import { storing } from './storing.ts'
 
 const SUBMISSION = uuid(9, 1)
 const [database] = testDatabases as readonly [TestDatabase]
@@ -50,22 +48,7 @@ async function start(own = ''): Promise<Scene> {
   })
   await rig.track(SUBMISSION)
   await rig.run()
-  const storage = new FolderStorage(folder)
-  return {
-    epic,
-    rig,
-    async store(n, text) {
-      const download_path = `/broker/finalized-documents/${uuid(4, n)}/pdf`
-      const attachment = { name: `Quote ${n} for Jane.pdf`, download_path, content_type: 'application/pdf' }
-      await rig.apply(messageFact(ACCOUNT, SUBMISSION, wireMessage(n, { attachments: [attachment] })))
-      const stored = await storage.keep(body(text), anything)
-      const fact: DocumentFact = {
-        ...{ kind: 'document', account: ACCOUNT, submissionId: SUBMISSION, documentKey: uuid(4, n), cause: 'poll' },
-        ...{ triedAt: '2026-03-04T05:06:07.000000Z', stored, error: null },
-      }
-      await rig.apply(fact)
-    },
-  }
+  return { epic, rig, store: storing(rig, folder, SUBMISSION) }
 }
 
 it('gets a document as an attachment of the client, in two steps, and nothing before it is stored', async () => {

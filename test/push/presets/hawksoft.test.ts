@@ -1,16 +1,26 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { retryRows } from '../../../src/store/outbox/retry.ts'
+import type { Env } from '../../config/support.ts'
 import { type HawkSoftEmulator, startHawkSoft } from '../../emulators/hawksoft.ts'
 import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { at, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { until } from '../../tools/until.ts'
 import { ACCOUNT, PushRig } from './rig.ts'
+import { storing } from './storing.ts'
 
 const SUBMISSION = uuid(9, 1)
 const PERSONAL = 'market_events.detail, thread_messages.subject, thread_messages.body_text'
 
-async function start(database: TestDatabase, own = '', settings = ''): Promise<{ hawksoft: HawkSoftEmulator; rig: PushRig }> {
+async function start(
+  database: TestDatabase,
+  own = '',
+  settings = '',
+  env: Env = {},
+): Promise<{ hawksoft: HawkSoftEmulator; rig: PushRig }> {
   const hawksoft = await startHawkSoft({ user: 'vendor', password: 'the-secret', agency: '17', clients: ['4711'] })
   onTestFinished(() => hawksoft.close())
   const where = `allow_private: true, allow_hosts: [127.0.0.1], settings: { base_url: "${hawksoft.url}", ${settings} }`
@@ -19,6 +29,7 @@ async function start(database: TestDatabase, own = '', settings = ''): Promise<{
     HAWKSOFT_USER: 'vendor',
     HAWKSOFT_PASSWORD: 'the-secret',
     HAWKSOFT_AGENCY_ID: '17',
+    ...env,
   })
   await rig.track(SUBMISSION)
   await rig.run()
@@ -134,4 +145,30 @@ describe.each(testDatabases)('HawkSoft ($name)', (database) => {
     expect(await rig.kind.probe(signal)).toEqual({ ok: false, text })
     expect(hawksoft.notes).toEqual([])
   })
+})
+
+it('gets a document as a file of its client, and holds one whose outcome nobody knows for a person', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-hawksoft-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const own = 'entities: [documents], operations: [insert, update], documents: true, personal_fields: [documents.name]'
+  const [database] = testDatabases as readonly [TestDatabase]
+  const { hawksoft, rig } = await start(database, own, '', { DOCUMENTS_DIR: folder })
+  await rig.map(SUBMISSION, '4711')
+  const store = storing(rig, folder, SUBMISSION)
+  await store(1, '%PDF-1.7 the quote')
+  const [, row] = await rig.becomes('skipped', 'delivered')
+  expect(hawksoft.files).toEqual([
+    {
+      client: '4711',
+      refId: row?.message_id,
+      name: 'Quote 1 for Jane.pdf',
+      note: `Quote 1 for Jane.pdf\nSubmission: ${SUBMISSION}\nReference: ${row?.message_id}`,
+      content: '%PDF-1.7 the quote',
+    },
+  ])
+  expect(hawksoft.notes).toEqual([])
+  hawksoft.fail('lose')
+  await store(2, '%PDF-1.7 another')
+  await rig.becomes('skipped', 'delivered', 'skipped', 'unknown')
+  expect(hawksoft.files).toHaveLength(2)
 })

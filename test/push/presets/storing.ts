@@ -1,0 +1,21 @@
+import { FolderStorage } from '../../../src/documents/storage/folder.ts'
+import type { DocumentFact } from '../../../src/model/facts.ts'
+import { anything, body } from '../../documents/storage/suite.ts'
+import { messageFact, uuid, wireMessage } from '../../tools/facts.ts'
+import { ACCOUNT, type PushRig } from './rig.ts'
+
+/** @returns a function that stores document `n` of a submission, which hangs on a message. @param folder that of the rig's settings. */
+export function storing(rig: PushRig, folder: string, submissionId: string): (n: number, text: string) => Promise<void> {
+  const storage = new FolderStorage(folder)
+  return async (n, text) => {
+    const download_path = `/broker/finalized-documents/${uuid(4, n)}/pdf`
+    const attachment = { name: `Quote ${n} for Jane.pdf`, download_path, content_type: 'application/pdf' }
+    await rig.apply(messageFact(ACCOUNT, submissionId, wireMessage(n, { attachments: [attachment] })))
+    const stored = await storage.keep(body(text), anything)
+    const fact: DocumentFact = {
+      ...{ kind: 'document', account: ACCOUNT, submissionId, documentKey: uuid(4, n), cause: 'poll' },
+      ...{ triedAt: '2026-03-04T05:06:07.000000Z', stored, error: null },
+    }
+    await rig.apply(fact)
+  }
+}
