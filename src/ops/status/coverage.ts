@@ -1,4 +1,6 @@
 import type { Config } from '../../config/config.ts'
+import { entities } from '../../model/entities.ts'
+import type { Entity } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import {
@@ -31,7 +33,7 @@ export interface AccountCoverage {
   readonly reads: readonly {
     /** A kind of read; `extra:` and the name of an extra read. */
     readonly read: string
-    /** The tables that it fills. */
+    /** The tables that it fills, in part or whole. */
     readonly tables: readonly string[]
     /** What it is made for: `submissions`, or `ids` that something named. */
     readonly of: 'submissions' | 'ids'
@@ -94,7 +96,7 @@ export async function readCoverage(db: Db, config: Pick<Config, 'accounts'>): Pr
   for (const { account } of await knownAccounts(q, config.accounts)) {
     const tables = await tableCoverage(q, account)
     const off = offOf(account)
-    const shown = (of: 'submissions' | 'ids') => (one: ReadCoverage) => shownRead(one, of, tables, off)
+    const shown = (of: 'submissions' | 'ids') => (one: ReadCoverage) => shownRead(one, of, off)
     accounts.push({
       account,
       reads: [
@@ -109,14 +111,19 @@ export async function readCoverage(db: Db, config: Pick<Config, 'accounts'>): Pr
   return { accounts, gaps: GAPS }
 }
 
+/** @returns the tables that a read fills, with those of which it brings some columns. */
+function tablesOf(read: string): string[] {
+  const brings = (entity: Entity) => entity.read === read || Object.values(entity.fields).some((field) => field.read === read)
+  return entities.filter(brings).map(({ table: of }) => of)
+}
+
 function shownRead(
   { read, total, done, oldestAt, medianAt }: ReadCoverage,
   of: 'submissions' | 'ids',
-  tables: readonly { readonly table: string; readonly read: string }[],
   off: readonly Off[],
 ): AccountCoverage['reads'][number] {
   const found = off.find((one) => one.read === read)
-  const filled = read.startsWith('extra:') ? ['extra_reads'] : tables.filter((one) => one.read === read).map((one) => one.table)
+  const filled = read.startsWith('extra:') ? ['extra_reads'] : tablesOf(read)
   return {
     ...{ read, tables: filled, of, total, done, never: total - done, oldest_at: oldestAt, median_at: medianAt },
     off: found === undefined ? null : { cause: found.cause, reason: found.reason, since: found.since, retry_at: found.retry_at },

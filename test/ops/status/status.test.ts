@@ -102,13 +102,13 @@ describe.each(testDatabases)('status on $name', (database) => {
     expect(Object.keys(reads)).toEqual([...readKinds, ...idReads, 'extra:detail'])
     expect(reads['events']).toMatchObject({
       of: 'submissions',
-      tables: ['submissions', 'market_events'].slice(1),
+      tables: ['market_events'],
       total: 1,
       done: 0,
       never: 1,
       off: null,
     })
-    expect(reads['sessions']).toMatchObject({ off: { cause: 'service', reason: 'it is refused' } })
+    expect(reads['sessions']).toMatchObject({ tables: ['carrier_api_sessions'], off: { cause: 'service', reason: 'it is refused' } })
     expect(reads['policy']).toMatchObject({ of: 'ids', tables: ['policies'], total: 1, never: 1 })
     expect(reads['extra:detail']).toMatchObject({ of: 'submissions', tables: ['extra_reads'], total: 1 })
     const tables = accounts[0]?.tables.map(({ table }) => table)
