@@ -328,6 +328,15 @@ push: { schedule: [soon], timeout: 1ms }
     ).toEqual([])
   })
 
+  test('documents that could never go along', () => {
+    const drop = (more: string) => `destinations: [{ name: a, kind: file, target: { type: folder, path: /d }, documents: true, ${more} }]`
+    expect(problems(drop('entities: documents quotes, operations: update'))).toEqual([])
+    expect(problems(drop('entities: [quotes], operations: [insert]'))).toEqual([
+      'destinations[0].entities in CONFIG_FILE must name documents, whose files documents: true sends',
+      'destinations[0].operations in CONFIG_FILE must name update, for a document is stored after it is known',
+    ])
+  })
+
   test('an unknown preset is the only reported problem of its destination', () => {
     expect(problems('destinations: [{ name: a, preset: "../x" }]')).toEqual([
       expect.stringMatching(/^destinations\[0\]\.preset in CONFIG_FILE is not a preset; there are /),

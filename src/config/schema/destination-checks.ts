@@ -60,3 +60,16 @@ export const checkDestinations = z.superRefine((settings: unknown, context) => {
     })
   })
 }, alwaysRun)
+
+/** A document goes along with the update of its row that says it was stored. */
+export const checkDocuments = z.superRefine((values: unknown, context) => {
+  if (field(values, 'documents') !== true) return
+  for (const [key, needed, why] of [
+    ['entities', 'documents', 'whose files documents: true sends'],
+    ['operations', 'update', 'for a document is stored after it is known'],
+  ] as const) {
+    const names = field(values, key)
+    if (!Array.isArray(names) || names.includes(needed)) continue
+    context.addIssue({ code: 'custom', path: [key], message: `must name ${needed}, ${why}` })
+  }
+}, alwaysRun)

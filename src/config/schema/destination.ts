@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isNonEmpty, items, secret, section, value, words } from './builders.ts'
-import { checkCredentials, checkSecrets, checkTransport } from './destination-checks.ts'
+import { checkCredentials, checkDocuments, checkSecrets, checkTransport } from './destination-checks.ts'
 import { destinationUrl, expression, hostName, maxAge, privateKey, ratePerSecond, startPoint } from './destination-values.ts'
 import { anySecret, duration, flag, matching, number, oneOf, webhookSecret } from './values.ts'
 
@@ -123,7 +123,7 @@ const http = section({
   duplicate: value(expression).optional(),
   remote_id: value(expression).optional(),
   park_on: items(value(number(400, 599)), 50, words).prefault([]),
-}).check(checkTransport)
+}).check(checkTransport, checkDocuments)
 
 const adapter = section({
   kind: z.literal('adapter'),
@@ -162,7 +162,7 @@ const file = section({
   max_rows: value(number(1, 1_000_000)).prefault(10_000),
   gather: value(duration('1ms', '24h')).prefault('60s'),
   documents: value(flag).prefault(false),
-}).check(checkTransport)
+}).check(checkTransport, checkDocuments)
 
 /** One destination in the settings file. */
 export const destinationSchema = z.discriminatedUnion('kind', [webhook, http, adapter, file], {

@@ -29,6 +29,7 @@ export function checkTemplates(destination: HttpDestination): string[] {
     ...updateProblems(at, destination),
     ...uploadProblems(at, destination),
     ...requests.flatMap(([name, template]) => (template === null ? [] : requestProblems(`${at} ${name}`, template))),
+    ...(destination.request.format === 'file' && !destination.documents ? [`${at} request: format file needs documents: true`] : []),
     ...broken,
   ]
 }

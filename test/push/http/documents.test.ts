@@ -11,6 +11,7 @@ import { documentOpener } from '../../../src/documents/storage/opener.ts'
 import type { StoredDocument } from '../../../src/documents/storage/storage.ts'
 import type { PushItem } from '../../../src/push/contract/delivery.ts'
 import type { OpenDocument } from '../../../src/push/contract/documents.ts'
+import { checkTemplates } from '../../../src/push/http/check-templates.ts'
 import { notSentReason } from '../../../src/push/send/not-sent-reason.ts'
 import { anything, body } from '../../documents/storage/suite.ts'
 import { json } from '../../upstream/service.ts'
@@ -156,6 +157,12 @@ it('skips changes of documents that store none, and sends a stored one though it
   const told = itemOf({ entity: 'documents', entityId: '["key-1"]', after: { error: 'it answered 404' }, operation: 'update' })
   expect(notSentReason(destination, told)).toBe('not sent: this change stores no document')
   expect(notSentReason(destination, { ...told, after: { stored_path: `ab/${'ab'.repeat(32)}` } })).toBeNull()
+})
+
+it('tells at the start of a body that is a file where no documents go along', () => {
+  const destination = destinationTo('http://127.0.0.1/', { documents: false, request: RAW })
+  expect(checkTemplates(destination)).toEqual(['destination ams: request: format file needs documents: true'])
+  expect(checkTemplates({ ...destination, documents: true })).toEqual([])
 })
 
 it('names a document only where personal_fields names its name', async () => {
