@@ -1,5 +1,6 @@
 import { cpus, totalmem } from 'node:os'
 import { applyBench } from './apply.ts'
+import { fillBench } from './fill.ts'
 import { lookupsBench } from './lookups.ts'
 import { pushBench } from './push.ts'
 import { receiveBench } from './receive.ts'
@@ -16,6 +17,7 @@ const benches: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
   serve: serveBench,
   apply: applyBench,
   walk: walkBench,
+  fill: fillBench,
   replay: replayBench,
   reconcile: reconcileBench,
   push: pushBench,

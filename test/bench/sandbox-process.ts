@@ -10,16 +10,22 @@ export interface ServedFeeds {
   readonly submissionIds: readonly string[]
 }
 
-/**
- * Starts a sandbox in a process of its own, so that it does not share the measured event loop.
- * @param answerMs how long it takes over each page; 0 answers at once, as nothing but an emulator on the same machine does.
- */
-export async function serveFeeds(
-  submissions: number,
-  events: number,
-  answerMs: number,
-): Promise<{ feeds: ServedFeeds; stop(): Promise<void> }> {
-  const child = fork(import.meta.filename, [String(submissions), String(events), String(answerMs)])
+/** What a sandbox serves, and how fast. */
+export interface Served {
+  /** Submissions without anything but what `events` and `messages` say. */
+  readonly bare?: number
+  /** Submissions with all that a submission has: lanes, questions, applications, binds. */
+  readonly whole?: number
+  /** Added to each feed. */
+  readonly events: number
+  readonly messages?: number
+  /** How long an answer takes; 0 answers at once, as nothing but an emulator on the same machine does. */
+  readonly answerMs: number
+}
+
+/** Starts a sandbox in a process of its own, so that it does not share the measured event loop. */
+export async function serveFeeds(served: Served): Promise<{ feeds: ServedFeeds; stop(): Promise<void> }> {
+  const child = fork(import.meta.filename, [JSON.stringify(served)])
   const [feeds] = (await once(child, 'message')) as [ServedFeeds]
   return {
     feeds,
@@ -31,18 +37,15 @@ export async function serveFeeds(
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const [submissions = 0, events = 0, answerMs = 0] = process.argv.slice(2).map(Number)
+  const { bare = 0, whole = 0, events, messages = 0, answerMs } = JSON.parse(process.argv[2] ?? '') as Served
   const sandbox = await startSandbox({
-    accounts: [{ name: 'bench', submissions: 0 }],
+    accounts: [{ name: 'bench', submissions: whole }],
     autoStart: false,
-    faults: answerMs > 0 ? [{ kind: 'slow', ms: answerMs, operation: 'events' }] : 'none',
+    faults: answerMs > 0 ? [{ kind: 'slow', ms: answerMs }] : 'none',
   })
-  const submissionIds: string[] = []
-  for (let n = 0; n < submissions; n++) {
-    const id = sandbox.addSubmission('bench')
-    sandbox.fillFeeds('bench', id, { events, messages: 0 })
-    submissionIds.push(id)
-  }
+  for (let n = 0; n < bare; n++) sandbox.addSubmission('bench')
+  const submissionIds = sandbox.submissionIds('bench')
+  for (const id of submissionIds) sandbox.fillFeeds('bench', id, { events, messages })
   const [credential] = sandbox.account('bench').credentials
   if (!credential) throw new Error('the sandbox gave the account no credential')
   const { clientId, clientSecret } = credential

@@ -1,5 +1,5 @@
 import PQueue from 'p-queue'
-import { Agent, request } from 'undici'
+import { Agent } from 'undici'
 import { inApplyTransaction } from '../../src/apply/apply.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentObserver } from '../../src/base/observer.ts'
@@ -7,9 +7,9 @@ import { carryOutRead } from '../../src/poll/claimed-read.ts'
 import { migrate } from '../../src/store/migrate/migrate.ts'
 import { openDb } from '../../src/store/open/open.ts'
 import { claimReads } from '../../src/store/reads/claims.ts'
-import { createUpstreamClient, type UpstreamClient } from '../../src/upstream/client.ts'
 import { newSqlite, silentLog } from '../tools/databases.ts'
 import { trackFact } from '../tools/facts.ts'
+import { bareToken, clientOf, walkOne } from './bare-client.ts'
 import { type RowsByTable, sqliteRows, writeSqlite } from './hand-written.ts'
 import { type ServedFeeds, serveFeeds } from './sandbox-process.ts'
 import { type BenchRow, compare } from './table.ts'
@@ -40,7 +40,7 @@ export async function walkBench(): Promise<BenchRow[]> {
 }
 
 async function measure(what: string, answerMs: number, withMost = false): Promise<BenchRow[]> {
-  const { feeds, stop } = await serveFeeds(SUBMISSIONS, EVENTS, answerMs)
+  const { feeds, stop } = await serveFeeds({ bare: SUBMISSIONS, events: EVENTS, answerMs })
   try {
     const theirs = () => bareWalk(feeds)
     await theirs()
@@ -85,53 +85,17 @@ async function mirrorWalk(feeds: ServedFeeds, look: (path: string) => void): Pro
   }
 }
 
-function clientOf(feeds: ServedFeeds): UpstreamClient {
-  return createUpstreamClient({
-    account: 'bench',
-    baseUrl: feeds.baseUrl,
-    credentials: [{ id: feeds.clientId, secret: { reveal: () => feeds.clientSecret } }],
-    scope: 'broker_mcp',
-    requestsPerSecond: 1_000_000,
-    proxy: {},
-    clock: systemClock,
-    observer: silentObserver,
-    log: silentLog,
-  })
-}
-
 async function bareWalk(feeds: ServedFeeds): Promise<number> {
   const agent = new Agent()
-  const token = await request(`${feeds.baseUrl}/oauth/token`, {
-    dispatcher: agent,
-    method: 'POST',
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({
-      grant_type: 'client_credentials',
-      client_id: feeds.clientId,
-      client_secret: feeds.clientSecret,
-    }).toString(),
-  })
-  const { access_token } = (await token.body.json()) as { access_token: string }
+  const access_token = await bareToken(feeds, agent)
   const queue = new PQueue({ concurrency: CONCURRENCY })
   const startedAt = performance.now()
   const counts = await queue.addAll(
-    feeds.submissionIds.map((id) => () => walkOne(`${feeds.baseUrl}/broker/submissions/${id}/events`, access_token, agent)),
+    feeds.submissionIds.map((id) => () => walkOne(`${feeds.baseUrl}/broker/submissions/${id}/events`, 'events', access_token, agent)),
   )
   const seconds = (performance.now() - startedAt) / 1000
   await agent.close()
   const events = counts.reduce((sum, n) => sum + n, 0)
   if (events !== SUBMISSIONS * EVENTS) throw new Error(`the bare walk saw ${events} events`)
   return events / seconds
-}
-
-async function walkOne(url: string, token: string, dispatcher: Agent): Promise<number> {
-  let events = 0
-  for (let since: string | null = null; ; ) {
-    const query: string = since === null ? '' : `&since=${encodeURIComponent(since)}`
-    const answer = await request(`${url}?limit=${PAGE}${query}`, { dispatcher, headers: { authorization: `Bearer ${token}` } })
-    const page = (await answer.body.json()) as { events: unknown[]; next_cursor: string | null }
-    events += page.events.length
-    if (page.next_cursor === null) return events
-    since = page.next_cursor
-  }
 }
