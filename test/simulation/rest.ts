@@ -81,7 +81,8 @@ export async function brokenMirror(path: string, look: Look, world: World, log: 
   const db = await openDb({ kind: 'sqlite', path }, { clock: systemClock, log })
   try {
     const known = look.rows<{ id: string }>('select submission_id as id from submissions')
-    const submissions = known.map(({ id }) => submissionTruth(world.submission(ACCOUNT, id), 0))
+    // Nor is what documents policies name.
+    const submissions = known.map(({ id }) => ({ ...submissionTruth(world.submission(ACCOUNT, id), 0), bind_requests: [], policies: [] }))
     const compared = await compareWithTruth(db.read, ACCOUNT, truthSchema.parse({ account: ACCOUNT, submissions }))
     const legacy = new Set(
       submissions.filter(({ workspace }) => workspace['workflow_version'] === 'legacy').map((one) => one.submission_id),
