@@ -59,6 +59,7 @@ describe('requests', () => {
       'clockSkewMs',
       'close',
       'detail',
+      'document',
       'events',
       'me',
       'probe',

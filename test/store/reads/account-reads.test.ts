@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { detailReads } from '../../../src/model/reads.ts'
+import { detailReads, idReads } from '../../../src/model/reads.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { newestRead } from '../../../src/store/operators/alarm-queries.ts'
 import { addReads } from '../../../src/store/reads/reads.ts'
@@ -40,6 +40,8 @@ it.each(testDatabases)(
       thread: [second, 2],
       requirements: [null, 3],
       ...Object.fromEntries(detailReads.map((read) => [read, [null, 3]])),
+      // No id is known.
+      ...Object.fromEntries(idReads.map((read) => [read, [null, 0]])),
     })
   },
 )
