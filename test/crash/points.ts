@@ -165,7 +165,14 @@ export const readPoints: readonly KillPoint[] = [
           since: timeFromMs(0),
           retry_at: null,
         } as const
-        await db.write('test', (tx) => tx.sql.insertInto('sync_reads_off').values(off).execute())
+        // The one before may have left it.
+        await db.write('test', (tx) =>
+          tx.sql
+            .insertInto('sync_reads_off')
+            .values(off)
+            .onConflict((conflict) => conflict.columns(['account', 'read']).doUpdateSet(off))
+            .execute(),
+        )
         await db.write('test', (tx) =>
           tx.sql
             .updateTable('sync_reads')

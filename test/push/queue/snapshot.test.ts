@@ -35,10 +35,16 @@ import {
 
 const SUBMISSIONS = Array.from({ length: 5 }, (_, n) => uuid(9, n + 1))
 
+/** A message with a document that no other submission names. */
+function ownMessage(submissionId: string, n: number) {
+  const id = uuid(4, 1_000 * SUBMISSIONS.indexOf(submissionId) + n)
+  return wireMessage(n, { attachments: [{ name: 'quote.pdf', download_path: `/broker/finalized-documents/${id}/pdf` }] })
+}
+
 function filled(submissionId: string, messages: number): Fact[] {
   const quote = { quote_id: uuid(7, 1), premium_display: '$1', total_cents: 100, lines: [], is_revision: false }
   return [
-    ...Array.from({ length: messages }, (_, n) => messageFact(ACCOUNT, submissionId, wireMessage(n))),
+    ...Array.from({ length: messages }, (_, n) => messageFact(ACCOUNT, submissionId, ownMessage(submissionId, n))),
     eventFact(ACCOUNT, submissionId, wireEvent(1)),
     stateFact(ACCOUNT, submissionId, wireRequirements(submissionId, [wireLane(1, { quotes: [quote] }), wireLane(2)]), 1),
   ]
@@ -167,7 +173,7 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
     const factOf = ({ submission, n, kind }: { submission: number; n: number; kind: string }, age: number): Fact => {
       const id = SUBMISSIONS[submission] ?? ''
       if (kind === 'state') return stateFact(ACCOUNT, id, wireRequirements(id, [wireLane(n, { chip: `chip ${age}` })]), age)
-      if (kind === 'message') return messageFact(ACCOUNT, id, wireMessage(n))
+      if (kind === 'message') return messageFact(ACCOUNT, id, ownMessage(id, n))
       return eventFact(ACCOUNT, id, wireEvent(n, { detail: kind === 'fill' ? `Reason ${n}` : null }), byPoll)
     }
     await fc.assert(
@@ -206,7 +212,7 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
           const submission = SUBMISSIONS[(writer + n) % SUBMISSIONS.length] ?? ''
           await applyAll(one, [
             eventFact(ACCOUNT, submission, wireEvent(100 + writer * 100 + n)),
-            messageFact(ACCOUNT, submission, wireMessage(n + 10)),
+            messageFact(ACCOUNT, submission, ownMessage(submission, n + 10)),
           ])
         }
       }),
