@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { documentKeyOf } from '../../../src/model/documents.ts'
 import { lanes } from '../../../src/model/entities/lanes.ts'
 import { marketEvents } from '../../../src/model/entities/market-events.ts'
 import { quoteHistory } from '../../../src/model/entities/quote-history.ts'
@@ -188,6 +189,8 @@ describe.each(testDatabases)('rows that the service does not show, on $name', (d
         `absent application_answers ${session} insured.name`,
         `absent applications ${session}`,
         `absent carrier_api_sessions ${session}`,
+        // The carrier's original, which its offer named.
+        `absent documents ${documentKeyOf('/documents/1')}`,
         `absent lanes ${lane}`,
         `absent market_readiness ${lane}`,
         `absent program_assessments ${lane}`,
