@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -106,7 +107,9 @@ export async function runCommand(env: Environment, args: readonly string[]): Pro
 /** The settings that name a database, and a folder for its documents. */
 export function databaseEnv(database: DatabaseConfig): Environment {
   if (database.kind === 'sqlite') return { DATABASE_URL: `sqlite:${database.path}`, DOCUMENTS_DIR: `${database.path}-documents` }
-  const documents = join(tmpdir(), 'submission-mirror-documents', new URL(database.url.reveal()).pathname, database.schema)
+  // A URL may name several hosts.
+  const url = createHash('sha256').update(database.url.reveal()).digest('hex').slice(0, 16)
+  const documents = join(tmpdir(), 'submission-mirror-documents', url, database.schema)
   return { DATABASE_URL: database.url.reveal(), DATABASE_SCHEMA: database.schema, DOCUMENTS_DIR: documents }
 }
 
