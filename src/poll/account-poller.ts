@@ -4,7 +4,7 @@ import type { Service } from '../base/service.ts'
 import { isDetail } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
 import { claimSweep, endSweep, sweepStep } from '../store/reads/account-reads.ts'
-import { claimReads, type ReadClaim, ranksDue, releaseAllReads, releaseRead } from '../store/reads/claims.ts'
+import { claimReads, type ReadClaim, releaseAllReads, releaseRead } from '../store/reads/claims.ts'
 import { rank } from '../store/reads/reads.ts'
 import { isCommandReading } from '../store/upkeep/processes.ts'
 import { AccountGate, type GateOptions } from './account-gate.ts'
@@ -90,15 +90,12 @@ export class AccountPoller implements Service {
     const slots = slotsAt(this.#o.client.rate(), this.#o.concurrency)
     const failingSlots = Math.max(1, Math.floor(slots / 4))
     const free = () => slots - this.#queue.pending - this.#queue.size
-    if (free() <= 0) return
-    const due = await ranksDue(this.#o.db.read, this.#o.account, this.#o.switches.off)
-    const claim = async (which: number, limit: number) => due.has(which) && (await this.#claim(which, limit, signal))
-    if (this.#failing === 0 && slots > 1) await claim(rank.failing, Math.min(1, free()))
-    if (this.#background === 0 && slots > 2) await claim(rank.background, Math.min(1, free()))
-    await claim(rank.live, free())
-    await claim(rank.routine, free())
-    await claim(rank.background, free())
-    await claim(rank.failing, Math.min(failingSlots - this.#failing, free()))
+    if (this.#failing === 0 && slots > 1) await this.#claim(rank.failing, Math.min(1, free()), signal)
+    if (this.#background === 0 && slots > 2) await this.#claim(rank.background, Math.min(1, free()), signal)
+    await this.#claim(rank.live, free(), signal)
+    await this.#claim(rank.routine, free(), signal)
+    await this.#claim(rank.background, free(), signal)
+    await this.#claim(rank.failing, Math.min(failingSlots - this.#failing, free()), signal)
   }
 
   async #claim(which: number, limit: number, signal: AbortSignal): Promise<void> {

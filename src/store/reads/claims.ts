@@ -3,7 +3,7 @@ import type { Place } from '../../model/facts.ts'
 import { storableText } from '../../model/json.ts'
 import { isDetail, type OwnRead, type ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
-import type { Db, Query, Tx } from '../engine/db.ts'
+import type { Db, Tx } from '../engine/db.ts'
 import { isClaimedBy, LeaseLostError, LONGEST_LEASE_MS, newLeaseToken } from '../engine/leases.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, least, skipLocked, timeValue } from '../engine/sql.ts'
@@ -47,28 +47,16 @@ export interface ClaimQuery {
   readonly leaseMs: number
 }
 
-/** @returns the ranks of which a read is due. A claim of one that has none would wait for its turn to write, and find nothing. */
-export async function ranksDue(q: Query, account: string, without: readonly ReadKind[]): Promise<ReadonlySet<number>> {
-  const due = Object.values(rank).map((each) => {
-    const which = sql`account = ${account} and rank = ${sql.lit(each)} and due_at <= ${dbTime(q)} ${notOf(without)}`
-    return sql`select ${sql.lit(each)} as rank where exists (select 1 from sync_reads where ${which})`
-  })
-  const { rows } = await sql<{ rank: number }>`${sql.join(due, sql` union all `)}`.execute(q.sql)
-  return new Set(rows.map((row) => Number(row.rank)))
-}
-
-function notOf(without: readonly ReadKind[]): RawBuilder<unknown> {
-  return without.length === 0 ? sql`` : sql`and read not in (${sql.join(without)})`
-}
-
 /** Claims reads, the longest due first. A lease makes the read due again by itself when its process dies. */
 export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]> {
   const leaseToken = newLeaseToken(db)
   const ofKind = query.read === undefined ? sql`` : sql`and read = ${query.read}`
+  const without = query.without ?? []
+  const notOff = without.length === 0 ? sql`` : sql`and read not in (${sql.join(without)})`
   const claim = async (tx: Tx): Promise<ReadClaim[]> => {
     const which = query.submissionIds
       ? sql`submission_id in (${sql.join(query.submissionIds)}) and (lease_token is null or due_at <= ${dbTime(tx)}) ${ofKind}`
-      : sql`rank = ${sql.lit(query.rank ?? rank.live)} and due_at <= ${dbTime(tx)} ${notOf(query.without ?? [])}`
+      : sql`rank = ${sql.lit(query.rank ?? rank.live)} and due_at <= ${dbTime(tx)} ${notOff}`
     const { rows } = await sql<ClaimedRow>`
       with due as (
         select account, submission_id, read from sync_reads where account = ${query.account} and ${which}
