@@ -4,9 +4,17 @@ import { LongestFirst } from './test/tools/longest-first.ts'
 /** What kills, restarts, outlasts, or tells long stories: `npm run test:proofs`. All other tests are `npm test`. */
 const proofs = [
   ...['crash', 'chaos', 'failover', 'outage', 'paused', 'upgrade', 'hostile', 'simulation'].map((folder) => `test/${folder}/**/*.test.ts`),
-  ...['e2e/faults', 'e2e/postgres', 'e2e/runbook', 'e2e/sqlite', 'app/demo', 'app/reload-settings', 'poll/fairness', 'poll/reads-off'].map(
-    (file) => `test/${file}.test.ts`,
-  ),
+  ...[
+    'e2e/faults',
+    'e2e/postgres',
+    'e2e/runbook',
+    'e2e/sqlite',
+    'app/demo',
+    'app/reload-rotation',
+    'app/reload-settings',
+    'poll/fairness',
+    'poll/reads-off',
+  ].map((file) => `test/${file}.test.ts`),
   ...['alarms/runbook', 'cli/push-commands', 'cli/sync'].map((file) => `test/ops/${file}.test.ts`),
   // What `damage.test.ts` proves of a run stays with the other tests; these try every kind of damage.
   ...['check/corrections', 'run/killed', 'run/unproved', 'damage/!(damage)'].map((file) => `test/reconcile/${file}.test.ts`),
