@@ -1,6 +1,7 @@
-import { type FileHandle, mkdir, open } from 'node:fs/promises'
+import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
+import { codeOf, syncFolder } from '../../base/sync-folder.ts'
 import { StorageUnavailable } from './errors.ts'
 
 /** Creates a file that must not exist, for this user alone, and makes its content durable. */
@@ -16,20 +17,6 @@ export async function writeDurably(path: string, chunks: AsyncIterable<Uint8Arra
 
 /** Awaits one call to the file system; its error becomes a sentence. */
 export type OnDisk = <T>(call: Promise<T>) => Promise<T>
-
-/** Makes what a folder names durable. */
-export async function syncFolder(path: string): Promise<void> {
-  let folder: FileHandle | undefined
-  try {
-    folder = await open(path, 'r')
-    await folder.sync()
-  } catch (error) {
-    // Some file systems cannot sync a folder; they keep names durable by themselves.
-    if (!['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EISDIR', 'EPERM'].includes(codeOf(error))) throw error
-  } finally {
-    await folder?.close()
-  }
-}
 
 /** Creates a folder, with those above it, and makes its name durable. Nothing when it exists. */
 export async function makeFolder(path: string): Promise<void> {
@@ -59,8 +46,4 @@ export function diskError(folder: string, error: unknown): StorageUnavailable {
   return new StorageUnavailable(SENTENCES[codeOf(error)]?.(folder) ?? `cannot keep documents in ${folder}: ${messageOf(error)}`, {
     cause: error,
   })
-}
-
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

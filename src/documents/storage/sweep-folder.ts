@@ -1,6 +1,7 @@
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { codeOf, type OnDisk } from './durable.ts'
+import { codeOf } from '../../base/sync-folder.ts'
+import type { OnDisk } from './durable.ts'
 import { isDocumentPath, type KnownPaths, pathOf, SPARED_MS } from './storage.ts'
 
 /** How the names of half-written files begin. */

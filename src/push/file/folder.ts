@@ -1,7 +1,8 @@
-import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { abortable } from '../../base/abortable.ts'
 import { messageOf, TransientError } from '../../base/errors.ts'
+import { codeOf, syncFolder } from '../../base/sync-folder.ts'
 import type { Drop, DropEntry, DropTarget } from './drop.ts'
 
 /** A local or mounted folder. It is never created: when its share is not mounted, that would be the wrong folder. */
@@ -46,20 +47,6 @@ async function writeDurably(path: string, chunks: AsyncIterable<Buffer>, signal:
   }
 }
 
-/** A rename is durable once its folder is synced. */
-async function syncFolder(path: string): Promise<void> {
-  let folder: FileHandle | undefined
-  try {
-    folder = await open(path, 'r')
-    await folder.sync()
-  } catch (error) {
-    // Some file systems cannot sync a folder; they keep names durable by themselves.
-    if (!['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EISDIR', 'EPERM'].includes(codeOf(error))) throw error
-  } finally {
-    await folder?.close()
-  }
-}
-
 async function listFolder(path: string, wanted: (name: string) => boolean): Promise<readonly DropEntry[]> {
   const names = (await readdir(path)).filter(wanted)
   return Promise.all(names.map(async (name) => ({ name, modifiedMs: (await stat(join(path, name))).mtimeMs })))
@@ -81,10 +68,6 @@ const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
 function explained(path: string, error: unknown): TransientError {
   const sentence = SENTENCES[codeOf(error)]?.(path) ?? `cannot write in ${path}: ${messageOf(error)}`
   return new TransientError(sentence, { cause: error })
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
 function codeError(code: string): Error {

@@ -5,7 +5,7 @@ import type { Entity, Row } from '../../model/entity.ts'
 import type { Protection } from '../../model/protection/protection.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { documentIdsOf, documentIdsOfAll } from '../reads/known-ids.ts'
+import { documentIdsOf, documentIdsOfAll } from '../reads/document-ids.ts'
 import type { MirrorReading, Newest } from './access.ts'
 import { newestOf } from './newest.ts'
 

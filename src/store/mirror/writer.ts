@@ -10,7 +10,8 @@ import { appendChanges } from '../changes/change-log.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 import { isSameAgain } from '../reads/content-hashes.ts'
-import { advanceAppliedId, documentIdsOf } from '../reads/known-ids.ts'
+import { documentIdsOf } from '../reads/document-ids.ts'
+import { advanceAppliedId } from '../reads/known-ids.ts'
 import { addReads, advanceAppliedNumber } from '../reads/reads.ts'
 import type { MirrorAccess, Newest, Taken } from './access.ts'
 import { newestOf } from './newest.ts'
@@ -45,7 +46,7 @@ export class MirrorWriter implements MirrorAccess {
     return newestOf(this.tx, account, submissionId)
   }
 
-  documentIds(account: string, submissionId: string): Promise<string[]> {
+  documentIds(account: string, submissionId: string): Promise<readonly string[]> {
     return documentIdsOf(this.tx, account, submissionId)
   }
 

@@ -229,32 +229,6 @@ export async function countKnownIds(q: Query, account: string, ids: readonly Pic
   return Number(counted.rows[0]?.n)
 }
 
-/** @returns the documents that were named for a submission. */
-export async function documentIdsOf(q: Query, account: string, submissionId: string): Promise<string[]> {
-  const rows = await q.sql
-    .selectFrom('sync_known_ids')
-    .select('id')
-    .where('account', '=', account)
-    .where('submission_id', '=', submissionId)
-    .where('kind', '=', 'document')
-    .execute()
-  return rows.map(({ id }) => id)
-}
-
-/** `documentIdsOf` for several submissions. */
-export async function documentIdsOfAll(q: Query, account: string, submissionIds: readonly string[]): Promise<Map<string, string[]>> {
-  if (submissionIds.length === 0) return new Map()
-  const rows = await q.sql
-    .selectFrom('sync_known_ids')
-    .select(['id', 'submission_id'])
-    .where('account', '=', account)
-    .where('submission_id', 'in', submissionIds)
-    .where('kind', '=', 'document')
-    .execute()
-  const groups = Map.groupBy(rows, ({ submission_id }) => submission_id)
-  return new Map([...groups].map(([id, own]) => [id, own.map((row) => row.id)]))
-}
-
 /** Claims the right to apply a read by id (invariant 6). @returns false when one with a greater number has been applied; of an id that is not known none has. */
 export async function advanceAppliedId(tx: Tx, account: string, kind: IdRead, id: string, readNo: number): Promise<boolean> {
   const result = await tx.sql
