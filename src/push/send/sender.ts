@@ -89,7 +89,7 @@ export class Sender implements Service {
     const settler = new Settler({ db, clock, log, destination: name, idempotent, gatherMs, cancelled })
     const wakeUp = new WakeUp(clock)
     const claims = new LaneClaims({ db, clock, log, destination, kind, gate, rowSender, settler, wakeUp, stopping, cancelled })
-    const loop = kind.batch.type === 'many' ? new BatchLoop(claims, kind.batch) : new LaneLoop(claims)
+    const loop: LaneLoop | BatchLoop = kind.batch.type === 'many' ? new BatchLoop(claims, kind.batch) : new LaneLoop(claims)
     return loop
   }
 }
