@@ -23,12 +23,12 @@ let scheduler: Scheduler | null = null
 let random: Prng
 
 /** From now on time is the scheduler's; null: real time. */
-export function useScheduler(next: Scheduler | null): void {
+export function setScheduler(next: Scheduler | null): void {
   scheduler = next
 }
 
 /** From now on every random number of the product comes from here. */
-export function useRandom(prng: Prng): void {
+export function setRandom(prng: Prng): void {
   random = prng
 }
 

@@ -4,7 +4,7 @@ import { createLog, type Log } from '../../src/base/log.ts'
 import { Prng } from '../../src/sandbox/world/prng.ts'
 import { World } from '../../src/sandbox/world/world.ts'
 import { Ams } from './ams.ts'
-import { useRandom, useScheduler } from './globals.ts'
+import { setRandom, setScheduler } from './globals.ts'
 import { Look } from './look.ts'
 import { brokenAnswer, brokenAtRest, brokenNow, type Evidence } from './oracle.ts'
 import { destinationNamed, Product } from './product.ts'
@@ -88,8 +88,8 @@ class Simulation {
     const fork = (name: string) => this.#prng.fork(name)
     const scheduler = new Scheduler(fork('schedule'), trace)
     this.#scheduler = scheduler
-    useRandom(fork('product'))
-    useScheduler(scheduler)
+    setRandom(fork('product'))
+    setScheduler(scheduler)
     process.on('unhandledRejection', this.#unhandled)
     const weather = new Weather(fork('weather'))
     this.#weather = weather
@@ -144,7 +144,7 @@ class Simulation {
   close(): void {
     this.#product.kill()
     this.#look.close()
-    useScheduler(null)
+    setScheduler(null)
     process.off('unhandledRejection', this.#unhandled)
   }
 
@@ -292,7 +292,7 @@ class Simulation {
   async #judge(): Promise<void> {
     this.broken.push(...brokenAtRest(this.#evidence()))
     this.#product.kill()
-    useScheduler(null)
+    setScheduler(null)
     this.broken.push(...(await brokenMirror(this.#path, this.#look, this.#world, this.#log)))
   }
 }
