@@ -32,6 +32,7 @@ import { consoleSessions } from './0030-console-sessions.ts'
 import { extraReads } from './0031-extra-reads.ts'
 import { coverage } from './0032-coverage.ts'
 import { contentHashes } from './0033-content-hashes.ts'
+import { figures } from './0035-figures.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -68,4 +69,5 @@ export const migrations: readonly Migration[] = [
   extraReads,
   coverage,
   contentHashes,
+  figures,
 ]

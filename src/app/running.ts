@@ -8,6 +8,7 @@ import { protectionSettings } from '../config/protect.ts'
 import { signalledReload } from '../ops/actions/reload.ts'
 import type { ReloadResult } from '../ops/actions/reload-result.ts'
 import { type OpsHttp, startOpsHttp } from '../ops/http/server.ts'
+import { FigureRecorder } from '../ops/metrics/figure-recorder.ts'
 import { createMetrics, type Metrics } from '../ops/metrics/metrics.ts'
 import { StoreGauges } from '../ops/metrics/store-gauges.ts'
 import { Heartbeat } from '../ops/status/heartbeat.ts'
@@ -85,6 +86,7 @@ export class Running {
   readonly #started = Promise.withResolvers<void>()
   readonly #secretUses: SecretUses
   readonly #clients: UpstreamClients
+  readonly #figures: FigureRecorder
   readonly #senders = new Set<Sender>()
   #config: Config
   #receiver: RunningReceiver | null = null
@@ -98,7 +100,8 @@ export class Running {
     this.#appender = new InboxAppender(parts.db, (differing) => this.#noteDiffering(differing))
     this.#readiness = new Readiness(parts.db, this.#entry, this.#appender)
     this.#secretUses = new SecretUses(parts.db, parts.clock, parts.log)
-    const { observer } = this.#metrics
+    this.#figures = new FigureRecorder(parts.db, parts.log)
+    const observer = this.#figures.besides(this.#metrics.observer)
     this.#observer = {
       ...observer,
       count: (name, labels, by) => {
@@ -258,7 +261,8 @@ export class Running {
     const { role, clock, log, db } = this.#p
     const heartbeat = new Heartbeat(db, log, this.#entry, (sharing) => this.#groups.shareAmong(sharing), { marks: new MarkKeeper(db) })
     const secretUses = permanentGroup(this.#secretUses.name, () => this.#secretUses)
-    const always = [permanentGroup('heartbeat', () => heartbeat), ...(role === 'work' ? [] : [secretUses])]
+    const figures = permanentGroup(this.#figures.name, () => this.#figures)
+    const always = [permanentGroup('heartbeat', () => heartbeat), figures, ...(role === 'work' ? [] : [secretUses])]
     if (role === 'receive') return always
     const parts = { config, db, clock, log, observer: this.#observer, clients, senders: this.#senders }
     return [...always, ...workingGroups({ ...parts, restMs: (workedMs) => this.#restMs(workedMs) })]

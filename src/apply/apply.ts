@@ -1,7 +1,7 @@
 import type { Observer } from '../base/observer.ts'
 import type { Change } from '../model/change.ts'
 import type { Fact, Place } from '../model/facts.ts'
-import { timeFromMs } from '../model/time.ts'
+import { msFromTime, timeFromMs } from '../model/time.ts'
 import type { Db, Tx } from '../store/engine/db.ts'
 import { noteArrivals, noteConflicts } from '../store/mirror/evidence.ts'
 import { type MirrorWriter, writeMirror } from '../store/mirror/writer.ts'
@@ -98,4 +98,12 @@ function countChanges(writer: MirrorWriter, observer: Observer): void {
     counts.set(key, entry)
   }
   for (const { labels, n } of counts.values()) observer.count('applied_rows_total', labels, n)
+  for (const change of writer.changes) observeLag(change, observer)
+}
+
+/** How long after it happened a record came into the mirror. History tells nothing of that. */
+function observeLag({ entity, operation, cause, after }: Change, observer: Observer): void {
+  if (operation !== 'insert' || cause === 'backfill' || (entity !== 'market_events' && entity !== 'thread_messages')) return
+  const seconds = (msFromTime(String(after['first_seen_at'])) - msFromTime(String(after['occurred_at']))) / 1_000
+  if (Number.isFinite(seconds)) observer.time('record_lag_seconds', Math.max(0, seconds))
 }

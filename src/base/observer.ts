@@ -43,6 +43,7 @@ export type TimerName =
   | 'inbox_commit_seconds'
   | 'apply_commit_seconds'
   | 'delivery_to_mirror_seconds'
+  | 'record_lag_seconds'
   | 'upstream_seconds' // account, operation
   | 'push_seconds' // destination
   | 'push_lag_seconds' // destination

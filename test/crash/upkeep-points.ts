@@ -19,6 +19,8 @@ export const upkeepPoints: readonly KillPoint[] = [
   },
   // Each start of `serve` on SQLite puts its token into the database.
   { transaction: 'log-instance', before: () => undefined },
+  // Each process writes its figures as it starts.
+  { transaction: 'figures', before: () => undefined },
   { transaction: 'protect', before: protectDue },
   ...['replays-requested', 'replays-requested-all'].map(
     (transaction): KillPoint => ({ transaction, before: (rig) => afterBreak(rig, false) }),

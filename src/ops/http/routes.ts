@@ -10,6 +10,7 @@ import { addCompleteness } from './routes/completeness.ts'
 import { addDestinations } from './routes/destinations.ts'
 import { addDoctor } from './routes/doctor.ts'
 import { addDocuments } from './routes/documents.ts'
+import { addHistory } from './routes/history.ts'
 import { addInbox } from './routes/inbox.ts'
 import { addMappings } from './routes/mappings.ts'
 import { addOutbox } from './routes/outbox.ts'
@@ -35,7 +36,18 @@ const self = {
 export function addRoutes(api: Api, p: AdminParts, sessions: Sessions): void {
   api.get('/openapi.json', { schema: self }, () => openapi.parse(api.swagger()))
   addSession(api, p, sessions)
-  for (const add of [addStatus, addOverview, addAccounts, addSubmissions, addInbox, addRejected, addOutbox, addDestinations, addMappings])
+  for (const add of [
+    addStatus,
+    addOverview,
+    addHistory,
+    addAccounts,
+    addSubmissions,
+    addInbox,
+    addRejected,
+    addOutbox,
+    addDestinations,
+    addMappings,
+  ])
     add(api, p)
   for (const add of [
     addReconcile,

@@ -95,6 +95,11 @@ const timers: Readonly<Record<TimerName, Definition & { readonly buckets: readon
     labels: [],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 3600],
   },
+  record_lag_seconds: {
+    help: 'From when an event or message happened, as the service says, to its row in the mirror; backfill excluded.',
+    labels: [],
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 900, 3600, 86400],
+  },
   upstream_seconds: {
     help: 'Requests to the service, by operation.',
     labels: ['account', 'operation'],

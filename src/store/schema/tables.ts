@@ -8,6 +8,7 @@ import type { AlarmTables } from './tables-alarms.ts'
 import type { CompletenessTables } from './tables-completeness.ts'
 import type { DocumentTables } from './tables-documents.ts'
 import type { ExtraReadsTables } from './tables-extra-reads.ts'
+import type { FiguresTables } from './tables-figures.ts'
 import type { HostileSendersTables } from './tables-hostile-senders.ts'
 import type { KnownIdsTables } from './tables-known-ids.ts'
 import type { OperationsTables } from './tables-operations.ts'
@@ -32,6 +33,7 @@ export interface Tables
     HostileSendersTables,
     KnownIdsTables,
     ExtraReadsTables,
+    FiguresTables,
     DocumentTables {
   changes: ChangesTable
   mirror_info: MirrorInfoTable

@@ -221,6 +221,7 @@ export const notDueTimes: Readonly<Record<string, readonly string[]>> = {
   sync_webhook_secrets: ['last_verified_at'],
   sync_refused_connections: ['noted_at'],
   sync_differing_deliveries: ['first_at', 'last_at'],
+  sync_figures: ['at'],
 }
 
 function readWait(row: WaitingRow, waits: LongestWaits): LongestWait {

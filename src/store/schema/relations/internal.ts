@@ -45,6 +45,9 @@ export const internalTables: Readonly<Record<string, string>> = {
   sync_alarm_watch: 'which process looks for alarms, when one did last, and how far deliveries were learned from',
   sync_upkeep: 'what one process does for all, such as retention: whose turn it is, how far it came, what it did',
   sync_console_sessions: 'who is signed in to the ops port, by hashes from which nobody can sign in',
+  sync_figures:
+    'what each process counted in each minute (of two days) and hour (of 31 days): deliveries, changes, lost webhooks, lags, requests, how ' +
+    'much waited; `GET /api/v1/history` sums it up',
   sync_purged: 'submissions that were purged: they are not tracked until `track --again`',
   sync_inbox_left: 'deliveries that were not worked yet when retention passed them',
   sync_log_epochs: 'the numberings of the change log, and in which server or file each began; `log_epochs` shows them',

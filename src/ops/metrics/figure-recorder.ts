@@ -1,0 +1,139 @@
+import { messageOf } from '../../base/errors.ts'
+import type { Log } from '../../base/log.ts'
+import type { CounterName, Labels, Observer, TimerName } from '../../base/observer.ts'
+import type { Service } from '../../base/service.ts'
+import { timeFromMs } from '../../model/time.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { listDestinations } from '../../store/outbox/destinations.ts'
+import { type FigureStep, figureSteps, writeFigures } from '../../store/upkeep/figures.ts'
+import { inboxGauges } from '../../store/upkeep/gauges.ts'
+import type { CountedSeries, LagSeries } from '../status/history.ts'
+import { bucketOf } from '../status/lag-histogram.ts'
+
+const EVERY_MS = 60_000
+/** Steps stay in memory for so long after their end, should the clock be set back. */
+const REMEMBERED_MS = 2 * 3_600_000
+/** What could not be written for longer is given up. */
+const GIVEN_UP_MS = 86_400_000
+
+const counted: Partial<Readonly<Record<CounterName, readonly [CountedSeries, label: string]>>> = {
+  deliveries_total: ['deliveries', 'answer'],
+  applied_rows_total: ['applied', 'cause'],
+  lost_webhooks_total: ['lost', 'entity'],
+  upstream_requests_total: ['upstream', 'class'],
+}
+
+const timed: Partial<Readonly<Record<TimerName, LagSeries>>> = { record_lag_seconds: 'lag_mirror', push_lag_seconds: 'lag_push' }
+
+interface Step {
+  readonly seconds: number
+  readonly startMs: number
+  readonly figures: Record<string, Record<string, number>>
+  isWritten: boolean
+}
+
+/**
+ * Sums up what the stages of this process report, by minute and by hour, and writes it once a minute. While the database is away it goes on
+ * counting, and writes later.
+ */
+export class FigureRecorder implements Service {
+  readonly name = 'figures'
+  readonly #db: Db
+  readonly #log: Log
+  readonly #steps = new Map<string, Step>()
+
+  constructor(db: Db, log: Log) {
+    this.#db = db
+    this.#log = log
+  }
+
+  /** What stages report to: `observer`, and this. */
+  besides(observer: Observer): Observer {
+    return {
+      ...observer,
+      count: (name, labels, by) => {
+        observer.count(name, labels, by)
+        this.#count(name, labels, by)
+      },
+      time: (name, seconds, labels) => {
+        observer.time(name, seconds, labels)
+        const series = timed[name]
+        if (series !== undefined) for (const step of this.#now()) add(step, series, bucketOf(seconds), 1)
+      },
+    }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.write()
+      await this.#db.clock.sleep(EVERY_MS, signal)
+    }
+    await this.write()
+  }
+
+  /** Writes what has been counted since the last time, and how much waits now. */
+  async write(): Promise<void> {
+    try {
+      await this.#noteQueues()
+      const open = [...this.#steps.values()].filter(({ isWritten }) => !isWritten)
+      // Whatever is counted from here on makes a step open again.
+      for (const step of open) step.isWritten = true
+      await writeFigures(this.#db, open.map(stored)).catch((error: unknown) => {
+        for (const step of open) step.isWritten = false
+        throw error
+      })
+    } catch (error) {
+      this.#log.debug({ err: error }, `what was counted could not be written and is written later: ${messageOf(error)}`)
+    }
+    this.#forget()
+  }
+
+  #count(name: CounterName, labels: Labels = {}, by = 1): void {
+    const [series, label] = counted[name] ?? []
+    if (series === undefined || label === undefined || by === 0) return
+    for (const step of this.#now()) add(step, series, labels[label] ?? '', by)
+  }
+
+  async #noteQueues(): Promise<void> {
+    const [inbox] = await inboxGauges(this.#db.read, [])
+    const outbox = (await listDestinations(this.#db.read)).reduce((sum, { queued }) => sum + queued, 0)
+    for (const step of this.#now()) {
+      for (const [label, n] of Object.entries({ inbox: inbox?.count ?? 0, outbox })) {
+        const most = Math.max(step.figures['queues']?.[label] ?? 0, n)
+        step.figures['queues'] = { ...step.figures['queues'], [label]: most }
+      }
+      step.isWritten = false
+    }
+  }
+
+  /** The minute and the hour that go on. */
+  #now(): Step[] {
+    const now = this.#db.clock.now()
+    return Object.values(figureSteps).map((seconds) => {
+      const startMs = Math.floor(now / (seconds * 1_000)) * seconds * 1_000
+      const key = `${seconds} ${startMs}`
+      const step = this.#steps.get(key) ?? { seconds, startMs, figures: {}, isWritten: false }
+      this.#steps.set(key, step)
+      return step
+    })
+  }
+
+  #forget(): void {
+    const now = this.#db.clock.now()
+    for (const [key, { startMs, seconds, isWritten }] of this.#steps) {
+      const overMs = now - startMs - seconds * 1_000
+      if (overMs > (isWritten ? REMEMBERED_MS : GIVEN_UP_MS)) this.#steps.delete(key)
+    }
+  }
+}
+
+function add(step: Step, series: string, label: string, n: number): void {
+  const labels = step.figures[series] ?? {}
+  step.figures[series] = labels
+  labels[label] = (labels[label] ?? 0) + n
+  step.isWritten = false
+}
+
+function stored({ seconds, startMs, figures }: Step): FigureStep {
+  return { stepSeconds: seconds, at: timeFromMs(startMs), figures }
+}

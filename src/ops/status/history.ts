@@ -1,0 +1,125 @@
+import { type TimeText, timeFromMs } from '../../model/time.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { figureSteps, readFigures } from '../../store/upkeep/figures.ts'
+import { type LagCounts, quantile } from './lag-histogram.ts'
+
+const MINUTE_S = 60
+const HOUR_S = 3_600
+
+/** How far back one can look, and in which steps, in seconds. */
+const windows = {
+  '1h': { steps: 60, stepS: MINUTE_S, from: figureSteps.minute },
+  '24h': { steps: 96, stepS: 15 * MINUTE_S, from: figureSteps.minute },
+  '7d': { steps: 84, stepS: 2 * HOUR_S, from: figureSteps.hour },
+  '30d': { steps: 90, stepS: 8 * HOUR_S, from: figureSteps.hour },
+} as const
+
+export type HistoryWindow = keyof typeof windows
+export const historyWindows = Object.keys(windows) as [HistoryWindow, ...HistoryWindow[]]
+
+/** What a process counts. `queues` is how much waited, at most; all else are sums. */
+export const countedSeries = ['deliveries', 'applied', 'lost', 'upstream'] as const
+export type CountedSeries = (typeof countedSeries)[number]
+export type LagSeries = 'lag_mirror' | 'lag_push'
+
+/** One line of a chart: a number for each step; null where no process recorded anything. */
+export interface Line {
+  readonly label: string
+  readonly total: number
+  readonly values: (number | null)[]
+}
+
+export interface QueueLine {
+  readonly label: string
+  /** At the newest step that was recorded; null when none was. */
+  readonly now: number | null
+  readonly most: number
+  readonly values: (number | null)[]
+}
+
+/** How long something took, in seconds: over the window, and in each step. */
+export interface LagLine {
+  readonly count: number
+  readonly p50: number | null
+  readonly p99: number | null
+  readonly p50_values: (number | null)[]
+  readonly p99_values: (number | null)[]
+}
+
+export interface History extends Record<CountedSeries, Line[]> {
+  readonly window: HistoryWindow
+  readonly step_seconds: number
+  /** When each step began; the last one is still going on. */
+  readonly steps: TimeText[]
+  readonly lag: { readonly mirror: LagLine; readonly push: LagLine }
+  readonly queues: QueueLine[]
+}
+
+/** Sums of one step, over all processes. */
+type Sums = Map<string, Map<string, number>>
+
+/** What happened over a window, by what every process wrote down of each minute. */
+export async function readHistory(db: Db, window: HistoryWindow): Promise<History> {
+  const { steps, stepS, from } = windows[window]
+  const stepMs = stepS * 1_000
+  const lastMs = Math.floor(db.clock.now() / stepMs) * stepMs
+  const starts = Array.from({ length: steps }, (_, index) => lastMs - (steps - 1 - index) * stepMs)
+  const [firstMs = lastMs] = starts
+  const sums: (Sums | null)[] = starts.map(() => null)
+  for (const { at, figures } of await readFigures(db.read, from, timeFromMs(firstMs))) {
+    const index = Math.floor((Date.parse(at) - firstMs) / stepMs)
+    // A process whose clock is ahead may have written of steps to come.
+    if (index >= steps) continue
+    const sum: Sums = sums[index] ?? new Map()
+    sums[index] = sum
+    for (const [series, labels] of Object.entries(figures)) add(sum, series, labels)
+  }
+  const counted = Object.fromEntries(countedSeries.map((series) => [series, linesOf(sums, series)])) as Record<CountedSeries, Line[]>
+  return {
+    ...{ window, step_seconds: stepS, steps: starts.map(timeFromMs), ...counted },
+    lag: { mirror: lagOf(sums, 'lag_mirror'), push: lagOf(sums, 'lag_push') },
+    queues: queuesOf(sums),
+  }
+}
+
+function add(sum: Sums, series: string, labels: Readonly<Record<string, number>>): void {
+  const known = sum.get(series) ?? new Map<string, number>()
+  sum.set(series, known)
+  for (const [label, n] of Object.entries(labels)) {
+    const before = known.get(label) ?? 0
+    // All processes see the same queue.
+    known.set(label, series === 'queues' ? Math.max(before, n) : before + n)
+  }
+}
+
+function labelsOf(sums: readonly (Sums | null)[], series: string): string[] {
+  return [...new Set(sums.flatMap((sum) => [...(sum?.get(series)?.keys() ?? [])]))].sort()
+}
+
+function linesOf(sums: readonly (Sums | null)[], series: string): Line[] {
+  return labelsOf(sums, series).map((label) => {
+    const values = sums.map((sum) => sum && (sum.get(series)?.get(label) ?? 0))
+    return { label, total: values.reduce<number>((total, value) => total + (value ?? 0), 0), values }
+  })
+}
+
+function queuesOf(sums: readonly (Sums | null)[]): QueueLine[] {
+  return labelsOf(sums, 'queues').map((label) => {
+    const values = sums.map((sum) => sum?.get('queues')?.get(label) ?? null)
+    const known = values.filter((value) => value !== null)
+    return { label, now: known.at(-1) ?? null, most: Math.max(0, ...known), values }
+  })
+}
+
+function lagOf(sums: readonly (Sums | null)[], series: LagSeries): LagLine {
+  const all = new Map() as Sums
+  const each = sums.map((sum): LagCounts => Object.fromEntries(sum?.get(series) ?? []))
+  for (const counts of each) add(all, series, counts)
+  const total: LagCounts = Object.fromEntries(all.get(series) ?? [])
+  return {
+    count: Object.values(total).reduce((count, n) => count + n, 0),
+    ...{ p50: quantile(total, 0.5), p99: quantile(total, 0.99) },
+    p50_values: each.map((counts) => quantile(counts, 0.5)),
+    p99_values: each.map((counts) => quantile(counts, 0.99)),
+  }
+}
