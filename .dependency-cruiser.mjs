@@ -57,6 +57,8 @@ const mayImport = {
   'src/ops': [...stages, ...belowStages],
   // The sandbox never sees the product.
   'src/sandbox': ['src/base', 'src/model/time.ts', 'src/model/json.ts', 'src/model/uuid.ts'],
+  // The page is a client of the routes, like any other: it shares nothing with the program.
+  'src/console': [],
   'src/app': ['src/ops', 'src/sandbox', ...stages, ...belowStages],
   migrations: ['src/store/schema/migration.ts'],
 }
@@ -84,6 +86,10 @@ const packages = {
   'pino-pretty': ['src/base'],
   yaml: ['src/config'],
 }
+
+/** What the console is built of. Nothing else may use it: only the built page is shipped. */
+const ofConsole = ['react', 'react-dom', 'radix-ui', '@tanstack', 'openapi-fetch', 'uplot', 'lucide-react', 'cmdk', 'vite', '@vitejs']
+for (const name of ofConsole) packages[name] = ['src/console']
 
 const literal = (text) => text.replaceAll('.', '\\.')
 const under = (place) => `^${literal(place)}${place.endsWith('.ts') ? '$' : '(/|\\.ts$)'}`
@@ -121,6 +127,13 @@ for (const [name, allowed] of Object.entries(packages)) {
 }
 
 forbidden.push({
+  name: 'console-stands-alone',
+  comment: 'The program does not know the page: it serves what was built of it.',
+  from: { path: '^(src|migrations)/', pathNot: under('src/console') },
+  to: { path: under('src/console') },
+})
+
+forbidden.push({
   name: 'model-is-pure',
   comment: 'model/ does no I/O.',
   from: { path: under('src/model') },
@@ -136,5 +149,6 @@ forbidden.push({
 
 export default {
   forbidden: forbidden.map((rule) => ({ severity: 'error', ...rule })),
-  options: { parser: 'swc', tsPreCompilationDeps: true, doNotFollow: { path: 'node_modules' } },
+  // The parser does not read JSX: what a .tsx file may import is held by src/console/tsconfig.json, which ends at its folder.
+  options: { parser: 'swc', extraExtensionsToScan: ['.tsx'], tsPreCompilationDeps: true, doNotFollow: { path: 'node_modules' } },
 }

@@ -3,7 +3,9 @@ import { LongestFirst } from './test/tools/longest-first.ts'
 
 /** What kills, restarts, outlasts, or tells long stories: `npm run test:proofs`. All other tests are `npm test`. */
 const proofs = [
-  ...['crash', 'chaos', 'failover', 'outage', 'paused', 'upgrade', 'hostile', 'simulation'].map((folder) => `test/${folder}/**/*.test.ts`),
+  ...['console', 'crash', 'chaos', 'failover', 'outage', 'paused', 'upgrade', 'hostile', 'simulation'].map(
+    (folder) => `test/${folder}/**/*.test.ts`,
+  ),
   ...[
     'e2e/faults',
     'e2e/postgres',
@@ -49,7 +51,7 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [...proofs, ...mocks] } },
       { extends: true, test: { name: 'mocks', include: mocks, isolate: true } },
-      { extends: true, test: { name: 'proofs', include: proofs, exclude: onlyNightly } },
+      { extends: true, test: { name: 'proofs', include: proofs, exclude: onlyNightly, globalSetup: ['test/console/build.ts'] } },
       { extends: true, test: { name: 'nightly', include: longer, env: nightly } },
     ],
   },

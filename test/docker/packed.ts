@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { deliver, startProgram, stopProgram } from './program.ts'
+import { deliver, openConsole, startProgram, stopProgram } from './program.ts'
 
 const run = promisify(execFile)
 const project = fileURLToPath(new URL('../..', import.meta.url))
@@ -33,9 +33,10 @@ async function main(): Promise<void> {
       env: { PATH: env.PATH, DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` },
     })
     await deliver(program, 'msg_packed')
+    await openConsole(program)
     await stopProgram(program)
     await checkPreset(bin, folder, env)
-    console.log(`${archive} installs, says its version and what it is made of, serves, stops, and has its presets`)
+    console.log(`${archive} installs, says its version and what it is made of, serves, shows its console, stops, and has its presets`)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

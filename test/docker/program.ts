@@ -25,12 +25,16 @@ const WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const READY_WITHIN_MS = 30_000
 const STOPPED_WITHIN_MS = 20_000
 
+/** With a token, for without one there is no console. */
+const TOKEN = 'packaging:packaging-0123456789-abcdef'
+
 /** An account that looks real and leads nowhere: the service being away at the start stops nothing. */
 const ACCOUNT = {
   BROKER_API_BASE_URL: 'https://127.0.0.1:9/api/v1',
   BROKER_API_CLIENT_ID: 'bac_packaging_check',
   BROKER_API_CLIENT_SECRET: 'bas_packaging_check',
   WEBHOOK_SECRETS: WEBHOOK_SECRET,
+  OPS_TOKENS: TOKEN,
 }
 
 /** Starts `serve` on free ports of the loopback and waits until /healthz and /readyz say yes. @throws Error with what it wrote when they do not. */
@@ -75,6 +79,18 @@ export async function deliver(program: Program, id: string): Promise<void> {
   }
   const response = await fetch(`${program.receiverUrl}/webhooks`, { method: 'POST', headers, body })
   if (response.status !== 204) throw new Error(`a signed delivery was answered ${response.status}, not 204`)
+}
+
+/** Opens the console and all that its page names. @throws Error when something of it is not there. */
+export async function openConsole({ opsUrl }: Program): Promise<void> {
+  const page = await fetch(`${opsUrl}/`)
+  const text = await page.text()
+  const files = [...text.matchAll(/(?:src|href)="(\/console\/[^"]+)"/g)].map(([, file = '']) => file)
+  if (!page.ok || !files.some((file) => file.endsWith('.js'))) throw new Error(`the console was answered ${page.status}: ${text}`)
+  for (const file of files) {
+    const answer = await fetch(`${opsUrl}${file}`)
+    if (!answer.ok) throw new Error(`${file} of the console was answered ${answer.status}`)
+  }
 }
 
 /** Sends SIGTERM. @throws Error unless the program ends by itself with 0. */

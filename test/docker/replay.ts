@@ -12,7 +12,7 @@ import { basename, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { contextFilter, execForm, pairs, parseDockerfile, type Stage, type Step } from './dockerfile.ts'
-import { deliver, startProgram, stopProgram } from './program.ts'
+import { deliver, openConsole, startProgram, stopProgram } from './program.ts'
 
 const run = promisify(execFile)
 const project = fileURLToPath(new URL('../..', import.meta.url))
@@ -41,7 +41,7 @@ async function main(): Promise<void> {
     }
     if (image === undefined) throw new Error('the Dockerfile has no stage')
     await checkImage(image, folder, tools)
-    console.log('the image that the Dockerfile describes starts, stores a delivery, stops, and starts again')
+    console.log('the image that the Dockerfile describes starts, stores a delivery, shows its console, stops, and starts again')
   } finally {
     await run('chmod', ['-R', 'u+w', folder])
     await rm(folder, { recursive: true, force: true })
@@ -140,6 +140,7 @@ async function checkImage(image: Built, folder: string, tools: string): Promise<
     const [health = '', ...args] = execForm((image.settings.get('HEALTHCHECK') ?? '').replace(/^.*?CMD\s+/, ''))
     await run(join(tools, health), args, { env: { OPS_PORT: String(program.opsPort) } })
     await deliver(program, `msg_${time}`)
+    await openConsole(program)
     await stopProgram(program)
   }
 }

@@ -56,6 +56,10 @@ const refused: readonly Import[] = [
   // The sandbox never sees the product.
   ['src/sandbox/a.ts', 'src/store/engine/db.ts'],
   ['src/sandbox/world/a.ts', 'src/model/entities.ts'],
+  // The page and the program share nothing.
+  ['src/console/a.ts', 'src/base/clock.ts'],
+  ['src/ops/http/c.ts', 'src/console/b.ts'],
+  ['src/ops/http/c.ts', 'react'],
   // Only apply/ writes the mirror.
   ['src/store/completeness/a.ts', 'src/store/mirror/writer.ts'],
   ['src/reconcile/run/a.ts', 'src/store/mirror/writer.ts'],
@@ -81,6 +85,7 @@ const allowed: readonly Import[] = [
   ['src/sandbox/world/a.ts', 'src/model/time.ts'],
   ['src/app/a.ts', 'src/ops/metrics/metrics.ts'],
   ['src/main.ts', 'src/app.ts'],
+  ['src/console/api/a.ts', 'react'],
   ['migrations/0099-more.ts', 'src/store/schema/migration.ts'],
 ]
 

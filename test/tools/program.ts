@@ -1,4 +1,4 @@
-import { globSync, mkdtempSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { sharedFolder } from './compile-cache.ts'
 
@@ -26,9 +26,11 @@ export async function programPath(name: keyof typeof PROGRAMS): Promise<string> 
 
 /** @returns the folder of the built files, which the first of the workers that came to an end has made. */
 async function buildIn(folder: string): Promise<string> {
-  // Where the program looks for what lies beside it: its presets, and packages.
+  // Where the program looks for what lies beside it: its presets, packages, and the built console.
   const own = mkdtempSync(join(folder, 'program-'))
   for (const name of ['config', 'node_modules', 'package.json']) symlinkSync(join(ROOT, name), join(own, name))
+  mkdirSync(join(own, 'dist'))
+  symlinkSync(join(ROOT, 'dist/console'), join(own, 'dist/console'))
   const { rolldown } = await import('rolldown')
   const bundle = await rolldown({
     input: { ...absolute(PROGRAMS), ...threads() },

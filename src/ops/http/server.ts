@@ -1,6 +1,7 @@
 import { type FastifyError, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { AdminParts } from './api/parts.ts'
 import { securityHeaders } from './api/security-headers.ts'
+import { addConsole } from './console.ts'
 import { LazyAdmin } from './lazily.ts'
 import { isOwnHost } from './own-host.ts'
 
@@ -27,8 +28,8 @@ export interface OpsHttp {
 
 /**
  * Serves `/healthz` (the process lives and its event loop turns), `/readyz` (a delivery can be stored: 200, else 503 with the reason) and
- * `/metrics`, open to everyone who can reach the port; and `/api` for requests with a token or a session. All else is 404. But for the three, a request
- * whose `Host` is not this server's own gets 421.
+ * `/metrics`, open to everyone who can reach the port; the console below `/console/`; and `/api` for requests with a token or a session.
+ * All else is 404. But for the three, a request whose `Host` is not this server's own gets 421.
  * @throws when the port is in use.
  */
 export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
@@ -65,6 +66,7 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
     const { type, text } = await options.metrics()
     return reply.header('content-type', type).send(text)
   })
+  addConsole(app, () => admin.isOn)
   app.setNotFoundHandler((_request, reply) => notFound(reply))
   // Fastify refuses a body that it cannot parse before it looks for a route; no route here takes one.
   app.setErrorHandler((error: FastifyError, _request, reply) => ((error.statusCode ?? 500) < 500 ? notFound(reply) : reply.send(error)))

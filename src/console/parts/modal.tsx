@@ -1,0 +1,47 @@
+import { X } from 'lucide-react'
+import { type ReactNode, useEffect, useId, useRef } from 'react'
+
+interface ModalProps {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ReactNode
+  /** Whether the title is read out only, because what it holds says the same. */
+  readonly isTitleHidden?: boolean
+  readonly className?: string
+}
+
+/** A dialog above the page: the browser keeps the focus in it, closes it with Esc, and gives the focus back. */
+export function Modal({ title, onClose, children, isTitleHidden = false, className = '' }: ModalProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const heading = useId()
+  useEffect(() => {
+    const shown = dialog.current
+    shown?.showModal()
+    return () => shown?.close()
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      className={`modal ${className}`}
+      aria-labelledby={heading}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+      onClick={(event) => event.target === dialog.current && onClose()}
+      onKeyDown={(event) => event.key === 'Escape' && event.stopPropagation()}
+    >
+      <div className="modal-body">
+        <header className={isTitleHidden ? 'unseen' : 'modal-head'}>
+          <h2 id={heading}>{title}</h2>
+          {!isTitleHidden && (
+            <button type="button" className="plain" aria-label="Close" onClick={onClose}>
+              <X aria-hidden="true" />
+            </button>
+          )}
+        </header>
+        {children}
+      </div>
+    </dialog>
+  )
+}

@@ -1,0 +1,82 @@
+import { useSyncExternalStore } from 'react'
+
+const SECOND_MS = 1_000
+const STEPS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+] as const
+
+const time = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false })
+const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
+const short = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hour12: false })
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
+
+/** @returns the time of day, in the reader's zone. */
+export function clockTime(at: number | string): string {
+  return time.format(new Date(at))
+}
+
+/** @returns a date of the service, which belongs to no zone. */
+export function dateText(date: string): string {
+  const ms = Date.parse(`${date}T00:00:00Z`)
+  return Number.isNaN(ms) ? date : day.format(ms)
+}
+
+let nowMs = Date.now()
+const listeners = new Set<() => void>()
+let timer: ReturnType<typeof setInterval> | undefined
+
+/** One clock for all ages on the page. */
+function useNow(): number {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      timer ??= setInterval(() => {
+        nowMs = Date.now()
+        for (const each of listeners) each()
+      }, SECOND_MS)
+      return () => {
+        listeners.delete(listener)
+        if (listeners.size > 0) return
+        clearInterval(timer)
+        timer = undefined
+      }
+    },
+    () => nowMs,
+  )
+}
+
+/** @returns how long something takes or is ago: `4 min`. */
+export function durationText(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / SECOND_MS))
+  for (const [unit, length] of STEPS) if (seconds >= length) return `${Math.floor(seconds / length)} ${unit}`
+  return `${seconds} s`
+}
+
+/** The reader's time and UTC, for whoever points at an age. */
+export function bothTimes(at: string): string {
+  return `${whole.format(new Date(at))} · ${at.slice(0, 19).replace('T', ' ')} UTC`
+}
+
+/** How long ago something was. */
+export function Age({ at, none = '–' }: { readonly at: string | null | undefined; readonly none?: string }) {
+  const now = useNow()
+  if (!at) return <span className="quiet">{none}</span>
+  const ms = now - Date.parse(at)
+  return (
+    <time dateTime={at} title={bothTimes(at)}>
+      {ms < -SECOND_MS ? `in ${durationText(-ms)}` : durationText(ms)}
+    </time>
+  )
+}
+
+/** When something was. */
+export function Moment({ at, none = '–' }: { readonly at: string | null | undefined; readonly none?: string }) {
+  if (!at) return <span className="quiet">{none}</span>
+  return (
+    <time dateTime={at} title={bothTimes(at)}>
+      {short.format(new Date(at))}
+    </time>
+  )
+}

@@ -1,0 +1,36 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { answered, api, type Role } from '../api/client.ts'
+import { sessionQuery } from '../api/queries.ts'
+
+/** @returns whether the one who is signed in may do what takes `needed`. */
+export function useMay(needed: Role): boolean {
+  const { data } = useQuery(sessionQuery)
+  return data?.may.includes(needed) ?? false
+}
+
+export async function signIn(token: string): Promise<void> {
+  await answered(api.POST('/api/v1/session', { body: { token } }))
+}
+
+export function useSignOut(): () => Promise<void> {
+  const client = useQueryClient()
+  return async () => {
+    await answered(api.DELETE('/api/v1/session'))
+    client.clear()
+    client.setQueryData(sessionQuery.queryKey, null)
+  }
+}
+
+/**
+ * Signs in with the token that an address brings behind its `#`, which no server is sent, and takes it out of the address.
+ * @returns why that failed; null when it did not.
+ */
+export async function signInByAddress(): Promise<string | null> {
+  const token = new URLSearchParams(location.hash.slice(1)).get('token')
+  if (token === null) return null
+  history.replaceState(null, '', `${location.pathname}${location.search}`)
+  return await signIn(token).then(
+    () => null,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  )
+}

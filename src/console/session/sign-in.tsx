@@ -1,0 +1,45 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useEffect, useId, useState } from 'react'
+import { sessionQuery } from '../api/queries.ts'
+import { Logo } from '../layout/logo.tsx'
+import { signIn } from './session.ts'
+
+/** Where one signs in. It stands in place of whatever page was asked for, whose address stays. */
+export function SignIn({ refused = null }: { readonly refused?: string | null }) {
+  const client = useQueryClient()
+  const field = useId()
+  const [problem, setProblem] = useState(refused)
+  const [isBusy, setBusy] = useState(false)
+  useEffect(() => {
+    document.title = 'Sign in · submission-mirror'
+  }, [])
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const token = new FormData(event.currentTarget).get('token')
+    setBusy(true)
+    try {
+      await signIn(typeof token === 'string' ? token.trim() : '')
+      await client.invalidateQueries({ queryKey: sessionQuery.queryKey })
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error))
+      setBusy(false)
+    }
+  }
+  return (
+    <main className="sign-in">
+      <Logo />
+      <h1>Sign in</h1>
+      <form onSubmit={(event) => void submit(event)}>
+        <label htmlFor={field}>Token</label>
+        <input id={field} name="token" type="password" autoComplete="current-password" required spellCheck={false} />
+        <button type="submit" className="button primary" disabled={isBusy}>
+          Sign in
+        </button>
+        {problem !== null && <p role="alert">{problem}</p>}
+      </form>
+      <p className="quiet">
+        One of the tokens of the setting <code>OPS_TOKENS</code>. It is kept by the program, not by this browser.
+      </p>
+    </main>
+  )
+}

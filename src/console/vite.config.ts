@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import react from '@vitejs/plugin-react'
+import { defineConfig, type Plugin } from 'vite'
+
+/** The page as `npm run build` makes it, in `dist/console`; the program serves it below `/console/`. */
+export default defineConfig({
+  base: '/console/',
+  plugins: [react(), licences(), compressed()],
+  build: {
+    outDir: '../../dist/console',
+    emptyOutDir: true,
+    target: 'es2023',
+    // The policy of the page allows no inline script and no data: address.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+  // `npx vite src/console` beside a `serve`, which answers the calls.
+  server: { proxy: { '/api': { target: process.env['CONSOLE_API'] ?? 'http://127.0.0.1:8081' } } },
+})
+
+/** Leaves the licences of the packages that the page is made of beside it. */
+function licences(): Plugin {
+  return {
+    name: 'licences',
+    generateBundle(_options, bundle) {
+      const modules = Object.values(bundle).flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
+      const folders = new Set(modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? '').filter(Boolean))
+      const source = [...folders].map(licenceOf).sort().join('\n')
+      this.emitFile({ type: 'asset', fileName: 'THIRD-PARTY-LICENSES.txt', source })
+    },
+  }
+}
+
+function licenceOf(folder: string): string {
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<string, string>
+  const file = readdirSync(folder).find((each) => /^(?:licen[cs]e|copying)/i.test(each))
+  const text = file === undefined ? '' : readFileSync(join(folder, file), 'utf8').trim()
+  return `${name} ${version} (${license})\n\n${text}\n`
+}
+
+/** Leaves each file compressed beside itself, so that serving it costs nothing. */
+function compressed(): Plugin {
+  return {
+    name: 'compressed',
+    enforce: 'post',
+    generateBundle: {
+      order: 'post',
+      handler(_options, bundle) {
+        for (const [fileName, output] of Object.entries(bundle)) {
+          if (!/\.(?:css|html|js|svg)$/.test(fileName)) continue
+          const bytes = Buffer.from(output.type === 'chunk' ? output.code : output.source)
+          const brotli = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } })
+          this.emitFile({ type: 'asset', fileName: join(dirname(fileName), `${basename(fileName)}.br`), source: brotli })
+          this.emitFile({
+            type: 'asset',
+            fileName: join(dirname(fileName), `${basename(fileName)}.gz`),
+            source: gzipSync(bytes, { level: 9 }),
+          })
+        }
+      },
+    },
+  }
+}

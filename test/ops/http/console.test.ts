@@ -1,0 +1,66 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { type FastifyInstance, fastify } from 'fastify'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { addConsole } from '../../../src/ops/http/console.ts'
+
+let folder: string
+let app: FastifyInstance
+let isOn = true
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'submission-mirror-console-'))
+  app = fastify()
+  addConsole(app, () => isOn, [join(folder, 'elsewhere'), join(folder, 'console')])
+})
+
+afterAll(async () => {
+  await app.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers })
+
+it('says how to build the page while it was not built', async () => {
+  const answer = await get('/console/')
+  expect(answer.statusCode).toBe(503)
+  expect(answer.body).toBe('The console is not built: run `npm run build` in the project and reload this page.\n')
+})
+
+it('serves the page under every address of a view, and its files for ever', async () => {
+  await mkdir(join(folder, 'console/assets'), { recursive: true })
+  await writeFile(join(folder, 'console/index.html'), '<!doctype html>page')
+  await writeFile(join(folder, 'console/assets/main-1.js'), 'script')
+  await writeFile(join(folder, 'console/assets/main-1.js.gz'), gzipSync('script'))
+  for (const view of ['', 'submissions', 'submissions/default/3d2f?stands=open', 'deliveries/msg_1.json']) {
+    const answer = await get(`/console/${view}`)
+    expect([answer.statusCode, answer.headers['content-type'], answer.headers['cache-control'], answer.body]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+      'no-store',
+      '<!doctype html>page',
+    ])
+  }
+  const script = await get('/console/assets/main-1.js')
+  expect([script.body, script.headers['content-type']]).toEqual(['script', 'text/javascript; charset=utf-8'])
+  expect(script.headers['cache-control']).toBe('public, max-age=31536000, immutable')
+  const smaller = await get('/console/assets/main-1.js', { 'accept-encoding': 'gzip, deflate, br' })
+  expect([smaller.headers['content-encoding'], smaller.rawPayload]).toEqual(['gzip', gzipSync('script')])
+  expect((await get('/console/assets/other.js')).statusCode).toBe(404)
+  expect((await get('/console/../../package.json')).statusCode).toBe(404)
+  expect((await get('/console/%2e%2e%2fpackage.json')).body).toBe('<!doctype html>page')
+})
+
+it('leads to the page from the root', async () => {
+  for (const url of ['/', '/console']) {
+    const answer = await get(url)
+    expect([answer.statusCode, answer.headers.location]).toEqual([302, '/console/'])
+  }
+})
+
+it('is not there while nobody can sign in', async () => {
+  isOn = false
+  for (const url of ['/', '/console', '/console/', '/console/assets/main-1.js']) expect((await get(url)).statusCode).toBe(404)
+})
