@@ -33,6 +33,7 @@ import { extraReads } from './0031-extra-reads.ts'
 import { coverage } from './0032-coverage.ts'
 import { contentHashes } from './0033-content-hashes.ts'
 import { figures } from './0035-figures.ts'
+import { resends } from './0036-resends.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -70,4 +71,5 @@ export const migrations: readonly Migration[] = [
   coverage,
   contentHashes,
   figures,
+  resends,
 ]

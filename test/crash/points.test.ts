@@ -21,6 +21,7 @@ const OF_COMMANDS = [
   'grant-reader',
   'purge',
   'purge-forget',
+  'push-resend',
   'sync-reads',
 ]
 

@@ -45,7 +45,7 @@ function message(direction: string | null, entity = 'thread_messages'): OutboxRo
       after: { direction },
       afterText: null,
     },
-    ...{ attempts: 0, status: null, uncertain: false, remoteId: null, mapping: null, submission: null, direction },
+    ...{ attempts: 0, status: null, uncertain: false, resent: null, remoteId: null, mapping: null, submission: null, direction },
   }
 }
 

@@ -33,6 +33,16 @@ export function parseCount(text: string, option: string, max: number, problems: 
   return 1
 }
 
+/** Numbers of changes: `A-B`, or one. */
+export function parseSeqRange(text: string | undefined, option: string, problems: string[]): readonly [number, number] | undefined {
+  if (text === undefined) return undefined
+  const [, first = '', last = first] = /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(text) ?? []
+  const range = [Number(first), Number(last)] as const
+  if (first !== '' && range[0] >= 1 && range[0] <= range[1]) return range
+  problems.push(`${option}: ${JSON.stringify(text)} are no numbers of changes; give the first and the last, like 100-250`)
+  return undefined
+}
+
 /** One of `choices`. */
 export function parseChoice<T extends string>(
   text: string | undefined,

@@ -62,7 +62,8 @@ export async function auditedProbe(
   return result
 }
 
-async function knownDestination(db: Db, name: string): Promise<DestinationRow> {
+/** A destination that was served. @throws NotFoundError when there is none of that name. */
+export async function knownDestination(db: Db, name: string): Promise<DestinationRow> {
   const all = await listDestinations(db.read)
   const found = all.find((each) => each.destination === name)
   if (found) return found

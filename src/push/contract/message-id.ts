@@ -30,6 +30,11 @@ export function messageId({ account, entity, entityId, operation, seq, snapshot 
   return uuid5(snapshot ? [logEpoch, 'snapshot', seq, entity, entityId] : [logEpoch, seq])
 }
 
+/** The id of a message that is sent again as a new one. @param generation the same for all messages of that resend. */
+export function renewedMessageId(id: string, generation: string): string {
+  return uuid5(['resent', generation, id])
+}
+
 /** A UUID of version 5 (RFC 9562) of a list of values. */
 function uuid5(name: Json): string {
   const digest = hash('sha1', Buffer.concat([NAMESPACE, Buffer.from(JSON.stringify(name))]), 'buffer')

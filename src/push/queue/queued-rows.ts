@@ -1,5 +1,5 @@
 import type { EpochOfChange } from '../../store/changes/log-epoch.ts'
-import type { Tx } from '../../store/engine/db.ts'
+import type { Query } from '../../store/engine/db.ts'
 import { type RecordTime, recordText, recordTimes } from '../../store/mirror/record-times.ts'
 import type { FanOutChange, NewOutboxRow } from '../../store/outbox/fan-out.ts'
 import { IMMUTABLE, messageId } from '../contract/message-id.ts'
@@ -26,14 +26,14 @@ export interface QueuedRows {
  * @param epochOf the epoch of the change log that a change's number belongs to.
  */
 export async function rowsFor(
-  tx: Tx,
+  q: Query,
   destinations: readonly Recipient[],
   changes: readonly FanOutChange[],
   epochOf: (seq: number) => EpochOfChange,
   mayDrop: boolean,
 ): Promise<QueuedRows> {
   const newest = epochOf(Number.POSITIVE_INFINITY)
-  const times = await timesOf(tx, destinations, changes)
+  const times = await timesOf(q, destinations, changes)
   const rows: NewOutboxRow[] = []
   const held = new Map<string, number>()
   for (const change of changes) {
@@ -44,7 +44,7 @@ export async function rowsFor(
       eventType: change.event_type ?? time?.type ?? null,
       occurredAt: change.occurred_at ?? time?.occurredAt ?? null,
     }
-    const now = tx.clock.now()
+    const now = q.clock.now()
     const going = destinations.filter(({ name }) => !held.has(name))
     for (const each of mayDrop ? [] : going) if (isOnlyTooOld(each, filtered, now)) held.set(each.name, change.seq)
     const recipients = going.filter((destination) => wants(destination, filtered, now))
@@ -82,14 +82,14 @@ export function mayHaveBeenSent(
 
 /** Types and times of records that their changes do not name, where a filter needs them. */
 async function timesOf(
-  tx: Tx,
+  q: Query,
   destinations: readonly FanOutDestination[],
   changes: readonly FanOutChange[],
 ): Promise<ReadonlyMap<string, RecordTime>> {
   const asked = destinations.some(({ eventTypes, maxAgeMs }) => eventTypes !== null || maxAgeMs !== null)
   return asked
     ? recordTimes(
-        tx,
+        q,
         changes.filter((change) => change.occurred_at === null),
       )
     : new Map()

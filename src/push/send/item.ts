@@ -33,7 +33,8 @@ export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'persona
       echo: row.direction === 'inbound',
       submission: strip('submissions', row.submission),
       mapping: row.mapping,
-      remoteId: row.remoteId,
+      // Under a new id it is another record to the target, which may have lost the first.
+      remoteId: row.resent === 'new' && row.operation === 'insert' ? null : row.remoteId,
       attempts: row.attempts,
     }
   }

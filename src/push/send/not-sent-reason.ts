@@ -7,17 +7,17 @@ import { IMMUTABLE } from '../contract/message-id.ts'
 /**
  * Four kinds of change are skipped:
  *  - an event or message that the target has already. It is inserted again after somebody deleted its row, or after a restore; a target that
- *    takes everything as new would have it twice.
+ *    takes everything as new would have it twice. An operator who has it sent again wants just that.
  *  - an update of a record whose id at the target is not known, where updates are requests of their own. It would create a second record.
  *  - an update of which every column is personal and left out, where a person reads it. It would say nothing.
  *  - a change of a document that stores no file, where its file is what is sent.
  * @returns why a change is not sent to `destination`; null when it is sent.
  */
-export function notSentReason(destination: DestinationConfig, item: PushItem): string | null {
+export function notSentReason(destination: DestinationConfig, item: PushItem, isResent: boolean): string | null {
   const { entity, operation, remoteId, after } = item
   if (entity === 'documents' && destination.kind === 'http' && destination.documents)
     return attachedDocument(item) === null ? 'not sent: this change stores no document' : null
-  if (!destination.idempotent && operation === 'insert' && IMMUTABLE.has(entity) && remoteId !== null)
+  if (!isResent && !destination.idempotent && operation === 'insert' && IMMUTABLE.has(entity) && remoteId !== null)
     return `not sent: it has this record already, as ${remoteId}`
   const hasUpdateRequest = destination.kind === 'http' && destination.update !== null
   if (operation === 'insert' || !(hasUpdateRequest || destination.kind === 'adapter')) return null

@@ -158,7 +158,7 @@ export class RowSender {
     try {
       if (row.changedAt === '') return this.#withoutAttempt(row, planLost(row, this.#o.destination))
       const item = this.#itemOf(row)
-      const reason = notSentReason(this.#o.destination, item)
+      const reason = notSentReason(this.#o.destination, item, row.resent !== null)
       if (reason !== null) return this.#withoutAttempt(row, planSkipped(row, reason))
       return await this.#complete(row, item, cancelled)
     } catch (error) {

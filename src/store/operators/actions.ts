@@ -1,7 +1,8 @@
+import { sql } from 'kysely'
 import { type Json, storableJson, storableText } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
-import { dbTime, timeValue } from '../engine/sql.ts'
+import { dbTime, rowLock, timeValue } from '../engine/sql.ts'
 import type { ActionOutcome } from '../schema/tables-operations.ts'
 
 /** Facts about an action, by name. Never a secret, and of a submission only its id. */
@@ -96,6 +97,54 @@ async function endNote(db: Db, actionId: number, outcome: ActionOutcome, detail:
       .where('action_id', '=', actionId)
       .execute(),
   )
+}
+
+/**
+ * Begins an action of several transactions that an interruption leaves `begun`, so that `unfinishedAction` finds it and it can go on; see
+ * `auditAction` for others.
+ */
+export function beginAction(db: Db, note: AuditEntry): Promise<number> {
+  return db.write('action-begun', (tx) => insertNote(tx, note, 'begun'))
+}
+
+/** Ends an action that was begun. */
+export function endAction(db: Db, actionId: number, outcome: Exclude<ActionOutcome, 'begun'>, detail: ActionDetail): Promise<void> {
+  return endNote(db, actionId, outcome, detail)
+}
+
+/** How far an action has come, by its entry; null when it has ended. Until the transaction ends nobody else moves it on. */
+export async function actionInProgress(tx: Tx, actionId: number): Promise<ActionDetail | null> {
+  const { rows } = await sql<{ detail: ActionDetail | null; outcome: ActionOutcome }>`
+    select detail, outcome from operator_actions where action_id = ${actionId} ${rowLock(tx, 'for update')}`.execute(tx.sql)
+  const [row] = rows
+  return row?.outcome === 'begun' ? (row.detail ?? {}) : null
+}
+
+/** Writes how far an action has come. */
+export async function noteProgress(tx: Tx, actionId: number, detail: ActionDetail): Promise<void> {
+  await tx.sql
+    .updateTable('operator_actions')
+    .set({ detail: JSON.stringify(storableJson(detail)) })
+    .where('action_id', '=', actionId)
+    .execute()
+}
+
+/** The actions of a kind on a target that began in the last `withinMs` and have not ended, the newest first. */
+export async function unfinishedActions(
+  q: Query,
+  { action, target }: { readonly action: string; readonly target: string },
+  withinMs: number,
+): Promise<StoredAuditEntry[]> {
+  const rows = await q.sql
+    .selectFrom('operator_actions')
+    .select(['action_id', 'at', 'who', 'action', 'target', 'detail', 'outcome'])
+    .where('action', '=', action)
+    .where('target', '=', target)
+    .where('outcome', '=', 'begun')
+    .where('at', '>=', dbTime(q, -withinMs))
+    .orderBy('action_id', 'desc')
+    .execute()
+  return rows.map((row) => ({ ...row, detail: (row.detail ?? {}) as ActionDetail }))
 }
 
 /** Which actions to list; fields left out do not narrow. */

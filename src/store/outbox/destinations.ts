@@ -72,7 +72,7 @@ async function addDestination(tx: Tx, { name, start }: DestinationStart): Promis
 /** State of a destination whose row somebody deleted, reconstructed from the outbox; null when it is new. */
 async function lostState(tx: Tx, name: string): Promise<Pick<DestinationsTable, 'cursor' | 'queued' | 'dead' | 'unknown'> | null> {
   const { rows } = await sql<{ cursor: number | null }>`
-    select max(seq) as cursor from (select destination, seq from sync_outbox order by outbox_id desc limit ${sql.lit(NEWEST_ROWS)}) as newest
+    select max(seq) as cursor from (select destination, seq from sync_outbox where resent is null order by outbox_id desc limit ${sql.lit(NEWEST_ROWS)}) as newest
     where destination = ${name}`.execute(tx.sql)
   const cursor = rows[0]?.cursor ?? null
   if (cursor === null) return null

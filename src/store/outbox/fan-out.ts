@@ -1,9 +1,9 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Row } from '../../model/entity.ts'
 import type { Json } from '../../model/json.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import { requireCheckedServer } from '../engine/checked-server.ts'
-import type { TableSpec, Tx } from '../engine/db.ts'
+import type { Query, TableSpec, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { wake } from '../engine/notify.ts'
 import { rowLock } from '../engine/sql.ts'
@@ -39,6 +39,8 @@ export interface NewOutboxRow {
   readonly snapshot: { readonly changed_at: TimeText; readonly after: Row } | null
   /** It may have been sent before, by a database that was lost; see log-epoch.ts. */
   readonly uncertain: boolean
+  /** Sent again because an operator asked for it. */
+  readonly resent?: 'same' | 'new'
 }
 
 const outbox: TableSpec = {
@@ -60,6 +62,7 @@ const outbox: TableSpec = {
     attempts: 'int',
     uncertain: 'int',
     queued_at: 'time',
+    resent: 'text',
   },
 }
 
@@ -77,13 +80,18 @@ export async function lockFanOut(tx: Tx): Promise<void> {
  * is detected when it is sent.
  */
 export async function changesToFanOut(tx: Tx, seq: number, limit: number): Promise<FanOutChange[]> {
-  const after = tx.kind === 'sqlite' ? sql`(case when json_valid(after) then after end)` : sql`after`
   const { rows } = await sql<FanOutChange>`
-    select seq, account, submission_id, entity, entity_id, operation, cause,
-      case when entity = 'market_events' then ${after} ->> 'type' end as event_type,
-      case when entity in ('market_events', 'thread_messages') then ${after} ->> 'occurred_at' end as occurred_at
-    from changes where seq > ${seq} order by seq limit ${sql.lit(limit)}`.execute(tx.sql)
+    select ${fanOutColumns(tx)} from changes where seq > ${seq} order by seq limit ${sql.lit(limit)}`.execute(tx.sql)
   return rows
+}
+
+/** The columns of FanOutChange. */
+export function fanOutColumns(q: Pick<Query, 'kind'>): RawBuilder<unknown> {
+  const after = q.kind === 'sqlite' ? sql`(case when json_valid(after) then after end)` : sql`after`
+  return sql`
+    seq, account, submission_id, entity, entity_id, operation, cause,
+      case when entity = 'market_events' then ${after} ->> 'type' end as event_type,
+      case when entity in ('market_events', 'thread_messages') then ${after} ->> 'occurred_at' end as occurred_at`
 }
 
 /** The epoch of the change log and its newest number. */
@@ -151,6 +159,7 @@ function givenOf(row: NewOutboxRow, queuedAt: TimeText): GivenRow {
     attempts: 0,
     uncertain: row.uncertain ? 1 : 0,
     queued_at: queuedAt,
+    resent: row.resent ?? null,
   }
 }
 

@@ -37,6 +37,8 @@ export interface OutboxRow {
   readonly status: number | null
   /** Before this claim: an attempt began, and its outcome is unknown. */
   readonly uncertain: boolean
+  /** Sent again because an operator asked for it, under the same id or a new one. */
+  readonly resent: 'same' | 'new' | null
   readonly remoteId: string | null
   readonly mapping: { readonly client: string; readonly policy: string | null; readonly fields: Readonly<Record<string, string>> } | null
   /** The submission's current row, without `raw`; null when it does not exist or was not requested. */
@@ -71,6 +73,7 @@ interface Found {
   attempts: number
   status: number | null
   uncertain: number
+  resent: 'same' | 'new' | null
   changed_at: TimeText | null
   before: Row | null
   after: Row | null
@@ -167,7 +170,7 @@ async function readRows(q: Query, outboxIds: readonly number[]): Promise<Found[]
   const after = q.kind === 'sqlite' ? sql`+c.after` : sql`c.after`
   const { rows } = await sql<Found>`
     select o.lane, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
-      o.attempts, o.status, o.uncertain, c.changed_at, c.before, ${after} as after, r.remote_id, m.client, m.policy, m.fields
+      o.attempts, o.status, o.uncertain, o.resent, c.changed_at, c.before, ${after} as after, r.remote_id, m.client, m.policy, m.fields
     from ${givenIds(q, outboxIds)} join sync_outbox o on o.outbox_id = given.outbox_id
     left join changes c on c.seq = o.seq and o.snapshot is null
     left join sync_remote_ids r
@@ -274,6 +277,7 @@ function outboxRow(row: Found, submission: Row | null, direction: string | null)
     attempts: row.attempts,
     status: row.status,
     uncertain: row.uncertain !== 0,
+    resent: row.resent,
     remoteId: row.remote_id,
     mapping: row.client === null ? null : { client: row.client, policy: row.policy, fields: row.fields ?? {} },
     submission,

@@ -63,6 +63,8 @@ export interface OutboxTable {
   detail: string | null
   error: string | null
   settled_at: TimeText | null
+  /** Sent again because an operator asked for it, under the same id or a new one; null for what fan-out queued. */
+  resent: 'same' | 'new' | null
 }
 
 /** Why a lane is blocked until somebody acts: its submission has no client, or a dead row holds it (`on_dead: hold`). */

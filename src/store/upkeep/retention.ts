@@ -165,13 +165,17 @@ export function removeChanges(db: Db, { lease, before, limit }: StepInput, desti
   })
 }
 
-/** A destination has at most one row per change, so the oldest `limit` rows of each cover as many changes. */
+/** Of what is sent the first time, a destination has at most one row per change, so the oldest `limit` rows of each cover as many changes. */
 async function removeSkipped(tx: Tx, upTo: number, limit: number): Promise<void> {
   for (const { destination } of await tx.sql.selectFrom('sync_destinations').select('destination').execute()) {
     await sql`
       delete from sync_outbox where seq <= ${upTo} and state = 'skipped' and outbox_id in (
         select outbox_id from sync_outbox where destination = ${destination} and ${sql.raw(stopped('skipped'))} and snapshot is null
         order by outbox_id limit ${sql.lit(limit)})`.execute(tx.sql)
+    await sql`
+      delete from sync_outbox where outbox_id in (
+        select outbox_id from sync_outbox where destination = ${destination} and ${sql.raw(RESENT)} and seq <= ${upTo} and state = 'skipped'
+        limit ${sql.lit(limit)})`.execute(tx.sql)
   }
 }
 
@@ -204,12 +208,20 @@ export async function oldestNeeded(q: Query, destinations: readonly string[]): P
         select seq from sync_outbox where destination = ${destination} and ${sql.raw(open)} order by outbox_id limit 1`.execute(q.sql)
       oldest = Math.min(oldest, rows[0]?.seq ?? oldest)
     }
+    // What is sent again stands behind younger changes.
+    const { rows } = await sql<{ seq: number | null }>`
+      select min(seq) as seq from sync_outbox
+      where destination = ${destination} and ${sql.raw(RESENT)} and state in ('ready', 'dead', 'unknown')`.execute(q.sql)
+    oldest = Math.min(oldest, Number(rows[0]?.seq ?? oldest))
   }
   return oldest
 }
 
 /** Conditions on rows whose content is read from the change log when they are sent, each matching a partial index. */
 const OPEN_ROWS = ["state = 'ready'", ...['dead', 'unknown'].map(stopped)]
+
+/** Matches the partial index. */
+const RESENT = "resent is not null and state <> 'delivered'"
 
 /** Matches the partial index. */
 function stopped(state: string): string {

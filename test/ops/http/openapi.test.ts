@@ -40,6 +40,7 @@ const ROUTES = [
   'POST /api/v1/destinations/{name}/mappings',
   'POST /api/v1/destinations/{name}/mappings.csv',
   'POST /api/v1/destinations/{name}/pause',
+  'POST /api/v1/destinations/{name}/resend',
   'POST /api/v1/destinations/{name}/resume',
   'POST /api/v1/destinations/{name}/test',
   'POST /api/v1/doctor',

@@ -155,8 +155,8 @@ it('shows no document where the destination does not ask for them, and of no oth
 it('skips changes of documents that store none, and sends a stored one though its id at the target is not known', () => {
   const destination = destinationTo('http://127.0.0.1/', { documents: true, update: RAW, remoteId: 'body.id' })
   const told = itemOf({ entity: 'documents', entityId: '["key-1"]', after: { error: 'it answered 404' }, operation: 'update' })
-  expect(notSentReason(destination, told)).toBe('not sent: this change stores no document')
-  expect(notSentReason(destination, { ...told, after: { stored_path: `ab/${'ab'.repeat(32)}` } })).toBeNull()
+  expect(notSentReason(destination, told, false)).toBe('not sent: this change stores no document')
+  expect(notSentReason(destination, { ...told, after: { stored_path: `ab/${'ab'.repeat(32)}` } }, false)).toBeNull()
 })
 
 it('tells at the start of a body that is a file where no documents go along', () => {

@@ -17,8 +17,9 @@ import {
   withStore,
 } from './context.ts'
 import { addMap } from './destination-map.ts'
+import { addResend } from './destination-resend.ts'
 
-/** `destination list|pause|resume|test|map` */
+/** `destination list|pause|resume|test|resend|map` */
 export function addDestination(program: Command, c: CommandContext): void {
   const destination = program.command('destination').description('look at destinations, stop them, let them go on, map submissions to them')
   destination
@@ -42,6 +43,7 @@ export function addDestination(program: Command, c: CommandContext): void {
     .description('make one harmless try, and tell what came of it')
     .argument('<name>', 'of the destination')
     .action((name: string) => test(c, name))
+  addResend(destination, c)
   addMap(destination, c)
 }
 

@@ -148,6 +148,33 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     expect(await rig.notes()).toMatchObject([{ action: 'destination.pause', detail: { reason: 'the AMS moves' } }])
   })
 
+  it('sends changes again, and tells how many first, as the command does', async () => {
+    await tryFirst(rig.db, 'ams', { state: 'delivered' })
+    const resend = (body: object) => rig.ask('POST', '/destinations/ams/resend', { body })
+    const dry = await resend({ submission_id: SUBMISSION, dry_run: true })
+    expect(dry.json).toMatchObject({ dry_run: true, queued: 0, changes: 2, submissions: 1, waiting: 1, given_up: 0, continues: false })
+    const command = await runHere(['destination', 'resend', 'ams', '--submission', SUBMISSION, '--dry-run', '--json'], rig.env)
+    expect(json(command)).toEqual(dry.json)
+    expect(await listed('?destination=ams')).toMatchObject({ items: { length: 2 } })
+    const done = await resend({ submission_id: SUBMISSION, since: '2h', new_ids: true })
+    expect(done.json).toMatchObject({ dry_run: false, queued: 2, changes: 2 })
+    expect(new Set((await listed('?destination=ams')).items.map(({ message_id }) => message_id)).size).toBe(4)
+    const again = await runHere(['destination', 'resend', 'ams', '--entity', 'thread_messages'], rig.env)
+    expect(again.out).toMatch(
+      /^2 changes of 1 submission \(numbers \d+ to \d+\) will be sent again to ams\n- message ids stay.*\n2 changes queued\n$/s,
+    )
+    const notes = (await rig.notes()).map(({ who, action, target, outcome, detail }) => [who, action, target, outcome, detail['queued']])
+    expect(notes).toEqual([
+      ['alice', 'destination.resend', 'ams', 'done', 2],
+      ['command', 'destination.resend', 'ams', 'done', 2],
+    ])
+    for (const body of [{}, { dry_run: true }, { seq: '9-1' }, { entity: 'changes' }]) expect((await resend(body)).status).toBe(400)
+    expect((await rig.ask('POST', '/destinations/other/resend', { body: { seq: '1' } })).status).toBe(404)
+    const refused = await runHere(['destination', 'resend', 'ams', '--seq', 'x'], rig.env)
+    expect(refused).toMatchObject({ code: 2, err: '--seq: "x" are no numbers of changes; give the first and the last, like 100-250\n' })
+    expect((await runHere(['destination', 'resend', 'ams'], rig.env)).err).toMatch(/say which changes by --since/)
+  })
+
   it('makes one harmless try at a destination', async () => {
     const well = await rig.ask('POST', '/destinations/ams/test')
     expect(well.json).toEqual({ destination: 'ams', ok: true, text: expect.stringMatching(/^it took a signed message/) })

@@ -1,0 +1,83 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { TimeText } from '../../model/time.ts'
+import type { Query, Tx } from '../engine/db.ts'
+import { rowLock, timeValue, valuesTable } from '../engine/sql.ts'
+import { type FanOutChange, fanOutColumns } from './fan-out.ts'
+
+/** Which changes of the log to send again; fields left out do not narrow. */
+export interface ResendSelection {
+  /** Logged at or after this time. */
+  readonly since?: TimeText | undefined
+  /** Logged before this time. */
+  readonly until?: TimeText | undefined
+  /** The first and the last number. */
+  readonly seq?: readonly [number, number] | undefined
+  readonly submissionId?: string | undefined
+  readonly entity?: string | undefined
+}
+
+/** A change that may be sent again. */
+export interface ResendChange extends FanOutChange {
+  /** A purge has emptied it: there is nothing left to send. */
+  readonly isEmptied: boolean
+}
+
+/** The changes of a window of the log that a selection names. @param to the window's last number. */
+export async function selectedChanges(
+  q: Query,
+  accounts: readonly string[],
+  selection: ResendSelection,
+  after: number,
+  to: number,
+): Promise<ResendChange[]> {
+  if (accounts.length === 0) return []
+  const { since, until, submissionId, entity } = selection
+  const conditions = [sql`seq > ${after} and seq <= ${to}`, sql`account in (${sql.join(accounts)})`]
+  if (since !== undefined) conditions.push(sql`changed_at >= ${timeValue(q, since)}`)
+  if (until !== undefined) conditions.push(sql`changed_at < ${timeValue(q, until)}`)
+  if (submissionId !== undefined) conditions.push(sql`submission_id = ${submissionId}`)
+  if (entity !== undefined) conditions.push(sql`entity = ${entity}`)
+  return await changesWhere(q, sql.join(conditions, sql` and `))
+}
+
+/** The changes with these numbers, as they are now. Until the transaction ends no purge of their submissions begins. */
+export async function changesToResend(tx: Tx, seqs: readonly number[]): Promise<ResendChange[]> {
+  const given = valuesTable(
+    tx,
+    { seq: 'int' },
+    seqs.map((seq) => ({ seq })),
+  )
+  const isGiven = sql`seq in (select seq from ${given})`
+  await sql`
+    select 1 from submissions where (account, submission_id) in (select account, submission_id from changes where ${isGiven})
+    order by account, submission_id ${rowLock(tx, 'for share')}`.execute(tx.sql)
+  return await changesWhere(tx, isGiven)
+}
+
+async function changesWhere(q: Query, condition: RawBuilder<unknown>): Promise<ResendChange[]> {
+  // As text: on Postgres a json value has no equality.
+  const after = q.kind === 'sqlite' ? sql`after` : sql`after::text`
+  const { rows } = await sql<FanOutChange & { emptied: number }>`
+    select ${fanOutColumns(q)}, case when operation <> 'purged' and before is null and ${after} = '{}' then 1 else 0 end as emptied
+    from changes where ${condition} order by seq`.execute(q.sql)
+  return rows.map(({ emptied, ...change }) => ({ ...change, isEmptied: Number(emptied) === 1 }))
+}
+
+/** Which of these changes are still on their way to a destination, and which were given up. */
+export async function unsettledAmong(
+  q: Query,
+  destination: string,
+  changes: readonly Pick<FanOutChange, 'account' | 'seq'>[],
+): Promise<{ readonly waiting: number; readonly givenUp: number }> {
+  const given = valuesTable(
+    q,
+    { account: 'text', seq: 'int' },
+    changes.map(({ account, seq }) => ({ account, seq })),
+  )
+  const { rows } = await sql<{ state: string; n: number }>`
+    select o.state, count(distinct o.seq) as n from ${given} join sync_outbox o on o.account = given.account and o.seq = given.seq
+      and o.state in ('ready', 'dead', 'unknown') and o.destination = ${destination} and o.snapshot is null
+    group by o.state`.execute(q.sql)
+  const count = (state: string) => Number(rows.find((row) => row.state === state)?.n ?? 0)
+  return { waiting: count('ready'), givenUp: count('dead') + count('unknown') }
+}
