@@ -74,6 +74,7 @@ function sampleOf(column: OldTable['columns'][number], row: number): Value {
     case 'BOOL':
       return row % 2
     case 'INT':
+    case 'bigint':
     case 'SERIAL':
       return row
     case 'REAL':

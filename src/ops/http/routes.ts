@@ -12,6 +12,7 @@ import { addDoctor } from './routes/doctor.ts'
 import { addDocuments } from './routes/documents.ts'
 import { addHistory } from './routes/history.ts'
 import { addInbox } from './routes/inbox.ts'
+import { addLive } from './routes/live.ts'
 import { addMappings } from './routes/mappings.ts'
 import { addOutbox } from './routes/outbox.ts'
 import { addOverview } from './routes/overview.ts'
@@ -36,6 +37,7 @@ const self = {
 export function addRoutes(api: Api, p: AdminParts, sessions: Sessions): void {
   api.get('/openapi.json', { schema: self }, () => openapi.parse(api.swagger()))
   addSession(api, p, sessions)
+  addLive(api, p, sessions)
   for (const add of [
     addStatus,
     addOverview,

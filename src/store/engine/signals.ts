@@ -11,14 +11,25 @@ export interface Signals {
   notify(topic: Topic): void
   /** Resolves at the next signal, after `ms` milliseconds, or when `abort` aborts, whichever comes first. */
   wait(topic: Topic, ms: number, abort: AbortSignal): Promise<void>
+  /**
+   * Calls `hear` at each signal. Unlike one that waits, it takes no signal from those that wait and look away for a moment.
+   * @returns a function that ends it.
+   */
+  subscribe(hear: (topic: Topic) => void): () => void
 }
 
 /** @param clock measures the waiting. */
 export function createSignals(clock: Clock): Signals {
   const wakeUps = Object.fromEntries(topics.map((topic) => [topic, new WakeUp(clock)])) as Record<Topic, WakeUp>
+  const hearers = new Set<(topic: Topic) => void>()
   return {
     notify(topic) {
       wakeUps[topic].notify()
+      for (const hear of hearers) hear(topic)
+    },
+    subscribe(hear) {
+      hearers.add(hear)
+      return () => void hearers.delete(hear)
     },
     async wait(topic, ms, abort) {
       await wakeUps[topic].wait(ms, abort)

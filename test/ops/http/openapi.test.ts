@@ -64,6 +64,7 @@ const ROUTES = [
   'GET /api/v1/rejected',
   'POST /api/v1/rejected/replay',
   'GET /api/v1/rejected/{id}',
+  'GET /api/v1/live',
   'POST /api/v1/reload',
   'POST /api/v1/retention/run',
   'POST /api/v1/submissions/purge',
@@ -77,7 +78,10 @@ const ROUTES = [
 
 const DOCUMENTS: Readonly<Record<string, string>> = { '.html': 'text/html', '.md': 'text/markdown' }
 /** Routes that answer with a file. */
-const BYTES: Readonly<Record<string, string>> = { '/api/v1/documents/{key}': 'application/octet-stream' }
+const BYTES: Readonly<Record<string, string>> = {
+  '/api/v1/documents/{key}': 'application/octet-stream',
+  '/api/v1/live': 'text/event-stream',
+}
 
 describe('the description of the admin routes', () => {
   let rig: AdminRig

@@ -52,6 +52,18 @@ describe('signals in a process', () => {
     await signals.wait('inbox', LONG_MS, never)
   })
 
+  it('reach those who only hear, and are kept all the same for those who wait', async () => {
+    const signals = createSignals(new ManualClock())
+    const heard: string[] = []
+    const end = signals.subscribe((topic) => heard.push(topic))
+    signals.notify('inbox')
+    await signals.wait('inbox', LONG_MS, never)
+    signals.notify('outbox')
+    end()
+    signals.notify('reads')
+    expect(heard).toEqual(['inbox', 'outbox'])
+  })
+
   it('end their waits when told to stop', async () => {
     const signals = createSignals(new ManualClock())
     const stop = new AbortController()

@@ -37,6 +37,11 @@ export function done(description: string) {
   return { 204: z.undefined().meta({ description }), ...common }
 }
 
+/** The answers of a route that tells of events as they happen. */
+export function events(description: string) {
+  return { 200: { description, content: { 'text/event-stream': { schema: z.string() } } }, ...common }
+}
+
 /** The answers of a route about something that may not exist. */
 export function answersAbout<T extends z.ZodType>(description: string, schema: T) {
   return { ...answers(description, schema), 404: notThere }

@@ -16,6 +16,7 @@ const ID_BYTES = 32
 export class Sessions {
   readonly #db: Db
   readonly #config: () => Config
+  readonly #hearers: (() => void)[] = []
 
   /** @param db that of the process: sessions are written. */
   constructor(db: Db, config: () => Config) {
@@ -35,16 +36,34 @@ export class Sessions {
 
   /** @returns who bears the session's id; null when it has ended, or never began. */
   async holderOf(id: string): Promise<Holder | null> {
-    const session = await findSession(this.#db.read, hashOf(id), this.#config().ops.session)
-    const token = session && this.#tokenOf(session.who)
-    if (!session || !token) return null
-    if (!timingSafeEqual(proofOf(id, token.token.reveal()), Buffer.from(session.token_proof, 'hex'))) return null
+    const found = await this.#find(id)
+    if (!found) return null
+    const { session, token } = found
     if (session.isStale) await noteSessionSeen(this.#db, session.session_hash)
     return { name: token.name, role: token.role, session: { endsAt: session.ends_at, idleEndsAt: session.idle_ends_at } }
   }
 
+  /** Whether a session has not ended. Whoever only listens does nothing in it, so this is not noted. */
+  async isLive(id: string): Promise<boolean> {
+    return (await this.#find(id)) !== null
+  }
+
   async end(id: string, name: string): Promise<void> {
     await endSession(auditedDb(this.#db, noteOf(name, 'session.end')), hashOf(id))
+    for (const hear of this.#hearers) hear()
+  }
+
+  /** Calls `hear` when somebody has signed out by this process. */
+  onEnd(hear: () => void): void {
+    this.#hearers.push(hear)
+  }
+
+  async #find(id: string) {
+    const session = await findSession(this.#db.read, hashOf(id), this.#config().ops.session)
+    const token = session && this.#tokenOf(session.who)
+    if (!session || !token) return null
+    if (!timingSafeEqual(proofOf(id, token.token.reveal()), Buffer.from(session.token_proof, 'hex'))) return null
+    return { session, token }
   }
 
   #tokenOf(name: string): Config['ops']['tokens'][number] | null {

@@ -1,0 +1,68 @@
+import type { FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { events } from '../api/answers.ts'
+import { sessionIdOf } from '../api/guard.ts'
+import type { AdminParts, Api } from '../api/parts.ts'
+import { refuse } from '../api/refusing.ts'
+import type { Sessions } from '../api/sessions.ts'
+import { TokenVerifier } from '../api/tokens.ts'
+import { LiveHub, MOST_LISTENERS } from '../live/hub.ts'
+
+const RETRY_AFTER_S = 15
+
+const schema = {
+  summary: 'what happens, as it happens: server-sent events',
+  description:
+    'Events `delivery`, `change`, `push`, `run`, `alarm` and `overview`, with ids and states as JSON, never bodies or personal values. Each has ' +
+    'an id: sent back as `Last-Event-ID`, one goes on behind it. `ready`: nothing was missed. `reset`: events are missing, because the id is too old or of ' +
+    `another process, or because more happened than is told of; look again at whatever is shown. ${MOST_LISTENERS} may listen to a process (503 then); who does not ` +
+    'read is cut off. It ends with the token or session.',
+  tags: ['status'],
+  headers: z.looseObject({ 'last-event-id': z.string().max(100).optional() }),
+  response: events('a stream that does not end by itself'),
+}
+
+/** `GET /live` */
+export function addLive(api: Api, p: AdminParts, sessions: Sessions): void {
+  const { db, config, log, signal } = p
+  const hub = new LiveHub({ db, config, log, signal })
+  const verifier = new TokenVerifier()
+  sessions.onEnd(() => void hub.check())
+  const mayListen = async ({ headers, holder }: FastifyRequest, id: string | null): Promise<boolean> =>
+    holder?.session && id !== null ? await sessions.isLive(id) : verifier.holderOf(config().ops.tokens, headers.authorization) !== null
+  // What Fastify would answer to HEAD never ends.
+  api.get('/live', { schema, exposeHeadRoute: false }, async (request, reply) => {
+    const tooMany = () =>
+      refuse(reply.header('retry-after', RETRY_AFTER_S), 503, [`${MOST_LISTENERS} listen already; close a page, or ask again later`])
+    if (hub.isFull) return tooMany()
+    const id = sessionIdOf(request)
+    const { raw } = reply
+    const sink = {
+      begin: () => {
+        reply.hijack()
+        if (raw.destroyed) return false
+        const type = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
+        raw.writeHead(200, { ...headersOf(reply.getHeaders()), ...type })
+        return true
+      },
+      write: (text: string) => {
+        if (!raw.destroyed) raw.write(text)
+      },
+      get writableLength() {
+        return raw.writableLength
+      },
+      end: () => void raw.end(),
+      destroy: () => void raw.destroy(),
+    }
+    const leave = await hub.listen(sink, () => mayListen(request, id), request.headers['last-event-id'] ?? null)
+    if (leave === null) return tooMany()
+    raw.on('close', leave)
+    return reply
+  })
+}
+
+function headersOf(headers: Readonly<Record<string, number | string | string[] | undefined>>): Record<string, number | string | string[]> {
+  return Object.fromEntries(
+    Object.entries(headers).filter((entry): entry is [string, number | string | string[]] => entry[1] !== undefined),
+  )
+}
