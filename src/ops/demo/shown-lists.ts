@@ -53,6 +53,9 @@ export function shownReadiness(view: z.output<typeof readinessTruth>): ShownList
   }
 }
 
+/** Of the sandbox's tax ids the mirror holds, by default, only that there is one. */
+const [TAX_ID_FACT, TAX_ID_QUESTION, PROTECTED] = ['applicant.fein', 'fein_or_ssn', '[protected]']
+
 /** @param sessions of the requirements view: one row has what both reads show. */
 export function shownDetails({ outstanding, workspace, sessions }: z.output<typeof detailTruth>, ofView: readonly Row[]): ShownLists {
   const { facts, residual_pdf, ...own } = workspace
@@ -76,6 +79,7 @@ export function shownDetails({ outstanding, workspace, sessions }: z.output<type
       ...(fact['source'] as Row),
       ...{ fact_set_id: facts.fact_set_id, key: fact['key'] ?? null, scope: fact['scope'] ?? null, period: fact['period'] ?? '' },
       ...{ value: fact['value'] ?? null, confirmed: fact['confirmed'] ?? null },
+      ...(fact['key'] === TAX_ID_FACT ? { value: PROTECTED, content_hash: PROTECTED, evidence: PROTECTED } : {}),
     })),
   }
 }
@@ -101,7 +105,7 @@ function answersOf(application: Item): Row[] {
     const owner = item.parse(owners[question_key] ?? {})
     const source = item.parse(owner['source'] ?? {})
     return {
-      ...{ application_id, question_key, value: given[question_key] ?? null },
+      ...{ application_id, question_key, value: question_key === TAX_ID_QUESTION ? PROTECTED : (given[question_key] ?? null) },
       ...{ ownership_kind: owner['kind'] ?? null, ownership_revision: owner['revision'] ?? null },
       ...{ source_id: source['source_id'] ?? null, source_channel: source['channel'] ?? null, source_evidence: source['evidence'] ?? null },
     }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { parseUuid } from '../../model/uuid.ts'
 import { bindRequestsOf, insuredIdOf, policiesOf } from '../service/binding.ts'
+import { taxIdOf } from '../service/details.ts'
 import type { Submission } from '../world/submission.ts'
 import type { World } from '../world/world.ts'
 import { errorAnswer } from './answers.ts'
@@ -28,7 +29,7 @@ function submissionDetail(submission: Submission): unknown {
     submission_id: id,
     insured_name: facts.insured_name,
     insured_id: insuredIdOf(facts.insured_name),
-    applicant: { fein: '12-3456789' },
+    applicant: { fein: taxIdOf(facts.insured_name) },
     bind_requests: bindRequestsOf(submission).map(({ bind_request_id, status }) => ({ bind_request_id, status })),
     policies: policiesOf(submission).map(({ policy_id }) => ({ policy_id })),
   }

@@ -80,6 +80,14 @@ export function sessionsView(submission: Submission): readonly Readonly<Record<s
   )
 }
 
+/** @returns the tax id of an insured: it stands in the facts and answers of its submissions, for receivers that must not keep it. */
+export function taxIdOf(insuredName: string): string {
+  const digits = BigInt(`0x${createHash('sha256').update(`tax id of ${insuredName}`).digest('hex')}`)
+    .toString()
+    .slice(-9)
+  return `${digits.slice(0, 2)}-${digits.slice(2)}`
+}
+
 function factsOf({ facts }: Submission) {
   const source = {
     ...{ source_id: 'intake', content_hash: createHash('sha256').update(facts.insured_name).digest('hex'), channel: 'broker_portal' },
@@ -96,6 +104,7 @@ function factsOf({ facts }: Submission) {
   return [
     fact('insured.name', facts.insured_name),
     fact('insured.state', facts.state),
+    fact('applicant.fein', taxIdOf(facts.insured_name)),
     fact('policy.effective_date', facts.effective_date),
     fact('policy.lines', facts.lines, facts.effective_date.slice(0, 4)),
   ]
@@ -107,7 +116,7 @@ function applicationsOf(
   { session, rail }: Lane,
 ): readonly Readonly<Record<string, unknown>>[] {
   if (session === null) return []
-  const questions = ['insured.name', 'years_in_business']
+  const questions = ['insured.name', 'fein_or_ssn', 'years_in_business']
   const missing = session.missing_questions.map(({ key }) => key)
   const years = missing.includes('years_in_business') ? {} : { years_in_business: 12 }
   const source = {
@@ -133,7 +142,7 @@ function applicationsOf(
       line_of_business: rail.lines[0] ?? null,
       schema: { fields: questions, required_field_keys: questions, program: session.program },
       schema_fingerprint: createHash('sha256').update(questions.join()).digest('hex'),
-      answers: { 'insured.name': submission.facts.insured_name, ...years },
+      answers: { 'insured.name': submission.facts.insured_name, fein_or_ssn: taxIdOf(submission.facts.insured_name), ...years },
       ownership: { 'insured.name': { kind: 'derived', revision: 1, source, dependencies: ['insured.name'] } },
       answer_revision: missing.length === 0 ? 2 : 1,
       fact_revision: 1,
