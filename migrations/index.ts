@@ -32,6 +32,7 @@ import { consoleSessions } from './0030-console-sessions.ts'
 import { extraReads } from './0031-extra-reads.ts'
 import { coverage } from './0032-coverage.ts'
 import { contentHashes } from './0033-content-hashes.ts'
+import { submissionSearch } from './0034-submission-search.ts'
 import { figures } from './0035-figures.ts'
 import { resends } from './0036-resends.ts'
 
@@ -70,6 +71,7 @@ export const migrations: readonly Migration[] = [
   extraReads,
   coverage,
   contentHashes,
+  submissionSearch,
   figures,
   resends,
 ]

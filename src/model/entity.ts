@@ -44,6 +44,11 @@ export interface Field extends DescribedColumn {
   readonly volatile?: true
   /** The read that brings it, when that is another than the table's. It says nothing about rows of which the table's read tells. */
   readonly read?: StateRead
+  /**
+   * Shown to whoever may read, although its class is one of those that are masked until somebody asks for them: what people find and work a
+   * submission by.
+   */
+  readonly shown?: true
   /** Text that holds JSON when the service sends something else than text. */
   readonly mayHoldJson?: true
 }

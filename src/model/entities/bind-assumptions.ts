@@ -12,7 +12,7 @@ export const bindAssumptions = entity({
     submission_id: submissionId,
     bind_request_id: { kind: 'text', class: 'none', source: "the request's `bind_request_id`", meaning: 'its bind request' },
     key: keyId('`unconfirmed_assumptions[].key`'),
-    label: { kind: 'text', class: 'free', source: '`label`', meaning: 'the assumption in words' },
+    label: { kind: 'text', class: 'free', shown: true, source: '`label`', meaning: 'the assumption in words' },
     value: {
       kind: 'json',
       class: 'personal',

@@ -13,7 +13,7 @@ export const bindContingencies = entity({
     bind_request_id: { kind: 'text', class: 'none', source: "the request's `bind_request_id`", meaning: 'its bind request' },
     contingency_id: keyId('`contingencies[].id`'),
     kind: { kind: 'text', class: 'business', source: '`kind`', meaning: 'so far `question`, `signed_form`, `loss_runs`, `file_upload`' },
-    label: { kind: 'text', class: 'free', source: '`label`', meaning: "the carrier's wording" },
+    label: { kind: 'text', class: 'free', shown: true, source: '`label`', meaning: "the carrier's wording" },
     status: { kind: 'text', class: 'business', source: '`status`', meaning: 'so far `pending`, `satisfied`, `waived`' },
     required: { kind: 'bool', class: 'none', source: '`required`', meaning: 'the bind waits for it' },
     upload_path: {

@@ -26,7 +26,7 @@ export const bindRequests = entity({
     requested_by: { kind: 'text', class: 'personal', source: '`requested_by`', meaning: 'the producing broker' },
     effective_date: { kind: 'date', class: 'business', source: '`effective_date`', meaning: 'date from which cover is wanted' },
     policy_id: { kind: 'text', class: 'none', source: '`policy_id`', meaning: 'the policy; null until the bind is placed' },
-    next_steps: { kind: 'json', class: 'free', source: '`next_steps`', meaning: 'list of texts: what to do, in order' },
+    next_steps: { kind: 'json', class: 'free', shown: true, source: '`next_steps`', meaning: 'list of texts: what to do, in order' },
     gone_at: goneFrom('the service'),
     raw: { kind: 'raw', class: 'free', source: 'the whole request', meaning: 'the request as it came' },
   },

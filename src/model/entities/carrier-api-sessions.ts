@@ -20,6 +20,7 @@ export const carrierApiSessions = entity({
     missing_questions: {
       kind: 'json',
       class: 'free',
+      shown: true,
       source: '`missing_questions`',
       meaning: 'list of objects: questions without an answer, as the service shows them',
     },
@@ -34,6 +35,7 @@ export const carrierApiSessions = entity({
     missing_required_questions: {
       kind: 'json',
       class: 'free',
+      shown: true,
       source: '`missing_required_questions_json` of the sessions read',
       meaning: 'the JSON in it; text that is not JSON as text',
       read: 'sessions',

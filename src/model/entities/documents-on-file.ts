@@ -12,7 +12,7 @@ export const documentsOnFile = entity({
     item_key: itemKey('the SHA-256 of `kind` and `display_name`'),
     kind: { kind: 'text', class: 'business', source: '`kind`', meaning: 'an open vocabulary' },
     kind_label: { kind: 'text', class: 'business', source: '`kind_label`', meaning: 'the same in words to show' },
-    display_name: { kind: 'text', class: 'free', source: '`display_name`', meaning: "the document's name" },
+    display_name: { kind: 'text', class: 'free', shown: true, source: '`display_name`', meaning: "the document's name" },
     gone_at: goneFrom('the view'),
     raw: { kind: 'raw', class: 'free', source: 'the whole item', meaning: 'the item as it came' },
   },

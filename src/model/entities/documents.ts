@@ -32,7 +32,7 @@ export const documents = entity({
         '`attachment` of a message, `carrier_original` of a lane, `policy`, or `finalized`: only its id is known. The first that is true of ' +
         '`policy`, `carrier_original`, `attachment`',
     },
-    name: { kind: 'text', class: 'free', source: '`display_name`, `name`, `filename`, `label`', meaning: "the file's name" },
+    name: { kind: 'text', class: 'free', shown: true, source: '`display_name`, `name`, `filename`, `label`', meaning: "the file's name" },
     source: { kind: 'text', class: 'business', source: '`source`', meaning: 'where the service has it from' },
     source_label: { kind: 'text', class: 'business', source: '`source_label`', meaning: 'the same in words to show' },
     content_type: { kind: 'text', class: 'none', source: '`content_type`', meaning: 'its media type, as said' },

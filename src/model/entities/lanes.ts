@@ -45,7 +45,7 @@ export const lanes = entity({
     },
     submit_ready: { kind: 'bool', class: 'none', source: '`submit_ready`', meaning: 'ready to go to the market' },
     gapped: { kind: 'bool', class: 'none', source: '`gapped`', meaning: 'held for something that only the broker can supply' },
-    unmet_labels: { kind: 'json', class: 'free', source: '`unmet_labels`', meaning: 'list: what is still missing, in words' },
+    unmet_labels: { kind: 'json', class: 'free', shown: true, source: '`unmet_labels`', meaning: 'list: what is still missing, in words' },
     bound: { kind: 'bool', class: 'business', source: '`bound`', meaning: 'coverage is placed' },
     chip: {
       kind: 'text',
@@ -57,6 +57,7 @@ export const lanes = entity({
     next_step: {
       kind: 'text',
       class: 'free',
+      shown: true,
       source: '`next_step`',
       meaning: 'what comes next, in words; JSON text when the service sends more than words',
       mayHoldJson: true,

@@ -38,6 +38,7 @@ export const marketEvents = entity({
     detail: {
       kind: 'text',
       class: 'free',
+      shown: true,
       source: '`detail`',
       meaning: 'recorded reason of a terminal outcome, when there is one',
       identity: true,

@@ -12,7 +12,7 @@ export const outstandingItems = entity({
     submission_id: submissionId,
     item_key: itemKey('its `key`; without one the SHA-256 of `label`'),
     key: { kind: 'text', class: 'none', source: '`key`', meaning: 'what an answer names it by' },
-    label: { kind: 'text', class: 'free', source: '`label`', meaning: 'the same in words to show' },
+    label: { kind: 'text', class: 'free', shown: true, source: '`label`', meaning: 'the same in words to show' },
     source: { kind: 'text', class: 'none', source: '`source`', meaning: 'an open vocabulary' },
     input: {
       kind: 'text',
@@ -25,6 +25,7 @@ export const outstandingItems = entity({
     how_to_provide: {
       kind: 'text',
       class: 'free',
+      shown: true,
       source: '`how_to_provide`',
       meaning: 'how to supply it, in words; JSON text when the service sends more than words',
       mayHoldJson: true,

@@ -19,7 +19,7 @@ export const requirementItems = entity({
       meaning: 'the list in which it stands: `met`, `unmet`, `deferred`',
     },
     key: { kind: 'text', class: 'none', source: '`key`', meaning: 'what the service calls it; may be null' },
-    label: { kind: 'text', class: 'free', source: '`label`', meaning: 'the same in words to show' },
+    label: { kind: 'text', class: 'free', shown: true, source: '`label`', meaning: 'the same in words to show' },
     severity: { kind: 'text', class: 'none', source: '`severity`', meaning: 'so far `hard`, `preferred`' },
     resolution: { kind: 'text', class: 'none', source: '`resolution`', meaning: 'who supplies it: so far `broker`, `auto`, `internal`' },
     repr: { kind: 'text', class: 'none', source: '`repr`', meaning: 'so far `structured`, `free_text`, `form`, `file`' },

@@ -20,7 +20,7 @@ export const sourceOffers = entity({
       source: '`document_url`',
       meaning: 'as the service gives it; it may lie on another host',
     },
-    filename: { kind: 'text', class: 'free', source: '`filename`', meaning: "the file's name" },
+    filename: { kind: 'text', class: 'free', shown: true, source: '`filename`', meaning: "the file's name" },
     gone_at: goneFrom('the lane'),
     raw: { kind: 'raw', class: 'free', source: 'the whole offer', meaning: 'the offer as it came' },
   },

@@ -13,7 +13,7 @@ export const submissions = entity({
   fields: {
     account,
     submission_id: { kind: 'text', class: 'none', source: '`submission_id`', meaning: "the submission's id" },
-    insured_name: { kind: 'text', class: 'personal', source: '`insured_name`', meaning: 'name of the insured' },
+    insured_name: { kind: 'text', class: 'personal', shown: true, source: '`insured_name`', meaning: 'name of the insured' },
     lines: { kind: 'json', class: 'business', source: '`lines`', meaning: 'lines of business, a list of slugs' },
     effective_date: { kind: 'date', class: 'business', source: '`effective_date`', meaning: 'date from which cover is wanted' },
     state: { kind: 'text', class: 'business', source: '`state`', meaning: 'the US state, two letters' },
@@ -23,7 +23,7 @@ export const submissions = entity({
       source: '`marketing_status`',
       meaning: 'so far `not_started`, `matching`, `matched`, `no_markets_matched`; no lanes while `matching` means "not yet"',
     },
-    marketing_hint: { kind: 'text', class: 'free', source: '`marketing_hint`', meaning: 'what the service adds to that' },
+    marketing_hint: { kind: 'text', class: 'free', shown: true, source: '`marketing_hint`', meaning: 'what the service adds to that' },
     form_fill_active: {
       kind: 'bool',
       class: 'none',

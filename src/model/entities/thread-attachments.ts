@@ -12,7 +12,7 @@ export const threadAttachments = entity({
     submission_id: submissionId,
     message_id: messageId,
     position: { kind: 'int', class: 'none', source: 'place in `attachments`', meaning: 'counted from 0' },
-    name: { kind: 'text', class: 'free', source: '`name`', meaning: "the file's name", identity: true },
+    name: { kind: 'text', class: 'free', shown: true, source: '`name`', meaning: "the file's name", identity: true },
     download_path: {
       kind: 'text',
       class: 'document',

@@ -28,7 +28,7 @@ export const threadMessages = entity({
       identity: true,
     },
     occurred_at: { kind: 'time', class: 'none', source: '`occurred_at`', meaning: 'when it was sent', identity: true },
-    subject: { kind: 'text', class: 'free', source: '`subject`', meaning: 'null on chat', identity: true },
+    subject: { kind: 'text', class: 'free', shown: true, source: '`subject`', meaning: 'null on chat', identity: true },
     body_text: { kind: 'text', class: 'free', source: '`body_text`', meaning: 'plain text always', identity: true },
     from_address: { kind: 'text', class: 'personal', source: '`from`', meaning: 'e-mail address; null on chat', identity: true },
     to_addresses: { kind: 'json', class: 'personal', source: '`to`', meaning: 'list of e-mail addresses; empty on chat', identity: true },

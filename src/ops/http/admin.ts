@@ -8,7 +8,7 @@ import { descriptionOptions } from './api/description.ts'
 import { createGuard } from './api/guard.ts'
 import type { AdminParts } from './api/parts.ts'
 import { refuse, refuseError, routeOf } from './api/refusing.ts'
-import { LONGEST_ID } from './api/schemas.ts'
+import { LONGEST_ID, LONGEST_KEY } from './api/schemas.ts'
 import { Sessions } from './api/sessions.ts'
 import { refuseOtherQueries, validatorCompiler } from './api/validating.ts'
 import { addRoutes } from './routes.ts'
@@ -30,12 +30,12 @@ export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
   const sessions = new Sessions(parts.db, parts.config)
   const guarding = createGuard(parts, sessions)
   const app = fastify({
-    ...{ bodyLimit: BODY_LIMIT_BYTES, routerOptions: { maxParamLength: LONGEST_ID } },
+    ...{ bodyLimit: BODY_LIMIT_BYTES, routerOptions: { maxParamLength: LONGEST_KEY } },
     // Hooks do not run for a path that is too long or cannot be decoded, so the token is checked here.
     frameworkErrors: async ({ code }, request, reply) => {
       const refused = await guarding(request, reply).catch((error: unknown) => refuseError(parts, error, request, reply))
       if (refused !== undefined) return
-      if (code === 'FST_ERR_MAX_PARAM_LENGTH') refuse(reply, 414, [`a part of the path is longer than ${LONGEST_ID} characters`])
+      if (code === 'FST_ERR_MAX_PARAM_LENGTH') refuse(reply, 414, [tooLong(LONGEST_KEY)])
       else refuse(reply, 400, ['the path is not well encoded: what follows a % must be UTF-8'])
     },
   })
@@ -52,6 +52,7 @@ export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
   app.setErrorHandler((error, request, reply) => refuseError(p, error, request, reply))
   app.setNotFoundHandler((_request, reply) => refuse(reply, 404, ['there is no such route; GET /api/v1/openapi.json tells of all of them']))
   app.addHook('onRequest', guarding)
+  app.addHook('onRequest', refuseLongIds)
   app.addHook('onResponse', (request, reply, done) => {
     logAction(p, request, reply)
     done()
@@ -67,6 +68,16 @@ export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
   )
   await app.ready()
   return { answer: (request, response) => app.routing(request, response), close: () => app.close() }
+}
+
+/** The router takes parts as long as the key of a row; ids are shorter. */
+async function refuseLongIds({ params }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+  const isLong = Object.entries(params as object).some(([name, value]) => name !== 'key' && String(value).length > LONGEST_ID)
+  return isLong ? refuse(reply, 414, [tooLong(LONGEST_ID)]) : undefined
+}
+
+function tooLong(longest: number): string {
+  return `a part of the path is longer than ${longest} characters`
 }
 
 /** Only JSON bodies: a form on a web page cannot send one. */

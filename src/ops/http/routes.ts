@@ -21,8 +21,11 @@ import { addReconcile } from './routes/reconcile.ts'
 import { addRejected } from './routes/rejected.ts'
 import { addReload } from './routes/reload.ts'
 import { addRetention } from './routes/retention.ts'
+import { addRows } from './routes/rows.ts'
+import { addSearch } from './routes/search.ts'
 import { addSession } from './routes/session.ts'
 import { addStatus } from './routes/status.ts'
+import { addSubmissionViews } from './routes/submission-views.ts'
 import { addSubmissions } from './routes/submissions.ts'
 
 const openapi = z.looseObject({ openapi: z.string() })
@@ -62,6 +65,9 @@ export function addRoutes(api: Api, p: AdminParts, sessions: Sessions): void {
     addRetention,
     addReload,
     addActions,
+    addSubmissionViews,
+    addRows,
+    addSearch,
   ])
     add(api, p)
 }

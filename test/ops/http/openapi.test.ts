@@ -72,6 +72,11 @@ const ROUTES = [
   'DELETE /api/v1/session',
   'GET /api/v1/session',
   'POST /api/v1/session',
+  'GET /api/v1/rows/{table}/{key}',
+  'GET /api/v1/search',
+  'GET /api/v1/submissions',
+  'GET /api/v1/submissions/{account}/{submission_id}',
+  'GET /api/v1/submissions/{account}/{submission_id}/timeline',
   'POST /api/v1/submissions/sync',
   'POST /api/v1/submissions/track',
 ]

@@ -10,6 +10,7 @@ const PERSONAL_READS: ReadonlySet<string> = new Set([
   '/api/v1/reconcile-runs/:id/report.html',
   '/api/v1/reconcile-runs/:id/report.md',
   '/api/v1/rejected/:id',
+  '/api/v1/rows/:table/:key',
 ])
 
 /** Actions on the program and its database as a whole. */

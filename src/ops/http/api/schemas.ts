@@ -33,6 +33,8 @@ export const name = z.string().min(1).max(200)
 
 /** Longest id in a path; ids of deliveries may be this long. */
 export const LONGEST_ID = 512
+/** Longest key of a row in a path: several ids, each encoded. */
+export const LONGEST_KEY = 8_192
 
 /** The id of a delivery, or its number. */
 export const deliveryId = z.string().min(1).max(LONGEST_ID)

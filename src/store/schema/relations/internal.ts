@@ -11,6 +11,7 @@ export const internalTables: Readonly<Record<string, string>> = {
     'a lost webhook. `arrivals` shows it',
   sync_record_counts:
     'for each submission how many events and messages it has, kept by triggers; `submission_overview` and `completeness` show it',
+  sync_search_words: "the words of insureds' names, lowered, kept by triggers: what the list of submissions is searched by",
   sync_discovery:
     'each path that is probed for submissions, when it is due, how it ended last, and the last answer (its first 1 MiB; 16 ' +
     'KiB of each path with an id in it)',

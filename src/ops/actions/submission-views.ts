@@ -1,0 +1,67 @@
+import { readableRow } from '../../model/damaged.ts'
+import type { Row } from '../../model/entity.ts'
+import { maskedRow } from '../../model/masking.ts'
+import { rowKeyOf } from '../../model/row-key.ts'
+import { listCompleteness } from '../../store/completeness/ledger-list.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { type SubmissionItem, submissionItems } from '../../store/mirror/submission-items.ts'
+import { accountsWithSubmissions, listSubmissions, type SubmissionOrder, type SubmissionPlace } from '../../store/mirror/submission-list.ts'
+import type { SubmissionFilter } from '../../store/mirror/submission-search.ts'
+import { clientsOf, extraReadsOf, freshnessOf, openItemsOf, wholeSubmission } from '../../store/mirror/whole-submission.ts'
+import { NotFoundError } from '../output/refusals.ts'
+import { untrackedText } from './submissions.ts'
+
+export interface SubmissionsAsked extends SubmissionFilter {
+  readonly account?: string | undefined
+  readonly order: SubmissionOrder
+  readonly after?: SubmissionPlace | undefined
+  readonly limit: number
+}
+
+/** A page of submissions; `next` is the place behind which the list goes on, null at its end. */
+export async function submissionsPage(
+  q: Query,
+  { account, order, after, limit, ...filter }: SubmissionsAsked,
+): Promise<{ items: SubmissionItem[]; next: SubmissionPlace | null }> {
+  const accounts = account === undefined ? await accountsWithSubmissions(q) : [account]
+  const places = await listSubmissions(q, accounts, filter, { order, after, limit: limit + 1 })
+  const shown = places.slice(0, limit)
+  return { items: await submissionItems(q, shown), next: places.length > limit ? (shown.at(-1) ?? null) : null }
+}
+
+/**
+ * Everything that the mirror holds of a submission, but for its timeline; personal values are masked.
+ * @throws NotFoundError when it is not tracked in the account.
+ */
+export async function submissionView(q: Query, account: string, submissionId: string) {
+  const key = { account, submission_id: submissionId }
+  const [summary] = await submissionItems(q, [key])
+  if (summary === undefined) throw new NotFoundError([untrackedText(submissionId, account)])
+  const [tables, freshness, [ledger], clients, openItems, extraReads] = await Promise.all([
+    wholeSubmission(q, key),
+    freshnessOf(q, key),
+    listCompleteness(q, { account, submissionId }, 1),
+    clientsOf(q, key),
+    openItemsOf(q, key),
+    extraReadsOf(q, key),
+  ])
+  return {
+    summary,
+    tables: Object.fromEntries(tables.map(({ entity, rows }) => [entity.table, rows.map((row) => shownRow(entity, row))])),
+    cut: tables.filter(({ isCut }) => isCut).map(({ entity }) => entity.table),
+    freshness: freshness.map(({ account: _, submission_id: __, ...read }) => read),
+    ledger: ledger ?? null,
+    clients,
+    open_items: openItems,
+    extra_reads: extraReads.map((read) => ({
+      ...read,
+      row_key: rowKeyOf({ key: ['account', 'submission_id', 'name'] }, { ...key, ...read }),
+    })),
+  }
+}
+
+/** A row as everybody may see it, with its key. */
+export function shownRow(entity: { readonly table: string; readonly key: readonly string[] }, row: Row): Row {
+  const readable = readableRow(row)
+  return { row_key: rowKeyOf(entity, readable), ...maskedRow(entity.table, readable) }
+}

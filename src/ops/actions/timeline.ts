@@ -1,0 +1,185 @@
+import { readableValue } from '../../model/damaged.ts'
+import { entityNamed } from '../../model/entities.ts'
+import type { Row } from '../../model/entity.ts'
+import { isObject, type Json, parsedJson } from '../../model/json.ts'
+import { maskedRow } from '../../model/masking.ts'
+import { rowKey } from '../../model/row-key.ts'
+import { msFromTime, type TimeText } from '../../model/time.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { knownSubmissions } from '../../store/mirror/submissions.ts'
+import {
+  arrivalsOf,
+  attachmentsOf,
+  changesBefore,
+  eventsBefore,
+  messagesBefore,
+  pushesBefore,
+  pushesOf,
+  type TimelineChange,
+  type TimelineKind,
+  type TimelinePlace,
+  type TimelinePush,
+  type TimelineRecord,
+  timelineKinds,
+} from '../../store/mirror/timeline.ts'
+import type { ArrivalsView } from '../../store/schema/tables-completeness.ts'
+import { NotFoundError } from '../output/refusals.ts'
+import { untrackedText } from './submissions.ts'
+
+export interface TimelineAsked {
+  readonly account: string
+  readonly submissionId: string
+  /** All when left out. */
+  readonly kinds?: readonly TimelineKind[] | undefined
+  readonly after?: TimelinePlace | undefined
+  readonly limit: number
+}
+
+type Stored = TimelineRecord | TimelineChange | TimelinePush
+
+const READERS = { event: eventsBefore, message: messagesBefore, change: changesBefore, push: pushesBefore } as const
+
+/**
+ * A page of what happened in a submission, the newest first; personal values are masked.
+ * @throws NotFoundError when it is not tracked in the account.
+ */
+export async function timelinePage(q: Query, { account, submissionId, kinds = timelineKinds, after, limit }: TimelineAsked) {
+  const key = { account, submission_id: submissionId }
+  if ((await knownSubmissions(q, [key])).size === 0) throw new NotFoundError([untrackedText(submissionId, account)])
+  const asked = { key, after, limit: limit + 1 }
+  const wanted = timelineKinds.filter((kind) => kinds.includes(kind))
+  const read: Stored[] = (await Promise.all(wanted.map((kind) => READERS[kind](q, asked)))).flat()
+  // Within a kind the order of the database stays: sorting is stable.
+  const sorted = read.sort((a, b) => (a.at === b.at ? timelineKinds.indexOf(a.kind) - timelineKinds.indexOf(b.kind) : a.at < b.at ? 1 : -1))
+  const shown = sorted.slice(0, limit)
+  const last = shown.at(-1)
+  const next: TimelinePlace | null = sorted.length > limit && last !== undefined ? { at: last.at, kind: last.kind, id: last.id } : null
+  return { items: await entriesOf(q, key, shown), next }
+}
+
+type Key = { readonly account: string; readonly submission_id: string }
+
+async function entriesOf(q: Query, key: Key, shown: readonly Stored[]) {
+  const idsOf = (kind: TimelineKind) => shown.filter((each) => each.kind === kind).map(({ id }) => id)
+  const [pushes, events, messages, attachments] = await Promise.all([
+    pushesOf(
+      q,
+      key,
+      shown.flatMap((each) => (each.kind === 'push' ? [] : [entityIdOf(key, each)])),
+    ),
+    arrivalsOf(q, key, 'market_events', idsOf('event')),
+    arrivalsOf(q, key, 'thread_messages', idsOf('message')),
+    attachmentsOf(q, key, idsOf('message')),
+  ])
+  const arrivals = new Map([...events, ...messages].map((arrival) => [arrival.record_id, arrival]))
+  const hanging = Map.groupBy(attachments, ({ message_id }) => message_id)
+  return shown.map((each) => {
+    if ('destination' in each) return pushEntry(each)
+    const sent = pushes.filter((push) => isOf(push, key, each)).map(sentOf)
+    if ('entity' in each) return changeEntry(key, each, sent)
+    const files = (hanging.get(each.id) ?? []).map(({ message_id: _, ...file }) => file)
+    return recordEntry(key, each, arrivals.get(each.id), sent, each.kind === 'message' ? files : [])
+  })
+}
+
+function entityIdOf({ submission_id }: Key, each: Stored): string {
+  return 'entity_id' in each ? each.entity_id : JSON.stringify([submission_id, each.id])
+}
+
+function tableOf(each: Stored): string {
+  return 'entity' in each ? each.entity : each.kind === 'event' ? 'market_events' : 'thread_messages'
+}
+
+/** A push of an event or message is one of any of its changes, that of a change is of that change alone. */
+function isOf(push: TimelinePush, key: Key, each: Stored): boolean {
+  const isOfRow = push.entity === tableOf(each) && push.entity_id === entityIdOf(key, each)
+  return isOfRow && (each.kind !== 'change' || push.seq === Number(each.id))
+}
+
+function sentOf({ id, destination, state, seq, delivered_at, tried_at, attempts, status }: TimelinePush) {
+  return { outbox_id: Number(id), destination, state, seq, delivered_at, tried_at, attempts, status }
+}
+
+/** What every entry has; the others are null where a kind does not have them. */
+const NOTHING = {
+  ...{ known_at: null, known_via: null, late_ms: null, webhook: null, webhook_at: null, gone_at: null },
+  ...{ summary: null, text: null, party: null, direction: null, lane_id: null, seq: null, operation: null },
+  ...{ entity: null, row_key: null, destination: null, state: null, error: null },
+}
+
+function recordEntry(key: Key, each: TimelineRecord, arrival: ArrivalsView | undefined, pushes: object[], attachments: object[]) {
+  const table = tableOf(each)
+  const isEvent = each.kind === 'event'
+  const columns = isEvent
+    ? { status_label: each.summary, detail: each.text, market_name: each.party }
+    : { subject: each.summary, body_text: each.text, from_address: each.party }
+  const [summary = null, text = null, party = null] = Object.values(maskedRow(table, columns)) as (string | null)[]
+  return {
+    ...NOTHING,
+    ...{
+      kind: each.kind,
+      id: each.id,
+      at: each.at,
+      what: each.what,
+      summary,
+      text,
+      party,
+      direction: each.direction,
+      lane_id: each.lane_id,
+    },
+    ...{ entity: table, row_key: rowKey([key.account, key.submission_id, each.id]), gone_at: each.gone_at, known_at: each.known_at },
+    known_via: arrival?.known_via ?? null,
+    late_ms: lateness(each.at, each.known_at),
+    webhook: arrival?.webhook ?? null,
+    webhook_at: arrival?.webhook_at ?? null,
+    ...{ changed: [], pushes, attachments },
+  }
+}
+
+function changeEntry(key: Key, each: TimelineChange, pushes: object[]) {
+  const entityId = parsedJson(each.entity_id)
+  const parts = Array.isArray(entityId) ? [key.account, ...entityId.map((part) => String(part))] : null
+  const lane = entityNamed(each.entity)?.key.indexOf('lane_id') ?? -1
+  return {
+    ...NOTHING,
+    ...{
+      kind: each.kind,
+      id: each.id,
+      at: each.at,
+      what: `${each.entity} ${each.operation}`,
+      seq: Number(each.id),
+      operation: each.operation,
+    },
+    ...{ entity: each.entity, row_key: parts === null ? null : rowKey(parts), lane_id: lane > 0 ? (parts?.[lane] ?? null) : null },
+    ...{ known_at: each.at, known_via: each.cause, changed: changedOf(each), pushes, attachments: [] },
+  }
+}
+
+function changedOf({ entity, before, after }: TimelineChange) {
+  const [old, now] = [maskedPart(entity, before), maskedPart(entity, after)]
+  return [...new Set([...Object.keys(old), ...Object.keys(now)])].map((column) => ({
+    column,
+    before: old[column] ?? null,
+    after: now[column] ?? null,
+  }))
+}
+
+function maskedPart(entity: string, part: Json): Row {
+  return isObject(part)
+    ? maskedRow(entity, Object.fromEntries(Object.entries(part as Row).map(([name, value]) => [name, readableValue(value)])))
+    : {}
+}
+
+function pushEntry(each: TimelinePush) {
+  return {
+    ...NOTHING,
+    ...{ kind: each.kind, id: each.id, at: each.at, what: `${each.entity} ${each.operation}`, seq: each.seq, operation: each.operation },
+    ...{ entity: each.entity, destination: each.destination, state: each.state, error: each.error, known_at: each.queued_at },
+    ...{ changed: [], pushes: [sentOf(each)], attachments: [] },
+  }
+}
+
+/** Milliseconds from when it happened to when it was known; never negative, as the service's clock may be ahead. */
+function lateness(at: TimeText, known: TimeText): number {
+  return Math.max(0, msFromTime(known) - msFromTime(at))
+}

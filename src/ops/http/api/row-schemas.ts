@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import type { ColumnKind, Entity, Field } from '../../../model/entity.ts'
+import { isMasked, MASK } from '../../../model/masking.ts'
+
+/** JSON types of a column's values. */
+const TYPES: Readonly<Record<ColumnKind, { readonly type?: string; readonly format?: string }>> = {
+  text: { type: 'string' },
+  raw: { type: 'string' },
+  int: { type: 'integer' },
+  real: { type: 'number' },
+  bool: { type: 'boolean' },
+  json: {},
+  time: { type: 'string', format: 'date-time' },
+  date: { type: 'string', format: 'date' },
+}
+
+/** The schema of a table's rows as they are shown to everybody, by its descriptor. */
+export function rowSchemaOf(entity: Entity) {
+  const columns = Object.entries(entity.fields).flatMap(([column, field]) =>
+    field.kind === 'raw' ? [] : [[column, columnSchema(field, entity.key.includes(column))] as const],
+  )
+  const shape = { row_key: rowKeySchema, ...Object.fromEntries(columns) }
+  return z.object(shape).meta({ id: nameOf(entity.table), description: entity.holds })
+}
+
+export const rowKeySchema = z.string().meta({
+  description: 'its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them',
+})
+
+/** As anybody may have stored anything on SQLite, the type is told and not enforced. */
+function columnSchema(field: Field, isKey: boolean) {
+  const { type, format } = TYPES[field.kind]
+  const masked = isMasked(field) ? `; \`${MASK}\` in its place: ask for the row to see it` : ''
+  const description = `${field.meaning}${field.cents ? ', in cents' : ''}${masked}`
+  return z.unknown().meta({ ...(type && { type: isKey ? type : [type, 'null'] }), ...(format && { format }), description })
+}
+
+/** `market_readiness` → `MarketReadinessRow`. */
+function nameOf(table: string): string {
+  const words = table.split('_').map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
+  return `${words.join('')}Row`
+}

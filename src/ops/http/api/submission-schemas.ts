@@ -1,0 +1,203 @@
+import { z } from 'zod'
+import { timelineKinds } from '../../../store/mirror/timeline.ts'
+import { wholeEntities } from '../../../store/mirror/whole-submission.ts'
+import { rowKeySchema, rowSchemaOf } from './row-schemas.ts'
+import { time } from './schemas.ts'
+
+/** What the routes of submissions answer. */
+
+const cents = z.int().meta({ description: 'in cents of a US dollar' })
+
+const chip = z
+  .object({
+    lane_id: z.string(),
+    market_name: z.string().nullable(),
+    category: z.string().nullable().meta({ description: 'so far `instant_quote`, `binding`, `specialty`' }),
+    status: z.string().nullable(),
+    status_label: z.string().nullable(),
+    chip: z.string().nullable().meta({ description: 'so far `bound`, `quoted`, `needs_info`, `in_progress`, `not_available`' }),
+    bound: z.boolean().nullable(),
+  })
+  .meta({ id: 'LaneChip' })
+
+const bestQuote = z
+  .object({
+    lane_id: z.string(),
+    quote_id: z.string(),
+    market_name: z.string().nullable(),
+    kind: z
+      .enum(['firm', 'indication'])
+      .nullable()
+      .meta({ description: "by the carrier's own documents of the lane; null: none of them says so" }),
+    total_cents: cents,
+    premium_display: z.string().nullable().meta({ description: 'to show, never to compute with' }),
+  })
+  .meta({ id: 'BestQuote', description: 'the lowest quote that stands' })
+
+export const submissionItem = z
+  .object({
+    account: z.string(),
+    submission_id: z.string(),
+    insured_name: z.string().nullable().meta({ description: 'never masked: what people know a submission by' }),
+    lines: z.unknown().meta({ description: 'lines of business, a list of slugs; null when not said' }),
+    state: z.string().nullable().meta({ description: 'the US state' }),
+    effective_date: z.string().nullable().meta({ format: 'date' }),
+    marketing_status: z.string().nullable(),
+    stands: z.string().meta({
+      description:
+        'where it stands: `unreachable`; else the chip of the lane that is furthest: `bound`, `quoted`, `needs_info`, `in_progress`, ' +
+        '`not_available`; without lanes its `marketing_status`, and without that `unknown`',
+    }),
+    lanes: z.array(chip).meta({ description: 'lanes that are not gone, by market' }),
+    best_quote: bestQuote.nullable(),
+    outstanding_count: z.int().meta({ description: 'what the broker must still supply' }),
+    bind_status: z.string().nullable().meta({ description: 'of the newest bind request' }),
+    documents_held: z.int(),
+    documents_missing: z.int(),
+    moved_at: time.meta({ description: 'its newest event or message; when there is none, since when it is tracked' }),
+    tracked_at: time,
+    unreachable_since: time.nullable(),
+    oldest_read_at: time.nullable().meta({ description: 'how fresh it is: the oldest of its three main reads; null: one was never made' }),
+    proved_at: time.nullable().meta({ description: 'when a reconcile run last proved it equal to the service; null: never yet' }),
+  })
+  .meta({ id: 'SubmissionItem' })
+
+const tables = z.object(Object.fromEntries(wholeEntities.map((entity) => [entity.table, z.array(rowSchemaOf(entity))])))
+
+export const submissionView = z
+  .object({
+    summary: submissionItem,
+    tables: tables.meta({
+      description: 'the rows of every table but events and messages, which the timeline has; what is gone bears `gone_at`',
+    }),
+    cut: z.array(z.string()).meta({ description: 'tables of which there are more rows than are shown' }),
+    freshness: z.array(
+      z
+        .object({
+          read: z.string(),
+          last_read_at: time.nullable().meta({ description: 'null: never yet' }),
+          last_changed_at: time.nullable(),
+          last_replay_at: time.nullable(),
+        })
+        .meta({ id: 'ReadFreshness' }),
+    ),
+    ledger: z
+      .object({
+        tracked_at: time,
+        tracked_via: z.string(),
+        lag_seconds: z.int(),
+        failing_reads: z.int(),
+        proved_at: time.nullable(),
+        proved_by: z.string().nullable().meta({ description: 'the reconcile run' }),
+        event_count: z.int(),
+        message_count: z.int(),
+        lost_webhooks: z.int(),
+      })
+      .nullable()
+      .meta({ id: 'SubmissionLedger', description: 'what the view `completeness` says of it' }),
+    clients: z
+      .array(
+        z
+          .object({
+            destination: z.string(),
+            destination_state: z.string(),
+            client: z.string().nullable().meta({ description: 'null: not mapped' }),
+            policy: z.string().nullable(),
+            mapped_at: time.nullable(),
+            mapped_via: z.string().nullable(),
+          })
+          .meta({ id: 'ClientMapping' }),
+      )
+      .meta({ description: 'what it is mapped to, by destination' }),
+    open_items: z
+      .array(
+        z
+          .object({
+            source: z.string().meta({ description: '`outstanding`, `market`, `bind assumption`, `bind contingency`' }),
+            item_key: z.string(),
+            market_name: z.string().nullable(),
+            label: z.string().nullable(),
+            how_to_provide: z.string().nullable(),
+            bind_request_id: z.string().nullable(),
+          })
+          .meta({ id: 'OpenItem' }),
+      )
+      .meta({ description: 'what the broker must still supply, from all sources' }),
+    extra_reads: z.array(z.object({ name: z.string(), read_at: time, row_key: rowKeySchema }).meta({ id: 'ExtraRead' })),
+  })
+  .meta({ id: 'SubmissionView' })
+
+const sent = z
+  .object({
+    outbox_id: z.int(),
+    destination: z.string(),
+    state: z.string().meta({ description: 'as in the view push_status' }),
+    seq: z.int().meta({ description: 'the change' }),
+    delivered_at: time.nullable(),
+    tried_at: time.nullable(),
+    attempts: z.int(),
+    status: z.int().nullable(),
+  })
+  .meta({ id: 'TimelinePush', description: 'what became of it at a destination' })
+
+const changed = z
+  .object({ column: z.string(), before: z.unknown(), after: z.unknown() })
+  .meta({ id: 'TimelineChange', description: 'a column that changed; personal values are masked' })
+
+const attachment = z
+  .object({
+    position: z.int(),
+    name: z.string().nullable(),
+    document_key: z.string().nullable(),
+    gone_at: time.nullable(),
+  })
+  .meta({ id: 'TimelineAttachment' })
+
+export const timelineItem = z
+  .object({
+    kind: z.enum(timelineKinds),
+    id: z.string().meta({ description: 'the id of an event or a message, the `seq` of a change, the number of a push' }),
+    at: time.meta({
+      description: 'when it happened; of a change when it was stored; of a push when it was settled, else last tried, else queued',
+    }),
+    known_at: time.nullable().meta({ description: 'when it was stored here' }),
+    known_via: z.string().nullable().meta({
+      description: 'of an event or a message `webhook`, `poll`, `replay`, `backfill`, `reconcile`; of a change its cause; null of a push',
+    }),
+    late_ms: z.int().nullable().meta({ description: 'of an event or a message: from when it happened to when it was stored' }),
+    webhook: z.string().nullable().meta({
+      description: 'whether a webhook told of it: `first`, `later` (after a feed had shown it), `none`, `not expected`',
+    }),
+    webhook_at: time.nullable(),
+    what: z.string().meta({ description: 'the type of an event, the kind of a message, the table and the operation of a change or push' }),
+    summary: z.string().nullable().meta({ description: 'the label of the state, the subject' }),
+    text: z.string().nullable().meta({ description: 'the detail of an event; the body of a message, masked' }),
+    party: z.string().nullable().meta({ description: 'the market; who wrote, masked' }),
+    direction: z.string().nullable().meta({ description: "of a message, in the service's view: `inbound` was written by the brokerage" }),
+    lane_id: z.string().nullable(),
+    seq: z.int().nullable().meta({ description: 'of a change and of a push' }),
+    operation: z.string().nullable(),
+    entity: z.string().nullable().meta({ description: 'the table of the row that it is about' }),
+    row_key: rowKeySchema.nullable(),
+    gone_at: time.nullable(),
+    changed: z.array(changed),
+    pushes: z.array(sent),
+    attachments: z.array(attachment),
+    destination: z.string().nullable().meta({ description: 'of a push' }),
+    state: z.string().nullable().meta({ description: 'of a push' }),
+    error: z.string().nullable().meta({ description: 'of a push' }),
+  })
+  .meta({ id: 'TimelineItem' })
+
+export const found = z
+  .object({
+    kind: z.enum(['submission', 'delivery', 'push']),
+    id: z.string().meta({ description: "a submission's id; the number of a delivery or a push" }),
+    account: z.string(),
+    submission_id: z.string().nullable(),
+    title: z.string().nullable().meta({ description: "the insured's name, the svix-id, the message id" }),
+    state: z.string().meta({ description: 'where the submission stands; the state of the delivery or the push' }),
+    about: z.string().nullable().meta({ description: 'the kind of the delivery, the destination of the push' }),
+    at: time.meta({ description: 'when the submission last moved, the delivery came, the push was queued' }),
+  })
+  .meta({ id: 'Found' })

@@ -1,0 +1,195 @@
+import { type RawBuilder, sql } from 'kysely'
+import { CHIPS } from '../../../migrations/0034-submission-search.ts'
+import type { Json } from '../../model/json.ts'
+import { mainReads } from '../../model/reads.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { Query } from '../engine/db.ts'
+import { valuesTable } from '../engine/sql.ts'
+
+/** A lane as a chip. */
+export interface LaneChip {
+  readonly lane_id: string
+  readonly market_name: string | null
+  readonly category: string | null
+  readonly status: string | null
+  readonly status_label: string | null
+  readonly chip: string | null
+  readonly bound: boolean | null
+}
+
+/** The lowest quote that stands. */
+export interface BestQuote {
+  readonly lane_id: string
+  readonly quote_id: string
+  readonly market_name: string | null
+  /** `firm` or `indication`, as the carrier's own documents of the lane are; null when it has none that says so. */
+  readonly kind: 'firm' | 'indication' | null
+  readonly total_cents: number
+  readonly premium_display: string | null
+}
+
+/** A submission in lists. */
+export interface SubmissionItem {
+  readonly account: string
+  readonly submission_id: string
+  readonly insured_name: string | null
+  readonly lines: Json
+  readonly state: string | null
+  readonly effective_date: string | null
+  readonly marketing_status: string | null
+  readonly stands: string
+  readonly lanes: readonly LaneChip[]
+  readonly best_quote: BestQuote | null
+  readonly outstanding_count: number
+  readonly bind_status: string | null
+  readonly documents_held: number
+  readonly documents_missing: number
+  readonly moved_at: TimeText
+  readonly tracked_at: TimeText
+  readonly unreachable_since: TimeText | null
+  readonly oldest_read_at: TimeText | null
+  readonly proved_at: TimeText | null
+}
+
+type Key = { readonly account: string; readonly submission_id: string }
+
+interface Overview extends Omit<SubmissionItem, 'stands' | 'lanes' | 'best_quote' | 'moved_at' | 'oldest_read_at'> {
+  readonly last_event_at: TimeText | null
+  readonly last_message_at: TimeText | null
+}
+
+interface Lane extends LaneChip, Key {}
+
+interface Quote extends Key {
+  readonly lane_id: string
+  readonly quote_id: string
+  readonly total_cents: number
+  readonly premium_display: string | null
+}
+
+interface Offer extends Key {
+  readonly lane_id: string
+  readonly kind: string | null
+}
+
+interface Read extends Key {
+  readonly last_read_at: TimeText | null
+}
+
+/** What lists show of submissions, in the order of the keys. A submission that is not there (any more) is left out. */
+export async function submissionItems(q: Query, keys: readonly Key[]): Promise<SubmissionItem[]> {
+  if (keys.length === 0) return []
+  const among = amongKeys(q, keys)
+  const [overviews, lanes, quotes, offers, reads] = await Promise.all([
+    overviewsOf(q, among),
+    rowsOf<Lane>(
+      q,
+      sql`select x.account, x.submission_id, x.lane_id, x.market_name, x.program_category as category, x.status, x.status_label, x.chip, x.bound
+        from lanes x where ${among('x')} and x.gone_at is null order by x.market_name, x.lane_id`,
+    ),
+    rowsOf<Quote>(
+      q,
+      sql`select x.account, x.submission_id, x.lane_id, x.quote_id, x.total_cents, x.premium_display
+        from quotes x where ${among('x')} and x.gone_at is null and x.total_cents is not null order by x.total_cents, x.lane_id, x.quote_id`,
+    ),
+    rowsOf<Offer>(
+      q,
+      sql`select x.account, x.submission_id, x.lane_id, x.kind from source_offers x where ${among('x')} and x.gone_at is null`,
+    ),
+    rowsOf<Read>(
+      q,
+      sql`select x.account, x.submission_id, x.last_read_at from sync_reads x
+        where ${among('x')} and x.read in (${sql.join(mainReads.map((read) => sql.lit(read)))})`,
+    ),
+  ])
+  const by = { lanes: grouped(lanes), quotes: grouped(quotes), offers: grouped(offers), reads: grouped(reads) }
+  const found = grouped(overviews)
+  return keys.flatMap((key) => {
+    const name = nameOf(key)
+    const [row] = found.get(name) ?? []
+    if (row === undefined) return []
+    const own = { lanes: by.lanes.get(name) ?? [], quotes: by.quotes.get(name) ?? [], offers: by.offers.get(name) ?? [] }
+    return [itemOf(row, own, by.reads.get(name) ?? [])]
+  })
+}
+
+function itemOf(
+  { last_event_at, last_message_at, ...row }: Overview,
+  { lanes, quotes, offers }: { lanes: readonly Lane[]; quotes: readonly Quote[]; offers: readonly Offer[] },
+  reads: readonly Read[],
+): SubmissionItem {
+  const times = reads.map((read) => read.last_read_at).filter((time) => time !== null)
+  return {
+    ...row,
+    stands: standsOf(row, lanes),
+    lanes: lanes.map(({ account: _, submission_id: __, ...chip }) => chip),
+    best_quote: bestQuoteOf(quotes, lanes, offers),
+    moved_at:
+      [last_event_at, last_message_at]
+        .filter((time) => time !== null)
+        .sort()
+        .at(-1) ?? row.tracked_at,
+    oldest_read_at: times.length < mainReads.length ? null : (times.sort()[0] ?? null),
+  }
+}
+
+/**
+ * Where a submission stands: `unreachable`; else the chip of the lane that is furthest (a chip that nobody knows is `in_progress`); without lanes
+ * its `marketing_status`, and without that `unknown`.
+ */
+export function standsOf(
+  { unreachable_since, marketing_status }: Pick<SubmissionItem, 'unreachable_since' | 'marketing_status'>,
+  lanes: readonly Pick<LaneChip, 'chip' | 'bound'>[],
+): string {
+  if (unreachable_since !== null) return 'unreachable'
+  const ranks = lanes.map(({ chip, bound }) => (bound === true ? 0 : CHIPS.indexOf((chip ?? '') as (typeof CHIPS)[number])))
+  const known = ranks.map((rank) => (rank < 0 ? CHIPS.indexOf('in_progress') : rank))
+  return known.length > 0 ? (CHIPS[Math.min(...known)] ?? 'unknown') : (marketing_status ?? 'unknown')
+}
+
+function bestQuoteOf([best]: readonly Quote[], lanes: readonly Lane[], offers: readonly Offer[]): BestQuote | null {
+  if (best === undefined) return null
+  const { lane_id, quote_id, total_cents, premium_display } = best
+  const kinds = offers.filter((offer) => offer.lane_id === lane_id).map(({ kind }) => kind)
+  const kind = kinds.includes('quote') ? 'firm' : kinds.includes('indication') ? 'indication' : null
+  const market_name = lanes.find((lane) => lane.lane_id === lane_id)?.market_name ?? null
+  return { lane_id, quote_id, market_name, kind, total_cents, premium_display }
+}
+
+function overviewsOf(q: Query, among: Among): Promise<Overview[]> {
+  return rowsOf<Overview>(
+    q,
+    sql`select o.account, o.submission_id, o.insured_name, o.lines, o.state, o.effective_date, o.marketing_status, o.outstanding_count,
+        o.bind_status, o.documents_held, o.documents_missing, o.last_event_at, o.last_message_at, o.unreachable_since,
+        (select s.tracked_at from submissions s where s.account = o.account and s.submission_id = o.submission_id) as tracked_at,
+        (select p.proved_at from sync_proofs p where p.account = o.account and p.submission_id = o.submission_id) as proved_at
+      from submission_overview o where ${among('o')}`,
+  )
+}
+
+/** Whether a row is of one of the submissions. @param row its name in the statement. */
+type Among = (row: string) => RawBuilder<unknown>
+
+function amongKeys(q: Query, keys: readonly Key[]): Among {
+  const given = valuesTable(
+    q,
+    { account: 'text', submission_id: 'text' },
+    keys.map(({ account, submission_id }) => ({ account, submission_id })),
+  )
+  return (row) => {
+    const own = sql`${sql.ref(`${row}.account`)}, ${sql.ref(`${row}.submission_id`)}`
+    return sql`(${own}) in (select given.account, given.submission_id from ${given})`
+  }
+}
+
+async function rowsOf<T>(q: Query, statement: RawBuilder<unknown>): Promise<T[]> {
+  return (await (statement as RawBuilder<T>).execute(q.sql)).rows
+}
+
+function grouped<T extends Key>(rows: readonly T[]): Map<string, T[]> {
+  return Map.groupBy(rows, nameOf)
+}
+
+function nameOf({ account, submission_id }: Key): string {
+  return `${account} ${submission_id}`
+}

@@ -1,0 +1,188 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Json } from '../../model/json.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { Query } from '../engine/db.ts'
+import { timeValue } from '../engine/sql.ts'
+import type { ArrivalsView } from '../schema/tables-completeness.ts'
+
+/** What a timeline shows, in the order in which it shows things of the same time. */
+export const timelineKinds = ['push', 'change', 'message', 'event'] as const
+export type TimelineKind = (typeof timelineKinds)[number]
+
+/** The place of an entry in a timeline. */
+export interface TimelinePlace {
+  readonly at: TimeText
+  readonly kind: TimelineKind
+  /** A number as text, of a change (`seq`) and of a push (`outbox_id`). */
+  readonly id: string
+}
+
+/** An event or a message. */
+export interface TimelineRecord extends TimelinePlace {
+  readonly what: string
+  readonly summary: string | null
+  readonly text: string | null
+  readonly party: string | null
+  readonly direction: string | null
+  readonly lane_id: string | null
+  readonly known_at: TimeText
+  readonly gone_at: TimeText | null
+}
+
+/** A change of the state. */
+export interface TimelineChange extends TimelinePlace {
+  readonly entity: string
+  readonly entity_id: string
+  readonly operation: string
+  readonly cause: string
+  readonly before: Json
+  readonly after: Json
+}
+
+/** What became of a change at a destination. */
+export interface TimelinePush extends TimelinePlace {
+  readonly destination: string
+  readonly state: string
+  readonly seq: number
+  readonly entity: string
+  readonly entity_id: string
+  readonly operation: string
+  readonly attempts: number
+  readonly queued_at: TimeText
+  readonly tried_at: TimeText | null
+  readonly delivered_at: TimeText | null
+  readonly status: number | null
+  readonly error: string | null
+}
+
+type Key = { readonly account: string; readonly submission_id: string }
+
+interface Asked {
+  readonly key: Key
+  readonly after: TimelinePlace | undefined
+  readonly limit: number
+}
+
+/** The tables whose rows are entries of their own. */
+const RECORDS = ['market_events', 'thread_messages', 'thread_attachments']
+
+/** Events behind a place, the newest first. */
+export async function eventsBefore(q: Query, asked: Asked): Promise<TimelineRecord[]> {
+  const { rows } = await sql<TimelineRecord>`
+    select occurred_at as at, event_id as id, type as what, coalesce(status_label, status) as summary, detail as text, market_name as party,
+      lane_id, first_seen_at as known_at, gone_at
+    from market_events where ${behind(q, asked, 'event', sql`occurred_at`, sql`event_id`)}
+    order by occurred_at desc, event_id desc limit ${sql.lit(asked.limit)}`.execute(q.sql)
+  return rows.map((row) => ({ ...row, kind: 'event', direction: null }))
+}
+
+/** Messages behind a place, the newest first. */
+export async function messagesBefore(q: Query, asked: Asked): Promise<TimelineRecord[]> {
+  const { rows } = await sql<TimelineRecord>`
+    select occurred_at as at, message_id as id, kind as what, subject as summary, body_text as text, from_address as party, direction,
+      first_seen_at as known_at, gone_at
+    from thread_messages where ${behind(q, asked, 'message', sql`occurred_at`, sql`message_id`)}
+    order by occurred_at desc, message_id desc limit ${sql.lit(asked.limit)}`.execute(q.sql)
+  return rows.map((row) => ({ ...row, kind: 'message', lane_id: null }))
+}
+
+/** Changes of the state behind a place, the newest first. */
+export async function changesBefore(q: Query, asked: Asked): Promise<TimelineChange[]> {
+  const { rows } = await sql<TimelineChange & { seq: number }>`
+    select c.changed_at as at, c.seq, c.entity, c.entity_id, c.operation, c.cause, c.before, c.after from changes c
+    where ${behind(q, asked, 'change', sql`c.changed_at`, sql`c.seq`)} and c.entity not in (${sql.join(RECORDS.map((table) => sql.lit(table)))})
+    order by c.changed_at desc, c.seq desc limit ${sql.lit(asked.limit)}`.execute(q.sql)
+  return rows.map(({ seq, ...row }) => ({ ...row, kind: 'change', id: String(seq) }))
+}
+
+const PUSHED_AT = sql`coalesce(o.settled_at, o.tried_at, o.queued_at)`
+const STATES = ['ready', 'delivered', 'dead', 'unknown', 'skipped'].map((state) => sql.lit(state))
+const PUSH = sql`
+  select ${PUSHED_AT} as at, o.outbox_id, o.destination, o.seq, o.entity, o.entity_id, o.operation, o.attempts, o.queued_at, o.tried_at,
+    case when o.state <> 'ready' then o.state when l.blocked is not null then l.blocked when o.attempts > 0 then 'retrying' else 'waiting' end as state,
+    case when o.state = 'delivered' then o.settled_at end as delivered_at, o.status, o.error
+  from sync_outbox o
+  left join sync_push_lanes l on l.destination = o.destination and l.account = o.account and l.lane = o.lane`
+
+/** Pushes behind a place, by when they were settled, else last tried, else queued; the newest first. */
+export async function pushesBefore(q: Query, asked: Asked): Promise<TimelinePush[]> {
+  return await pushes(
+    q,
+    sql`${PUSH} where ${behind(q, asked, 'push', PUSHED_AT, sql`o.outbox_id`, 'o.')} and o.state in (${sql.join(STATES)})
+      order by at desc, o.outbox_id desc limit ${sql.lit(asked.limit)}`,
+  )
+}
+
+/** What became of changes of given rows, by `entity_id`. */
+export async function pushesOf(q: Query, { account, submission_id }: Key, entityIds: readonly string[]): Promise<TimelinePush[]> {
+  if (entityIds.length === 0) return []
+  return await pushes(
+    q,
+    sql`${PUSH} where o.account = ${account} and o.submission_id = ${submission_id} and o.state in (${sql.join(STATES)})
+      and o.entity_id in (${sql.join([...new Set(entityIds)])}) order by o.outbox_id`,
+  )
+}
+
+async function pushes(q: Query, statement: RawBuilder<unknown>): Promise<TimelinePush[]> {
+  const { rows } = await (statement as RawBuilder<TimelinePush & { outbox_id: number }>).execute(q.sql)
+  return rows.map(({ outbox_id, ...row }) => ({ ...row, kind: 'push', id: String(outbox_id) }))
+}
+
+/** How events and messages became known. */
+export async function arrivalsOf(
+  q: Query,
+  { account, submission_id }: Key,
+  entity: ArrivalsView['entity'],
+  ids: readonly string[],
+): Promise<ArrivalsView[]> {
+  if (ids.length === 0) return []
+  return await q.sql
+    .selectFrom('arrivals')
+    .selectAll()
+    .where('account', '=', account)
+    .where('submission_id', '=', submission_id)
+    .where('entity', '=', entity)
+    .where('record_id', 'in', ids)
+    .execute()
+}
+
+/** What hangs on a message. */
+export interface TimelineAttachment {
+  readonly message_id: string
+  readonly position: number
+  readonly name: string | null
+  readonly document_key: string | null
+  readonly gone_at: TimeText | null
+}
+
+export async function attachmentsOf(q: Query, { account, submission_id }: Key, ids: readonly string[]): Promise<TimelineAttachment[]> {
+  if (ids.length === 0) return []
+  return await q.sql
+    .selectFrom('thread_attachments')
+    .select(['message_id', 'position', 'name', 'document_key', 'gone_at'])
+    .where('account', '=', account)
+    .where('submission_id', '=', submission_id)
+    .where('message_id', 'in', ids)
+    .orderBy('message_id')
+    .orderBy('position')
+    .execute()
+}
+
+/** Whether a row of the submission stands behind the place: older, or of the same time and shown later. */
+function behind(
+  q: Query,
+  { key, after }: Asked,
+  kind: TimelineKind,
+  at: RawBuilder<unknown>,
+  id: RawBuilder<unknown>,
+  row = '',
+): RawBuilder<unknown> {
+  const own = sql`${sql.ref(`${row}account`)} = ${key.account} and ${sql.ref(`${row}submission_id`)} = ${key.submission_id}`
+  if (after === undefined) return own
+  const time = timeValue(q, after.at)
+  const order = timelineKinds.indexOf(kind) - timelineKinds.indexOf(after.kind)
+  if (order > 0) return sql`${own} and ${at} <= ${time}`
+  if (order < 0) return sql`${own} and ${at} < ${time}`
+  const lastId = kind === 'change' || kind === 'push' ? sql`${Number(after.id)}` : sql`${after.id}`
+  return sql`${own} and ${at} <= ${time} and (${at} < ${time} or ${id} < ${lastId})`
+}
