@@ -1,3 +1,9 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testDatabases } from '../../tools/databases.ts'
 import { AdminRig } from './rig.ts'
@@ -9,6 +15,7 @@ interface Media {
   readonly schema: unknown
 }
 interface Operation {
+  readonly operationId?: string
   readonly summary?: string
   readonly tags?: readonly string[]
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean; readonly schema: unknown }[]
@@ -19,6 +26,7 @@ interface Document {
   readonly openapi: string
   readonly info: { readonly title: string; readonly version: string }
   readonly security: readonly object[]
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: { readonly schemas: Readonly<Record<string, unknown>>; readonly securitySchemes: object }
 }
@@ -140,6 +148,32 @@ describe('the description of the admin routes', () => {
     const bodies = operations().filter(({ operation }) => operation.requestBody?.required === false)
     const without = ['alarms/test', 'destinations/{name}/pause', 'doctor', 'rejected/replay', 'retention/run']
     expect(bodies.map(({ name }) => name).sort()).toEqual(without.map((path) => `POST /api/v1/${path}`))
+  })
+
+  it('names each operation once, and says what each tag is about', () => {
+    const ids = operations().map(({ operation }) => operation.operationId ?? '')
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const id of ids) expect(id).toMatch(/^(?:get|post|put|delete)[A-Z][A-Za-z]+$/)
+    expect(ids).toEqual(expect.arrayContaining(['getInboxById', 'postInboxReplay', 'getReconcileRunsByIdReportHtml', 'deleteSession']))
+    const described = document.tags.map(({ name }) => name)
+    expect([...new Set(operations().flatMap(({ operation }) => operation.tags ?? []))].sort()).toEqual([...described].sort())
+  })
+
+  it('leaves the linter for such descriptions nothing to say', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-openapi-'))
+    try {
+      writeFileSync(join(folder, 'openapi.json'), JSON.stringify(document))
+      const redocly = fileURLToPath(new URL('../../../node_modules/@redocly/cli/bin/cli.js', import.meta.url))
+      // It asks nobody whether there is a newer one, and tells nobody that it ran.
+      const env = { ...process.env, CI: 'true', REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
+      const options = ['lint', 'openapi.json', '--extends=recommended', '--format=json']
+      const { stdout } = await promisify(execFile)(process.execPath, [redocly, ...options], { cwd: folder, env })
+      const { totals, problems } = JSON.parse(stdout) as { totals: object; problems: readonly object[] }
+      expect(problems).toEqual([])
+      expect(totals).toMatchObject({ errors: 0, warnings: 0, ignored: 0 })
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
   })
 
   it('refers to nothing that is not there', () => {

@@ -3,6 +3,24 @@ import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-pro
 import { isObject } from '../../../model/json.ts'
 import { SESSION_COOKIE } from './sessions.ts'
 
+/** What the routes of each tag are about. */
+const tags: Readonly<Record<string, string>> = {
+  accounts: 'the accounts of the service',
+  actions: 'what operators did',
+  alarms: 'alarms, and whom they are told',
+  completeness: 'how complete the mirror is',
+  description: 'this description',
+  destinations: 'where changes are pushed to',
+  documents: 'documents of the service and their files',
+  inbox: 'deliveries, as they were stored or refused',
+  outbox: 'changes on their way to destinations',
+  reconcile: 'runs that compare the mirror with the service',
+  session: 'signing in and out',
+  settings: 'the settings in force',
+  status: 'how the program is, and upkeep',
+  submissions: 'submissions and all that the mirror holds of them',
+}
+
 /** Options that generate the OpenAPI description from the routes' schemas. */
 export function descriptionOptions(version: string): SwaggerOptions {
   return {
@@ -13,7 +31,10 @@ export function descriptionOptions(version: string): SwaggerOptions {
         version,
         description:
           'What the commands of submission-mirror can see and do, for programs. Every action is recorded: see `/api/v1/actions`.',
+        license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
       },
+      servers: [{ url: '/', description: 'the ops port that this description comes from' }],
+      tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
       components: {
         securitySchemes: {
           token: { type: 'http', scheme: 'bearer', description: 'one of OPS_TOKENS' },
@@ -22,9 +43,23 @@ export function descriptionOptions(version: string): SwaggerOptions {
       },
       security: [{ token: [] }, { session: [] }],
     },
-    transform: jsonSchemaTransform,
+    transform: (given) => {
+      const { schema, url } = jsonSchemaTransform(given)
+      return { schema: { operationId: operationIdOf(String(given.route.method), url), ...schema }, url }
+    },
     transformObject: (document) => tidied(jsonSchemaTransformObject(document)),
   }
+}
+
+/** A name for a route that programs can give to a function: `getInboxById`, `postInboxReplay`. */
+function operationIdOf(method: string, url: string): string {
+  const words = url.replace('/api/v1/', '').split(/[/.-]/)
+  const parts = words.map((word) => (word.startsWith(':') ? `By${capitalized(word.slice(1))}` : capitalized(word)))
+  return `${method.toLowerCase()}${parts.join('')}`
+}
+
+function capitalized(word: string): string {
+  return word.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /** A nullable body is optional. */
