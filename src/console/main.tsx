@@ -12,6 +12,11 @@ import './styles/layout.css'
 import './styles/buttons.css'
 import './styles/states.css'
 import './styles/floating.css'
+import './styles/lists.css'
+import './styles/details.css'
+import './styles/json.css'
+import './styles/pages.css'
+import './styles/submission.css'
 import './styles/narrow.css'
 
 const MOST_TRIES = 2

@@ -32,12 +32,67 @@ function Root() {
 
 const page = { getParentRoute: () => root, validateSearch: asTexts } as const
 
-const routes = [createRoute({ ...page, path: '/', component: lazyRouteComponent(() => import('./pages/overview.tsx'), 'Overview') })]
+const deliveries = createRoute({
+  ...page,
+  path: '/deliveries',
+  component: lazyRouteComponent(() => import('./pages/deliveries/deliveries.tsx'), 'Deliveries'),
+})
+const destinations = createRoute({
+  ...page,
+  path: '/destinations',
+  component: lazyRouteComponent(() => import('./pages/destinations/destinations.tsx'), 'Destinations'),
+})
+const reconcile = createRoute({
+  ...page,
+  path: '/reconcile',
+  component: lazyRouteComponent(() => import('./pages/reconcile/reconcile.tsx'), 'Reconcile'),
+})
+
+/** A list holds what is opened of it. */
+const routes = root.addChildren([
+  createRoute({ ...page, path: '/', component: lazyRouteComponent(() => import('./pages/overview/overview.tsx'), 'Overview') }),
+  createRoute({ ...page, path: '/submissions', component: lazyRouteComponent(() => import('./pages/submissions.tsx'), 'Submissions') }),
+  createRoute({
+    ...page,
+    path: '/submissions/$account/$submission_id',
+    component: lazyRouteComponent(() => import('./pages/submission/submission.tsx'), 'Submission'),
+  }),
+  deliveries.addChildren([
+    createRoute({
+      getParentRoute: () => deliveries,
+      path: '$delivery',
+      component: lazyRouteComponent(() => import('./pages/deliveries/delivery.tsx'), 'Delivery'),
+    }),
+  ]),
+  destinations.addChildren([
+    createRoute({
+      getParentRoute: () => destinations,
+      path: '$name',
+      component: lazyRouteComponent(() => import('./pages/destinations/destination.tsx'), 'Destination'),
+    }),
+  ]),
+  reconcile.addChildren([
+    createRoute({
+      getParentRoute: () => reconcile,
+      path: '$run_id',
+      component: lazyRouteComponent(() => import('./pages/reconcile/run.tsx'), 'Run'),
+    }),
+  ]),
+  createRoute({
+    ...page,
+    path: '/operations',
+    component: lazyRouteComponent(() => import('./pages/operations/operations.tsx'), 'Operations'),
+  }),
+])
 
 /** @param context `refused`: why the token that the address brought was refused. */
 export function createConsoleRouter(context: { readonly refused: string | null }) {
   return createRouter({
-    routeTree: root.addChildren(routes),
+    routeTree: routes,
+    defaultPendingComponent: Loading,
+    defaultErrorComponent: ({ error, reset }) => (
+      <Failed error={error instanceof Error ? error : new Error(String(error))} onRetry={reset} />
+    ),
     basepath: '/console',
     context,
     defaultPreload: 'intent',

@@ -9,30 +9,7 @@ export interface paths {
             cookie?: never;
         };
         /** the accounts, their state, and which brokerage each belongs to */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description all accounts */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["Account"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                        };
-                    };
-                };
-            };
-        };
+        get: operations["getAccounts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -49,37 +26,7 @@ export interface paths {
             cookie?: never;
         };
         /** how complete the mirror of each submission of an account is */
-        get: {
-            parameters: {
-                query?: {
-                    after?: string;
-                    /** @description how many at most */
-                    limit?: number;
-                    submission_id?: string;
-                };
-                header?: never;
-                path: {
-                    name: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description a page of submissions, by their ids */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["SubmissionCompleteness"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                        };
-                    };
-                };
-            };
-        };
+        get: operations["getAccountsByNameCompleteness"];
         put?: never;
         post?: never;
         delete?: never;
@@ -98,28 +45,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** let a parked or paused account try at once instead of at its time */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    name: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description what it was, and whether it tries now */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["AccountResumed"];
-                    };
-                };
-            };
-        };
+        post: operations["postAccountsByNameResume"];
         delete?: never;
         options?: never;
         head?: never;
@@ -134,42 +60,7 @@ export interface paths {
             cookie?: never;
         };
         /** what operators did, by commands and by these routes, the newest first */
-        get: {
-            parameters: {
-                query?: {
-                    action?: string;
-                    /** @description the `next` of the page before */
-                    after?: number;
-                    /** @description how many at most */
-                    limit?: number;
-                    /**
-                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
-                     * @example 24h
-                     */
-                    since?: string;
-                    who?: string;
-                };
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description a page of actions */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["Action"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                        };
-                    };
-                };
-            };
-        };
+        get: operations["getActions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -186,33 +77,7 @@ export interface paths {
             cookie?: never;
         };
         /** the alarms that fire */
-        get: {
-            parameters: {
-                query?: {
-                    /** @description also what is over */
-                    all?: "true" | "false";
-                };
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description the alarms */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["Alarm"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                        };
-                    };
-                };
-            };
-        };
+        get: operations["getAlarms"];
         put?: never;
         post?: never;
         delete?: never;
@@ -231,37 +96,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** send a test message to operators, and tell what came of it */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: {
-                content: {
-                    "application/json": {
-                        /** @description all of them when left out */
-                        operator?: string;
-                    } | null;
-                };
-            };
-            responses: {
-                /** @description what came of it, for each operator */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["OperatorTried"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                        };
-                    };
-                };
-            };
-        };
+        post: operations["postAlarmsTest"];
         delete?: never;
         options?: never;
         head?: never;
@@ -281,36 +116,7 @@ export interface paths {
          * SQLite: make a consistent copy of the database while it is worked on, and verify it
          * @description The copy gets its name in the folder of the database when it is whole and verified. It takes as long as the file is large.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        /**
-                         * @description its name; there must be no such file yet
-                         * @example backup-2026-11-22.db
-                         */
-                        file: string;
-                    };
-                };
-            };
-            responses: {
-                /** @description the copy, verified */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Backup"];
-                    };
-                };
-            };
-        };
+        post: operations["postBackup"];
         delete?: never;
         options?: never;
         head?: never;
@@ -325,35 +131,7 @@ export interface paths {
             cookie?: never;
         };
         /** how complete the mirror is, by account, and what nobody can say */
-        get: {
-            parameters: {
-                query?: {
-                    /** @description only this one */
-                    account?: string;
-                };
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description all accounts */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["AccountCompleteness"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                            /** @description what complete means */
-                            scope: string;
-                        };
-                    };
-                };
-            };
-        };
+        get: operations["getCompleteness"];
         put?: never;
         post?: never;
         delete?: never;
@@ -370,30 +148,7 @@ export interface paths {
             cookie?: never;
         };
         /** the destinations, their state, and what waits for them */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description all destinations */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["Destination"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                        };
-                    };
-                };
-            };
-        };
+        get: operations["getDestinations"];
         put?: never;
         post?: never;
         delete?: never;
@@ -410,71 +165,13 @@ export interface paths {
             cookie?: never;
         };
         /** which client of the AMS submissions belong to, as was said */
-        get: {
-            parameters: {
-                query?: {
-                    account?: string;
-                    after?: string;
-                    /** @description how many at most */
-                    limit?: number;
-                    submission_id?: string;
-                };
-                header?: never;
-                path: {
-                    name: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description a page of mappings, by account and submission */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["Mapping"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                        };
-                    };
-                };
-            };
-        };
+        get: operations["getDestinationsByNameMappings"];
         put?: never;
         /**
          * say which client of the AMS submissions belong to; what waited for that goes out
          * @description One wrong row, and nothing is stored.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    name: string;
-                };
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        rows: components["schemas"]["MappingRowInput"][];
-                    };
-                };
-            };
-            responses: {
-                /** @description how many were stored */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["MappingsStored"];
-                    };
-                };
-            };
-        };
+        post: operations["postDestinationsByNameMappings"];
         delete?: never;
         options?: never;
         head?: never;
@@ -494,32 +191,7 @@ export interface paths {
          * the same, from a CSV
          * @description The first line names the columns: `submission_id` and `client`, and maybe `account`, `policy` and others. One wrong line, and nothing is stored.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    name: string;
-                };
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "text/csv": string;
-                };
-            };
-            responses: {
-                /** @description how many were stored */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["MappingsStored"];
-                    };
-                };
-            };
-        };
+        post: operations["postDestinationsByNameMappingsCsv"];
         delete?: never;
         options?: never;
         head?: never;
@@ -536,35 +208,27 @@ export interface paths {
         get?: never;
         put?: never;
         /** send nothing to a destination any more; its changes are queued all the same */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    name: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: {
-                content: {
-                    "application/json": {
-                        /** @description why, for whoever looks at the list */
-                        reason?: string;
-                    } | null;
-                };
-            };
-            responses: {
-                /** @description it is paused */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["DestinationChanged"];
-                    };
-                };
-            };
+        post: operations["postDestinationsByNamePause"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/destinations/{name}/resend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
+        get?: never;
+        put?: never;
+        /**
+         * send changes again that a destination lost, in their order, behind what waits; with `dry_run` only say how many
+         * @description Interrupted, the same request within a day goes on with the rest.
+         */
+        post: operations["postDestinationsByNameResend"];
         delete?: never;
         options?: never;
         head?: never;
@@ -581,28 +245,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** let a paused, parked or disabled destination go on, end its rest, and try now what failed before */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    name: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description it is active */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["DestinationChanged"];
-                    };
-                };
-            };
-        };
+        post: operations["postDestinationsByNameResume"];
         delete?: never;
         options?: never;
         head?: never;
@@ -619,28 +262,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** make one harmless try, and tell what came of it */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    name: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description what came of it */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["DestinationTried"];
-                    };
-                };
-            };
-        };
+        post: operations["postDestinationsByNameTest"];
         delete?: never;
         options?: never;
         head?: never;
@@ -660,37 +282,7 @@ export interface paths {
          * look whether everything works: database, accounts, the way of the deliveries, destinations
          * @description Each destination gets one harmless try, and the public address, where there is one, a signed delivery. It can take a minute.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: {
-                content: {
-                    "application/json": {
-                        /** @description only this one */
-                        destination?: string;
-                    } | null;
-                };
-            };
-            responses: {
-                /** @description what was looked at */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["Finding"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                        };
-                    };
-                };
-            };
-        };
+        post: operations["postDoctor"];
         delete?: never;
         options?: never;
         head?: never;
@@ -705,37 +297,7 @@ export interface paths {
             cookie?: never;
         };
         /** documents, in the order of their keys */
-        get: {
-            parameters: {
-                query?: {
-                    account?: string;
-                    after?: string;
-                    /** @description how many at most */
-                    limit?: number;
-                    state?: "stored" | "waiting" | "failed" | "gone";
-                    submission_id?: string;
-                };
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description a page of documents */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["Document"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                        };
-                    };
-                };
-            };
-        };
+        get: operations["getDocuments"];
         put?: never;
         post?: never;
         delete?: never;
@@ -755,31 +317,27 @@ export interface paths {
          * the file of a document
          * @description Who took it is noted in `operator_actions`.
          */
-        get: {
-            parameters: {
-                query?: {
-                    account?: string;
-                };
-                header?: never;
-                path: {
-                    /** @description its `document_key` */
-                    key: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description its bytes */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/octet-stream": string;
-                    };
-                };
-            };
+        get: operations["getDocumentsByKey"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
+        /**
+         * what happened over the last hour, day, week or month, in steps
+         * @description Every process writes once a minute what it counted, so this covers all of them and outlives restarts. A process that is killed takes what it counted since it last wrote, a minute at most; what was stored and applied is not touched by that.
+         */
+        get: operations["getHistory"];
         put?: never;
         post?: never;
         delete?: never;
@@ -796,48 +354,7 @@ export interface paths {
             cookie?: never;
         };
         /** stored deliveries, the newest first */
-        get: {
-            parameters: {
-                query?: {
-                    account?: string;
-                    /** @description the `next` of the page before */
-                    after?: number;
-                    /** @description how many at most */
-                    limit?: number;
-                    /**
-                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
-                     * @example 24h
-                     */
-                    since?: string;
-                    state?: "ready" | "done" | "aside" | "dead";
-                    submission_id?: string;
-                    /**
-                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
-                     * @example 24h
-                     */
-                    until?: string;
-                };
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description a page of deliveries */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["Delivery"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                        };
-                    };
-                };
-            };
-        };
+        get: operations["getInbox"];
         put?: never;
         post?: never;
         delete?: never;
@@ -857,33 +374,7 @@ export interface paths {
          * a delivery with its headers and body
          * @description The same svix-id may have come to several accounts, so this is a list.
          */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    /** @description its svix-id, or its number */
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description the deliveries of that id */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["DeliveryShown"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                        };
-                    };
-                };
-            };
-        };
+        get: operations["getInboxById"];
         put?: never;
         post?: never;
         delete?: never;
@@ -902,49 +393,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** work stored deliveries again */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        account?: string;
-                        /** @description ids of deliveries, or their numbers */
-                        ids?: string[];
-                        /**
-                         * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
-                         * @example 24h
-                         */
-                        since?: string;
-                        /**
-                         * @description all deliveries in this state
-                         * @enum {string}
-                         */
-                        state?: "dead" | "aside";
-                        /**
-                         * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
-                         * @example 24h
-                         */
-                        until?: string;
-                    };
-                };
-            };
-            responses: {
-                /** @description how many will be worked again */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Replayed"];
-                    };
-                };
-            };
-        };
+        post: operations["postInboxReplay"];
         delete?: never;
         options?: never;
         head?: never;
@@ -964,49 +413,27 @@ export interface paths {
          * give dead deliveries up
          * @description They are set aside, and retention takes them in its time. Until then they can be replayed.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        account?: string;
-                        /** @description ids of deliveries, or their numbers */
-                        ids?: string[];
-                        /**
-                         * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
-                         * @example 24h
-                         */
-                        since?: string;
-                        /**
-                         * @description all deliveries in this state
-                         * @enum {string}
-                         */
-                        state?: "dead";
-                        /**
-                         * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
-                         * @example 24h
-                         */
-                        until?: string;
-                    };
-                };
-            };
-            responses: {
-                /** @description how many were set aside */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Skipped"];
-                    };
-                };
-            };
+        post: operations["postInboxSkip"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
+        /**
+         * what happens, as it happens: server-sent events
+         * @description Events `delivery`, `change`, `push`, `run`, `alarm` and `overview`, with ids and states as JSON, never bodies or personal values. Each has an id: sent back as `Last-Event-ID`, one goes on behind it. `ready`: nothing was missed. `reset`: events are missing, because the id is too old or of another process, or because more happened than is told of; look again at whatever is shown. 50 may listen to a process (503 then); who does not read is cut off. It ends with the token or session.
+         */
+        get: operations["getLive"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1021,30 +448,7 @@ export interface paths {
             cookie?: never;
         };
         /** this description, as OpenAPI */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description an OpenAPI document */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            openapi: string;
-                        } & {
-                            [key: string]: unknown;
-                        };
-                    };
-                };
-            };
-        };
+        get: operations["getOpenapiJson"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1061,49 +465,7 @@ export interface paths {
             cookie?: never;
         };
         /** changes on their way to destinations, the newest first */
-        get: {
-            parameters: {
-                query?: {
-                    account?: string;
-                    /** @description the `next` of the page before */
-                    after?: number;
-                    destination?: string;
-                    /** @description how many at most */
-                    limit?: number;
-                    /**
-                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
-                     * @example 24h
-                     */
-                    since?: string;
-                    state?: "ready" | "waiting" | "retrying" | "unmapped" | "held" | "delivered" | "dead" | "unknown" | "skipped";
-                    submission_id?: string;
-                    /**
-                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
-                     * @example 24h
-                     */
-                    until?: string;
-                };
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description a page of the outbox */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["OutboxRow"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                        };
-                    };
-                };
-            };
-        };
+        get: operations["getOutbox"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1123,33 +485,7 @@ export interface paths {
          * all that is known of a change on its way
          * @description The same message may be on its way to several destinations, so this is a list.
          */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    /** @description its message id (webhook-id), or its number */
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description the rows of that id */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["OutboxRow"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                        };
-                    };
-                };
-            };
-        };
+        get: operations["getOutboxById"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1168,52 +504,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** try changes again that were given up */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        account?: string;
-                        destination?: string;
-                        /** @description numbers, or message ids (webhook-id); `destination` is needed for a message that is on its way to several */
-                        ids?: string[];
-                        /**
-                         * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
-                         * @example 24h
-                         */
-                        since?: string;
-                        /**
-                         * @description when left out: dead letters and unknown outcomes
-                         * @enum {string}
-                         */
-                        state?: "dead" | "unknown" | "skipped";
-                        /** Format: uuid */
-                        submission_id?: string;
-                        /**
-                         * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
-                         * @example 24h
-                         */
-                        until?: string;
-                    };
-                };
-            };
-            responses: {
-                /** @description how many were changed */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["OutboxSettled"];
-                    };
-                };
-            };
-        };
+        post: operations["postOutboxRetry"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1230,52 +521,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** give changes up for good, so that what waits behind them goes on */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        account?: string;
-                        destination?: string;
-                        /** @description numbers, or message ids (webhook-id); `destination` is needed for a message that is on its way to several */
-                        ids?: string[];
-                        /**
-                         * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
-                         * @example 24h
-                         */
-                        since?: string;
-                        /**
-                         * @description when left out: dead letters and unknown outcomes
-                         * @enum {string}
-                         */
-                        state?: "dead" | "unknown" | "ready";
-                        /** Format: uuid */
-                        submission_id?: string;
-                        /**
-                         * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
-                         * @example 24h
-                         */
-                        until?: string;
-                    };
-                };
-            };
-            responses: {
-                /** @description how many were changed */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["OutboxSettled"];
-                    };
-                };
-            };
-        };
+        post: operations["postOutboxSkip"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1293,26 +539,7 @@ export interface paths {
          * whether the mirror is complete and fresh, and what needs a person, with the request that mends it
          * @description The sentence is the one that `status` prints first. Cheap enough to be asked every few seconds.
          */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description the overview */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Overview"];
-                    };
-                };
-            };
-        };
+        get: operations["getOverview"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1329,90 +556,10 @@ export interface paths {
             cookie?: never;
         };
         /** reconcile runs, the newest first */
-        get: {
-            parameters: {
-                query?: {
-                    account?: string;
-                    /** @description the `next` of the page before */
-                    after?: string;
-                    /** @description how many at most */
-                    limit?: number;
-                    /**
-                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
-                     * @example 24h
-                     */
-                    since?: string;
-                    state?: "requested" | "running" | "done" | "budget" | "failed" | "stopped";
-                };
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description a page of runs */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["ReconcileRun"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                        };
-                    };
-                };
-            };
-        };
+        get: operations["getReconcileRuns"];
         put?: never;
         /** ask for a reconcile run: a process that works takes it up */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        /** @description every account of the settings when left out */
-                        account?: string;
-                        /** @description only submissions that are not dormant */
-                        active_only?: boolean;
-                        /** @description reads at once */
-                        concurrency?: number;
-                        /** @description write nothing but the report */
-                        dry_run?: boolean;
-                        /** @description the feeds only */
-                        no_state?: boolean;
-                        /**
-                         * @description only submissions in which something moved since
-                         * @example 24h
-                         */
-                        since?: string;
-                        /** @description only these */
-                        submissions?: string[];
-                    };
-                };
-            };
-            responses: {
-                /** @description the runs, one for each account */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["ReconcileRun"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                        };
-                    };
-                };
-            };
-        };
+        post: operations["postReconcileRuns"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1427,28 +574,7 @@ export interface paths {
             cookie?: never;
         };
         /** one reconcile run */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description the run */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["ReconcileRun"];
-                    };
-                };
-            };
-        };
+        get: operations["getReconcileRunsById"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1465,40 +591,7 @@ export interface paths {
             cookie?: never;
         };
         /** what a run found */
-        get: {
-            parameters: {
-                query?: {
-                    /** @description the `next` of the page before */
-                    after?: number;
-                    kind?: "missing" | "different" | "absent" | "unreadable" | "undelivered" | "lost";
-                    /** @description how many at most */
-                    limit?: number;
-                    standing?: "true" | "false";
-                    submission_id?: string;
-                };
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description a page of findings, in the order in which they were found */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["ReconcileFinding"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                        };
-                    };
-                };
-            };
-        };
+        get: operations["getReconcileRunsByIdFindings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1515,28 +608,7 @@ export interface paths {
             cookie?: never;
         };
         /** the report of a run, as a page of its own */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description the report */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "text/html": string;
-                    };
-                };
-            };
-        };
+        get: operations["getReconcileRunsByIdReportHtml"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1553,28 +625,7 @@ export interface paths {
             cookie?: never;
         };
         /** the report of a run, as Markdown */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description the report */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "text/markdown": string;
-                    };
-                };
-            };
-        };
+        get: operations["getReconcileRunsByIdReportMd"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1591,36 +642,7 @@ export interface paths {
             cookie?: never;
         };
         /** deliveries that were refused, with the reason, the newest first */
-        get: {
-            parameters: {
-                query?: {
-                    account?: string;
-                    /** @description the `next` of the page before */
-                    after?: number;
-                    /** @description how many at most */
-                    limit?: number;
-                };
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description a page of refused deliveries */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            items: components["schemas"]["RefusedDelivery"][];
-                            /** @description give it as `after` for the next page; null: this is the last */
-                            next: string | null;
-                        };
-                    };
-                };
-            };
-        };
+        get: operations["getRejected"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1637,28 +659,7 @@ export interface paths {
             cookie?: never;
         };
         /** a refused delivery with its headers and body */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description the refused delivery */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["RefusedDeliveryShown"];
-                    };
-                };
-            };
-        };
+        get: operations["getRejectedById"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1680,42 +681,7 @@ export interface paths {
          * verify refused deliveries again, after a secret was mended
          * @description Those that verify now are stored and worked, their time judged by when they came.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: {
-                content: {
-                    "application/json": {
-                        account?: string;
-                        /**
-                         * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
-                         * @example 24h
-                         */
-                        since?: string;
-                        /**
-                         * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
-                         * @example 24h
-                         */
-                        until?: string;
-                    } | null;
-                };
-            };
-            responses: {
-                /** @description how many verify now, and why the others do not */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["RefusedReplayed"];
-                    };
-                };
-            };
-        };
+        post: operations["postRejectedReplay"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1735,26 +701,7 @@ export interface paths {
          * read the settings again and go by them: secrets, destinations, timetables
          * @description All or nothing: with one thing wrong nothing changes (422), and `problems` says what is wrong. It is about this process alone.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description what changed */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Reloaded"];
-                    };
-                };
-            };
-        };
+        post: operations["postReload"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1774,33 +721,47 @@ export interface paths {
          * say what the next turn of retention removes and why it waits; with `confirm` let it take place
          * @description A confirmed turn begins within five minutes, in the process that runs retention.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: {
-                content: {
-                    "application/json": {
-                        /** @default false */
-                        confirm?: boolean;
-                    } | null;
-                };
-            };
-            responses: {
-                /** @description what it removes */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Retention"];
-                    };
-                };
-            };
+        post: operations["postRetentionRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/rows/{table}/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
+        /**
+         * one row whole: personal values as they are, and the object of the service
+         * @description Who saw it is noted in `operator_actions`. Values that `PROTECT` dropped or encrypted stay as they are stored. `key` is the `row_key` of a list: the parts of the table's key in their order, each percent-encoded, with `/` between them, and the whole encoded once more as one part of the path (`default%2F5f0c…`).
+         */
+        get: operations["getRowsByTableByKey"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * submissions, deliveries and pushes by id or name, at most 20
+         * @description Submissions by what words of the insured's name begin with, by the beginning of their id or of a market's name, or by the status of a lane; deliveries by their whole svix-id or number, pushes by their whole message id or number.
+         */
+        get: operations["getSearch"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1815,71 +776,12 @@ export interface paths {
             cookie?: never;
         };
         /** who one is, and what one may */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description who asks */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Session"];
-                    };
-                };
-            };
-        };
+        get: operations["getSession"];
         put?: never;
         /** sign in with a token: the answer sets the cookie of a session */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        token: string;
-                    };
-                };
-            };
-            responses: {
-                /** @description signed in */
-                204: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["postSession"];
         /** sign out: the session ends */
-        delete: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description signed out, or not signed in */
-                204: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        delete: operations["deleteSession"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1896,26 +798,67 @@ export interface paths {
          * whether the mirror is complete and fresh, what needs a person, and accounts, reads, freshness, inbox, change log, destinations
          * @description What `submission-mirror status --json` prints. On a large database this takes a moment.
          */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description the status */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Status"];
-                    };
-                };
-            };
+        get: operations["getStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/submissions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
+        /**
+         * submissions with where each stands, the one that moved last first
+         * @description Paged by key: a submission that stays in its place is shown once, however many are added meanwhile.
+         */
+        get: operations["getSubmissions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/submissions/{account}/{submission_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * everything that the mirror holds of a submission, how fresh it is, and its last proof
+         * @description Personal values are masked, and the objects of the service left out: `GET /api/v1/rows/{table}/{key}` shows a row whole.
+         */
+        get: operations["getSubmissionsByAccountBySubmissionId"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/submissions/{account}/{submission_id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * what happened in a submission, the newest first: events, messages, changes of its state, pushes
+         * @description Each with when it happened, how and when it became known, and which destination got it when. Pushes are shown for as long as retention keeps them.
+         */
+        get: operations["getSubmissionsByAccountBySubmissionIdTimeline"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1937,41 +880,7 @@ export interface paths {
          * remove everything that is kept of submissions, and do not track them again
          * @description What the command `purge` does. The answer comes at the end; a request that is broken off is repeated, and goes on.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        /** @description the account that they belong to; the default account when left out */
-                        account?: string;
-                        /**
-                         * @description only say what would be removed
-                         * @default false
-                         */
-                        dry_run?: boolean;
-                        /** @description those that the service has not known since before this day or time, the 500 first by id */
-                        gone_before?: string;
-                        ids?: string[];
-                    };
-                };
-            };
-            responses: {
-                /** @description what was removed */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["SubmissionsPurged"];
-                    };
-                };
-            };
-        };
+        post: operations["postSubmissionsPurge"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1991,34 +900,7 @@ export interface paths {
          * have submissions read from the service now, feeds and state
          * @description The answer comes at once; the process that polls reads them, feeds from the beginning, within the rate of the account. What failed before keeps its time. The view `freshness` tells when each was read.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        /** @description the account that they belong to; the default account when left out */
-                        account?: string;
-                        ids: string[];
-                    };
-                };
-            };
-            responses: {
-                /** @description it is asked for */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["SyncRequested"];
-                    };
-                };
-            };
-        };
+        post: operations["postSubmissionsSync"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2035,34 +917,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** make submissions known: their feeds are read from the beginning and kept up to date */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        /** @description the account that they belong to; the default account when left out */
-                        account?: string;
-                        ids: string[];
-                    };
-                };
-            };
-            responses: {
-                /** @description how many were new */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["SubmissionsTracked"];
-                    };
-                };
-            };
-        };
+        post: operations["postSubmissionsTrack"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2159,6 +1014,130 @@ export interface components {
             /** @description what happened, and what to do */
             text: string;
         };
+        /** @description Which answers a carrier has, one row for each question with an answer or an owner. */
+        ApplicationAnswersRow: {
+            /** @description whose it is */
+            account: string;
+            /** @description its application */
+            application_id: string;
+            /**
+             * Format: date-time
+             * @description when the application was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description so far `explicit`, `derived`, `cleared` */
+            ownership_kind: string | null;
+            /** @description as the service gives it */
+            ownership_revision: number | null;
+            /** @description its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits */
+            question_key: string;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description such as `broker_portal`, `document`, `mapping` */
+            source_channel: string | null;
+            /** @description so far `explicit`, `translated`, `assumed` */
+            source_evidence: string | null;
+            /** @description where it comes from */
+            source_id: string | null;
+            /** @description its submission */
+            submission_id: string;
+            /** @description the answer, any JSON value; `••••` in its place: ask for the row to see it */
+            value: unknown;
+        };
+        /** @description One row for each application to a carrier. Its question schema stands in `raw`, its answers in `application_answers`. */
+        ApplicationsRow: {
+            /** @description whose it is */
+            account: string;
+            /** @description list of names */
+            allowed_actions: unknown;
+            /** @description a command echoes it */
+            answer_revision: number | null;
+            /** @description its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits */
+            application_id: string;
+            /** @description list of names */
+            available_products: unknown;
+            /** @description as the service gives it */
+            connection_id: string | null;
+            /** @description list of objects; `••••` in its place: ask for the row to see it */
+            errors: unknown;
+            /** @description a command echoes it */
+            fact_revision: number | null;
+            /**
+             * Format: date-time
+             * @description when the workspace was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description the line of business */
+            line_of_business: string | null;
+            /** @description whether facts are being mapped to answers; JSON text when the service sends more than a word */
+            mapping_state: string | null;
+            /** @description the program's id */
+            market_program_id: string | null;
+            /** @description list of the required questions without an answer */
+            missing: unknown;
+            /** @description so far `service`, `assisted_filler` */
+            owner_host: string | null;
+            /** @description as the service gives it */
+            owner_session_id: string | null;
+            /** @description the program */
+            program_identifier: string | null;
+            /** @description whose application it is */
+            provider_key: string | null;
+            /** @description so far `needs_information`, `ready_for_quote` */
+            readiness: string | null;
+            /** @description of the last request */
+            request_id: string | null;
+            /** @description an open vocabulary; `draft` until a quote is requested */
+            request_state: string | null;
+            /** @description the carrier's outcome of the last request; `••••` in its place: ask for the row to see it */
+            result: unknown;
+            /** @description so far `service`, `direct` */
+            route: string | null;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description of the questions; a command echoes it */
+            schema_fingerprint: string | null;
+            /** @description list of names */
+            selected_products: unknown;
+            /** @description a command echoes it */
+            selection_revision: number | null;
+            /** @description its submission */
+            submission_id: string;
+            /** @description list of names */
+            unresolved_dependencies: unknown;
+            /** @description list of the questions that are shown */
+            visible_fields: unknown;
+            /** @description its workspace */
+            workspace_id: string | null;
+        };
+        /** @description The application workspace of a submission. Its applications and facts stand in tables of their own. */
+        ApplicationWorkspacesRow: {
+            /** @description whose it is */
+            account: string;
+            /** @description so far `structured_v1` */
+            contract_version: string | null;
+            /** @description its set of facts */
+            fact_set_id: string | null;
+            /** @description how often the facts were changed */
+            facts_revision: number | null;
+            /**
+             * Format: date-time
+             * @description when the service was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description list of these forms */
+            residual_form_keys: unknown;
+            /** @description of the forms prepared outside applications */
+            residual_status: string | null;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description its submission */
+            submission_id: string;
+            /** @description so far `structured_v1`, or `legacy`, which has no applications */
+            workflow_version: string | null;
+            /** @description its id */
+            workspace_id: string | null;
+        };
         Backup: {
             bytes: number;
             /** @description of the change log */
@@ -2173,6 +1152,153 @@ export interface components {
                 [key: string]: number;
             };
             schema_version: number;
+        };
+        /** @description the lowest quote that stands */
+        BestQuote: {
+            /** @description by the carrier's own documents of the lane; null: none of them says so */
+            kind: ("firm" | "indication") | null;
+            lane_id: string;
+            market_name: string | null;
+            /** @description to show, never to compute with */
+            premium_display: string | null;
+            quote_id: string;
+            /** @description in cents of a US dollar */
+            total_cents: number;
+        };
+        /** @description Assumptions of a bind request that the retail agent has not confirmed. One that is confirmed is gone. */
+        BindAssumptionsRow: {
+            /** @description whose it is */
+            account: string;
+            /** @description its bind request */
+            bind_request_id: string;
+            /**
+             * Format: date-time
+             * @description when the request was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits */
+            key: string;
+            /** @description the assumption in words */
+            label: string | null;
+            /** @description its place in the list, from 0 */
+            position: number | null;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description its submission */
+            submission_id: string;
+            /** @description the exact value asserted to the carrier, any JSON; null when it is null, and when there is none: `raw` tells which; `••••` in its place: ask for the row to see it */
+            value: unknown;
+        };
+        /** @description What the carrier asks for before it binds, one row for each item of a bind request. */
+        BindContingenciesRow: {
+            /** @description whose it is */
+            account: string;
+            /** @description its bind request */
+            bind_request_id: string;
+            /** @description its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits */
+            contingency_id: string;
+            /** @description state of a signature request, an open vocabulary such as `sent`, `completed`, `queued_for_review` */
+            esign_status: string | null;
+            /**
+             * Format: date-time
+             * @description when the request was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description so far `question`, `signed_form`, `loss_runs`, `file_upload` */
+            kind: string | null;
+            /** @description the carrier's wording */
+            label: string | null;
+            /** @description the bind waits for it */
+            required: boolean | null;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description so far `pending`, `satisfied`, `waived` */
+            status: string | null;
+            /** @description its submission */
+            submission_id: string;
+            /** @description where a PDF can be posted while the request is `drafted`; null afterwards */
+            upload_path: string | null;
+        };
+        /** @description Requests to bind a quote. The service has no list of them: a request is here once its id is known (`known_ids`). Its assumptions and contingencies stand in tables of their own. */
+        BindRequestsRow: {
+            /** @description whose it is */
+            account: string;
+            /** @description its id */
+            bind_request_id: string;
+            /**
+             * Format: date
+             * @description date from which cover is wanted
+             */
+            effective_date: string | null;
+            /**
+             * Format: date-time
+             * @description when the service was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description list of texts: what to do, in order */
+            next_steps: unknown;
+            /** @description the payment plan */
+            payment_option: string | null;
+            /** @description the policy; null until the bind is placed */
+            policy_id: string | null;
+            /** @description the quote to bind, as in `quotes` */
+            quote_id: string | null;
+            /**
+             * Format: date-time
+             * @description when it was requested
+             */
+            requested_at: string | null;
+            /** @description the producing broker; `••••` in its place: ask for the row to see it */
+            requested_by: string | null;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description so far `drafted`, `submitted`, `sent`, `binder_received`, `bound`, `bind_failed`, `cancelled`, `declined`, `expired`; any may follow any */
+            status: string | null;
+            /** @description the same in words to show */
+            status_label: string | null;
+            /** @description its submission */
+            submission_id: string;
+        };
+        /** @description One row for each quote session with a carrier's API. The requirements view says which there are, and all of their columns but `missing_required_questions`, which comes from the sessions read. A session that only that read shows has no other columns. */
+        CarrierApiSessionsRow: {
+            /** @description whose it is */
+            account: string;
+            /** @description the carrier */
+            carrier_slug: string | null;
+            /** @description how much is answered, in percent */
+            completion_pct: number | null;
+            /**
+             * Format: date-time
+             * @description when the view was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description the carrier has quoted */
+            has_quote: boolean | null;
+            /** @description list of objects: questions without an answer, as the service shows them */
+            missing_questions: unknown;
+            /** @description the JSON in it; text that is not JSON as text */
+            missing_required_questions: unknown;
+            /** @description how it ended; null while it runs */
+            outcome: string | null;
+            /** @description the program's name */
+            program: string | null;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits */
+            session_id: string;
+            /** @description an open vocabulary */
+            status: string | null;
+            /** @description its submission */
+            submission_id: string;
+        };
+        ClientMapping: {
+            /** @description null: not mapped */
+            client: string | null;
+            destination: string;
+            destination_state: string;
+            mapped_at: string | null;
+            mapped_via: string | null;
+            policy: string | null;
         };
         Delivery: {
             account: string;
@@ -2277,11 +1403,288 @@ export interface components {
             submission_id: string | null;
             tried_at: string | null;
         };
+        /** @description One row for each document that the service says it has. It tells their names only, not where they lie. */
+        DocumentsOnFileRow: {
+            /** @description whose it is */
+            account: string;
+            /** @description the document's name */
+            display_name: string | null;
+            /**
+             * Format: date-time
+             * @description when the view was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description the SHA-256 of `kind` and `display_name`. A repetition ends with `#2`, `#3` … */
+            item_key: string;
+            /** @description an open vocabulary */
+            kind: string | null;
+            /** @description the same in words to show */
+            kind_label: string | null;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description its submission */
+            submission_id: string;
+        };
+        /** @description Every document that the service names: what hangs on messages, carrier originals, documents of policies, and ids of documents that answers mention. The rows follow from those tables. The file itself lies under `stored_path`, in `DOCUMENTS_DIR` or the bucket. */
+        DocumentsRow: {
+            /** @description whose it is */
+            account: string;
+            /** @description its media type, as said */
+            content_type: string | null;
+            /**
+             * Format: date-time
+             * @description when it was made
+             */
+            created_at: string | null;
+            /** @description its id; null when it has none */
+            document_id: string | null;
+            /** @description the document's id when there is one, else a hash of its path or link (SHA-256, hex) */
+            document_key: string;
+            /** @description the link of a carrier original; it may lie on another host; `••••` in its place: ask for the row to see it */
+            document_url: string | null;
+            /** @description where the service gives it, relative to its base address; `••••` in its place: ask for the row to see it */
+            download_path: string | null;
+            /** @description why the last attempt to fetch it failed */
+            error: string | null;
+            /**
+             * Format: date-time
+             * @description when the service was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description the file's name */
+            name: string | null;
+            /** @description `attachment` of a message, `carrier_original` of a lane, `policy`, or `finalized`: only its id is known. The first that is true of `policy`, `carrier_original`, `attachment` */
+            origin: string | null;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description the hash of the stored file, hex; null: not stored */
+            sha256: string | null;
+            /** @description its length as said */
+            size_bytes: number | null;
+            /** @description where the service has it from */
+            source: string | null;
+            /** @description the same in words to show */
+            source_label: string | null;
+            /**
+             * Format: date-time
+             * @description when it was stored
+             */
+            stored_at: string | null;
+            /** @description the length of the stored file */
+            stored_bytes: number | null;
+            /** @description where the file lies in `DOCUMENTS_DIR` or the bucket: the first two digits of `sha256`, a slash, `sha256` */
+            stored_path: string | null;
+            /** @description its submission; of several that name it the one with the lowest id; empty when none does */
+            submission_id: string | null;
+            /**
+             * Format: date-time
+             * @description when it was last fetched, or an attempt failed
+             */
+            tried_at: string | null;
+        };
+        ExtraRead: {
+            name: string;
+            /**
+             * Format: date-time
+             * @description UTC, with six fractional digits
+             */
+            read_at: string;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+        };
+        /** @description What is known of the insured, one row for each fact, with its source. */
+        FactsRow: {
+            /** @description whose it is */
+            account: string;
+            /** @description such as `broker_portal`, `document`, `mapping` */
+            channel: string | null;
+            /** @description somebody has confirmed it */
+            confirmed: boolean | null;
+            /** @description of the source */
+            content_hash: string | null;
+            /** @description so far `explicit`, `translated`, `assumed` */
+            evidence: string | null;
+            /** @description what read the source */
+            extractor_version: string | null;
+            /** @description its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits */
+            fact_set_id: string;
+            /**
+             * Format: date-time
+             * @description when the workspace was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits */
+            key: string;
+            /** @description the time of which it tells; empty when there is none */
+            period: string;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits */
+            scope: string;
+            /** @description the words of the source; `••••` in its place: ask for the row to see it */
+            snippet: string | null;
+            /** @description where it comes from */
+            source_id: string | null;
+            /** @description its submission */
+            submission_id: string;
+            /** @description any JSON value; `••••` in its place: ask for the row to see it */
+            value: unknown;
+        };
         Finding: {
             about: string;
             ok: boolean;
             /** @description what is right, or what is wrong and what to do */
             text: string;
+        };
+        Found: {
+            /** @description the kind of the delivery, the destination of the push */
+            about: string | null;
+            account: string;
+            /**
+             * Format: date-time
+             * @description when the submission last moved, the delivery came, the push was queued
+             */
+            at: string;
+            /** @description a submission's id; the number of a delivery or a push */
+            id: string;
+            /** @enum {string} */
+            kind: "submission" | "delivery" | "push";
+            /** @description where the submission stands; the state of the delivery or the push */
+            state: string;
+            submission_id: string | null;
+            /** @description the insured's name, the svix-id, the message id */
+            title: string | null;
+        };
+        History: {
+            /** @description changes to the mirror, by what caused them */
+            applied: components["schemas"]["HistoryLine"][];
+            /** @description webhook deliveries, by the status they were answered with */
+            deliveries: components["schemas"]["HistoryLine"][];
+            lag: {
+                /** @description from when an event or message happened to its row in the mirror; backfill excluded */
+                mirror: components["schemas"]["HistoryLag"];
+                /** @description from the change in the mirror to its delivery to a destination; snapshots excluded */
+                push: components["schemas"]["HistoryLag"];
+            };
+            /** @description records that no webhook announced within 15 minutes, by table, when that was found */
+            lost: components["schemas"]["HistoryLine"][];
+            /** @description how much waited at most: `inbox` to be applied, `outbox` to be pushed */
+            queues: components["schemas"]["HistoryQueue"][];
+            step_seconds: number;
+            /** @description when each began; the last one is still going on */
+            steps: string[];
+            /** @description requests to the service, by class of the answer */
+            upstream: components["schemas"]["HistoryLine"][];
+            /** @enum {string} */
+            window: "1h" | "24h" | "7d" | "30d";
+        };
+        /** @description in seconds, to 26 % */
+        HistoryLag: {
+            count: number;
+            /** @description seconds; null when nothing was counted */
+            p50: number | null;
+            /** @description one for each step; null where no process recorded anything */
+            p50_values: (number | null)[];
+            /** @description seconds; null when nothing was counted */
+            p99: number | null;
+            /** @description one for each step; null where no process recorded anything */
+            p99_values: (number | null)[];
+        };
+        HistoryLine: {
+            label: string;
+            total: number;
+            /** @description one for each step; null where no process recorded anything */
+            values: (number | null)[];
+        };
+        HistoryQueue: {
+            label: string;
+            most: number;
+            /** @description at the newest step that was recorded */
+            now: number | null;
+            /** @description one for each step; null where no process recorded anything */
+            values: (number | null)[];
+        };
+        /** @description Insureds: identity, contacts, and the brokerage's submissions and policies of each. The service does not show the fields, so all of it stands in `raw`. */
+        InsuredsRow: {
+            /** @description whose it is */
+            account: string;
+            /**
+             * Format: date-time
+             * @description when the service was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description its id */
+            insured_id: string;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description the submission whose answer named it first; empty when an operator named it without one */
+            submission_id: string | null;
+        };
+        LaneChip: {
+            bound: boolean | null;
+            /** @description so far `instant_quote`, `binding`, `specialty` */
+            category: string | null;
+            /** @description so far `bound`, `quoted`, `needs_info`, `in_progress`, `not_available` */
+            chip: string | null;
+            lane_id: string;
+            market_name: string | null;
+            status: string | null;
+            status_label: string | null;
+        };
+        /** @description One row for each market (program) in which a submission is tried. `state_source` says whose word its state is: `rail` is the service's own summary; `event` means that no summary has named the lane yet, and its state is that of its newest event. */
+        LanesRow: {
+            /** @description whose it is */
+            account: string;
+            /** @description coverage is placed */
+            bound: boolean | null;
+            /** @description list of ids */
+            carrier_api_session_ids: unknown;
+            /** @description so far `bound`, `quoted`, `not_available`, `needs_info`, `in_progress` */
+            chip: string | null;
+            /** @description held for something that only the broker can supply */
+            gapped: boolean | null;
+            /**
+             * Format: date-time
+             * @description when the rail was first seen without it; of a lane that no rail has named, when all events that told of it were found to be gone; null while it is there
+             */
+            gone_at: string | null;
+            /** @description the lane's id: one id, two names */
+            lane_id: string;
+            /** @description list of lines of business */
+            lines: unknown;
+            /** @description the market's id */
+            market_id: string | null;
+            /** @description the market's name */
+            market_name: string | null;
+            /** @description what comes next, in words; JSON text when the service sends more than words */
+            next_step: string | null;
+            /** @description the program's name */
+            program: string | null;
+            /** @description so far `instant_quote`, `binding`, `specialty` */
+            program_category: string | null;
+            /** @description the program's id */
+            program_id: string | null;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description with `event`: the event that the state is taken from */
+            state_event_id: string | null;
+            /**
+             * Format: date-time
+             * @description with `event`: when that happened
+             */
+            state_occurred_at: string | null;
+            /** @description `rail` or `event` */
+            state_source: string | null;
+            /** @description an open vocabulary */
+            status: string | null;
+            /** @description the same in words to show */
+            status_label: string | null;
+            /** @description its submission */
+            submission_id: string;
+            /** @description ready to go to the market */
+            submit_ready: boolean | null;
+            /** @description list: what is still missing, in words */
+            unmet_labels: unknown;
         };
         Mapping: {
             account: string;
@@ -2315,6 +1718,47 @@ export interface components {
             stored: number;
             /** @description of these the mirror does not know the submission yet */
             unknown_submissions: number;
+        };
+        /** @description One row for each market of the requirements view: whether it can be approached, and what it still needs from whom. An empty list while markets are being matched means "not yet" and changes nothing. */
+        MarketReadinessRow: {
+            /** @description whose it is */
+            account: string;
+            /** @description the same in words to show */
+            category_label: string | null;
+            /**
+             * Format: date-time
+             * @description when the view was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description list: what the service fetches itself, in words */
+            hedge_obtains: unknown;
+            /** @description its lane; null while it has none */
+            lane_id: string | null;
+            /** @description the market's name */
+            market_name: string | null;
+            /** @description list: what only the broker can supply, in words */
+            needs_from_you: unknown;
+            /** @description the program's name */
+            program: string | null;
+            /** @description so far `instant_quote`, `binding`, `specialty` */
+            program_category: string | null;
+            /** @description the `lane_id`; without one the SHA-256 of `market_name` and `program`. A repetition ends with `#2`, `#3` … */
+            readiness_key: string;
+            /** @description nothing is missing */
+            ready: boolean | null;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description its submission */
+            submission_id: string;
+        };
+        OpenItem: {
+            bind_request_id: string | null;
+            how_to_provide: string | null;
+            item_key: string;
+            label: string | null;
+            market_name: string | null;
+            /** @description `outstanding`, `market`, `bind assumption`, `bind contingency` */
+            source: string;
         };
         OperatorTried: {
             ok: boolean;
@@ -2356,6 +1800,36 @@ export interface components {
             changed: number;
             /** @description left alone, because they are being sent just now */
             under_way: number;
+        };
+        /** @description What the broker must still supply: requirements that are not met, and open questions of carriers, each once. One that is answered or no longer asked for is gone. */
+        OutstandingItemsRow: {
+            /** @description whose it is */
+            account: string;
+            /**
+             * Format: date-time
+             * @description when the list was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description how to supply it, in words; JSON text when the service sends more than words */
+            how_to_provide: string | null;
+            /** @description how it is asked for, such as `text`, `number`, `bool`, `select`, `date` */
+            input: string | null;
+            /** @description its `key`; without one the SHA-256 of `label`. A repetition ends with `#2`, `#3` … */
+            item_key: string;
+            /** @description what an answer names it by */
+            key: string | null;
+            /** @description the same in words to show */
+            label: string | null;
+            /** @description list of names: the markets that it unlocks */
+            markets: unknown;
+            /** @description list of objects: what may be chosen */
+            options: unknown;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description an open vocabulary */
+            source: string | null;
+            /** @description its submission */
+            submission_id: string;
         };
         Overview: {
             accounts: {
@@ -2410,7 +1884,11 @@ export interface components {
                 since: string | null;
             }[];
             needs: {
+                /** @description that it is about; null: none */
+                account: string | null;
                 count: number;
+                /** @description that it is about; null: none */
+                destination: string | null;
                 kind: string;
                 mend: {
                     body?: {
@@ -2444,6 +1922,22 @@ export interface components {
             /** @enum {string} */
             verdict: "complete" | "catching_up" | "attention";
         };
+        /** @description Bound policies. The service describes what an answer holds (identifiers, coverage lines, term, carrier, premium, commission, documents) and not its fields, so all of it stands in `raw`. */
+        PoliciesRow: {
+            /** @description whose it is */
+            account: string;
+            /**
+             * Format: date-time
+             * @description when the service was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description its id */
+            policy_id: string;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description the submission whose answer named it first; empty when an operator named it without one */
+            submission_id: string | null;
+        };
         Problem: {
             /** @description one sentence: what is wrong, and what to do */
             detail: string;
@@ -2452,6 +1946,101 @@ export interface components {
             status: number;
             /** @description what the status means */
             title: string;
+        };
+        /** @description One row for each program that the service has checked the submission against. A view without an assessment changes nothing. */
+        ProgramAssessmentsRow: {
+            /** @description whose it is */
+            account: string;
+            /** @description so far `email`, `api`, `portal` */
+            channel: string | null;
+            /** @description so far `enforce`, `report_only`, `none` */
+            enforcement: string | null;
+            /**
+             * Format: date-time
+             * @description when the service checked, as of the newest change of the row. Alone it is no change
+             */
+            evaluated_at: string | null;
+            /**
+             * Format: date-time
+             * @description when the assessment was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description its lane */
+            lane_id: string;
+            /** @description the market's name */
+            market_name: string | null;
+            /** @description so far `instant_quote`, `binding`, `specialty` */
+            program_category: string | null;
+            /** @description the program's name */
+            program_display_name: string | null;
+            /** @description the program's id */
+            program_id: string | null;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description its submission */
+            submission_id: string;
+            /** @description ready to go to the market */
+            submit_ready: boolean | null;
+        };
+        /** @description Quotes that no longer stand. A history that the service says it cannot give changes nothing. */
+        QuoteHistoryRow: {
+            /** @description whose it is */
+            account: string;
+            /**
+             * Format: date-time
+             * @description when the history was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits */
+            history_key: string;
+            /** @description the market's name */
+            market_name: string | null;
+            /**
+             * Format: date-time
+             * @description when the service saw it
+             */
+            observed_at: string | null;
+            /** @description so far `expired`, `invalid` */
+            outcome: string | null;
+            /** @description the program's name */
+            program: string | null;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description its submission */
+            submission_id: string;
+        };
+        /** @description What the service has relayed in a lane. */
+        QuotesRow: {
+            /** @description whose it is */
+            account: string;
+            /**
+             * Format: date-time
+             * @description when the lane was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description it replaces an earlier quote */
+            is_revision: boolean | null;
+            /** @description its lane */
+            lane_id: string;
+            /** @description list of lines of business */
+            lines: unknown;
+            /** @description the premium as the service shows it, in words: to show, never to compute with */
+            premium_display: string | null;
+            /** @description its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits */
+            quote_id: string;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description its submission */
+            submission_id: string;
+            /** @description the total, in cents */
+            total_cents: number | null;
+        };
+        ReadFreshness: {
+            last_changed_at: string | null;
+            /** @description null: never yet */
+            last_read_at: string | null;
+            last_replay_at: string | null;
+            read: string;
         };
         ReconcileFinding: {
             account: string;
@@ -2573,6 +2162,68 @@ export interface components {
         Replayed: {
             replayed: number;
         };
+        /** @description What a program requires, one row for each requirement, with what the service found. */
+        RequirementItemsRow: {
+            /** @description whose it is */
+            account: string;
+            /** @description null: not known */
+            blocks_submission: boolean | null;
+            /** @description by when: so far `quote`, `bind` */
+            due_stage: string | null;
+            /** @description the form that supplies it */
+            form_key: string | null;
+            /**
+             * Format: date-time
+             * @description when the assessment was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description its `key`; without one the SHA-256 of `label`. A repetition ends with `#2`, `#3` … */
+            item_key: string;
+            /** @description what the service calls it; may be null */
+            key: string | null;
+            /** @description the same in words to show */
+            label: string | null;
+            /** @description its lane */
+            lane_id: string;
+            /** @description so far `structured`, `free_text`, `form`, `file` */
+            repr: string | null;
+            /** @description who supplies it: so far `broker`, `auto`, `internal` */
+            resolution: string | null;
+            /** @description the list in which it stands: `met`, `unmet`, `deferred` */
+            result: string | null;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description null: not known */
+            satisfied: boolean | null;
+            /** @description so far `hard`, `preferred` */
+            severity: string | null;
+            /** @description its submission */
+            submission_id: string;
+        };
+        Resent: {
+            /** @description submissions with later changes that are not among them */
+            changed_since: number;
+            /** @description that are sent again, or would be */
+            changes: number;
+            /** @description this is the rest of the same resend, interrupted earlier */
+            continues: boolean;
+            destination: string;
+            dry_run: boolean;
+            /** @description left out by the filters of the destination, as they are now */
+            filtered: number;
+            first_seq: number | null;
+            /** @description of them, those that were given up before */
+            given_up: number;
+            last_seq: number | null;
+            /** @description what to know of it, a sentence each */
+            notes: string[];
+            /** @description left out because their submissions were purged */
+            purged: number;
+            queued: number;
+            submissions: number;
+            /** @description of them, those that still wait from before: they are sent twice */
+            waiting: number;
+        };
         Retention: {
             changes: {
                 of: number;
@@ -2607,8 +2258,42 @@ export interface components {
             /** @enum {string} */
             via: "token" | "session";
         };
+        ShownRow: {
+            /** @description every column; `raw` (and other columns of that kind) is the JSON text of the object as the service sent it */
+            row: {
+                [key: string]: unknown;
+            };
+            row_key: string;
+            table: string;
+        };
         Skipped: {
             skipped: number;
+        };
+        /** @description Documents as the carrier made them, by lane. Only where they lie is kept. */
+        SourceOffersRow: {
+            /** @description whose it is */
+            account: string;
+            /** @description as the service gives it; it may lie on another host; `••••` in its place: ask for the row to see it */
+            document_url: string | null;
+            /** @description the file's name */
+            filename: string | null;
+            /**
+             * Format: date-time
+             * @description when the lane was first seen without it; null while it is shown
+             */
+            gone_at: string | null;
+            /** @description so far `quote`, `indication` */
+            kind: string | null;
+            /** @description what the service calls it */
+            label: string | null;
+            /** @description its lane */
+            lane_id: string;
+            /** @description its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits */
+            presentation_id: string;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description its submission */
+            submission_id: string;
         };
         Status: {
             accounts: ({
@@ -2697,6 +2382,62 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        SubmissionItem: {
+            account: string;
+            best_quote: components["schemas"]["BestQuote"] | null;
+            /** @description of the newest bind request */
+            bind_status: string | null;
+            documents_held: number;
+            documents_missing: number;
+            /** Format: date */
+            effective_date: string | null;
+            /** @description never masked: what people know a submission by */
+            insured_name: string | null;
+            /** @description lanes that are not gone, by market */
+            lanes: components["schemas"]["LaneChip"][];
+            /** @description lines of business, a list of slugs; null when not said */
+            lines: unknown;
+            marketing_status: string | null;
+            /**
+             * Format: date-time
+             * @description its newest event or message; when there is none, since when it is tracked
+             */
+            moved_at: string;
+            /** @description how fresh it is: the oldest of its three main reads; null: one was never made */
+            oldest_read_at: string | null;
+            /** @description what the broker must still supply */
+            outstanding_count: number;
+            /** @description when a reconcile run last proved it equal to the service; null: never yet */
+            proved_at: string | null;
+            /** @description where it stands: `unreachable`; else the chip of the lane that is furthest: `bound`, `quoted`, `needs_info`, `in_progress`, `not_available`; without lanes its `marketing_status`, and without that `unknown` */
+            stands: string;
+            /** @description the US state */
+            state: string | null;
+            submission_id: string;
+            /**
+             * Format: date-time
+             * @description UTC, with six fractional digits
+             */
+            tracked_at: string;
+            unreachable_since: string | null;
+        };
+        /** @description what the view `completeness` says of it */
+        SubmissionLedger: {
+            event_count: number;
+            failing_reads: number;
+            lag_seconds: number;
+            lost_webhooks: number;
+            message_count: number;
+            proved_at: string | null;
+            /** @description the reconcile run */
+            proved_by: string | null;
+            /**
+             * Format: date-time
+             * @description UTC, with six fractional digits
+             */
+            tracked_at: string;
+            tracked_via: string;
+        } | null;
         SubmissionsPurged: {
             account: string;
             dry_run: boolean;
@@ -2704,6 +2445,60 @@ export interface components {
             submissions: string[];
             /** @description had no row here; they will not be tracked either */
             unknown: string[];
+        };
+        /** @description One row for each submission that is known: because a delivery named it, because somebody told the program to track it, or because a path that the settings have probed (`accounts[].discovery`) showed its id. The service describes no list of submissions to ask for. */
+        SubmissionsRow: {
+            /** @description whose it is */
+            account: string;
+            /**
+             * Format: date
+             * @description date from which cover is wanted
+             */
+            effective_date: string | null;
+            /** @description a live form-fill session owns the set of forms */
+            form_fill_active: boolean | null;
+            /** @description its insured, as in `insureds`; null while no answer has named one */
+            insured_id: string | null;
+            /** @description name of the insured */
+            insured_name: string | null;
+            /**
+             * Format: date-time
+             * @description `occurred_at` of its newest event that is not gone
+             */
+            last_event_at: string | null;
+            /**
+             * Format: date-time
+             * @description `occurred_at` of its newest message that is not gone
+             */
+            last_message_at: string | null;
+            /** @description lines of business, a list of slugs */
+            lines: unknown;
+            /** @description what the service adds to that */
+            marketing_hint: string | null;
+            /** @description so far `not_started`, `matching`, `matched`, `no_markets_matched`; no lanes while `matching` means "not yet" */
+            marketing_status: string | null;
+            /** @description how many of them the broker can answer */
+            outstanding_answerable_count: number | null;
+            /** @description how many markets they concern */
+            outstanding_markets_total: number | null;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
+            /** @description the US state, two letters */
+            state: string | null;
+            /** @description the submission's id */
+            submission_id: string;
+            /**
+             * Format: date-time
+             * @description since when it is tracked here
+             */
+            tracked_at: string | null;
+            /** @description how it became known: `webhook`; `command` (an operator named it, by a command or the admin route); `discovery:` and the path, as the settings have it, whose answer held its id; `poll`, `reconcile` */
+            tracked_via: string | null;
+            /**
+             * Format: date-time
+             * @description since when the service answers "not found" (confirmed three times); null while it is found
+             */
+            unreachable_since: string | null;
         };
         SubmissionsTracked: {
             account: string;
@@ -2714,10 +2509,118 @@ export interface components {
             /** @description purged before, and therefore not tracked */
             purged: number;
         };
+        SubmissionView: {
+            /** @description what it is mapped to, by destination */
+            clients: components["schemas"]["ClientMapping"][];
+            /** @description tables of which there are more rows than are shown */
+            cut: string[];
+            extra_reads: components["schemas"]["ExtraRead"][];
+            freshness: components["schemas"]["ReadFreshness"][];
+            ledger: components["schemas"]["SubmissionLedger"];
+            /** @description what the broker must still supply, from all sources */
+            open_items: components["schemas"]["OpenItem"][];
+            summary: components["schemas"]["SubmissionItem"];
+            /** @description the rows of every table but events and messages, which the timeline has; what is gone bears `gone_at` */
+            tables: {
+                application_answers: components["schemas"]["ApplicationAnswersRow"][];
+                application_workspaces: components["schemas"]["ApplicationWorkspacesRow"][];
+                applications: components["schemas"]["ApplicationsRow"][];
+                bind_assumptions: components["schemas"]["BindAssumptionsRow"][];
+                bind_contingencies: components["schemas"]["BindContingenciesRow"][];
+                bind_requests: components["schemas"]["BindRequestsRow"][];
+                carrier_api_sessions: components["schemas"]["CarrierApiSessionsRow"][];
+                documents: components["schemas"]["DocumentsRow"][];
+                documents_on_file: components["schemas"]["DocumentsOnFileRow"][];
+                facts: components["schemas"]["FactsRow"][];
+                insureds: components["schemas"]["InsuredsRow"][];
+                lanes: components["schemas"]["LanesRow"][];
+                market_readiness: components["schemas"]["MarketReadinessRow"][];
+                outstanding_items: components["schemas"]["OutstandingItemsRow"][];
+                policies: components["schemas"]["PoliciesRow"][];
+                program_assessments: components["schemas"]["ProgramAssessmentsRow"][];
+                quote_history: components["schemas"]["QuoteHistoryRow"][];
+                quotes: components["schemas"]["QuotesRow"][];
+                requirement_items: components["schemas"]["RequirementItemsRow"][];
+                source_offers: components["schemas"]["SourceOffersRow"][];
+                submissions: components["schemas"]["SubmissionsRow"][];
+            };
+        };
         SyncRequested: {
             account: string;
             /** @description how many will be read */
             submissions: number;
+        };
+        TimelineAttachment: {
+            document_key: string | null;
+            gone_at: string | null;
+            name: string | null;
+            position: number;
+        };
+        /** @description a column that changed; personal values are masked */
+        TimelineChange: {
+            after: unknown;
+            before: unknown;
+            column: string;
+        };
+        TimelineItem: {
+            /**
+             * Format: date-time
+             * @description when it happened; of a change when it was stored; of a push when it was settled, else last tried, else queued
+             */
+            at: string;
+            attachments: components["schemas"]["TimelineAttachment"][];
+            changed: components["schemas"]["TimelineChange"][];
+            /** @description of a push */
+            destination: string | null;
+            /** @description of a message, in the service's view: `inbound` was written by the brokerage */
+            direction: string | null;
+            /** @description the table of the row that it is about */
+            entity: string | null;
+            /** @description of a push */
+            error: string | null;
+            gone_at: string | null;
+            /** @description the id of an event or a message, the `seq` of a change, the number of a push */
+            id: string;
+            /** @enum {string} */
+            kind: "push" | "change" | "message" | "event";
+            /** @description when it was stored here */
+            known_at: string | null;
+            /** @description of an event or a message `webhook`, `poll`, `replay`, `backfill`, `reconcile`; of a change its cause; null of a push */
+            known_via: string | null;
+            lane_id: string | null;
+            /** @description of an event or a message: from when it happened to when it was stored */
+            late_ms: number | null;
+            operation: string | null;
+            /** @description the market; who wrote, masked */
+            party: string | null;
+            pushes: components["schemas"]["TimelinePush"][];
+            row_key: string | null;
+            /** @description of a change and of a push */
+            seq: number | null;
+            /** @description of a push */
+            state: string | null;
+            /** @description the label of the state, the subject */
+            summary: string | null;
+            /** @description the detail of an event; the body of a message, masked */
+            text: string | null;
+            /** @description whether a webhook told of it: `first`, `later` (after a feed had shown it), `none`, `not expected` */
+            webhook: string | null;
+            webhook_at: string | null;
+            /** @description the type of an event, the kind of a message, the table and the operation of a change or push */
+            what: string;
+        };
+        /** @description what became of it at a destination */
+        TimelinePush: {
+            attempts: number;
+            delivered_at: string | null;
+            destination: string;
+            outbox_id: number;
+            /** @description the change */
+            seq: number;
+            /** @description as in the view push_status */
+            state: string;
+            status: number | null;
+            tried_at: string | null;
         };
     };
     responses: never;
@@ -2727,4 +2630,1597 @@ export interface components {
     pathItems: never;
 }
 export type $defs = Record<string, never>;
-export type operations = Record<string, never>;
+export interface operations {
+    getAccounts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description all accounts */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Account"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getAccountsByNameCompleteness: {
+        parameters: {
+            query?: {
+                after?: string;
+                /** @description how many at most */
+                limit?: number;
+                submission_id?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page of submissions, by their ids */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["SubmissionCompleteness"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    postAccountsByNameResume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description what it was, and whether it tries now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountResumed"];
+                };
+            };
+        };
+    };
+    getActions: {
+        parameters: {
+            query?: {
+                action?: string;
+                /** @description the `next` of the page before */
+                after?: number;
+                /** @description how many at most */
+                limit?: number;
+                /**
+                 * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                 * @example 24h
+                 */
+                since?: string;
+                who?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page of actions */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Action"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getAlarms: {
+        parameters: {
+            query?: {
+                /** @description also what is over */
+                all?: "true" | "false";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the alarms */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Alarm"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    postAlarmsTest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description all of them when left out */
+                    operator?: string;
+                } | null;
+            };
+        };
+        responses: {
+            /** @description what came of it, for each operator */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["OperatorTried"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    postBackup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description its name; there must be no such file yet
+                     * @example backup-2026-11-22.db
+                     */
+                    file: string;
+                };
+            };
+        };
+        responses: {
+            /** @description the copy, verified */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backup"];
+                };
+            };
+        };
+    };
+    getCompleteness: {
+        parameters: {
+            query?: {
+                /** @description only this one */
+                account?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description all accounts */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["AccountCompleteness"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                        /** @description what complete means */
+                        scope: string;
+                    };
+                };
+            };
+        };
+    };
+    getDestinations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description all destinations */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Destination"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getDestinationsByNameMappings: {
+        parameters: {
+            query?: {
+                account?: string;
+                after?: string;
+                /** @description how many at most */
+                limit?: number;
+                submission_id?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page of mappings, by account and submission */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Mapping"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    postDestinationsByNameMappings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    rows: components["schemas"]["MappingRowInput"][];
+                };
+            };
+        };
+        responses: {
+            /** @description how many were stored */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MappingsStored"];
+                };
+            };
+        };
+    };
+    postDestinationsByNameMappingsCsv: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description how many were stored */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MappingsStored"];
+                };
+            };
+        };
+    };
+    postDestinationsByNamePause: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description why, for whoever looks at the list */
+                    reason?: string;
+                } | null;
+            };
+        };
+        responses: {
+            /** @description it is paused */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DestinationChanged"];
+                };
+            };
+        };
+    };
+    postDestinationsByNameResend: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @default false */
+                    dry_run?: boolean;
+                    /**
+                     * @description a table
+                     * @enum {string}
+                     */
+                    entity?: "submissions" | "market_events" | "thread_messages" | "thread_attachments" | "lanes" | "quotes" | "source_offers" | "quote_history" | "market_readiness" | "carrier_api_sessions" | "documents_on_file" | "program_assessments" | "requirement_items" | "outstanding_items" | "application_workspaces" | "applications" | "application_answers" | "facts" | "bind_requests" | "bind_assumptions" | "bind_contingencies" | "policies" | "insureds" | "documents";
+                    /**
+                     * @description under new message ids, for a receiver that leaves out those it has seen
+                     * @default false
+                     */
+                    new_ids?: boolean;
+                    seq?: string;
+                    /**
+                     * @description logged at or after
+                     * @example 24h
+                     */
+                    since?: string;
+                    /** Format: uuid */
+                    submission_id?: string;
+                    /**
+                     * @description logged before
+                     * @example 24h
+                     */
+                    until?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description how many are sent again */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resent"];
+                };
+            };
+        };
+    };
+    postDestinationsByNameResume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description it is active */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DestinationChanged"];
+                };
+            };
+        };
+    };
+    postDestinationsByNameTest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description what came of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DestinationTried"];
+                };
+            };
+        };
+    };
+    postDoctor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description only this one */
+                    destination?: string;
+                } | null;
+            };
+        };
+        responses: {
+            /** @description what was looked at */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Finding"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getDocuments: {
+        parameters: {
+            query?: {
+                account?: string;
+                after?: string;
+                /** @description how many at most */
+                limit?: number;
+                state?: "stored" | "waiting" | "failed" | "gone";
+                submission_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page of documents */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Document"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getDocumentsByKey: {
+        parameters: {
+            query?: {
+                account?: string;
+            };
+            header?: never;
+            path: {
+                /** @description its `document_key` */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description its bytes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+        };
+    };
+    getHistory: {
+        parameters: {
+            query?: {
+                window?: "1h" | "24h" | "7d" | "30d";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description series, each with a value for each step */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["History"];
+                };
+            };
+        };
+    };
+    getInbox: {
+        parameters: {
+            query?: {
+                account?: string;
+                /** @description the `next` of the page before */
+                after?: number;
+                /** @description how many at most */
+                limit?: number;
+                /**
+                 * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                 * @example 24h
+                 */
+                since?: string;
+                state?: "ready" | "done" | "aside" | "dead";
+                submission_id?: string;
+                /**
+                 * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                 * @example 24h
+                 */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page of deliveries */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Delivery"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getInboxById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description its svix-id, or its number */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the deliveries of that id */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["DeliveryShown"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    postInboxReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    account?: string;
+                    /** @description ids of deliveries, or their numbers */
+                    ids?: string[];
+                    /**
+                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @example 24h
+                     */
+                    since?: string;
+                    /**
+                     * @description all deliveries in this state
+                     * @enum {string}
+                     */
+                    state?: "dead" | "aside";
+                    /**
+                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @example 24h
+                     */
+                    until?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description how many will be worked again */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replayed"];
+                };
+            };
+        };
+    };
+    postInboxSkip: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    account?: string;
+                    /** @description ids of deliveries, or their numbers */
+                    ids?: string[];
+                    /**
+                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @example 24h
+                     */
+                    since?: string;
+                    /**
+                     * @description all deliveries in this state
+                     * @enum {string}
+                     */
+                    state?: "dead";
+                    /**
+                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @example 24h
+                     */
+                    until?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description how many were set aside */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Skipped"];
+                };
+            };
+        };
+    };
+    getLive: {
+        parameters: {
+            query?: never;
+            header?: {
+                "last-event-id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a stream that does not end by itself */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+        };
+    };
+    getOpenapiJson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description an OpenAPI document */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        openapi: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+    };
+    getOutbox: {
+        parameters: {
+            query?: {
+                account?: string;
+                /** @description the `next` of the page before */
+                after?: number;
+                destination?: string;
+                /** @description how many at most */
+                limit?: number;
+                /**
+                 * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                 * @example 24h
+                 */
+                since?: string;
+                state?: "ready" | "waiting" | "retrying" | "unmapped" | "held" | "delivered" | "dead" | "unknown" | "skipped";
+                submission_id?: string;
+                /**
+                 * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                 * @example 24h
+                 */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page of the outbox */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["OutboxRow"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getOutboxById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description its message id (webhook-id), or its number */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the rows of that id */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["OutboxRow"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    postOutboxRetry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    account?: string;
+                    destination?: string;
+                    /** @description numbers, or message ids (webhook-id); `destination` is needed for a message that is on its way to several */
+                    ids?: string[];
+                    /**
+                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @example 24h
+                     */
+                    since?: string;
+                    /**
+                     * @description when left out: dead letters and unknown outcomes
+                     * @enum {string}
+                     */
+                    state?: "dead" | "unknown" | "skipped";
+                    /** Format: uuid */
+                    submission_id?: string;
+                    /**
+                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @example 24h
+                     */
+                    until?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description how many were changed */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutboxSettled"];
+                };
+            };
+        };
+    };
+    postOutboxSkip: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    account?: string;
+                    destination?: string;
+                    /** @description numbers, or message ids (webhook-id); `destination` is needed for a message that is on its way to several */
+                    ids?: string[];
+                    /**
+                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @example 24h
+                     */
+                    since?: string;
+                    /**
+                     * @description when left out: dead letters and unknown outcomes
+                     * @enum {string}
+                     */
+                    state?: "dead" | "unknown" | "ready";
+                    /** Format: uuid */
+                    submission_id?: string;
+                    /**
+                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @example 24h
+                     */
+                    until?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description how many were changed */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutboxSettled"];
+                };
+            };
+        };
+    };
+    getOverview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the overview */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+        };
+    };
+    getReconcileRuns: {
+        parameters: {
+            query?: {
+                account?: string;
+                /** @description the `next` of the page before */
+                after?: string;
+                /** @description how many at most */
+                limit?: number;
+                /**
+                 * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                 * @example 24h
+                 */
+                since?: string;
+                state?: "requested" | "running" | "done" | "budget" | "failed" | "stopped";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page of runs */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["ReconcileRun"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    postReconcileRuns: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description every account of the settings when left out */
+                    account?: string;
+                    /** @description only submissions that are not dormant */
+                    active_only?: boolean;
+                    /** @description reads at once */
+                    concurrency?: number;
+                    /** @description write nothing but the report */
+                    dry_run?: boolean;
+                    /** @description the feeds only */
+                    no_state?: boolean;
+                    /**
+                     * @description only submissions in which something moved since
+                     * @example 24h
+                     */
+                    since?: string;
+                    /** @description only these */
+                    submissions?: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description the runs, one for each account */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["ReconcileRun"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getReconcileRunsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the run */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReconcileRun"];
+                };
+            };
+        };
+    };
+    getReconcileRunsByIdFindings: {
+        parameters: {
+            query?: {
+                /** @description the `next` of the page before */
+                after?: number;
+                kind?: "missing" | "different" | "absent" | "unreadable" | "undelivered" | "lost";
+                /** @description how many at most */
+                limit?: number;
+                standing?: "true" | "false";
+                submission_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page of findings, in the order in which they were found */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["ReconcileFinding"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getReconcileRunsByIdReportHtml: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the report */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    getReconcileRunsByIdReportMd: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the report */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/markdown": string;
+                };
+            };
+        };
+    };
+    getRejected: {
+        parameters: {
+            query?: {
+                account?: string;
+                /** @description the `next` of the page before */
+                after?: number;
+                /** @description how many at most */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page of refused deliveries */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["RefusedDelivery"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getRejectedById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the refused delivery */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefusedDeliveryShown"];
+                };
+            };
+        };
+    };
+    postRejectedReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    account?: string;
+                    /**
+                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @example 24h
+                     */
+                    since?: string;
+                    /**
+                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @example 24h
+                     */
+                    until?: string;
+                } | null;
+            };
+        };
+        responses: {
+            /** @description how many verify now, and why the others do not */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefusedReplayed"];
+                };
+            };
+        };
+    };
+    postReload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description what changed */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reloaded"];
+                };
+            };
+        };
+    };
+    postRetentionRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @default false */
+                    confirm?: boolean;
+                } | null;
+            };
+        };
+        responses: {
+            /** @description what it removes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Retention"];
+                };
+            };
+        };
+    };
+    getRowsByTableByKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+                table: "submissions" | "market_events" | "thread_messages" | "thread_attachments" | "lanes" | "quotes" | "source_offers" | "quote_history" | "market_readiness" | "carrier_api_sessions" | "documents_on_file" | "program_assessments" | "requirement_items" | "outstanding_items" | "application_workspaces" | "applications" | "application_answers" | "facts" | "bind_requests" | "bind_assumptions" | "bind_contingencies" | "policies" | "insureds" | "documents" | "extra_reads" | "changes";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the row */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShownRow"];
+                };
+            };
+        };
+    };
+    getSearch: {
+        parameters: {
+            query: {
+                /** @description what to look for */
+                q: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description what was found */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Found"][];
+                    };
+                };
+            };
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description who asks */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+        };
+    };
+    postSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    token: string;
+                };
+            };
+        };
+        responses: {
+            /** @description signed in */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    deleteSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description signed out, or not signed in */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getStatus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the status */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
+                };
+            };
+        };
+    };
+    getSubmissions: {
+        parameters: {
+            query?: {
+                account?: string;
+                /** @description the `next_cursor` of the page before */
+                cursor?: string;
+                /** @description how many at most */
+                limit?: number;
+                /** @description the beginning of a market's name: submissions with a lane there */
+                market?: string;
+                /** @description what words of the insured's name begin with, the beginning of an id or of a market's name, or the status of a lane; upper or lower case */
+                search?: string;
+                /** @description with `-` the newest, or last, first */
+                sort?: "-moved" | "moved" | "name" | "-name" | "effective_date" | "-effective_date";
+                /** @description where it stands, as in the answer */
+                stands?: string;
+                /** @description submissions with a lane of that status */
+                status?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page of submissions */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["SubmissionItem"][];
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getSubmissionsByAccountBySubmissionId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                account: string;
+                submission_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the submission */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubmissionView"];
+                };
+            };
+        };
+    };
+    getSubmissionsByAccountBySubmissionIdTimeline: {
+        parameters: {
+            query?: {
+                /** @description the `next_cursor` of the page before */
+                cursor?: string;
+                /** @description only these, with commas between: `event`, `message`, `change`, `push` */
+                kinds?: string;
+                /** @description how many at most */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                account: string;
+                submission_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page of the timeline */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["TimelineItem"][];
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    postSubmissionsPurge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description the account that they belong to; the default account when left out */
+                    account?: string;
+                    /**
+                     * @description only say what would be removed
+                     * @default false
+                     */
+                    dry_run?: boolean;
+                    /** @description those that the service has not known since before this day or time, the 500 first by id */
+                    gone_before?: string;
+                    ids?: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description what was removed */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubmissionsPurged"];
+                };
+            };
+        };
+    };
+    postSubmissionsSync: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description the account that they belong to; the default account when left out */
+                    account?: string;
+                    ids: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description it is asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SyncRequested"];
+                };
+            };
+        };
+    };
+    postSubmissionsTrack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description the account that they belong to; the default account when left out */
+                    account?: string;
+                    ids: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description how many were new */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubmissionsTracked"];
+                };
+            };
+        };
+    };
+}

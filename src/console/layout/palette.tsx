@@ -1,48 +1,136 @@
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
-import { useState } from 'react'
+import { Palette as Colours, FileStack, Inbox, type LucideIcon, Play, Send } from 'lucide-react'
+import { useDeferredValue, useMemo, useState } from 'react'
+import type { Schemas } from '../api/client.ts'
+import { searchQuery } from '../api/queries.ts'
+import { plainWord } from '../parts/chip.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { places } from './navigation.ts'
 import { setTheme, themes } from './theme.ts'
 
+type Found = Schemas['Found']
+
+const icons: Readonly<Record<Found['kind'], LucideIcon>> = { submission: FileStack, delivery: Inbox, push: Send }
+
+/** The actions of the page behind it, by the words on their buttons. */
+function actionsOfPage(): HTMLButtonElement[] {
+  const buttons = [...document.querySelectorAll<HTMLButtonElement>('main .actions button.button, main form button.primary')]
+  return buttons.filter(({ disabled, textContent, offsetParent }) => !disabled && offsetParent !== null && textContent.trim() !== '')
+}
+
 /** Finds pages, submissions and actions by a few letters. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [search, setSearch] = useState('')
-  const navigate = useNavigate()
-  const go = (to: (typeof places)[number]['to']) => {
-    onClose()
-    void navigate({ to })
-  }
+  const actions = useMemo(actionsOfPage, [])
   return (
     <Modal title="Command palette" onClose={onClose} isTitleHidden className="palette">
       <Command label="Command palette" loop>
         <Command.Input value={search} onValueChange={setSearch} placeholder="Find a page, a submission or an action" autoFocus />
         <Command.List>
           <Command.Empty>Nothing is called that.</Command.Empty>
-          <Command.Group heading="Pages">
-            {places.map(({ to, name, icon: Icon }) => (
-              <Command.Item key={to} value={name} onSelect={() => go(to)}>
-                <Icon aria-hidden="true" />
-                {name}
-              </Command.Item>
-            ))}
-          </Command.Group>
-          <Command.Group heading="Colours">
-            {themes.map((theme) => (
-              <Command.Item
-                key={theme}
-                value={`Colours ${theme}`}
-                onSelect={() => {
-                  setTheme(theme)
-                  onClose()
-                }}
-              >
-                {theme === 'system' ? 'Colours as the system has them' : `Colours: ${theme}`}
-              </Command.Item>
-            ))}
-          </Command.Group>
+          <FoundItems text={search.trim()} onClose={onClose} />
+          <Pages onClose={onClose} />
+          {actions.length > 0 && (
+            <Command.Group heading="On this page">
+              {actions.map((button, index) => (
+                <Command.Item
+                  key={`${button.textContent} ${index.toString()}`}
+                  value={`${button.textContent} ${index.toString()}`}
+                  onSelect={() => {
+                    onClose()
+                    // After the dialog has given the focus back.
+                    setTimeout(() => button.click())
+                  }}
+                >
+                  <Play aria-hidden="true" />
+                  {button.textContent}
+                </Command.Item>
+              ))}
+            </Command.Group>
+          )}
+          <Themes onClose={onClose} />
         </Command.List>
       </Command>
     </Modal>
+  )
+}
+
+interface GroupProps {
+  readonly onClose: () => void
+}
+
+function Pages({ onClose }: GroupProps) {
+  const navigate = useNavigate()
+  return (
+    <Command.Group heading="Pages">
+      {places.map(({ to, name, icon: Icon }) => (
+        <Command.Item
+          key={to}
+          value={name}
+          onSelect={() => {
+            onClose()
+            void navigate({ to })
+          }}
+        >
+          <Icon aria-hidden="true" />
+          {name}
+        </Command.Item>
+      ))}
+    </Command.Group>
+  )
+}
+
+function Themes({ onClose }: GroupProps) {
+  return (
+    <Command.Group heading="Colours">
+      {themes.map((theme) => (
+        <Command.Item
+          key={theme}
+          value={`Colours ${theme}`}
+          onSelect={() => {
+            setTheme(theme)
+            onClose()
+          }}
+        >
+          <Colours aria-hidden="true" />
+          {theme === 'system' ? 'Colours as the system has them' : `Colours: ${theme}`}
+        </Command.Item>
+      ))}
+    </Command.Group>
+  )
+}
+
+/** What the mirror holds of that name or id. */
+function FoundItems({ text, onClose }: GroupProps & { readonly text: string }) {
+  const asked = useDeferredValue(text)
+  const { data } = useQuery({ ...searchQuery(asked), enabled: asked !== '' })
+  const navigate = useNavigate()
+  const open = ({ kind, id, account, submission_id, about }: Found) => {
+    onClose()
+    if (kind === 'delivery') void navigate({ to: '/deliveries/$delivery', params: { delivery: id } })
+    else if (kind === 'push' && about) void navigate({ to: '/destinations/$name', params: { name: about } })
+    else void navigate({ to: '/submissions/$account/$submission_id', params: { account, submission_id: submission_id ?? id } })
+  }
+  if (asked === '' || !data || data.items.length === 0) return null
+  return (
+    <Command.Group heading="Found">
+      {data.items.map((found) => {
+        const Icon = icons[found.kind]
+        return (
+          // It was found already: what is typed is part of its value, so that it is not filtered out again.
+          <Command.Item
+            key={`${found.kind} ${found.account} ${found.id}`}
+            value={`${text} ${found.kind} ${found.account} ${found.id}`}
+            onSelect={() => open(found)}
+          >
+            <Icon aria-hidden="true" />
+            <bdi>{found.title ?? found.id}</bdi>
+            <span className="quiet">{plainWord(found.state)}</span>
+          </Command.Item>
+        )
+      })}
+    </Command.Group>
   )
 }

@@ -1,4 +1,5 @@
 import { Link, Outlet } from '@tanstack/react-router'
+import { useLive } from '../api/live.ts'
 import { useKeys } from './keys.tsx'
 import { Logo } from './logo.tsx'
 import { places } from './navigation.ts'
@@ -8,6 +9,7 @@ import { TopBar } from './top-bar.tsx'
 /** What stands around every page. */
 export function Shell() {
   const keys = useKeys()
+  useLive()
   return (
     <div className="shell">
       <a className="skip" href="#main">

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { ChevronDown, LogOut, Monitor, Moon, Search, Sun, User } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
 import { useConnection } from '../api/connection.ts'
+import { useIsLive } from '../api/live.ts'
 import { overviewQuery, sessionQuery } from '../api/queries.ts'
 import { clockTime } from '../parts/time.tsx'
 import { useSignOut } from '../session/session.ts'
@@ -25,11 +26,17 @@ export function TopBar({ onPalette }: { readonly onPalette: () => void }) {
 function LiveMark() {
   const { answeredAt, isLost } = useConnection()
   const { data } = useQuery(overviewQuery)
+  const isLive = useIsLive()
   if (isLost) {
     return <span className="live lost">{answeredAt === null ? 'No connection' : `as of ${clockTime(answeredAt)}, connection lost`}</span>
   }
   if (data && !data.served) return <span className="live unserved">No process is running</span>
-  return <span className="live on">Live</span>
+  if (isLive) return <span className="live on">Live</span>
+  return (
+    <span className="live asking" title="Events do not arrive; what is shown is asked for every few seconds.">
+      Every 5 s
+    </span>
+  )
 }
 
 const looks: Readonly<Record<Theme, { readonly icon: typeof Sun; readonly name: string }>> = {

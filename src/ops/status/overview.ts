@@ -8,6 +8,8 @@ import { type Mend, type Need, needOf, sentenceOf } from './verdict-text.ts'
 
 /** A matter that needs a person, with the request that mends it where there is one. */
 export interface OverviewNeed extends Omit<Need, 'mend'> {
+  readonly account: string | null
+  readonly destination: string | null
   readonly mend: Mend | (Mend & MendRequest)
 }
 
@@ -57,7 +59,8 @@ export async function readOverview(db: Db, config: VerdictConfig): Promise<Overv
     ...{ verdict: judgement.verdict, sentence: sentenceOf(judgement, health, expected), since: judgement.since },
     needs: judgement.matters.map((matter) => {
       const need = needOf(matter)
-      return { ...need, mend: { ...need.mend, ...mendRequestOf(matter) } }
+      const { account, destination } = matter
+      return { ...need, account, destination, mend: { ...need.mend, ...mendRequestOf(matter) } }
     }),
     ...{ late: judgement.late, served: health.isServed, inbox: shown(health.inbox) },
     submissions: { known: sum('submissions'), unreachable: sum('unreachable'), never_read: sum('neverRead') },

@@ -22,7 +22,14 @@ const overview = z
     verdict: z.enum(['complete', 'catching_up', 'attention']),
     sentence: z.string().meta({ description: 'the verdict and its reasons, for people' }),
     since: time.nullable().meta({ description: 'since when it needs a person or is behind; null when not known, or complete' }),
-    needs: z.array(z.object({ kind: z.string(), what: z.string(), since: time.nullable(), count: z.int(), mend })),
+    needs: z.array(
+      z.object({
+        ...{ kind: z.string(), what: z.string(), since: time.nullable(), count: z.int() },
+        account: z.string().nullable().meta({ description: 'that it is about; null: none' }),
+        destination: z.string().nullable().meta({ description: 'that it is about; null: none' }),
+        mend,
+      }),
+    ),
     late: z
       .array(z.object({ kind: z.string(), of: z.string().nullable(), count: z.int().nullable(), since: time.nullable() }))
       .meta({ description: 'what is older than it should be, and gets fresh without a person' }),

@@ -1,0 +1,85 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { answered, api, type Schemas } from './client.ts'
+import { every } from './queries.ts'
+
+/** Queries of the pages that are opened less often. */
+
+export const runsQuery = () =>
+  infiniteQueryOptions({
+    queryKey: ['runs'],
+    queryFn: ({ signal, pageParam: after }) =>
+      answered(api.GET('/api/v1/reconcile-runs', { params: { query: after ? { after } : {} }, signal })),
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
+    refetchInterval: every.moment,
+  })
+
+/** Whether a run goes on. */
+export function isOpen({ state }: Pick<Schemas['ReconcileRun'], 'state'>): boolean {
+  return state === 'requested' || state === 'running'
+}
+
+export const runQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['run', id],
+    queryFn: ({ signal }) => answered(api.GET('/api/v1/reconcile-runs/{id}', { params: { path: { id } }, signal })),
+    refetchInterval: ({ state: { data } }) => (data && isOpen(data) ? 1_000 : every.while),
+  })
+
+export const findingsQuery = (id: string) =>
+  infiniteQueryOptions({
+    queryKey: ['findings', id],
+    queryFn: ({ signal, pageParam: after }) => {
+      const query = { limit: 200, ...(after && { after: Number(after) }) }
+      return answered(api.GET('/api/v1/reconcile-runs/{id}/findings', { params: { path: { id }, query }, signal }))
+    },
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
+    refetchInterval: every.while,
+  })
+
+export const accountsQuery = queryOptions({
+  queryKey: ['accounts'],
+  queryFn: ({ signal }) => answered(api.GET('/api/v1/accounts', { signal })),
+  refetchInterval: every.while,
+})
+
+export const alarmsQuery = queryOptions({
+  queryKey: ['alarms'],
+  queryFn: ({ signal }) => answered(api.GET('/api/v1/alarms', { params: { query: { all: 'true' } }, signal })),
+  refetchInterval: every.while,
+})
+
+export const statusQuery = queryOptions({
+  queryKey: ['status'],
+  queryFn: ({ signal }) => answered(api.GET('/api/v1/status', { signal })),
+  refetchInterval: every.seldom,
+})
+
+export const actionsQuery = () =>
+  infiniteQueryOptions({
+    queryKey: ['actions'],
+    queryFn: ({ signal, pageParam: after }) =>
+      answered(api.GET('/api/v1/actions', { params: { query: after ? { after: Number(after) } : {} }, signal })),
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
+    refetchInterval: every.while,
+    placeholderData: keepPreviousData,
+  })
+
+export const mappingsQuery = (name: string) =>
+  queryOptions({
+    queryKey: ['mappings', name],
+    queryFn: ({ signal }) =>
+      answered(api.GET('/api/v1/destinations/{name}/mappings', { params: { path: { name }, query: { limit: 100 } }, signal })),
+  })
+
+/** A row whole, as it is: asked for only when somebody wants to see it, which is noted. */
+export const rowQuery = (table: string, key: string) =>
+  queryOptions({
+    queryKey: ['row', table, key],
+    queryFn: ({ signal }) => answered(api.GET('/api/v1/rows/{table}/{key}', { params: { path: { table: table as Table, key } }, signal })),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+
+type Table = 'submissions'

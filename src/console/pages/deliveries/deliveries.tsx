@@ -1,0 +1,256 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link, Outlet, useParams } from '@tanstack/react-router'
+import { Tabs } from 'radix-ui'
+import { useState } from 'react'
+import { useAction } from '../../api/action.ts'
+import { answered, api, type Schemas } from '../../api/client.ts'
+import { deliveriesQuery, overviewQuery } from '../../api/queries.ts'
+import { useAddress } from '../../layout/search.ts'
+import { Button } from '../../parts/button.tsx'
+import { Chip } from '../../parts/chip.tsx'
+import { Confirm } from '../../parts/confirm.tsx'
+import { Choice } from '../../parts/fields.tsx'
+import { useHeld } from '../../parts/held.tsx'
+import { shortId } from '../../parts/id.tsx'
+import { ListPage } from '../../parts/list-page.tsx'
+import { More } from '../../parts/more.tsx'
+import { counted } from '../../parts/numbers.ts'
+import { Asked, Empty } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Age } from '../../parts/time.tsx'
+import { Rejected } from './rejected.tsx'
+
+type Delivery = Schemas['Delivery']
+
+const tabs = [
+  ['all', 'All'],
+  ['dead', 'Dead'],
+  ['rejected', 'Rejected'],
+] as const
+
+/** What the service sent, what was refused of it, and what could not be applied. */
+export function Deliveries() {
+  const [search, set] = useAddress()
+  const { delivery } = useParams({ strict: false })
+  const tab = tabs.find(([key]) => key === search['tab'])?.[0] ?? 'all'
+  return (
+    <ListPage title="Deliveries" detail={delivery === undefined ? null : <Outlet />}>
+      <Tabs.Root value={tab} onValueChange={(next) => set({ tab: next === 'all' ? '' : next })} activationMode="manual">
+        <Tabs.List className="tabs" aria-label="Deliveries">
+          {tabs.map(([key, name]) => (
+            <Tabs.Trigger key={key} value={key}>
+              {name}
+            </Tabs.Trigger>
+          ))}
+        </Tabs.List>
+        <Tabs.Content value={tab} tabIndex={-1}>
+          {tab === 'rejected' ? <Rejected /> : <List isDead={tab === 'dead'} />}
+        </Tabs.Content>
+      </Tabs.Root>
+    </ListPage>
+  )
+}
+
+function useReplay(ids: readonly string[], after: () => void) {
+  return useAction({
+    run: async () => {
+      const { replayed } = await answered(api.POST('/api/v1/inbox/replay', { body: { ids: [...ids] } }))
+      after()
+      return replayed
+    },
+    done: (n) => `${counted(n, 'delivery', 'deliveries')} will be worked again; their state is shown in the list.`,
+  })
+}
+
+function useReplayDead() {
+  return useAction({
+    run: async () => (await answered(api.POST('/api/v1/inbox/replay', { body: { state: 'dead' } }))).replayed,
+    done: (n) => `${counted(n, 'dead delivery', 'dead deliveries')} will be worked again.`,
+  })
+}
+
+function List({ isDead }: { readonly isDead: boolean }) {
+  const [search, set] = useAddress()
+  const { data: overview } = useQuery(overviewQuery)
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const state = isDead ? 'dead' : (search['state'] as Delivery['state'] | undefined)
+  const query = useInfiniteQuery(
+    deliveriesQuery({ limit: 100, ...(state && { state }), ...(search['account'] && { account: search['account'] }) }),
+  )
+  const accounts = overview?.accounts.map(({ account }) => account) ?? []
+  return (
+    <>
+      <div className="filters">
+        {!isDead && (
+          <Choice
+            label="State"
+            all="Every state"
+            value={state ?? ''}
+            options={['ready', 'done', 'aside']}
+            onChange={(next) => set({ state: next })}
+          />
+        )}
+        {accounts.length > 1 && (
+          <Choice
+            label="Account"
+            all="All accounts"
+            value={search['account'] ?? ''}
+            options={accounts.map((each) => [each, each])}
+            onChange={(account) => set({ account })}
+          />
+        )}
+        <ReplayButtons chosen={chosen} isDead={isDead} onDone={() => setChosen(new Set())} />
+      </div>
+      <Asked query={query}>
+        {({ pages }) => (
+          <>
+            <Rows rows={pages.flatMap(({ items }) => items)} isDead={isDead} chosen={chosen} onChoose={setChosen} />
+            <More pages={query} />
+          </>
+        )}
+      </Asked>
+    </>
+  )
+}
+
+interface ReplayProps {
+  readonly chosen: ReadonlySet<string>
+  readonly isDead: boolean
+  readonly onDone: () => void
+}
+
+function ReplayButtons({ chosen, isDead, onDone }: ReplayProps) {
+  const { data } = useQuery(overviewQuery)
+  const [asks, setAsks] = useState<'chosen' | 'dead' | null>(null)
+  const replay = useReplay([...chosen], onDone)
+  const all = useReplayDead()
+  const dead = data?.accounts.reduce((sum, account) => sum + account.dead.count, 0) ?? 0
+  const what = (n: number) => counted(n, 'delivery', 'deliveries')
+  return (
+    <div className="actions">
+      <Button needs="operator" isSmall disabled={chosen.size === 0} isBusy={replay.isPending} onClick={() => setAsks('chosen')}>
+        Replay selected
+      </Button>
+      {isDead && dead > 0 && (
+        <Button needs="operator" isSmall isBusy={all.isPending} onClick={() => setAsks('dead')}>
+          Replay all dead
+        </Button>
+      )}
+      {asks === 'chosen' && (
+        <Confirm
+          title={`Replay ${what(chosen.size)}?`}
+          deed={`Replay ${what(chosen.size)}`}
+          onDo={() => replay.mutate()}
+          onClose={() => setAsks(null)}
+        >
+          They are worked again as if they had just come. What the mirror has already is not written twice.
+        </Confirm>
+      )}
+      {asks === 'dead' && (
+        <Confirm
+          title={`Replay all ${what(dead)} that are dead?`}
+          deed={`Replay ${what(dead)}`}
+          onDo={() => all.mutate()}
+          onClose={() => setAsks(null)}
+        >
+          All dead deliveries are worked again, of every account.
+        </Confirm>
+      )}
+    </div>
+  )
+}
+
+interface RowsProps {
+  readonly rows: readonly Delivery[]
+  readonly isDead: boolean
+  readonly chosen: ReadonlySet<string>
+  readonly onChoose: (chosen: ReadonlySet<string>) => void
+}
+
+const keyOf = ({ inbox_id }: Delivery) => String(inbox_id)
+
+function Rows({ rows, isDead, chosen, onChoose }: RowsProps) {
+  const { delivery } = useParams({ strict: false })
+  const { shown, notice } = useHeld(rows, keyOf)
+  if (rows.length === 0) {
+    return (
+      <Empty>
+        {isDead ? 'Nothing is dead: every delivery could be applied.' : 'No delivery has come yet. The first signed webhook appears here.'}
+      </Empty>
+    )
+  }
+  const choose = (id: string, isChosen: boolean) => {
+    const next = new Set(chosen)
+    if (isChosen) next.add(id)
+    else next.delete(id)
+    onChoose(next)
+  }
+  return (
+    <>
+      {notice}
+      <Table
+        label="Deliveries"
+        columns={[chooser(chosen, choose), ...(delivery === undefined ? columns : columns.filter(({ id }) => BESIDE.has(id)))]}
+        rows={shown}
+        keyOf={keyOf}
+        isChosen={(row) => keyOf(row) === delivery || row.delivery_id === delivery}
+      />
+    </>
+  )
+}
+
+function chooser(chosen: ReadonlySet<string>, choose: (id: string, isChosen: boolean) => void): Column<Delivery> {
+  return {
+    id: 'chosen',
+    head: '',
+    cell: (row) => (
+      <input
+        type="checkbox"
+        aria-label={`Select delivery ${row.delivery_id}`}
+        checked={chosen.has(keyOf(row))}
+        onChange={({ target }) => choose(keyOf(row), target.checked)}
+      />
+    ),
+  }
+}
+
+/** What is left of the list beside one that was opened. */
+const BESIDE = new Set(['at', 'delivery', 'kind', 'state'])
+
+const columns: readonly Column<Delivery>[] = [
+  { id: 'at', head: 'Came', cell: ({ received_at }) => <Age at={received_at} /> },
+  {
+    id: 'delivery',
+    head: 'Delivery',
+    isWide: true,
+    cell: (row) => (
+      <Link
+        to="/deliveries/$delivery"
+        params={{ delivery: keyOf(row) }}
+        search={true}
+        className="row-link mono"
+        data-row=""
+        title={row.delivery_id}
+      >
+        {shortId(row.delivery_id)}
+      </Link>
+    ),
+  },
+  { id: 'kind', head: 'Type', cell: ({ kind }) => kind ?? <span className="quiet">–</span> },
+  { id: 'submission', head: 'Submission', rank: 2, cell: (row) => <SubmissionOf {...row} /> },
+  {
+    id: 'state',
+    head: 'Became',
+    cell: ({ state }) => <Chip word={state} label={state === 'done' ? 'applied' : state === 'aside' ? 'set aside' : state} />,
+  },
+  { id: 'attempts', head: 'Attempts', isNumber: true, rank: 3, cell: ({ attempts }) => attempts },
+]
+
+export function SubmissionOf({ account, submission_id: id }: { readonly account: string; readonly submission_id: string | null }) {
+  if (id === null) return <span className="quiet">–</span>
+  return (
+    <Link to="/submissions/$account/$submission_id" params={{ account, submission_id: id }} className="mono" title={id}>
+      {shortId(id)}
+    </Link>
+  )
+}

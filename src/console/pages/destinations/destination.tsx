@@ -1,0 +1,213 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useAction } from '../../api/action.ts'
+import { answered, api, type Schemas } from '../../api/client.ts'
+import { destinationsQuery, outboxQuery } from '../../api/queries.ts'
+import { useAddress } from '../../layout/search.ts'
+import { Button } from '../../parts/button.tsx'
+import { Chip } from '../../parts/chip.tsx'
+import { Confirm } from '../../parts/confirm.tsx'
+import { Detail } from '../../parts/detail.tsx'
+import { Choice, Facts, Section } from '../../parts/fields.tsx'
+import { More } from '../../parts/more.tsx'
+import { count, counted } from '../../parts/numbers.ts'
+import { Asked, Empty } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Age } from '../../parts/time.tsx'
+import { MapDialog } from '../submission/actions.tsx'
+
+type Shown = Schemas['Destination']
+type Push = Schemas['OutboxRow']
+
+/** One destination: its state, what waits for it, what it refused. */
+export function Destination() {
+  const { name = '' } = useParams({ strict: false })
+  const query = useQuery(destinationsQuery)
+  return (
+    <Asked query={query} rows={4}>
+      {({ items }) => {
+        const found = items.find(({ destination }) => destination === name)
+        if (!found) {
+          return (
+            <Detail title="Not found" back="/destinations">
+              <Empty>The settings have no destination of this name.</Empty>
+            </Detail>
+          )
+        }
+        return <Told key={name} destination={found} />
+      }}
+    </Asked>
+  )
+}
+
+function Told({ destination: d }: { readonly destination: Shown }) {
+  return (
+    <Detail
+      title={d.destination}
+      back="/destinations"
+      chip={<Chip word={d.state} label={d.state ?? 'not served yet'} />}
+      lead={d.reason ?? undefined}
+      actions={<Actions destination={d} />}
+    >
+      <Facts
+        items={[
+          ['Kind', d.kind ?? 'not configured any more'],
+          ['Since', <Age key="since" at={d.since} />],
+          ...(d.retry_at === null ? [] : [['Tries again', <Age key="retry" at={d.retry_at} />] as const]),
+          ['Waiting', count(d.queued)],
+          ['Oldest', <Age key="oldest" at={d.oldest_queued_at} />],
+          ['Dead', count(d.dead)],
+          ['Unknown outcome', count(d.unknown)],
+          ['Held submissions', count(d.held_lanes)],
+          ['Unmapped submissions', count(d.unmapped_lanes)],
+        ]}
+      />
+      <Outbox name={d.destination} />
+    </Detail>
+  )
+}
+
+function Actions({ destination: d }: { readonly destination: Shown }) {
+  const [asks, setAsks] = useState(false)
+  const path = { params: { path: { name: d.destination } } }
+  const pause = useAction({
+    run: () => answered(api.POST('/api/v1/destinations/{name}/pause', { ...path, body: {} })),
+    done: () => `${d.destination} is paused; its changes are queued all the same.`,
+  })
+  const resume = useAction({
+    run: () => answered(api.POST('/api/v1/destinations/{name}/resume', path)),
+    done: () => `${d.destination} goes on; what failed before is tried now.`,
+  })
+  const test = useAction({ run: () => answered(api.POST('/api/v1/destinations/{name}/test', path)), done: ({ text }) => text })
+  const retry = useAction({
+    run: () => answered(api.POST('/api/v1/outbox/retry', { body: { destination: d.destination, state: 'dead' } })),
+    done: ({ changed }) => `${counted(changed, 'change')} for ${d.destination} will be tried again.`,
+  })
+  const isStopped = d.state !== null && d.state !== 'active'
+  return (
+    <>
+      {isStopped ? (
+        <Button needs="operator" isSmall kind="primary" isBusy={resume.isPending} onClick={() => resume.mutate()}>
+          Resume
+        </Button>
+      ) : (
+        <Button needs="operator" isSmall isBusy={pause.isPending} onClick={() => pause.mutate()}>
+          Pause
+        </Button>
+      )}
+      <Button needs="operator" isSmall isBusy={test.isPending} onClick={() => test.mutate()}>
+        Test
+      </Button>
+      <Button needs="operator" isSmall disabled={d.dead === 0} isBusy={retry.isPending} onClick={() => setAsks(true)}>
+        Retry dead
+      </Button>
+      {asks && (
+        <Confirm
+          title={`Retry ${counted(d.dead, 'dead change')}?`}
+          deed={`Retry ${counted(d.dead, 'change')}`}
+          onDo={() => retry.mutate()}
+          onClose={() => setAsks(false)}
+        >
+          They are sent to {d.destination} again, in their order, under the ids that they had.
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+const states = ['waiting', 'retrying', 'dead', 'unknown', 'held', 'unmapped', 'delivered', 'skipped']
+
+function Outbox({ name }: { readonly name: string }) {
+  const [search, set] = useAddress()
+  const [mapped, setMapped] = useState<Push | null>(null)
+  const state = search['state'] as 'dead' | undefined
+  const query = useInfiniteQuery(outboxQuery({ destination: name, limit: 50, ...(state && { state }) }))
+  const { retry, skip } = useSettle(name)
+  const columns = columnsWith({ onRetry: (id) => retry.mutate(id), onSkip: (id) => skip.mutate(id), onMap: setMapped })
+  const filter = <Choice label="State" all="Every state" value={state ?? ''} options={states} onChange={(next) => set({ state: next })} />
+  return (
+    <Section title="Changes on their way" actions={filter}>
+      <Asked query={query} rows={4}>
+        {({ pages }) => {
+          const rows = pages.flatMap(({ items }) => items)
+          if (rows.length === 0) return <Empty>No change is in this state.</Empty>
+          return (
+            <>
+              <Table label={`Changes for ${name}`} columns={columns} rows={rows} keyOf={({ outbox_id }) => String(outbox_id)} />
+              <More pages={query} />
+            </>
+          )
+        }}
+      </Asked>
+      {mapped?.submission_id && <MapDialog account={mapped.account} id={mapped.submission_id} at={name} onClose={() => setMapped(null)} />}
+    </Section>
+  )
+}
+
+function useSettle(destination: string) {
+  const body = (id: string) => ({ body: { ids: [id], destination } })
+  const retry = useAction({
+    run: (id: string) => answered(api.POST('/api/v1/outbox/retry', body(id))),
+    done: ({ changed }) => `${counted(changed, 'change')} will be tried again.`,
+  })
+  const skip = useAction({
+    run: (id: string) => answered(api.POST('/api/v1/outbox/skip', body(id))),
+    done: ({ changed }) => `${counted(changed, 'change')} given up; what waited behind goes on.`,
+  })
+  return { retry, skip }
+}
+
+interface Deeds {
+  readonly onRetry: (id: string) => void
+  readonly onSkip: (id: string) => void
+  readonly onMap: (row: Push) => void
+}
+
+function columnsWith({ onRetry, onSkip, onMap }: Deeds): readonly Column<Push>[] {
+  const deeds = (row: Push) => {
+    const id = String(row.outbox_id)
+    const isStuck = row.state === 'dead' || row.state.startsWith('unknown')
+    return (
+      <span className="row-deeds">
+        {isStuck && (
+          <>
+            <Button needs="operator" isSmall onClick={() => onRetry(id)} label={`Retry change ${row.seq}`}>
+              Retry
+            </Button>
+            <Button needs="operator" isSmall onClick={() => onSkip(id)} label={`Skip change ${row.seq}`}>
+              Skip
+            </Button>
+          </>
+        )}
+        {row.state === 'unmapped' && (
+          <Button needs="operator" isSmall onClick={() => onMap(row)} label={`Map submission of change ${row.seq}`}>
+            Map…
+          </Button>
+        )}
+      </span>
+    )
+  }
+  return [
+    { id: 'seq', head: 'Seq', isNumber: true, cell: ({ seq }) => seq },
+    {
+      id: 'what',
+      head: 'Change',
+      isWide: true,
+      cell: ({ entity, operation, message_id, error, detail }) => (
+        <span title={[message_id, error ?? detail].filter(Boolean).join('\n')}>
+          {entity}.{operation}
+          {error !== null && <span className="cell-note bad">{error}</span>}
+        </span>
+      ),
+    },
+    { id: 'state', head: 'State', cell: ({ state }) => <Chip word={state} /> },
+    {
+      id: 'at',
+      head: 'When',
+      isNumber: true,
+      cell: ({ delivered_at, tried_at, queued_at }) => <Age at={delivered_at ?? tried_at ?? queued_at} />,
+    },
+    { id: 'deeds', head: '', isNumber: true, cell: deeds },
+  ]
+}

@@ -1,0 +1,63 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, Outlet, useParams } from '@tanstack/react-router'
+import type { Schemas } from '../../api/client.ts'
+import { destinationsQuery } from '../../api/queries.ts'
+import { Chip } from '../../parts/chip.tsx'
+import { ListPage } from '../../parts/list-page.tsx'
+import { count } from '../../parts/numbers.ts'
+import { Asked, Empty } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Age } from '../../parts/time.tsx'
+
+type Destination = Schemas['Destination']
+
+/** Who is told of changes, and what waits for whom. */
+export function Destinations() {
+  const { name } = useParams({ strict: false })
+  const query = useQuery(destinationsQuery)
+  return (
+    <ListPage title="Destinations" detail={name === undefined ? null : <Outlet />}>
+      <Asked query={query} rows={3}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty>
+              Changes go to nobody: no destination is set. <code>config/destinations.md</code> tells how one is added.
+            </Empty>
+          ) : (
+            <Table
+              label="Destinations"
+              columns={name === undefined ? columns : columns.filter(({ id }) => ['name', 'state', 'queued', 'dead'].includes(id))}
+              rows={items}
+              keyOf={({ destination }) => destination}
+              isChosen={({ destination }) => destination === name}
+            />
+          )
+        }
+      </Asked>
+    </ListPage>
+  )
+}
+
+const number = (n: number, isBad = false) =>
+  n === 0 ? <span className="quiet">0</span> : <span className={isBad ? 'bad' : undefined}>{count(n)}</span>
+
+const columns: readonly Column<Destination>[] = [
+  {
+    id: 'name',
+    head: 'Destination',
+    isWide: true,
+    cell: ({ destination }) => (
+      <Link to="/destinations/$name" params={{ name: destination }} className="row-link" data-row="">
+        {destination}
+      </Link>
+    ),
+  },
+  { id: 'kind', head: 'Kind', rank: 2, cell: ({ kind }) => kind ?? 'not configured' },
+  { id: 'state', head: 'State', cell: ({ state }) => <Chip word={state} label={state ?? 'not served yet'} /> },
+  { id: 'queued', head: 'Waiting', isNumber: true, cell: ({ queued }) => number(queued) },
+  { id: 'oldest', head: 'Oldest', isNumber: true, rank: 2, cell: ({ oldest_queued_at }) => <Age at={oldest_queued_at} /> },
+  { id: 'dead', head: 'Dead', isNumber: true, cell: ({ dead }) => number(dead, true) },
+  { id: 'unknown', head: 'Unknown', isNumber: true, rank: 2, cell: ({ unknown }) => number(unknown, true) },
+  { id: 'held', head: 'Held', isNumber: true, rank: 2, cell: ({ held_lanes }) => number(held_lanes, true) },
+  { id: 'unmapped', head: 'Unmapped', isNumber: true, rank: 2, cell: ({ unmapped_lanes }) => number(unmapped_lanes, true) },
+]

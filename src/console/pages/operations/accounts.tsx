@@ -1,0 +1,67 @@
+import { useQuery } from '@tanstack/react-query'
+import { useAction } from '../../api/action.ts'
+import { answered, api, type Schemas } from '../../api/client.ts'
+import { accountsQuery } from '../../api/more-queries.ts'
+import { Button } from '../../parts/button.tsx'
+import { Chip } from '../../parts/chip.tsx'
+import { Section } from '../../parts/fields.tsx'
+import { Asked } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Age } from '../../parts/time.tsx'
+
+type Account = Schemas['Account']
+
+/** The accounts at the service, with their credentials and secrets by name and last use. */
+export function Accounts() {
+  const query = useQuery(accountsQuery)
+  return (
+    <Section title="Accounts">
+      <Asked query={query} rows={2}>
+        {({ items }) => <Table label="Accounts" columns={columns} rows={items} keyOf={({ account }) => account} />}
+      </Asked>
+    </Section>
+  )
+}
+
+function Resume({ account }: { readonly account: string }) {
+  const resume = useAction({
+    run: () => answered(api.POST('/api/v1/accounts/{name}/resume', { params: { path: { name: account } } })),
+    done: ({ at_once }) => (at_once ? `${account} tries now.` : `${account} goes on with the next process that runs.`),
+  })
+  return (
+    <Button needs="operator" isSmall isBusy={resume.isPending} onClick={() => resume.mutate()}>
+      Resume
+    </Button>
+  )
+}
+
+const columns: readonly Column<Account>[] = [
+  { id: 'account', head: 'Account', cell: ({ account }) => account },
+  { id: 'state', head: 'State', cell: ({ state }) => <Chip word={state} /> },
+  {
+    id: 'why',
+    head: 'Reason',
+    isWide: true,
+    rank: 2,
+    cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? <span className="quiet">–</span>}</span>,
+  },
+  { id: 'client', head: 'Credential', rank: 2, cell: ({ client_id }) => <span className="mono">{client_id ?? '–'}</span> },
+  {
+    id: 'secrets',
+    head: 'Webhook secrets, last use',
+    rank: 3,
+    cell: ({ webhook_secrets }) =>
+      webhook_secrets.map(({ position, last_verified_at }) => (
+        <span key={position} className="pair">
+          {position}: <Age at={last_verified_at} none="never" />
+        </span>
+      )),
+  },
+  { id: 'since', head: 'Since', isNumber: true, cell: ({ since }) => <Age at={since} /> },
+  {
+    id: 'do',
+    head: '',
+    isNumber: true,
+    cell: ({ account, state }) => (state === 'paused' || state === 'parked' ? <Resume account={account} /> : null),
+  },
+]

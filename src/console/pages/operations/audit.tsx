@@ -1,0 +1,45 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import type { Schemas } from '../../api/client.ts'
+import { actionsQuery } from '../../api/more-queries.ts'
+import { Chip } from '../../parts/chip.tsx'
+import { Section } from '../../parts/fields.tsx'
+import { More } from '../../parts/more.tsx'
+import { Asked, Empty } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Age } from '../../parts/time.tsx'
+
+type Action = Schemas['Action']
+
+/** Who did what. */
+export function Audit() {
+  const query = useInfiniteQuery(actionsQuery())
+  return (
+    <Section title="Audit">
+      <Asked query={query} rows={4}>
+        {({ pages }) => {
+          const rows = pages.flatMap(({ items }) => items)
+          if (rows.length === 0) return <Empty>Nobody has done anything yet.</Empty>
+          return (
+            <>
+              <Table label="Audit" columns={columns} rows={rows} keyOf={({ action_id }) => String(action_id)} />
+              <More pages={query} />
+            </>
+          )
+        }}
+      </Asked>
+    </Section>
+  )
+}
+
+function detailOf({ target, detail }: Action): string {
+  const rest = Object.keys(detail).length > 0 ? JSON.stringify(detail) : null
+  return [target, rest].filter(Boolean).join(' · ')
+}
+
+const columns: readonly Column<Action>[] = [
+  { id: 'at', head: 'When', cell: ({ at }) => <Age at={at} /> },
+  { id: 'who', head: 'Who', cell: ({ who }) => who },
+  { id: 'what', head: 'Did', cell: ({ action }) => action },
+  { id: 'detail', head: 'To what', isWide: true, rank: 2, cell: (row) => <span title={detailOf(row)}>{detailOf(row)}</span> },
+  { id: 'outcome', head: 'Outcome', cell: ({ outcome }) => <Chip word={outcome} /> },
+]

@@ -1,0 +1,19 @@
+import { Page } from '../../parts/page.tsx'
+import { Accounts } from './accounts.tsx'
+import { Alarms } from './alarms.tsx'
+import { Audit } from './audit.tsx'
+import { Processes } from './processes.tsx'
+import { Upkeep } from './upkeep.tsx'
+
+/** The program itself: alarms, accounts, processes, upkeep, and who did what. */
+export function Operations() {
+  return (
+    <Page title="Operations" className="operations">
+      <Alarms />
+      <Accounts />
+      <Processes />
+      <Upkeep />
+      <Audit />
+    </Page>
+  )
+}

@@ -1,0 +1,68 @@
+import { useState } from 'react'
+import { useAction } from '../../api/action.ts'
+import { answered, api, type Schemas } from '../../api/client.ts'
+import { Button } from '../../parts/button.tsx'
+import { Chip } from '../../parts/chip.tsx'
+import { Confirm } from '../../parts/confirm.tsx'
+import { Section } from '../../parts/fields.tsx'
+import { counted, size } from '../../parts/numbers.ts'
+import { Sentence } from '../../parts/sentence.tsx'
+
+type Looked = Schemas['Finding']
+
+/** Doctor, backup, and reading the settings again. */
+export function Upkeep() {
+  const [found, setFound] = useState<readonly Looked[] | null>(null)
+  const [asks, setAsks] = useState(false)
+  const doctor = useAction({
+    run: () => answered(api.POST('/api/v1/doctor', { body: {} })),
+    done: ({ items }) => {
+      setFound(items)
+      const wrong = items.filter(({ ok }) => !ok).length
+      return wrong === 0
+        ? `${counted(items.length, 'thing')} looked at; all is right.`
+        : `${counted(wrong, 'thing')} of ${items.length} need a look.`
+    },
+  })
+  const backup = useAction({
+    run: (file: string) => answered(api.POST('/api/v1/backup', { body: { file } })),
+    done: ({ path, bytes }) => `${path}: ${size(bytes)}, verified.`,
+  })
+  const reload = useAction({ run: () => answered(api.POST('/api/v1/reload')), done: () => 'The settings were read again.' })
+  return (
+    <Section title="Upkeep">
+      <div className="actions">
+        <Button needs="admin" isSmall isBusy={doctor.isPending} onClick={() => doctor.mutate()}>
+          Run the doctor
+        </Button>
+        <Button needs="admin" isSmall isBusy={backup.isPending} onClick={() => setAsks(true)}>
+          Make a backup
+        </Button>
+        <Button needs="admin" isSmall isBusy={reload.isPending} onClick={() => reload.mutate()}>
+          Reload the settings
+        </Button>
+      </div>
+      {asks && (
+        <Confirm title="Make a backup?" deed="Make a backup" onDo={() => backup.mutate(nameNow())} onClose={() => setAsks(false)}>
+          A copy of the database is made beside it while it is worked on, and verified. It takes as long as the file is large.
+        </Confirm>
+      )}
+      {found && (
+        <ul className="lines">
+          {found.map(({ about, ok, text }) => (
+            <li key={`${about} ${text}`}>
+              <span>
+                <strong>{about}</strong> <Sentence text={text} />
+              </span>
+              <Chip word={ok ? 'ok' : 'wrong'} label={ok ? 'right' : 'wrong'} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  )
+}
+
+function nameNow(): string {
+  return `backup-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}.db`
+}

@@ -1,0 +1,101 @@
+import { useQuery } from '@tanstack/react-query'
+import type { Schemas } from '../../api/client.ts'
+import { historyQuery, type Window, windows } from '../../api/queries.ts'
+import { useAddress } from '../../layout/search.ts'
+import { count, counted, seconds } from '../../parts/numbers.ts'
+import { Asked } from '../../parts/states.tsx'
+import { type Line, SmallChart } from './small-chart.tsx'
+
+type History = Schemas['History']
+
+const names: Readonly<Record<Window, string>> = { '1h': 'Last hour', '24h': 'Day', '7d': 'Week', '30d': 'Month' }
+
+/** What happened lately: four charts on one axis of time, read by one crosshair. */
+export function Charts() {
+  const [search, set] = useAddress()
+  const window = windows.find((each) => each === search['window']) ?? '1h'
+  const query = useQuery(historyQuery(window))
+  return (
+    <section aria-label="What happened lately" className="section">
+      <header>
+        <h2>What happened lately</h2>
+        <div className="toggles">
+          {windows.map((each) => (
+            <button
+              key={each}
+              type="button"
+              className="toggle"
+              aria-pressed={each === window}
+              onClick={() => set({ window: each === '1h' ? '' : each })}
+            >
+              {names[each]}
+            </button>
+          ))}
+        </div>
+      </header>
+      <Asked query={query} rows={4}>
+        {(history) => <Four history={history} />}
+      </Asked>
+    </section>
+  )
+}
+
+const sum = (lines: readonly { readonly total: number }[]) => lines.reduce((total, line) => total + line.total, 0)
+const hues = ['accent', 'good', 'waiting', 'bad', 'unknown'] as const
+
+/** The lines of answers in the colours of what they mean. */
+function hueOf(label: string, index: number): Line['hue'] {
+  if (/^2/.test(label)) return 'good'
+  if (/^4/.test(label)) return 'waiting'
+  if (/^5|error|timeout|refused/.test(label)) return 'bad'
+  return hues[index % hues.length] ?? 'accent'
+}
+
+function Four({ history }: { readonly history: History }) {
+  const { deliveries, lost, lag, upstream, applied, queues } = history
+  const waiting = queues.map(({ label, now }) => `${label} ${now === null ? '–' : count(now)}`).join(', ')
+  const found = applied.filter(({ label }) => label === 'poll' || label === 'reconcile')
+  const refused = upstream.filter(({ label }) => !label.startsWith('2'))
+  const asked = upstream.map((line, index) => ({ ...line, hue: hueOf(line.label, index) }))
+  return (
+    <div className="charts">
+      <SmallChart
+        title="Deliveries"
+        now={`${counted(sum(deliveries), 'delivery', 'deliveries')} answered; waiting: ${waiting || 'nothing'}`}
+        steps={history.steps}
+        lines={deliveries.map((line, index) => ({ ...line, hue: hueOf(line.label, index) }))}
+      />
+      <SmallChart
+        title="Lost and found"
+        now={
+          sum(lost) === 0
+            ? `No webhook lost; ${counted(sum(found), 'change')} found by reading`
+            : `${counted(sum(lost), 'webhook')} lost, ${counted(sum(found), 'change')} found by reading`
+        }
+        steps={history.steps}
+        lines={[
+          ...lost.map((line) => ({ ...line, label: `lost ${line.label}`, hue: 'bad' as const })),
+          ...found.map((line) => ({ ...line, label: `found by ${line.label}`, hue: 'accent' as const })),
+        ]}
+      />
+      <SmallChart
+        title="Lag"
+        now={`To mirrored ${seconds(lag.mirror.p50)}, p99 ${seconds(lag.mirror.p99)}; to pushed ${seconds(lag.push.p50)}, p99 ${seconds(lag.push.p99)}`}
+        steps={history.steps}
+        format={seconds}
+        lines={[
+          { label: 'mirrored, p50', values: lag.mirror.p50_values, hue: 'accent' },
+          { label: 'mirrored, p99', values: lag.mirror.p99_values, hue: 'accent', isDashed: true },
+          { label: 'pushed, p50', values: lag.push.p50_values, hue: 'good' },
+          { label: 'pushed, p99', values: lag.push.p99_values, hue: 'good', isDashed: true },
+        ]}
+      />
+      <SmallChart
+        title="Requests to the service"
+        now={`${counted(sum(upstream), 'request')}, ${sum(refused) === 0 ? 'none refused' : `${count(sum(refused))} refused or failed`}`}
+        steps={history.steps}
+        lines={asked}
+      />
+    </div>
+  )
+}

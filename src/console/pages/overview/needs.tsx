@@ -1,0 +1,83 @@
+import { Link } from '@tanstack/react-router'
+import { CircleCheck } from 'lucide-react'
+import { useAction } from '../../api/action.ts'
+import { type Schemas, send } from '../../api/client.ts'
+import { Button } from '../../parts/button.tsx'
+import { count } from '../../parts/numbers.ts'
+import { Age } from '../../parts/time.tsx'
+
+type Need = Schemas['Overview']['needs'][number]
+
+/** The verb of the button that mends each kind, and what was done. */
+const deeds: Readonly<Record<string, readonly [verb: string, done: string]>> = {
+  account_stopped: ['Resume account', 'The account tries again now.'],
+  destination_stopped: ['Resume destination', 'The destination goes on; what waited is sent.'],
+  dead_deliveries: ['Replay deliveries', 'They will be worked again; see Deliveries.'],
+  dead_changes: ['Retry changes', 'They will be sent again; see Destinations.'],
+  run_not_clean: ['Reconcile again', 'A run was asked for; see Reconcile.'],
+}
+
+/** What a person looks at one by one, and in which state they are. */
+const lookedAt: Readonly<Record<string, readonly [state: string, verb: string]>> = {
+  unmapped_submissions: ['unmapped', 'Map submissions'],
+  held_submissions: ['held', 'Look at what holds them'],
+  unknown_changes: ['unknown', 'Look at the changes'],
+}
+
+/** What needs a person, a row each; one quiet line when nothing does. */
+export function Needs({ needs }: { readonly needs: readonly Need[] }) {
+  if (needs.length === 0) {
+    return (
+      <p className="nothing">
+        <CircleCheck aria-hidden="true" /> Nothing needs you.
+      </p>
+    )
+  }
+  return (
+    <ul className="needs">
+      {needs.map((need) => (
+        <Row key={`${need.kind} ${need.what}`} need={need} />
+      ))}
+    </ul>
+  )
+}
+
+function Row({ need }: { readonly need: Need }) {
+  const { mend } = need
+  const [verb, done] = deeds[need.kind] ?? ['Mend', 'Done.']
+  const action = useAction({ run: () => send(mend.method ?? 'POST', mend.path ?? '', mend.body), done: () => done })
+  return (
+    <li>
+      <span className="need-what">
+        <bdi>{need.what}</bdi>
+      </span>
+      <span className="need-count number">{count(need.count)}</span>
+      <span className="need-since number">
+        <Age at={need.since} />
+      </span>
+      <span className="need-mend">
+        {mend.path === undefined ? (
+          <How need={need} />
+        ) : (
+          <Button needs="operator" isSmall kind="primary" isBusy={action.isPending} onClick={() => action.mutate()}>
+            {verb}
+          </Button>
+        )}
+      </span>
+    </li>
+  )
+}
+
+/** Where no request mends it: what a person has to type, or to read. */
+function How({ need: { kind, destination, mend } }: { readonly need: Need }) {
+  const state = lookedAt[kind]
+  if (destination !== null && state !== undefined) {
+    return (
+      <Link className="button small" to="/destinations/$name" params={{ name: destination }} search={{ state: state[0] }}>
+        {state[1]}
+      </Link>
+    )
+  }
+  if (mend.command !== undefined) return <code>{mend.command}</code>
+  return mend.runbook === undefined ? null : <code>{mend.runbook}</code>
+}

@@ -1,0 +1,151 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link, Outlet, useNavigate, useParams } from '@tanstack/react-router'
+import { type FormEvent, useId } from 'react'
+import { useAction } from '../../api/action.ts'
+import { answered, api, type Schemas } from '../../api/client.ts'
+import { runsQuery } from '../../api/more-queries.ts'
+import { overviewQuery } from '../../api/queries.ts'
+import { Chip } from '../../parts/chip.tsx'
+import { ListPage } from '../../parts/list-page.tsx'
+import { More } from '../../parts/more.tsx'
+import { count } from '../../parts/numbers.ts'
+import { Asked, Empty } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Age } from '../../parts/time.tsx'
+import { useMay } from '../../session/session.ts'
+
+type Run = Schemas['ReconcileRun']
+
+/** Proofs that the mirror is right. */
+export function Reconcile() {
+  const { run_id } = useParams({ strict: false })
+  const query = useInfiniteQuery(runsQuery())
+  return (
+    <ListPage title="Reconcile" detail={run_id === undefined ? null : <Outlet />}>
+      {run_id === undefined && <StartForm />}
+      <Asked query={query} rows={4}>
+        {({ pages }) => {
+          const rows = pages.flatMap(({ items }) => items)
+          if (rows.length === 0) return <Empty>No run yet. One starts every night; start one now to prove the mirror.</Empty>
+          const shown = run_id === undefined ? columns : columns.filter(({ id }) => ['at', 'state', 'found'].includes(id))
+          return (
+            <>
+              <Table
+                label="Reconcile runs"
+                columns={shown}
+                rows={rows}
+                keyOf={(run) => run.run_id}
+                isChosen={(run) => run.run_id === run_id}
+              />
+              <More pages={query} />
+            </>
+          )
+        }}
+      </Asked>
+    </ListPage>
+  )
+}
+
+/** Asks for a run. */
+function StartForm() {
+  const fields = useId()
+  const { data: overview } = useQuery(overviewQuery)
+  const may = useMay('operator')
+  const navigate = useNavigate()
+  const accounts = overview?.accounts.map(({ account }) => account) ?? []
+  const start = useAction({
+    run: (body: { account?: string; dry_run?: boolean; active_only?: boolean }) => answered(api.POST('/api/v1/reconcile-runs', { body })),
+    done: ({ items }) =>
+      items.length === 1 ? 'The run was asked for; a process that works takes it up.' : `${items.length} runs were asked for.`,
+  })
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget)
+    const account = String(form.get('account') ?? '')
+    const body = { ...(account && { account }), dry_run: form.has('dry'), active_only: form.has('active') }
+    start.mutate(body, {
+      onSuccess: ({ items: [first] }) => first && void navigate({ to: '/reconcile/$run_id', params: { run_id: first.run_id } }),
+    })
+  }
+  return (
+    <form className="filters" onSubmit={submit}>
+      {accounts.length > 1 && (
+        <select name="account" aria-label="Account">
+          <option value="">All accounts</option>
+          {accounts.map((account) => (
+            <option key={account}>{account}</option>
+          ))}
+        </select>
+      )}
+      <label className="check" htmlFor={`${fields}d`}>
+        <input id={`${fields}d`} type="checkbox" name="dry" /> Dry run
+      </label>
+      <label className="check" htmlFor={`${fields}a`}>
+        <input id={`${fields}a`} type="checkbox" name="active" /> Only what moved lately
+      </label>
+      <button
+        type="submit"
+        className="button primary small"
+        disabled={!may || start.isPending}
+        title={may ? undefined : 'This takes the role operator.'}
+      >
+        Start
+      </button>
+    </form>
+  )
+}
+
+/** Differences that a run found, repaired or not. */
+export function foundBy(run: Run): number {
+  return run.missing + run.different + run.absent + run.undelivered + run.lost
+}
+
+const words: Readonly<Record<Run['state'], string>> = {
+  requested: 'requested',
+  running: 'running',
+  done: 'done',
+  budget: 'ended by its budget',
+  failed: 'failed',
+  stopped: 'stopped',
+}
+
+export function RunChip({ run }: { readonly run: Run }) {
+  return <Chip word={run.state} label={words[run.state]} />
+}
+
+const columns: readonly Column<Run>[] = [
+  {
+    id: 'at',
+    head: 'Asked for',
+    isWide: true,
+    cell: ({ run_id, requested_at, requested_by, options }) => (
+      <Link to="/reconcile/$run_id" params={{ run_id }} className="row-link" data-row="">
+        <Age at={requested_at} /> <span className="quiet">by {requested_by}</span>
+        {options['dry_run'] === true && <span className="quiet">, dry</span>}
+      </Link>
+    ),
+  },
+  { id: 'account', head: 'Account', rank: 2, cell: ({ account }) => account },
+  { id: 'state', head: 'State', cell: (run) => <RunChip run={run} /> },
+  {
+    id: 'done',
+    head: 'Submissions',
+    isNumber: true,
+    rank: 2,
+    cell: ({ submissions_done: done, submissions_total: all }) => `${count(done)} of ${count(all)}`,
+  },
+  { id: 'rows', head: 'Rows compared', isNumber: true, rank: 3, cell: ({ rows_compared }) => count(rows_compared) },
+  {
+    id: 'found',
+    head: 'Found',
+    isNumber: true,
+    cell: (run) => (foundBy(run) === 0 ? <span className="quiet">0</span> : count(foundBy(run))),
+  },
+  {
+    id: 'repaired',
+    head: 'Repaired',
+    isNumber: true,
+    rank: 2,
+    cell: ({ repaired }) => (repaired === 0 ? <span className="quiet">0</span> : count(repaired)),
+  },
+]

@@ -1,0 +1,61 @@
+import { FileText } from 'lucide-react'
+import type { Schemas } from '../../api/client.ts'
+import { Chip } from '../../parts/chip.tsx'
+import { Section } from '../../parts/fields.tsx'
+import { Masked, textOf } from '../../parts/masked.tsx'
+import { size } from '../../parts/numbers.ts'
+import { Empty } from '../../parts/states.tsx'
+import { Age } from '../../parts/time.tsx'
+import { useMay } from '../../session/session.ts'
+import type { View } from './submission.tsx'
+
+/** The documents that the mirror knows, and their files where it keeps them. */
+export function Documents({ view }: { readonly view: View }) {
+  const documents = view.tables.documents ?? []
+  return (
+    <Section title="Documents" actions={documents.length > 0 && <span className="quiet">{documents.length}</span>}>
+      {documents.length === 0 ? (
+        <Empty>The service has shown no document.</Empty>
+      ) : (
+        <ul className="lines">
+          {documents.map((document) => (
+            <DocumentLine key={document.row_key} document={document} />
+          ))}
+        </ul>
+      )}
+    </Section>
+  )
+}
+
+function stateOf({ gone_at, sha256, error }: Schemas['DocumentsRow']): string {
+  if (gone_at !== null) return 'gone'
+  if (sha256 !== null) return 'stored'
+  return error === null ? 'waiting' : 'failed'
+}
+
+function DocumentLine({ document }: { readonly document: Schemas['DocumentsRow'] }) {
+  const may = useMay('operator')
+  const state = stateOf(document)
+  const name = textOf(document.name ?? document.source_label ?? document.document_id)
+  const href = `/api/v1/documents/${encodeURIComponent(document.document_key)}?account=${encodeURIComponent(document.account)}`
+  const shown = <Masked table="documents" row={document.row_key} column="name" value={name} what="name of the document" />
+  return (
+    <li>
+      <span className="document">
+        <FileText aria-hidden="true" />
+        {state === 'stored' && may ? (
+          <a href={href} target="_blank" rel="noreferrer" title="Open the file. It is noted who did.">
+            {shown}
+          </a>
+        ) : (
+          shown
+        )}
+      </span>
+      <span className="quiet">
+        {[document.source_label, document.stored_bytes === null ? null : size(document.stored_bytes)].filter(Boolean).join(' · ')}{' '}
+        <Age at={document.created_at} none="" />
+      </span>
+      <Chip word={state} />
+    </li>
+  )
+}

@@ -1,0 +1,143 @@
+import { plainWord } from '../../parts/chip.tsx'
+import { Section } from '../../parts/fields.tsx'
+import { MASK, Masked, Raw, textOf } from '../../parts/masked.tsx'
+import { Age, bothTimes } from '../../parts/time.tsx'
+import type { View } from './submission.tsx'
+
+type Row = Readonly<Record<string, unknown>> & { readonly row_key: string }
+
+/** The tables that have no place of their own on the page, with the columns that tell most. */
+const tables: readonly (readonly [table: string, title: string, columns: readonly string[]])[] = [
+  ['bind_requests', 'Bind requests', ['status_label', 'payment_option', 'effective_date', 'requested_at', 'requested_by', 'policy_id']],
+  ['bind_assumptions', 'Assumptions of binds', ['label', 'confirmed', 'status']],
+  ['bind_contingencies', 'Contingencies of binds', ['label', 'status', 'due_at']],
+  ['requirement_items', 'Requirements', ['label', 'result', 'severity', 'due_stage', 'satisfied', 'blocks_submission']],
+  ['market_readiness', 'Readiness by market', ['market_name', 'program', 'category_label', 'ready', 'needs_from_you']],
+  ['applications', 'Applications', ['program_identifier', 'line_of_business', 'route', 'mapping_state', 'request_state', 'missing']],
+  ['application_answers', 'Application answers', ['question_key', 'value', 'ownership_kind', 'source_channel', 'source_evidence']],
+  ['facts', 'Facts', ['key', 'scope', 'period', 'value', 'confirmed', 'evidence']],
+  ['quote_history', 'Quotes before', ['market_name', 'program', 'outcome', 'observed_at']],
+  ['documents_on_file', 'Documents on file', ['display_name', 'kind_label']],
+  [
+    'program_assessments',
+    'Program assessments',
+    ['market_name', 'program_display_name', 'channel', 'enforcement', 'submit_ready', 'evaluated_at'],
+  ],
+  ['carrier_api_sessions', 'Carrier sessions', ['carrier_slug', 'program', 'status', 'outcome', 'completion_pct', 'has_quote']],
+]
+
+const MOST_ROWS = 200
+const ODD = new Set(['account', 'submission_id', 'row_key', 'gone_at'])
+
+/** Everything else that the mirror holds of a submission, and how fresh each read of it is. */
+export function Holdings({ view }: { readonly view: View }) {
+  const held = tables.flatMap(([table, title, columns]) => {
+    const rows = (view.tables[table as keyof View['tables']] ?? []) as readonly Row[]
+    return rows.length === 0 ? [] : [{ table, title, rows, columns: columnsOf(rows, columns) }]
+  })
+  return (
+    <>
+      {held.map(({ table, title, rows, columns }) => (
+        <details key={table} className="holding">
+          <summary>
+            <h2>{title}</h2> <span className="quiet">{rows.length}</span>
+          </summary>
+          <Rows table={table} title={title} rows={rows} columns={columns} />
+        </details>
+      ))}
+      <Section title="Freshness">
+        <div className="table-room">
+          <table aria-label="Freshness">
+            <thead>
+              <tr>
+                <th scope="col">Read</th>
+                <th scope="col" className="number">
+                  Last read
+                </th>
+                <th scope="col" className="number">
+                  Last changed
+                </th>
+                <th scope="col" className="number">
+                  Read from the beginning
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {view.freshness.map((read) => (
+                <tr key={read.read}>
+                  <td>{plainWord(read.read)}</td>
+                  <td className="number">
+                    <Age at={read.last_read_at} none="never" />
+                  </td>
+                  <td className="number">
+                    <Age at={read.last_changed_at} />
+                  </td>
+                  <td className="number">
+                    <Age at={read.last_replay_at} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </Section>
+    </>
+  )
+}
+
+/** Those of the wanted columns that there are; when none is, the first few that hold something. */
+function columnsOf(rows: readonly Row[], wanted: readonly string[]): readonly string[] {
+  const [first] = rows
+  const there = wanted.filter((column) => first && column in first)
+  if (there.length > 1) return there
+  const holding = Object.keys(first ?? {}).filter((column) => !ODD.has(column) && rows.some((row) => row[column] !== null))
+  return holding.slice(0, 6)
+}
+
+interface RowsProps {
+  readonly table: string
+  readonly title: string
+  readonly rows: readonly Row[]
+  readonly columns: readonly string[]
+}
+
+function Rows({ table, title, rows, columns }: RowsProps) {
+  return (
+    <div className="table-room">
+      <table aria-label={title} className="loose">
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column} scope="col">
+                {plainWord(column)}
+              </th>
+            ))}
+            <th scope="col">
+              <span className="unseen">Raw</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, MOST_ROWS).map((row) => (
+            <tr key={row.row_key}>
+              {columns.map((column) => (
+                <td key={column}>
+                  <Masked table={table} row={row.row_key} column={column} value={shown(row[column])} what={plainWord(column)} />
+                </td>
+              ))}
+              <td className="number">
+                <Raw table={table} row={row.row_key} what={title} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length > MOST_ROWS && <p className="quiet">and {rows.length - MOST_ROWS} more</p>}
+    </div>
+  )
+}
+
+function shown(value: unknown): unknown {
+  if (typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value)) return bothTimes(value).split(' · ')[0]
+  return value === MASK ? value : textOf(value)
+}

@@ -1,0 +1,156 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { GitCommitHorizontal, ListChecks, type LucideIcon, MessageSquare, RefreshCw, Send, Webhook } from 'lucide-react'
+import type { Schemas } from '../../api/client.ts'
+import { timelineQuery } from '../../api/queries.ts'
+import { useAddress } from '../../layout/search.ts'
+import { Chip, plainWord } from '../../parts/chip.tsx'
+import { Section } from '../../parts/fields.tsx'
+import { MASK, Masked, Raw, textOf } from '../../parts/masked.tsx'
+import { More } from '../../parts/more.tsx'
+import { Asked, Empty } from '../../parts/states.tsx'
+import { durationText, Moment } from '../../parts/time.tsx'
+
+type Item = Schemas['TimelineItem']
+type Kind = Item['kind']
+
+const kinds: readonly (readonly [Kind, string])[] = [
+  ['event', 'Events'],
+  ['message', 'Messages'],
+  ['change', 'Changes'],
+  ['push', 'Pushes'],
+]
+/** What is told first: a change and a push tell the same once more, from within. */
+const FIRST = 'event,message'
+/** A record that became known later than this came late. */
+const LATE_MS = 15 * 60_000
+
+const ways: Readonly<Record<string, readonly [LucideIcon, string]>> = {
+  webhook: [Webhook, 'known by webhook'],
+  poll: [RefreshCw, 'known by polling'],
+  replay: [RefreshCw, 'known by a replay of the feed'],
+  backfill: [RefreshCw, 'known from the history'],
+  reconcile: [ListChecks, 'known by a reconcile run'],
+}
+
+/** What happened, the newest first, with how it became known and where it went. */
+export function Timeline({ account, id }: { readonly account: string; readonly id: string }) {
+  const [search, set] = useAddress()
+  const chosen = (search['kinds'] ?? FIRST).split(',')
+  const query = useInfiniteQuery(timelineQuery(account, id, chosen.join(',')))
+  const toggle = (kind: Kind) => {
+    const next = chosen.includes(kind) ? chosen.filter((each) => each !== kind) : [...chosen, kind]
+    set({ kinds: next.length > 0 ? next.join(',') : FIRST })
+  }
+  const toggles = kinds.map(([kind, name]) => (
+    <button key={kind} type="button" className="toggle" aria-pressed={chosen.includes(kind)} onClick={() => toggle(kind)}>
+      {name}
+    </button>
+  ))
+  return (
+    <Section title="Timeline" actions={toggles}>
+      <Asked query={query} rows={5}>
+        {({ pages }) => {
+          const items = pages.flatMap((page) => page.items)
+          if (items.length === 0) return <Empty>Nothing of these kinds has happened yet.</Empty>
+          return (
+            <>
+              <ol className="timeline">
+                {items.map((item) => (
+                  <Entry key={`${item.kind} ${item.id}`} item={item} />
+                ))}
+              </ol>
+              <More pages={query} />
+            </>
+          )
+        }}
+      </Asked>
+    </Section>
+  )
+}
+
+function iconOf({ kind, known_via }: Item): LucideIcon {
+  if (kind === 'push') return Send
+  if (kind === 'message') return MessageSquare
+  return ways[known_via ?? '']?.[0] ?? GitCommitHorizontal
+}
+
+function Entry({ item }: { readonly item: Item }) {
+  const Icon = iconOf(item)
+  const about = item.entity && item.row_key ? { table: item.entity, row: item.row_key } : null
+  const title = item.summary ?? plainWord(item.what)
+  return (
+    <li className={`entry ${item.kind}${item.gone_at ? ' gone' : ''}`}>
+      <span className="entry-at">
+        <Moment at={item.at} />
+      </span>
+      <span className="entry-icon" title={ways[item.known_via ?? '']?.[1]}>
+        <Icon aria-hidden="true" />
+      </span>
+      <div className="entry-what">
+        <p>
+          <strong>
+            <bdi>{title}</bdi>
+          </strong>{' '}
+          <span className="quiet">
+            {item.summary !== null && plainWord(item.what)} {item.party !== null && item.party !== MASK && <bdi>{item.party}</bdi>}
+          </span>
+          {item.gone_at && <Chip word="gone" tone="unknown" label="no longer shown by the service" />}
+        </p>
+        {item.text !== null && about && (
+          <p className="entry-text">
+            <bdi>
+              <Masked {...about} column={item.kind === 'message' ? 'body' : 'detail'} value={item.text} what="text" />
+            </bdi>
+          </p>
+        )}
+        <Changes item={item} />
+        <Known item={item} />
+      </div>
+      <Pushes item={item} />
+      {about ? <Raw {...about} what={title} /> : <span />}
+    </li>
+  )
+}
+
+/** How it became known, and how late: a lost webhook is told of here. */
+function Known({ item }: { readonly item: Item }) {
+  const { late_ms: late, known_via: via, webhook } = item
+  if (item.kind === 'push') return item.error === null ? null : <p className="entry-known bad">{item.error}</p>
+  const way = ways[via ?? '']?.[1] ?? `known by ${via ?? 'the program'}`
+  const isLost = webhook === 'none'
+  const isLate = via !== 'backfill' && late !== null && late >= LATE_MS
+  const words = [
+    way,
+    late !== null && via !== 'backfill' ? `${durationText(late)} after it happened` : null,
+    isLost ? 'its webhook never came' : webhook === 'later' ? 'its webhook came later' : null,
+  ]
+  return <p className={`entry-known${isLost || isLate ? ' late' : ''}`}>{words.filter(Boolean).join(', ')}</p>
+}
+
+function Changes({ item }: { readonly item: Item }) {
+  if (item.changed.length === 0) return null
+  return (
+    <ul className="changed">
+      {item.changed.slice(0, 6).map(({ column, before, after }) => (
+        <li key={column}>
+          <span className="mono">{column}</span> <del>{textOf(before)}</del> → <ins>{textOf(after)}</ins>
+        </li>
+      ))}
+      {item.changed.length > 6 && <li className="quiet">and {item.changed.length - 6} more columns</li>}
+    </ul>
+  )
+}
+
+function Pushes({ item }: { readonly item: Item }) {
+  const pushes =
+    item.kind === 'push' && item.state ? [{ destination: item.destination ?? '', state: item.state, delivered_at: item.at }] : item.pushes
+  return (
+    <ul className="entry-pushes">
+      {pushes.map(({ destination, state, delivered_at }) => (
+        <li key={destination}>
+          <span>{destination}</span> <Chip word={state} /> {delivered_at && <Moment at={delivered_at} />}
+        </li>
+      ))}
+    </ul>
+  )
+}

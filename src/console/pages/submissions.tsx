@@ -1,0 +1,202 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useCallback } from 'react'
+import type { Schemas } from '../api/client.ts'
+import { overviewQuery, submissionsQuery } from '../api/queries.ts'
+import { useAddress } from '../layout/search.ts'
+import { Chip, plainWord, toneOf } from '../parts/chip.tsx'
+import { Choice } from '../parts/fields.tsx'
+import { shortId } from '../parts/id.tsx'
+import { More } from '../parts/more.tsx'
+import { count, money } from '../parts/numbers.ts'
+import { Page } from '../parts/page.tsx'
+import { SearchField } from '../parts/search-field.tsx'
+import { Asked, Empty } from '../parts/states.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import { Age, dateText } from '../parts/time.tsx'
+
+export type Item = Schemas['SubmissionItem']
+
+const stands = ['bound', 'quoted', 'needs_info', 'in_progress', 'not_available', 'unreachable', 'unknown']
+
+/** The list of all submissions. */
+export function Submissions() {
+  const [search, set] = useAddress()
+  const { data: overview } = useQuery(overviewQuery)
+  const accounts = overview?.accounts.map(({ account }) => account) ?? []
+  const onSearch = useCallback((text: string) => set({ search: text }), [set])
+  return (
+    <Page title="Submissions" lead={overview && <>{count(overview.submissions.known)} known</>}>
+      <div className="filters">
+        <SearchField
+          label="Search submissions"
+          placeholder="Insured, id, market, status"
+          value={search['search'] ?? ''}
+          onChange={onSearch}
+        />
+        {accounts.length > 1 && (
+          <Choice
+            label="Account"
+            all="All accounts"
+            value={search['account'] ?? ''}
+            options={accounts.map((each) => [each, each])}
+            onChange={(account) => set({ account })}
+          />
+        )}
+        <Choice
+          label="Where it stands"
+          all="Wherever it stands"
+          value={search['stands'] ?? ''}
+          options={stands}
+          onChange={(each) => set({ stands: each })}
+        />
+        <Columns hidden={hiddenIn(search['hide'])} onChange={(hide) => set({ hide: hide.join(',') })} />
+      </div>
+      <List />
+    </Page>
+  )
+}
+
+function hiddenIn(hide: string | undefined): string[] {
+  return hide?.split(',').filter(Boolean) ?? []
+}
+
+function List() {
+  const [search, set] = useAddress()
+  const sort = search['sort'] ?? '-moved'
+  const asked = Object.fromEntries(
+    ['search', 'account', 'market', 'status', 'stands'].flatMap((key) => (search[key] ? [[key, search[key]]] : [])),
+  )
+  const query = useInfiniteQuery(submissionsQuery({ ...asked, sort: sort as '-moved', limit: 100 }))
+  return (
+    <Asked query={query} rows={6}>
+      {({ pages }) => {
+        const rows = pages.flatMap(({ items }) => items)
+        if (rows.length === 0) return <Nothing isFiltered={Object.keys(asked).length > 0} />
+        return (
+          <>
+            <Table
+              label="Submissions"
+              columns={columns}
+              rows={rows}
+              keyOf={keyOf}
+              hidden={hiddenIn(search['hide'])}
+              sort={sort}
+              onSort={(next) => set({ sort: next })}
+            />
+            <More pages={query} />
+          </>
+        )
+      }}
+    </Asked>
+  )
+}
+
+function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
+  if (isFiltered) return <Empty>No submission fits these filters.</Empty>
+  return (
+    <Empty>
+      The mirror knows no submission yet. The first webhook makes one known, or <code>submission-mirror track ID</code>.
+    </Empty>
+  )
+}
+
+interface ColumnsProps {
+  readonly hidden: readonly string[]
+  readonly onChange: (hidden: readonly string[]) => void
+}
+
+function Columns({ hidden, onChange }: ColumnsProps) {
+  return (
+    <details className="columns">
+      <summary className="button">Columns</summary>
+      <fieldset className="menu">
+        <legend className="unseen">Columns</legend>
+        {columns.slice(1).map(({ id, head }) => (
+          <label key={id} className="check">
+            <input
+              type="checkbox"
+              checked={!hidden.includes(id)}
+              onChange={({ target }) => onChange(target.checked ? hidden.filter((each) => each !== id) : [...hidden, id])}
+            />
+            {head}
+          </label>
+        ))}
+      </fieldset>
+    </details>
+  )
+}
+
+const keyOf = ({ account, submission_id }: Item) => `${account}/${submission_id}`
+
+export function InsuredLink({
+  item,
+  isRow = false,
+}: {
+  readonly item: Pick<Item, 'account' | 'submission_id' | 'insured_name'>
+  readonly isRow?: boolean
+}) {
+  const { account, submission_id, insured_name } = item
+  return (
+    <Link
+      to="/submissions/$account/$submission_id"
+      params={{ account, submission_id }}
+      className="row-link"
+      {...(isRow && { 'data-row': '' })}
+    >
+      <bdi>{insured_name || shortId(submission_id)}</bdi>
+    </Link>
+  )
+}
+
+/** The lanes of a submission, a mark each. */
+function Lanes({ lanes }: Pick<Item, 'lanes'>) {
+  if (lanes.length === 0) return <span className="quiet">–</span>
+  const text = lanes.map(
+    ({ market_name, chip, status_label }) => `${market_name ?? 'a market'}: ${plainWord(chip ?? status_label ?? 'unknown')}`,
+  )
+  return (
+    <span className="lane-marks" role="img" aria-label={text.join(', ')} title={text.join('\n')}>
+      {lanes.slice(0, 8).map(({ lane_id, chip }) => (
+        <i key={lane_id} className={toneOf(chip)} />
+      ))}
+      <span className="quiet">{lanes.length}</span>
+    </span>
+  )
+}
+
+const columns: readonly Column<Item>[] = [
+  { id: 'insured', head: 'Insured', isWide: true, cell: (item) => <InsuredLink item={item} isRow />, sorts: ['name', '-name'] },
+  { id: 'stands', head: 'Stands', cell: ({ stands: word }) => <Chip word={word} /> },
+  { id: 'lanes', head: 'Lanes', rank: 2, cell: ({ lanes }) => <Lanes lanes={lanes} /> },
+  {
+    id: 'quote',
+    head: 'Best quote',
+    isNumber: true,
+    rank: 2,
+    cell: ({ best_quote }) =>
+      best_quote ? (
+        <span title={best_quote.market_name ?? undefined}>{money(best_quote.total_cents)}</span>
+      ) : (
+        <span className="quiet">–</span>
+      ),
+  },
+  {
+    id: 'outstanding',
+    head: 'Outstanding',
+    isNumber: true,
+    rank: 2,
+    cell: ({ outstanding_count: n }) => (n > 0 ? count(n) : <span className="quiet">–</span>),
+  },
+  {
+    id: 'effective',
+    head: 'Effective',
+    isNumber: true,
+    rank: 3,
+    cell: ({ effective_date }) => (effective_date ? dateText(effective_date) : <span className="quiet">–</span>),
+    sorts: ['effective_date', '-effective_date'],
+  },
+  { id: 'moved', head: 'Moved', isNumber: true, cell: ({ moved_at }) => <Age at={moved_at} />, sorts: ['-moved', 'moved'] },
+  { id: 'read', head: 'Read', isNumber: true, rank: 3, cell: ({ oldest_read_at }) => <Age at={oldest_read_at} none="never" /> },
+  { id: 'proved', head: 'Proved', isNumber: true, rank: 3, cell: ({ proved_at }) => <Age at={proved_at} none="never" /> },
+]

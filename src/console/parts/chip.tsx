@@ -1,0 +1,61 @@
+import { CircleCheck, CircleDashed, Clock3, TriangleAlert } from 'lucide-react'
+
+/** The four meanings, and no more. */
+export type Tone = 'good' | 'waiting' | 'bad' | 'unknown'
+
+const icons = { good: CircleCheck, waiting: Clock3, bad: TriangleAlert, unknown: CircleDashed } as const
+
+/** What the words of the service and of the program mean; any other is unknown. */
+const words: Readonly<Record<Tone, readonly string[]>> = {
+  good: ['bound', 'quoted', 'done', 'delivered', 'active', 'resolved', 'complete', 'stored', 'binder_received', 'ok', 'accepted', 'resent'],
+  waiting: [
+    ...[
+      'needs_info',
+      'in_progress',
+      'ready',
+      'waiting',
+      'queued',
+      'running',
+      'requested',
+      'catching_up',
+      'retrying',
+      'pending',
+      'submitted',
+    ],
+    ...['sent', 'drafted', 'budget', 'begun', 'rate_limited', 'sending', 'warning', 'parked', 'not started'],
+  ],
+  bad: [
+    ...['dead', 'failed', 'held', 'unmapped', 'unreachable', 'firing', 'critical', 'paused', 'disabled', 'attention', 'unknown outcome'],
+    ...['bind_failed', 'refused', 'wrong'],
+  ],
+  unknown: [],
+}
+
+const tones = new Map(Object.entries(words).flatMap(([tone, list]) => list.map((word) => [word, tone as Tone])))
+
+export function toneOf(word: string | null | undefined): Tone {
+  return tones.get(word ?? '') ?? 'unknown'
+}
+
+/** @returns a word of a vocabulary as people write it. */
+export function plainWord(word: string): string {
+  return word.replaceAll('_', ' ')
+}
+
+interface ChipProps {
+  readonly word: string | null | undefined
+  /** When it is not the word's own. */
+  readonly tone?: Tone
+  readonly label?: string | null | undefined
+}
+
+/** A state: its meaning by icon and colour, and always its word. */
+export function Chip({ word, tone = toneOf(word), label }: ChipProps) {
+  const Icon = icons[tone]
+  return (
+    <span className={`chip ${tone}`}>
+      <Icon aria-hidden="true" />
+      {label ?? plainWord(word ?? 'unknown')}
+    </span>
+  )
+}

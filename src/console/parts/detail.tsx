@@ -1,0 +1,36 @@
+import { Link, type LinkProps } from '@tanstack/react-router'
+import { X } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { useTitle } from './page.tsx'
+
+interface DetailProps {
+  readonly title: string
+  readonly back: LinkProps['to']
+  readonly chip?: ReactNode
+  readonly lead?: ReactNode
+  readonly actions?: ReactNode
+  readonly children: ReactNode
+}
+
+/** One thing of a list, beside it or in its place. */
+export function Detail({ title, back, chip, lead, actions, children }: DetailProps) {
+  useTitle(title)
+  return (
+    <article className="detail">
+      <header className="page-head">
+        <div className="detail-title">
+          <h1>
+            <bdi>{title}</bdi>
+          </h1>
+          {chip}
+        </div>
+        <Link to={back} search={true} className="plain" data-back="" aria-label="Close" title="Back to the list (Esc)">
+          <X aria-hidden="true" />
+        </Link>
+        {lead && <div className="lead detail-lead">{lead}</div>}
+        {actions && <div className="actions detail-lead">{actions}</div>}
+      </header>
+      {children}
+    </article>
+  )
+}

@@ -1,0 +1,77 @@
+import { ChevronRight } from 'lucide-react'
+import { useState } from 'react'
+
+/** From this depth on a tree is folded. */
+const OPEN_DEPTH = 2
+const MOST_SHOWN = 200
+
+interface JsonProps {
+  readonly value: unknown
+  /** Only what contains this is shown. */
+  readonly find?: string
+}
+
+/** Any JSON value as a folded tree. Whatever it holds is shown as text. */
+export function Json({ value, find = '' }: JsonProps) {
+  return (
+    <div className="json mono">
+      <Node name={null} value={value} depth={0} find={find.toLowerCase()} />
+    </div>
+  )
+}
+
+interface NodeProps {
+  readonly name: string | null
+  readonly value: unknown
+  readonly depth: number
+  readonly find: string
+}
+
+function contains(name: string | null, value: unknown, find: string): boolean {
+  return find === '' || name?.toLowerCase().includes(find) || (JSON.stringify(value) ?? '').toLowerCase().includes(find)
+}
+
+function Node({ name, value, depth, find }: NodeProps) {
+  const [isOpen, setOpen] = useState(depth < OPEN_DEPTH)
+  if (!contains(name, value, find)) return null
+  const label = name !== null && <span className="json-name">{name}: </span>
+  if (typeof value !== 'object' || value === null) {
+    return (
+      <div className="json-line">
+        {label}
+        <span className={`json-${value === null ? 'null' : typeof value}`}>{JSON.stringify(value)}</span>
+      </div>
+    )
+  }
+  const entries = Object.entries(value)
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
+  if (entries.length === 0) return <div className="json-line">{[label, `${open}${close}`]}</div>
+  const isShown = isOpen || find !== ''
+  return (
+    <div>
+      <button type="button" className="json-line json-fold" aria-expanded={isShown} onClick={() => setOpen(!isOpen)}>
+        <ChevronRight aria-hidden="true" />
+        {label}
+        {isShown ? open : `${open} ${entries.length} ${close}`}
+      </button>
+      {isShown && (
+        <div className="json-inner">
+          {entries.slice(0, MOST_SHOWN).map(([key, each]) => (
+            <Node key={key} name={Array.isArray(value) ? null : key} value={each} depth={depth + 1} find={find} />
+          ))}
+          {entries.length > MOST_SHOWN && <div className="json-line quiet">and {entries.length - MOST_SHOWN} more</div>}
+        </div>
+      )}
+      {isShown && <div className="json-line">{close}</div>}
+    </div>
+  )
+}
+
+/** @returns what a text of JSON holds; the text itself when it is none. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

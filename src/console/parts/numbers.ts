@@ -1,0 +1,35 @@
+const whole = new Intl.NumberFormat()
+const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
+const dollars = new Intl.NumberFormat(undefined, { style: 'currency', currency: 'USD', trailingZeroDisplay: 'stripIfInteger' })
+const bytes = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 })
+
+export function count(n: number): string {
+  return whole.format(n)
+}
+
+/** @returns `1 delivery`, `12 deliveries`. */
+export function counted(n: number, one: string, many = `${one}s`): string {
+  return `${whole.format(n)} ${n === 1 ? one : many}`
+}
+
+export function share(ratio: number): string {
+  return percent.format(ratio)
+}
+
+/** Money of the service is in cents of a US dollar. */
+export function money(cents: number | null | undefined): string {
+  return cents === null || cents === undefined ? '–' : dollars.format(cents / 100)
+}
+
+export function size(n: number): string {
+  if (n < 1_000) return `${n} B`
+  return n < 1_000_000 ? `${bytes.format(n / 1_000)} KB` : `${bytes.format(n / 1_000_000)} MB`
+}
+
+/** @returns seconds as people say them: `80 ms`, `1.4 s`, `3 min`. */
+export function seconds(s: number | null | undefined): string {
+  if (s === null || s === undefined) return '–'
+  if (s < 1) return `${Math.round(s * 1_000)} ms`
+  if (s < 90) return `${bytes.format(s)} s`
+  return s < 5_400 ? `${Math.round(s / 60)} min` : `${bytes.format(s / 3_600)} h`
+}

@@ -1,0 +1,36 @@
+import { Search } from 'lucide-react'
+import { useEffect, useState } from 'react'
+
+const PAUSE_MS = 250
+
+interface SearchFieldProps {
+  readonly label: string
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly placeholder?: string
+}
+
+/** A search that goes off when one pauses. */
+export function SearchField({ label, value, onChange, placeholder }: SearchFieldProps) {
+  const [text, setText] = useState(value)
+  useEffect(() => setText(value), [value])
+  useEffect(() => {
+    if (text === value) return
+    const timer = setTimeout(() => onChange(text.trim()), PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [text, value, onChange])
+  return (
+    <div className="search-field">
+      <Search aria-hidden="true" />
+      <input
+        type="search"
+        aria-label={label}
+        placeholder={placeholder ?? label}
+        value={text}
+        spellCheck={false}
+        autoComplete="off"
+        onChange={({ target }) => setText(target.value)}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startSandbox } from '../../src/sandbox/http/server.ts'
+import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
+import type { Db } from '../../src/store/engine/db.ts'
+import { accountEnv, databaseEnv, type Environment, runCommand, type ServeProcess, startServe } from '../e2e/serve.ts'
+import { startTarget, type Target } from '../ops/cli/push-rig.ts'
+import type { TestDatabase } from '../tools/databases.ts'
+
+/** Who signs in, by role. */
+export const tokens = {
+  admin: 'ann-0123456789-abcdef',
+  operator: 'otto-0123456789-abcdef',
+  viewer: 'vera-0123456789-abcdef',
+} as const
+export type TestRole = keyof typeof tokens
+
+/** As short as the settings allow, so that what is lost is found within seconds. */
+const SHORT: Environment = {
+  POLL_ACTIVE: '1s',
+  POLL_QUIET: '2s',
+  POLL_MAX: '2s',
+  REPLAY_ACTIVE: '3s',
+  REPLAY_QUIET: '3s',
+  UPSTREAM_RPS: '500',
+  DOCUMENTS: 'fetch',
+}
+
+/** The service with its faults on, the product as a process, and two AMS, of which one wants clients mapped. */
+export interface Scene {
+  readonly sandbox: Sandbox
+  readonly serve: ServeProcess
+  /** `http://host:port/console`. */
+  readonly console: string
+  readonly db: Db
+  readonly agency: Target
+  /** Answers a route as a script would ask it. */
+  api<T = Record<string, unknown>>(path: string, body?: unknown): Promise<T>
+  close(): Promise<void>
+}
+
+export async function openScene(database: TestDatabase, over: Environment = {}): Promise<Scene> {
+  const closing = new AsyncDisposableStack()
+  const opened = await database.open()
+  closing.defer(() => opened.close())
+  const sandbox = await startSandbox({
+    ...{ seed: 'console', submissions: 12, autoStart: false, faults: 'all' },
+    retryScheduleMs: Array.from({ length: 40 }, () => 250),
+  })
+  closing.defer(() => sandbox.close())
+  const agency = await startTarget()
+  closing.defer(() => agency.close())
+  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-console-'))
+  closing.defer(() => rmSync(folder, { recursive: true, force: true }))
+  const env = { ...databaseEnv(opened.config), ...accountEnv(sandbox), ...SHORT, ...destinationEnv(folder, agency), ...over }
+  const serve = await startServe(env)
+  closing.defer(() => serve.kill())
+  sandbox.setTarget('default', `${serve.receiver}/webhooks`)
+  await runCommand(env, ['track', ...sandbox.submissionIds('default')])
+  return {
+    ...{ sandbox, serve, agency, db: opened.db, console: `${serve.ops}/console` },
+    api: (path, body) => ask(`${serve.ops}/api/v1${path}`, body),
+    close: () => closing.disposeAsync(),
+  }
+}
+
+function destinationEnv(folder: string, agency: Target): Environment {
+  const common = `kind: webhook, url: "${agency.url}", secret: "\${AMS_SECRET}", allow_private: true, backfill: true, schedule: [100ms, 200ms]`
+  const file = join(folder, 'mirror.yaml')
+  writeFileSync(file, `destinations:\n  - { name: agency, ${common} }\n  - { name: clients, ${common}, mapping: required }\n`)
+  const named = Object.entries(tokens).map(([role, token]) => `${token.split('-')[0]}:${token}:${role}`)
+  return { CONFIG_FILE: file, AMS_SECRET: `whsec_${Buffer.alloc(32, 9).toString('base64')}`, OPS_TOKENS: named.join(' ') }
+}
+
+async function ask<T>(url: string, body?: unknown): Promise<T> {
+  const post = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+  const headers = { authorization: `Bearer ${tokens.admin}`, ...(body !== undefined && { 'content-type': 'application/json' }) }
+  const answer = await fetch(url, { ...post, headers })
+  if (!answer.ok) throw new Error(`${url} was answered ${answer.status}: ${await answer.text()}`)
+  return (await answer.json()) as T
+}
