@@ -81,7 +81,13 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
       const lock = await acquireServeLock(database)
       closing.defer(() => lock.release())
     }
-    const db = await openDb(database, { clock, log, failPoint, protection: new Protection(protectionSettings(config)) })
+    const db = await openDb(database, {
+      clock,
+      log,
+      failPoint,
+      protection: new Protection(protectionSettings(config)),
+      listsDocuments: config.documents.mode !== 'off',
+    })
     closing.defer(() => db.close())
     if (config.migrateOnStart) {
       const taken = await migrate(db, undefined, { onWait: (sentence) => log.warn(sentence), signal: options.signal })

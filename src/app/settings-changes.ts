@@ -13,6 +13,7 @@ const FIXED: readonly { readonly name: string; readonly of: (config: Config) => 
   { name: 'TRUST_PROXY', of: (config) => config.receiver.trustProxy },
   { name: 'OPS_HOST', of: (config) => config.ops.host },
   { name: 'OPS_PORT', of: (config) => config.ops.port },
+  { name: 'DOCUMENTS', of: ({ documents }) => documents.mode === 'off' },
   { name: 'DOCUMENTS_DIR', of: (config) => config.documents.storage.dir },
   { name: 'documents.s3', of: ({ documents: { storage } }) => (storage.kind === 's3' ? storage : null) },
 ]
@@ -39,7 +40,8 @@ export function compareSettings(before: Config, wanted: Config): SettingsChange 
   const { host, port, bodyLimitBytes, trustProxy } = before.receiver
   const receiver = Object.freeze({ ...wanted.receiver, host, port, bodyLimitBytes, trustProxy })
   const ops = Object.freeze({ ...wanted.ops, host: before.ops.host, port: before.ops.port })
-  const documents = Object.freeze({ ...wanted.documents, storage: before.documents.storage })
+  const mode = needsRestart.includes('DOCUMENTS') ? before.documents.mode : wanted.documents.mode
+  const documents = Object.freeze({ ...wanted.documents, mode, storage: before.documents.storage })
   const config: Config = Object.freeze({ ...wanted, database, migrateOnStart, receiver, ops, documents })
   const { accounts: _a, destinations: _d, ops: _o, ...others } = config
   const other = Object.keys(others).filter((key) => !sameSettings(before[key as keyof Config], config[key as keyof Config]))

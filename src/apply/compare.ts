@@ -74,6 +74,10 @@ class Overlay implements MirrorReading {
     return this.#reader.protection
   }
 
+  get listsDocuments(): boolean {
+    return this.#reader.listsDocuments
+  }
+
   put(entity: Entity, row: Row): void {
     const rows = this.#rows.get(entity.table) ?? new Map<string, Row>()
     rows.set(keyText(entity, row), row)
@@ -129,6 +133,10 @@ class Comparison implements MirrorAccess {
 
   get protection(): Protection {
     return this.#reader.protection
+  }
+
+  get listsDocuments(): boolean {
+    return this.#reader.listsDocuments
   }
 
   load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]> {

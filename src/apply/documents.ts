@@ -21,6 +21,7 @@ interface Named extends Place {
  * changed such a row. A reconcile run does it once, at the end, by a `DerivedFact`.
  */
 export async function applyDocuments(session: ApplySession, facts: readonly Fact[]): Promise<void> {
+  if (!session.access.listsDocuments) return
   const places = new Map<string, Named>()
   const placeOf = ({ account, submissionId, cause }: Place & { readonly cause: Cause }) => {
     const key = `${account} ${submissionId}`
@@ -41,8 +42,9 @@ export async function applyDocuments(session: ApplySession, facts: readonly Fact
   }
 }
 
-/** Recomputes the documents of one submission. */
+/** Recomputes the documents of one submission. With `DOCUMENTS=off` they stay as they are. */
 export async function deriveDocuments(session: ApplySession, place: Place, cause: Cause): Promise<void> {
+  if (!session.access.listsDocuments) return
   const set = session.of(documents)
   const { account, submissionId } = place
   const noted = [...session.knownIds.values()].filter((one) => one.kind === 'document' && one.account === account)

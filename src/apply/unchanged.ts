@@ -44,7 +44,7 @@ export function isUnchanged(
   return (
     sameRecords(reader, submissionId, events, messages, records) &&
     sameDerived(reader, submission, events, messages) &&
-    sameDocuments(reader, submission) &&
+    (!reader.listsDocuments || sameDocuments(reader, submission)) &&
     states.every((state) => sameState(reader, submission, state))
   )
 }

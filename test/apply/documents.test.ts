@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { documents } from '../../src/model/entities/documents.ts'
 import type { Fact } from '../../src/model/facts.ts'
 import type { Json } from '../../src/model/json.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { openAgain, testDatabases } from '../tools/databases.ts'
 import {
   byPoll,
   eventFact,
@@ -35,6 +35,8 @@ const view = (readNo: number, ...offers: Record<string, Json>[]) =>
 const policy = (documents: Json, readNo = 1) =>
   idFact('acme', ID, 'policy', uuid(15, 1), { ...wireById(ID).policy, binder: { documents } }, readNo)
 
+const derived: Fact = { kind: 'derived', ...{ account: 'acme', submissionId: ID, cause: 'reconcile' }, now: '2026-02-01T00:00:00.000000Z' }
+
 describe.each(testDatabases)('documents on $name', (database) => {
   async function mirror(...facts: Fact[][]) {
     const { db, close } = await database.open()
@@ -42,6 +44,19 @@ describe.each(testDatabases)('documents on $name', (database) => {
     for (const each of facts) await applyAll(db, each)
     return db
   }
+
+  it('get no rows, and keep those that are there, while they are off; a run adds them later', async () => {
+    const { db, config, close } = await database.open()
+    onTestFinished(close)
+    await applyAll(db, [message(1, [{ name: 'a.pdf', download_path: path(1) }])])
+    const off = await openAgain(config, { listsDocuments: false })
+    onTestFinished(() => off.close())
+    await applyAll(off, [message(2, [{ name: 'b.pdf', download_path: path(2) }])])
+    await applyAll(off, [derived])
+    expect((await rowsOf(db, documents)).map(({ name }) => name)).toEqual(['a.pdf'])
+    await applyAll(db, [derived])
+    expect((await rowsOf(db, documents)).map(({ name }) => name).sort()).toEqual(['a.pdf', 'b.pdf'])
+  })
 
   it('trap 33, trap 54: whatever names a document gives it a row, and makes it due', async () => {
     const named = eventFact('acme', ID, wireEvent(1, { document_id: uuid(4, 9) }))

@@ -13,6 +13,7 @@ import { copyMigrated, createMigrated, giveBack } from './migrated.ts'
 export interface TestOptions {
   readonly clock?: Clock
   readonly failPoint?: FailPoint
+  readonly listsDocuments?: boolean
   /** false for a database without any table. */
   readonly migrated?: boolean
 }
@@ -41,7 +42,8 @@ export const testDatabases: readonly TestDatabase[] = [
 
 /** One more handle on a database, as another process would have. */
 export function openAgain(config: DatabaseConfig, options: TestOptions = {}): Promise<Db> {
-  return openDb(config, { clock: options.clock ?? systemClock, log: silentLog, failPoint: options.failPoint })
+  const { clock = systemClock, failPoint, listsDocuments = true } = options
+  return openDb(config, { clock, log: silentLog, failPoint, listsDocuments })
 }
 
 interface Place {

@@ -8,6 +8,7 @@ export function meddled(db: Db, around: <T>(name: string, go: () => Promise<T>) 
     clock: db.clock,
     signals: db.signals,
     protection: db.protection,
+    listsDocuments: db.listsDocuments,
     seen: db.seen,
     read: db.read,
     write: (name, work, options) => around(name, () => db.write(name, work, options)),

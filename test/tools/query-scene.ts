@@ -53,6 +53,7 @@ export async function fillScene(db: Db): Promise<void> {
     messageFact('acme', BAKERY, wireMessage(31, { subject: 'Your quotes' }), byWebhook),
     stateFact('acme', BAKERY, wireRequirements(BAKERY, lanes, { forms: ['acord_125', 'acord_126'], markets }), 1),
     detailFact('acme', BAKERY, 'outstanding', { ...wireDetails(BAKERY).outstanding, markets_total: 1 }, 1),
+    detailFact('acme', BAKERY, 'workspace', wireDetails(BAKERY).workspace, 1),
     idFact('acme', BAKERY, 'bind_request', wireById(BAKERY).ids.bind_request, { ...wireById(BAKERY).bind_request, policy_id: null }, 1),
     messageFact('acme', ROOFING, wireMessage(5, { subject: 'We received your submission', attachments: [] }), byWebhook),
   ])

@@ -20,6 +20,8 @@ export interface Db {
   readonly signals: Signals
   /** What is done with tax ids before they are stored. */
   readonly protection: Protection
+  /** Whether `documents` gets rows: not with `DOCUMENTS=off`. */
+  readonly listsDocuments: boolean
   readonly seen: LogSeen
   /** Reads outside a transaction. SQLite has a separate connection for them, so readers never wait for the writer. */
   readonly read: Query
@@ -75,6 +77,7 @@ export interface Query {
   readonly clock: Clock
   readonly signals: Signals
   readonly protection: Protection
+  readonly listsDocuments: boolean
   readonly seen: LogSeen
   /**
    * Selects rows by key, all keys at once; missing rows are left out. `lock` locks the rows in key order until the transaction ends.
@@ -120,4 +123,6 @@ export interface OpenOptions {
   readonly failPoint?: FailPoint | undefined
   /** Default: tax ids are dropped. */
   readonly protection?: Protection | undefined
+  /** Default: true. */
+  readonly listsDocuments?: boolean
 }

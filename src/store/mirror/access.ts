@@ -22,6 +22,7 @@ export type Taken = 'new' | 'same' | 'stale'
 export interface MirrorReading {
   /** What is done with tax ids before they are stored. */
   readonly protection: Protection
+  readonly listsDocuments: boolean
   /** The rows of `keys`, and possibly others. @param keys of one submission. */
   load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]>
   /** All rows of `entity` of the submission. */

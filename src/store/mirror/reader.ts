@@ -31,6 +31,10 @@ export class MirrorReader implements MirrorReading {
     return this.#q.protection
   }
 
+  get listsDocuments(): boolean {
+    return this.#q.listsDocuments
+  }
+
   /** Reads whole submissions, except those with more than `limitEach` rows in one table. */
   async preload(submissionIds: readonly string[], limitEach: number): Promise<void> {
     const found = new Map(submissionIds.map((id) => [id, new Map<string, Row[]>()]))

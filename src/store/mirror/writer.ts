@@ -33,6 +33,10 @@ export class MirrorWriter implements MirrorAccess {
     return this.tx.protection
   }
 
+  get listsDocuments(): boolean {
+    return this.tx.listsDocuments
+  }
+
   /** The existing rows of `keys`. The caller holds the lock on their submissions (see `lockSubmissions`). */
   load(entity: Entity, keys: readonly Row[]): Promise<Row[]> {
     return this.tx.selectMany(entity, keys)

@@ -32,9 +32,9 @@ export interface StoredAuditEntry extends Omit<AuditEntry, 'detail'> {
  * transaction.
  */
 export function auditedDb(db: Db, note: AuditEntry): Db {
-  const { kind, processId, clock, signals, protection, seen, read } = db
+  const { kind, processId, clock, signals, protection, listsDocuments, seen, read } = db
   return {
-    ...{ kind, processId, clock, signals, protection, seen, read },
+    ...{ kind, processId, clock, signals, protection, listsDocuments, seen, read },
     write: (name, work, options) =>
       db.write(
         name,

@@ -37,6 +37,7 @@ export class PostgresDb implements Db {
   readonly clock: Clock
   readonly signals: Signals
   readonly protection: Protection
+  readonly listsDocuments: boolean
   readonly seen = new LogSeen()
   readonly read: Query
   readonly #config: PostgresConfig
@@ -50,6 +51,7 @@ export class PostgresDb implements Db {
     this.clock = options.clock
     this.signals = createSignals(options.clock)
     this.protection = options.protection ?? dropping
+    this.listsDocuments = options.listsDocuments ?? true
     this.#config = config
     this.#log = options.log
     this.#failPoint = options.failPoint
@@ -177,6 +179,7 @@ class PostgresQuery implements Query {
   readonly clock: Clock
   readonly signals: Signals
   readonly protection: Protection
+  readonly listsDocuments: boolean
   readonly seen: LogSeen
   protected readonly run: RunText
   #ended = false
@@ -185,6 +188,7 @@ class PostgresQuery implements Query {
     this.clock = db.clock
     this.signals = db.signals
     this.protection = db.protection
+    this.listsDocuments = db.listsDocuments
     this.seen = db.seen
     this.run = async (text, values) => {
       if (this.#ended) throw new Error('This transaction has ended: everything in it must be awaited')

@@ -6,10 +6,10 @@ import { WorkerConnection, WorkerQuery } from './worker-thread.ts'
  * nor a delivery (invariant 13). The thread starts with the first read. `close` ends the thread and leaves `db` open.
  */
 export function openReportReader(db: Db, database: DatabaseConfig): Db {
-  const { kind, processId, clock, signals, protection, seen } = db
+  const { kind, processId, clock, signals, protection, listsDocuments, seen } = db
   const connection = database.kind === 'sqlite' ? new WorkerConnection(database.path) : null
   return {
-    ...{ kind, processId, clock, signals, protection, seen },
+    ...{ kind, processId, clock, signals, protection, listsDocuments, seen },
     read: connection ? new WorkerQuery(db, connection) : db.read,
     write: (name, work, options) => db.write(name, work, options),
     listen: (signal) => db.listen(signal),

@@ -32,6 +32,7 @@ export class SqliteDb implements Db {
   readonly clock: Clock
   readonly signals: Signals
   readonly protection: Protection
+  readonly listsDocuments: boolean
   readonly seen = new LogSeen()
   readonly read: Query
   readonly #path: string
@@ -52,6 +53,7 @@ export class SqliteDb implements Db {
     this.clock = options.clock
     this.signals = createSignals(options.clock)
     this.protection = options.protection ?? dropping
+    this.listsDocuments = options.listsDocuments ?? true
     this.#path = path
     this.#failPoint = options.failPoint
     try {
@@ -190,6 +192,7 @@ class SqliteQuery implements Query {
   readonly clock: Clock
   readonly signals: Signals
   readonly protection: Protection
+  readonly listsDocuments: boolean
   readonly seen: LogSeen
   readonly #rows: SqliteRows
   readonly #path: string
@@ -199,6 +202,7 @@ class SqliteQuery implements Query {
     this.clock = db.clock
     this.signals = db.signals
     this.protection = db.protection
+    this.listsDocuments = db.listsDocuments
     this.seen = db.seen
     this.#rows = rows
     this.#path = path

@@ -92,13 +92,15 @@ export class WorkerQuery implements Query {
   readonly clock: Clock
   readonly signals: Signals
   readonly protection: Protection
+  readonly listsDocuments: boolean
   readonly seen: LogSeen
   readonly #connection: WorkerConnection
 
-  constructor(db: Pick<Query, 'clock' | 'signals' | 'protection' | 'seen'>, connection: WorkerConnection) {
+  constructor(db: Pick<Query, 'clock' | 'signals' | 'protection' | 'listsDocuments' | 'seen'>, connection: WorkerConnection) {
     this.clock = db.clock
     this.signals = db.signals
     this.protection = db.protection
+    this.listsDocuments = db.listsDocuments
     this.seen = db.seen
     this.#connection = connection
     this.sql = createKysely('sqlite', async ({ sql, parameters }) => {

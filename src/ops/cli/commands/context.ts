@@ -77,7 +77,12 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
     ])
   }
   const log = silentLog()
-  const db = await openDb(database, { clock: c.clock, log, protection: new Protection(protectionSettings(config)) })
+  const db = await openDb(database, {
+    clock: c.clock,
+    log,
+    protection: new Protection(protectionSettings(config)),
+    listsDocuments: config.documents.mode !== 'off',
+  })
   try {
     if (use.prepare && config.migrateOnStart) await migrate(db, undefined, migrating(c))
     else await checkSchema(db)
