@@ -8,7 +8,7 @@
 const rooms = {
   'src/config': ['schema', 'sources'],
   'src/documents': ['fetch', 'storage'],
-  'src/ops': ['cli', 'http', 'demo', 'doctor', 'actions', 'protect', 'retention', 'metrics', 'status', 'alarms', 'clocks', 'output'],
+  'src/ops': ['cli', 'http', 'mcp', 'demo', 'doctor', 'actions', 'protect', 'retention', 'metrics', 'status', 'alarms', 'clocks', 'output'],
   'src/push': ['send', 'queue', 'kinds', 'adapters', 'http', 'file', 'contract', 'transport'],
   'src/reconcile': ['run', 'check', 'report'],
   'src/sandbox': ['http', 'service', 'world'],
@@ -81,6 +81,7 @@ const packages = {
   commander: ['src/ops'],
   '@fastify': ['src/ops'],
   'fastify-type-provider-zod': ['src/ops'],
+  '@modelcontextprotocol': ['src/ops'],
   nodemailer: ['src/ops'],
   pino: ['src/base'],
   'pino-pretty': ['src/base'],

@@ -60,6 +60,10 @@ process.on('SIGHUP', (signal) => {
 const host: Host = {
   argv: process.argv.slice(2),
   env: process.env,
+  // Opened only by who reads it: an open one would keep the process.
+  get stdin() {
+    return process.stdin
+  },
   stdout: { write: (text) => process.stdout.write(text), isTTY: process.stdout.isTTY === true, columns: process.stdout.columns },
   stderr: { write: (text) => process.stderr.write(text), isTTY: process.stderr.isTTY === true, columns: process.stderr.columns },
   signal: stopping.signal,

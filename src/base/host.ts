@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream'
+
 /** Where a command writes its text. */
 export interface Output {
   write(text: string | Uint8Array): unknown
@@ -12,6 +14,7 @@ export interface Host {
   /** Arguments, without the program's name. */
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
+  readonly stdin: Readable
   readonly stdout: Output
   readonly stderr: Output
   /** Aborts when the process should stop. */

@@ -67,6 +67,8 @@ export interface Config {
     readonly publicUrl?: string
     /** How long who signed in stays so: without a request, and altogether. */
     readonly session: { readonly idleMs: number; readonly maxMs: number }
+    /** Whether an assistant with the role `operator` may change something by the Model Context Protocol. */
+    readonly mcpActions: boolean
   }
   /** `activeMs` <= `quietMs` <= `maxMs` <= `dormantMs`. */
   readonly poll: { readonly activeMs: number; readonly quietMs: number; readonly maxMs: number; readonly dormantMs: number }
@@ -187,6 +189,7 @@ function configOf(settings: Settings): Omit<Config, 'extraCa'> {
       tokens: ops.tokens,
       ...(ops.public_url !== undefined && { publicUrl: ops.public_url }),
       session: { idleMs: ops.session_idle, maxMs: ops.session_max },
+      mcpActions: ops.mcp_actions,
     },
     poll: { activeMs: poll.active, quietMs: poll.quiet, maxMs: poll.max, dormantMs: poll.dormant },
     replay: { activeMs: replay.active, quietMs: replay.quiet, dormantMs: replay.dormant },

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterAll, describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { systemClock } from '../../src/base/clock.ts'
@@ -202,6 +203,7 @@ describe('the command line', () => {
     const host = {
       argv: ['sandbox'],
       env: {},
+      stdin: Readable.from([]),
       stdout: output,
       stderr: output,
       signal,

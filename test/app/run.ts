@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { main } from '../../src/app.ts'
@@ -42,6 +43,7 @@ export async function runHere(args: readonly string[], env: Environment, signal 
   const code = await main({
     argv: args,
     env,
+    stdin: Readable.from([]),
     stdout: into('out'),
     stderr: into('err'),
     signal,

@@ -150,6 +150,7 @@ export const settingsSchema = section({
     public_url: value(publicUrl).optional(),
     session_idle: value(duration('1m', '30d')).prefault('30m'),
     session_max: value(duration('1m', '30d')).prefault('12h'),
+    mcp_actions: value(flag).prefault(false),
   })
     .check(checkOrder('ops', ['session_idle', 'session_max']))
     .prefault({}),

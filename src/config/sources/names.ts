@@ -35,6 +35,7 @@ export const settings: readonly Setting[] = [
   { env: 'OPS_PUBLIC_URL', path: ['ops', 'public_url'] },
   { env: 'OPS_SESSION_IDLE', path: ['ops', 'session_idle'] },
   { env: 'OPS_SESSION_MAX', path: ['ops', 'session_max'] },
+  { env: 'OPS_MCP_ACTIONS', path: ['ops', 'mcp_actions'] },
   { env: 'POLL_ACTIVE', path: ['poll', 'active'] },
   { env: 'POLL_QUIET', path: ['poll', 'quiet'] },
   { env: 'POLL_MAX', path: ['poll', 'max'] },

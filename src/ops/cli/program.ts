@@ -10,6 +10,7 @@ import { addDestination } from './commands/destination.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addDocument } from './commands/document.ts'
 import { addInbox } from './commands/inbox.ts'
+import { addMcp } from './commands/mcp.ts'
 import { addMigrate } from './commands/migrate.ts'
 import { addOutbox } from './commands/outbox.ts'
 import { addProtect } from './commands/protect.ts'
@@ -96,6 +97,7 @@ function commands(c: CommandContext): Command {
     addRetention,
     addProtect,
     addPurge,
+    addMcp,
     addSandbox,
     addDemo,
   ])

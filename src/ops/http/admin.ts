@@ -8,9 +8,11 @@ import { descriptionOptions } from './api/description.ts'
 import { createGuard } from './api/guard.ts'
 import type { AdminParts } from './api/parts.ts'
 import { refuse, refuseError, routeOf } from './api/refusing.ts'
+import { MCP_ROUTE } from './api/roles.ts'
 import { LONGEST_ID, LONGEST_KEY } from './api/schemas.ts'
 import { Sessions } from './api/sessions.ts'
 import { refuseOtherQueries, validatorCompiler } from './api/validating.ts'
+import { addMcp } from './mcp.ts'
 import { addRoutes } from './routes.ts'
 
 /** What answers the admin routes. */
@@ -58,6 +60,7 @@ export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
     done()
   })
   await app.register(swagger, descriptionOptions(p.version))
+  addMcp(app, p)
   await app.register(
     (scope, _options, done) => {
       scope.addHook('onRoute', refuseOtherQueries)
@@ -88,7 +91,7 @@ function takeOnlyJson(app: FastifyInstance): void {
 
 /** Logs one line for each action, done or refused; reads are not logged. */
 function logAction(p: AdminParts, request: FastifyRequest, reply: FastifyReply): void {
-  if (request.who === '' || request.method === 'GET' || request.method === 'HEAD') return
+  if (request.who === '' || request.routeOptions.url === MCP_ROUTE || request.method === 'GET' || request.method === 'HEAD') return
   const { statusCode } = reply
   p.log.info(
     { who: request.who, route: routeOf(request), params: request.params, status: statusCode, ms: Math.round(reply.elapsedTime) },

@@ -28,7 +28,7 @@ export interface OpsHttp {
 
 /**
  * Serves `/healthz` (the process lives and its event loop turns), `/readyz` (a delivery can be stored: 200, else 503 with the reason) and
- * `/metrics`, open to everyone who can reach the port; the console below `/console/`; and `/api` for requests with a token or a session.
+ * `/metrics`, open to everyone who can reach the port; the console below `/console/`; and `/api` and `/mcp` for requests with a token or a session.
  * All else is 404. But for the three, a request whose `Host` is not this server's own gets 421.
  * @throws when the port is in use.
  */
@@ -42,7 +42,7 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
       misdirected(reply)
       return true
     }
-    if (!/^\/api(?:[/?]|$)/.test(request.url) || !admin.isOn) return false
+    if (!/^\/(?:api|mcp)(?:[/?]|$)/.test(request.url) || !admin.isOn) return false
     reply.hijack()
     await admin.answer(request.raw, reply.raw)
     return true

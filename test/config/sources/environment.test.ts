@@ -17,7 +17,7 @@ test('one account in the environment is enough, and everything else has the defa
     taxIdFields: [],
     protect: { mode: 'drop', keys: [] },
     receiver: { host: '0.0.0.0', port: 8080, bodyLimitBytes: 4_194_304, trustProxy: false },
-    ops: { host: '127.0.0.1', port: 8081, tokens: [], session: { idleMs: 1_800_000, maxMs: 43_200_000 } },
+    ops: { host: '127.0.0.1', port: 8081, tokens: [], session: { idleMs: 1_800_000, maxMs: 43_200_000 }, mcpActions: false },
     poll: { activeMs: 60_000, quietMs: 900_000, maxMs: 21_600_000, dormantMs: 604_800_000 },
     replay: { activeMs: 86_400_000, quietMs: 604_800_000, dormantMs: 2_592_000_000 },
     upstream: { requestsPerSecond: 10, concurrency: 8, proxy: {} },

@@ -1,5 +1,8 @@
 import type { Role } from '../../../config/schema/roles.ts'
 
+/** Where assistants ask. What its tools may do is looked at there. */
+export const MCP_ROUTE = '/mcp'
+
 /** Reads that show bodies, headers, or personal values as they are. */
 const PERSONAL_READS: ReadonlySet<string> = new Set([
   '/api/v1/destinations/:name/mappings',
@@ -27,7 +30,7 @@ const ADMIN_ACTIONS: ReadonlySet<string> = new Set([
  * @param url the route as it is described, with `:name` for its parameters.
  */
 export function roleNeeded(method: string, url: string): Role {
-  if (url === '/api/v1/session') return 'viewer'
+  if (url === '/api/v1/session' || url === MCP_ROUTE) return 'viewer'
   if (method === 'GET' || method === 'HEAD') return PERSONAL_READS.has(url) ? 'operator' : 'viewer'
   return ADMIN_ACTIONS.has(url) ? 'admin' : 'operator'
 }

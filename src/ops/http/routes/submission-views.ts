@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { parseTime } from '../../../model/time.ts'
-import { cursorOf, partsIn, placeIn, submissionOrders } from '../../../store/mirror/submission-list.ts'
-import { type TimelineKind, type TimelinePlace, timelineKinds } from '../../../store/mirror/timeline.ts'
+import { cursorOf, placeIn, submissionOrders } from '../../../store/mirror/submission-list.ts'
+import { type TimelineKind, timelineCursor, timelineKinds, timelinePlaceIn } from '../../../store/mirror/timeline.ts'
 import { submissionsPage, submissionView as viewOf } from '../../actions/submission-views.ts'
 import { timelinePage } from '../../actions/timeline.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
@@ -84,16 +83,4 @@ export function addSubmissionViews(api: Api, p: AdminParts): void {
     const { items, next } = await timelinePage(p.db.read, asked)
     return { items: z.array(timelineItem).parse(items), next_cursor: next && timelineCursor(next) }
   })
-}
-
-function timelineCursor({ at, kind, id }: TimelinePlace): string {
-  return Buffer.from(JSON.stringify([at, kind, id])).toString('base64url')
-}
-
-function timelinePlaceIn(text: string): TimelinePlace | null {
-  const [at = '', given = '', id = ''] = partsIn(text, 3) ?? []
-  const kind = timelineKinds.find((each) => each === given)
-  if (kind === undefined || parseTime(at) !== at) return null
-  const isNumbered = kind === 'change' || kind === 'push'
-  return isNumbered && !/^\d{1,15}$/.test(id) ? null : { at, kind, id }
 }

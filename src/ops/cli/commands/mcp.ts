@@ -1,0 +1,22 @@
+import type { Command } from 'commander'
+import { createLog } from '../../../base/log.ts'
+import { secretValues } from '../../../config/config.ts'
+import { actionContextOf, type CommandContext, withStore } from './context.ts'
+
+/** `mcp` */
+export function addMcp(program: Command, c: CommandContext): void {
+  program
+    .command('mcp')
+    .description('answer an assistant over standard input and output (Model Context Protocol), from the mirror, reading only')
+    .action(() => run(c))
+}
+
+async function run(c: CommandContext): Promise<void> {
+  const { host, version } = c
+  await withStore(c, { accounts: 'optional', prepare: false, looksOnly: true, problems: [] }, async ({ config, db }) => {
+    const { answerOverStdio } = await import('../../mcp/stdio.ts')
+    // Standard output is the protocol's.
+    const log = createLog({ level: 'warn', pretty: false, secrets: secretValues(config), destination: host.stderr })
+    await answerOverStdio({ ...actionContextOf(c, db), config: () => config, log, version, mayAct: false }, host.stdin, host.stdout)
+  })
+}

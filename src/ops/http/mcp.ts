@@ -1,0 +1,28 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { includesRole } from '../../config/schema/roles.ts'
+import { type AdminParts, actionContextFor } from './api/parts.ts'
+import { refuse } from './api/refusing.ts'
+import { MCP_ROUTE } from './api/roles.ts'
+
+/**
+ * `POST /mcp`: the Model Context Protocol for assistants (streamable HTTP, stateless), for whoever may use the admin routes. What it needs is
+ * loaded with the first request.
+ */
+export function addMcp(app: FastifyInstance, p: AdminParts): void {
+  app.post(MCP_ROUTE, { schema: { hide: true } as object }, async (request, reply) => {
+    const { answerMcpRequest } = await import('../mcp/http.ts')
+    // The answer is written past Fastify, which would add them.
+    for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) reply.raw.setHeader(name, value)
+    reply.hijack()
+    await answerMcpRequest(partsFor(p, request), request.raw, reply.raw, request.body)
+  })
+  const refused = (_request: FastifyRequest, reply: FastifyReply) =>
+    refuse(reply.header('allow', 'POST'), 405, ['nothing is kept between requests here: send each by POST'])
+  for (const method of ['GET', 'DELETE'] as const) app.route({ method, url: MCP_ROUTE, schema: { hide: true } as object, handler: refused })
+}
+
+function partsFor(p: AdminParts, request: FastifyRequest) {
+  const { mcpActions } = p.config().ops
+  const mayAct = mcpActions && request.holder !== null && includesRole(request.holder.role, 'operator')
+  return { ...actionContextFor(p, request), config: p.config, log: p.log, version: p.version, mayAct }
+}

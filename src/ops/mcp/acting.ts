@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { accountNamed } from '../actions/accounts.ts'
+import { replay as replayDeed, settleIds } from '../actions/inbox.ts'
+import { retry, settleOutbox } from '../actions/outbox.ts'
+import { accountsOfRun, requestReconcile } from '../actions/reconcile.ts'
+import { requestSync } from '../actions/submissions.ts'
+import { anyAccount, idOf, name, submissionId } from './inputs.ts'
+import { type Tool, tool } from './parts.ts'
+
+const MOST_IDS = 50
+
+const ofOneAccount = anyAccount.describe('the account; the default account when left out')
+
+const readNow = tool({
+  name: 'read_now',
+  title: 'Read submissions now',
+  description: 'Has submissions read from the service now, their feeds from the beginning. The answer comes at once; the reads follow.',
+  isReading: false,
+  input: z.strictObject({ account: ofOneAccount, submission_ids: z.array(submissionId).min(1).max(MOST_IDS) }),
+  run: async (p, given) => {
+    const { name: of } = accountNamed(p.config(), given.account, 'account')
+    const ids = [...new Set(given.submission_ids.map((id) => idOf(id)))]
+    await requestSync(p, of, ids)
+    return { data: { account: of, requested: ids.length } }
+  },
+})
+
+const replay = tool({
+  name: 'replay',
+  title: 'Replay deliveries',
+  description: 'Has stored webhook deliveries applied again, whatever became of them. `list_deliveries` tells their numbers.',
+  isReading: false,
+  input: z.strictObject({ ids: z.array(name).min(1).max(MOST_IDS).describe('ids of deliveries (svix-id), or their numbers') }),
+  run: async (p, given) => ({ data: { replayed: await settleIds(p, replayDeed, given.ids) } }),
+})
+
+const retryPush = tool({
+  name: 'retry_push',
+  title: 'Retry pushes',
+  description: 'Has changes sent again that were given up (dead, unknown or skipped). `list_pushes` tells their numbers.',
+  isReading: false,
+  input: z.strictObject({
+    ids: z.array(name).min(1).max(MOST_IDS).describe('numbers, or message ids'),
+    destination: name.optional().describe('needed for a message that is on its way to several'),
+  }),
+  run: async (p, given) => {
+    const choice = { ids: given.ids, destination: given.destination, field: 'destination' }
+    const { changed, inFlight } = await settleOutbox({ ...p, config: p.config() }, retry, choice)
+    return { data: { retried: changed, under_way: inFlight } }
+  },
+})
+
+const reconcile = tool({
+  name: 'reconcile',
+  title: 'Prove submissions',
+  description: 'Requests a run that reads submissions anew from the service, compares, and corrects what differs; a dry run only reports.',
+  isReading: false,
+  input: z.strictObject({
+    account: anyAccount.describe('the account; every account when left out'),
+    submission_ids: z.array(submissionId).min(1).max(MOST_IDS).optional().describe('all when left out'),
+    dry_run: z.boolean().default(true),
+  }),
+  run: async (p, given) => {
+    const ids = given.submission_ids && [...new Set(given.submission_ids.map((id) => idOf(id)))]
+    const options = { ...(ids && { submissions: ids }), ...(given.dry_run && { dry_run: true }) }
+    const accounts = await accountsOfRun(p.config(), p.db.read, given.account, options, 'account')
+    const runs: { account: string; run_id: string }[] = []
+    for (const account of accounts) runs.push({ account, run_id: await requestReconcile(p, account, options) })
+    return { data: { runs } }
+  },
+})
+
+/** The tools that change something. Each is noted in `operator_actions` under the name of the token. */
+export const actingTools: readonly Tool[] = [readNow, replay, retryPush, reconcile]

@@ -1,0 +1,133 @@
+import { sql } from 'kysely'
+import type { Json } from '../../model/json.ts'
+import type { Query } from '../engine/db.ts'
+
+/** What is listed of submissions: `account` and `submission_id` narrow it. */
+export interface OpenWorkFilter {
+  readonly account?: string | undefined
+  readonly submissionId?: string | undefined
+}
+
+/** Where a list goes on: in this submission, behind so many of its items. */
+export interface OpenWorkPlace {
+  readonly account: string
+  readonly submissionId: string
+  readonly skip: number
+}
+
+/** A page. `next` is null at the end; a page may have fewer items than asked for, or none, and yet go on. */
+export interface OpenWorkPage<T> {
+  readonly items: readonly T[]
+  readonly next: OpenWorkPlace | null
+}
+
+/** Something that must still be supplied. */
+export interface ListedOpenItem {
+  readonly account: string
+  readonly submission_id: string
+  readonly insured_name: string | null
+  readonly source: string
+  readonly item_key: string
+  readonly market_name: string | null
+  readonly label: string | null
+  readonly how_to_provide: string | null
+}
+
+/** A quote that stands. */
+export interface ListedQuote {
+  readonly account: string
+  readonly submission_id: string
+  readonly insured_name: string | null
+  readonly lane_id: string
+  readonly quote_id: string
+  readonly market_name: string | null
+  readonly program: string | null
+  readonly program_category: string | null
+  readonly status: string | null
+  readonly status_label: string | null
+  readonly chip: string | null
+  readonly bound: boolean | null
+  readonly premium_display: Json
+  readonly total_cents: number | null
+  readonly lines: Json
+  readonly is_revision: boolean | null
+}
+
+/** Submissions read at a time, and in one page at most. */
+const STEP = 25
+const MOST_READ = 500
+
+/** What brokers must still supply, submission by submission. */
+export function listOpenItems(
+  q: Query,
+  filter: OpenWorkFilter,
+  after: OpenWorkPlace | null,
+  limit: number,
+): Promise<OpenWorkPage<ListedOpenItem>> {
+  return pageOf(filter, after, limit, q, async ({ account, submission_id }) => {
+    const { rows } = await sql<ListedOpenItem>`
+      select o.account, o.submission_id, s.insured_name, o.source, o.item_key, o.market_name, o.label, o.how_to_provide
+      from open_items o left join submissions s on s.account = o.account and s.submission_id = o.submission_id
+      where o.account = ${account} and o.submission_id = ${submission_id}
+      order by o.source desc, o.item_key, o.market_name, o.label`.execute(q.sql)
+    return rows
+  })
+}
+
+/** The quotes that stand, submission by submission, of each the lowest first. */
+export function listQuotes(
+  q: Query,
+  filter: OpenWorkFilter,
+  after: OpenWorkPlace | null,
+  limit: number,
+): Promise<OpenWorkPage<ListedQuote>> {
+  return pageOf(filter, after, limit, q, async ({ account, submission_id }) => {
+    const { rows } = await sql<ListedQuote>`
+      select * from quote_board where account = ${account} and submission_id = ${submission_id}
+      order by case when total_cents is null then 1 else 0 end, total_cents, lane_id, quote_id`.execute(q.sql)
+    return rows
+  })
+}
+
+type Key = { readonly account: string; readonly submission_id: string }
+
+/** Goes from submission to submission by their key, so that no list is sorted as a whole. */
+async function pageOf<T>(
+  filter: OpenWorkFilter,
+  after: OpenWorkPlace | null,
+  limit: number,
+  q: Query,
+  itemsOf: (key: Key) => Promise<readonly T[]>,
+): Promise<OpenWorkPage<T>> {
+  const items: T[] = []
+  let from = after
+  for (let read = 0; read < MOST_READ; read += STEP) {
+    const keys = await submissionsFrom(q, filter, from)
+    const found = await Promise.all(keys.map(itemsOf))
+    for (const [index, key] of keys.entries()) {
+      const skip = from !== null && index === 0 && isAt(key, from) ? from.skip : 0
+      const all = found[index] ?? []
+      const fitting = all.slice(skip, skip + limit - items.length)
+      items.push(...fitting)
+      const end = skip + fitting.length
+      if (items.length === limit) return { items, next: { account: key.account, submissionId: key.submission_id, skip: end } }
+    }
+    const last = keys.at(-1)
+    if (last === undefined || keys.length < STEP) return { items, next: null }
+    // Behind all that it has.
+    from = { account: last.account, submissionId: last.submission_id, skip: Number.MAX_SAFE_INTEGER }
+  }
+  return { items, next: from }
+}
+
+function isAt({ account, submission_id }: Key, place: OpenWorkPlace): boolean {
+  return account === place.account && submission_id === place.submissionId
+}
+
+async function submissionsFrom(q: Query, { account, submissionId }: OpenWorkFilter, from: OpenWorkPlace | null): Promise<Key[]> {
+  let query = q.sql.selectFrom('submissions').select(['account', 'submission_id'])
+  if (account !== undefined) query = query.where('account', '=', account)
+  if (submissionId !== undefined) query = query.where('submission_id', '=', submissionId)
+  if (from !== null) query = query.where(sql<boolean>`(account, submission_id) >= (${from.account}, ${from.submissionId})`)
+  return await query.orderBy('account').orderBy('submission_id').limit(STEP).execute()
+}
