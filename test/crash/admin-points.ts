@@ -1,4 +1,5 @@
 import { timeFromMs } from '../../src/model/time.ts'
+import { requestRun } from '../../src/store/reconcile/runs.ts'
 import { sign } from '../receive/support.ts'
 import { letSessionsAge } from '../store/operators/session-time.ts'
 import { ACCOUNT } from './checks.ts'
@@ -31,6 +32,15 @@ export const adminPoints: readonly KillPoint[] = [
   },
   { transaction: 'reads-asked', provoke: (rig) => ask(rig, '/submissions/sync', { ids: [known(rig)] }) },
   { transaction: 'reconcile-request', provoke: (rig) => ask(rig, '/reconcile-runs', { submissions: [known(rig)] }) },
+  {
+    transaction: 'reconcile-stop',
+    async provoke(rig) {
+      const db = await rig.store()
+      const id = await requestRun(db, { account: ACCOUNT, options: { dry_run: true, no_state: true }, requestedBy: 'command' })
+      // It may have ended by now.
+      await ask(rig, `/reconcile-runs/${id}/stop`, undefined, [200, 409])
+    },
+  },
   { transaction: 'inbox-replay', provoke: (rig) => ask(rig, '/inbox/replay', { ids: [...rig.acknowledged.keys()].slice(0, 3) }) },
   { transaction: 'inbox-skip', provoke: (rig) => ask(rig, '/inbox/skip', { ids: [...rig.acknowledged.keys()].slice(0, 3) }) },
   { transaction: 'upkeep-confirm', provoke: (rig) => ask(rig, '/retention/run', { confirm: true }) },
@@ -68,14 +78,14 @@ function known(rig: CrashRig): string {
 }
 
 /** Unanswered when the process is killed over it, and refused when the disk is full. */
-async function ask(rig: CrashRig, path: string, body?: unknown): Promise<void> {
+async function ask(rig: CrashRig, path: string, body?: unknown, fit: readonly number[] = [200]): Promise<void> {
   const headers = { authorization: `Bearer ${rig.opsToken}`, 'content-type': 'application/json' }
   const request = fetch(`${rig.ops}/api/v1${path}`, {
     method: 'POST',
     ...(body === undefined ? { headers: { authorization: headers.authorization } } : { headers, body: JSON.stringify(body) }),
   })
   const response = await request.catch(() => null)
-  if (response && response.status !== 200 && !rig.isThere)
+  if (response && !fit.includes(response.status) && !rig.isThere)
     throw new Error(`${path} was answered ${response.status}: ${await response.text()}`)
 }
 

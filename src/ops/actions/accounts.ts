@@ -12,12 +12,21 @@ import type { ActionContext } from './context.ts'
 /** An account as lists show it. */
 export interface ShownAccount extends KnownAccount {
   readonly webhook_secrets: readonly SecretState[]
+  /** Its credentials in the order of the settings, by their ids. */
+  readonly credentials: readonly { readonly client_id: string; readonly is_in_use: boolean }[]
 }
 
 /** Every account of the database and of the settings, by name. */
 export async function shownAccounts(q: Query, configured: readonly AccountConfig[]): Promise<ShownAccount[]> {
   const secrets = await secretStates(q, configured)
-  return (await knownAccounts(q, configured)).map((each) => ({ ...each, webhook_secrets: secrets.get(each.account) ?? [] }))
+  return (await knownAccounts(q, configured)).map((each) => {
+    const credentials = configured.find(({ name }) => name === each.account)?.credentials ?? []
+    return {
+      ...each,
+      webhook_secrets: secrets.get(each.account) ?? [],
+      credentials: credentials.map(({ id }) => ({ client_id: id, is_in_use: id === each.client_id })),
+    }
+  })
 }
 
 /** The outcome of resuming an account. */

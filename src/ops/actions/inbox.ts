@@ -5,6 +5,8 @@ import type { Query } from '../../store/engine/db.ts'
 import { InboxAppender } from '../../store/inbox/append.ts'
 import {
   changeDeliveries,
+  countDead,
+  countReplayable,
   findDeliveries,
   type InboxDelivery,
   type InboxFilter,
@@ -63,25 +65,54 @@ export interface StateChange {
   readonly states: readonly Extract<InboxState, 'dead' | 'aside'>[]
   /** @returns how many it changed. */
   readonly change: typeof makeReady
+  /** As `change`, but it only counts. */
+  readonly count: typeof makeReady
 }
 
 /** Makes deliveries ready to be worked again, whatever their state. */
-export const replay = { name: 'replay', states: ['dead', 'aside'], change: makeReady } as const satisfies StateChange
+export const replay = {
+  name: 'replay',
+  states: ['dead', 'aside'],
+  change: makeReady,
+  count: countReplayable,
+} as const satisfies StateChange
 
 /** Sets dead deliveries aside. */
-export const skip = { name: 'skip', states: ['dead'], change: setAside } as const satisfies StateChange
+export const skip = { name: 'skip', states: ['dead'], change: setAside, count: countDead } as const satisfies StateChange
 
 /** Changes the named deliveries. @returns how many. @throws NotFoundError with a line for each unknown id. */
 export async function settleIds(a: ActionContext, change: StateChange, ids: readonly string[]): Promise<number> {
+  const found = await numbersOf(a.db.read, ids)
+  return await change.change(auditedDb(a.db, { who: a.who, action: `inbox.${change.name}`, target: null, detail: idsForAudit(ids) }), found)
+}
+
+/** How many of the named deliveries, or of those that a filter matches, would be changed. Nothing is, and nothing is noted. */
+export async function countChoice(a: ActionContext, change: StateChange, choice: readonly string[] | InboxFilter): Promise<number> {
+  if (isIds(choice)) return await change.count(a.db, await numbersOf(a.db.read, choice))
+  let n = 0
+  await untilDone(a, async (after) => {
+    const step = await changeDeliveries(a.db, change.count, choice, after, STEP)
+    n += step.changed
+    return step.nextAfter
+  })
+  return n
+}
+
+function isIds(choice: readonly string[] | InboxFilter): choice is readonly string[] {
+  return Array.isArray(choice)
+}
+
+/** @throws NotFoundError with a line for each unknown id. */
+async function numbersOf(q: Query, ids: readonly string[]): Promise<number[]> {
   const found: number[] = []
   const unknown: string[] = []
   for (const id of ids) {
-    const deliveries = await findDeliveries(a.db.read, id)
+    const deliveries = await findDeliveries(q, id)
     if (deliveries.length === 0) unknown.push(`there is no delivery ${printableLine(id)}`)
     found.push(...deliveries.map((delivery) => delivery.inbox_id))
   }
   if (unknown.length > 0) throw new NotFoundError(unknown)
-  return await change.change(auditedDb(a.db, { who: a.who, action: `inbox.${change.name}`, target: null, detail: idsForAudit(ids) }), found)
+  return found
 }
 
 /** Changes all deliveries that the filter matches. @returns how many. */

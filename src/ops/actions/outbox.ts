@@ -1,7 +1,7 @@
 import type { Db } from '../../store/engine/db.ts'
 import { auditAction } from '../../store/operators/actions.ts'
 import { findOutboxRows, type OutboxEntry, type OutboxFilter } from '../../store/outbox/queries.ts'
-import { type OutboxSelection, type OutboxStep, retryRows, skipRows } from '../../store/outbox/retry.ts'
+import { countChosen, type OutboxSelection, type OutboxStep, retryRows, skipRows } from '../../store/outbox/retry.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
 import { type ActionContext, idsForAudit, untilDone } from './context.ts'
@@ -62,6 +62,15 @@ export async function settleOutbox(a: ActionContext & DestinationsWithLookup, ch
     })
     return { changed, inFlight, detail: { changed, under_way: inFlight } }
   })
+}
+
+/** Counting stops here. */
+const MOST_COUNTED = 100_000
+
+/** How many rows would be retried or skipped, those in flight included. Nothing is changed, and nothing is noted. */
+export async function countOutbox({ db }: ActionContext, change: StateChange, choice: Choice): Promise<number> {
+  const selection = 'ids' in choice ? { outboxIds: await outboxIdsOf(db, change, choice) } : choice.filter
+  return await countChosen(db.read, selection, change.states, MOST_COUNTED)
 }
 
 async function outboxIdsOf(db: Db, change: StateChange, { ids, destination, field }: Named): Promise<number[]> {

@@ -2,10 +2,12 @@ import type { Config } from '../../config/config.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { type AuditEntry, auditedDb } from '../../store/operators/actions.ts'
+import { stopRun } from '../../store/reconcile/claims.ts'
 import { candidatesOf } from '../../store/reconcile/queue.ts'
-import { requestRun } from '../../store/reconcile/runs.ts'
+import { findRun, type RunRow, requestRun } from '../../store/reconcile/runs.ts'
 import type { RunOptions } from '../../store/schema/tables-reconcile.ts'
-import { NotFoundError } from '../output/refusals.ts'
+import { ConflictError, NotFoundError } from '../output/refusals.ts'
+import { printableLine } from '../output/text.ts'
 import { accountNamed } from './accounts.ts'
 import { type ActionContext, idsForAudit } from './context.ts'
 import { untrackedText } from './submissions.ts'
@@ -55,4 +57,21 @@ export function runNote(who: string, action: 'reconcile.request' | 'reconcile.ru
 export async function requestReconcile(a: ActionContext, account: string, options: RunOptions): Promise<string> {
   const db = auditedDb(a.db, runNote(a.who, 'reconcile.request', account, options))
   return await requestRun(db, { account, options, requestedBy: `admin:${a.who}` })
+}
+
+/**
+ * Ends a run that waits or is under way; what it found and repaired stays.
+ * @throws NotFoundError when there is none of that id, ConflictError when it has ended.
+ */
+export async function stopReconcile(a: ActionContext, runId: string): Promise<RunRow> {
+  const run = await findRun(a.db.read, runId)
+  if (run === null)
+    throw new NotFoundError([`there is no reconcile run ${printableLine(runId)}; \`submission-mirror reconcile list\` lists them`])
+  const { account, run_id, state, submissions_done: done, submissions_total: total } = run
+  const db = auditedDb(a.db, { who: a.who, action: 'reconcile.stop', target: account, detail: { run: run_id, was: state } })
+  const isOpen = state === 'requested' || state === 'running'
+  if (!isOpen || !(await stopRun(db, run, `${a.who} stopped it after ${done} of ${total} submissions`))) {
+    throw new ConflictError([`reconcile run ${run_id} has ended already: it is ${isOpen ? 'over' : state}`])
+  }
+  return (await findRun(a.db.read, run_id)) ?? run
 }

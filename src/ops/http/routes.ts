@@ -16,6 +16,7 @@ import { addLive } from './routes/live.ts'
 import { addMappings } from './routes/mappings.ts'
 import { addOutbox } from './routes/outbox.ts'
 import { addOverview } from './routes/overview.ts'
+import { addProcesses } from './routes/processes.ts'
 import { addPurge } from './routes/purge.ts'
 import { addReconcile } from './routes/reconcile.ts'
 import { addRejected } from './routes/rejected.ts'
@@ -24,6 +25,7 @@ import { addRetention } from './routes/retention.ts'
 import { addRows } from './routes/rows.ts'
 import { addSearch } from './routes/search.ts'
 import { addSession } from './routes/session.ts'
+import { addSettings } from './routes/settings.ts'
 import { addStatus } from './routes/status.ts'
 import { addSubmissionViews } from './routes/submission-views.ts'
 import { addSubmissions } from './routes/submissions.ts'
@@ -64,6 +66,8 @@ export function addRoutes(api: Api, p: AdminParts, sessions: Sessions): void {
     addPurge,
     addRetention,
     addReload,
+    addSettings,
+    addProcesses,
     addActions,
     addSubmissionViews,
     addRows,

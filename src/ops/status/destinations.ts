@@ -4,6 +4,7 @@ import type { Query } from '../../store/engine/db.ts'
 import { listDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
 import { countBlockedLanes } from '../../store/outbox/lanes.ts'
 import type { DestinationState } from '../../store/schema/tables-push.ts'
+import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { pluralize } from '../output/text.ts'
 
 /** A destination in numbers, for `status --json` and `destination list --json`. The names are part of the contract. */
@@ -28,6 +29,18 @@ export interface DestinationStatus {
   readonly unmapped_lanes: number
   /** Submissions that a dead letter holds. */
   readonly held_lanes: number
+  /** Changes of the log that are not yet queued for it; null when it was not served yet. */
+  readonly behind: number | null
+  /** Failures in a row. */
+  readonly failures: number
+  /** `open`: it rests after failures, and is tried again at `retry_at`. */
+  readonly circuit: 'closed' | 'open'
+  /** Attempts a second over all processes; null: no limit, or not in the settings. */
+  readonly requests_per_second: number | null
+  /** Attempts in flight in one process; null: not in the settings. */
+  readonly concurrency: number | null
+  /** What a submission's changes do behind one that was given up; null: not in the settings. */
+  readonly on_dead: 'continue' | 'hold' | null
 }
 
 /** Every destination of the settings in their order, then those that only the database knows. */
@@ -35,18 +48,25 @@ export async function readPushStatus(q: Query, configured: readonly DestinationC
   const rows = new Map((await listDestinations(q)).map((row) => [row.destination, row]))
   const names = new Set([...configured.map(({ name }) => name), ...rows.keys()])
   const all: DestinationStatus[] = []
+  const { lastSeq } = await changeLogEnds(q)
   // The store keeps the end of a rest that is over.
   const restOf = (end: TimeText | null) => (end !== null && msFromTime(end) > q.clock.now() ? end : null)
   for (const name of names) {
     const row = rows.get(name)
     const blocked = await countBlockedLanes(q, name)
+    const settings = configured.find((each) => each.name === name)
+    const retryAt = restOf(row?.retry_at ?? null)
     all.push({
       destination: name,
-      kind: configured.find((each) => each.name === name)?.kind ?? null,
-      ...{ state: row?.state ?? null, reason: row?.reason ?? null, since: row?.since ?? null, retry_at: restOf(row?.retry_at ?? null) },
+      kind: settings?.kind ?? null,
+      ...{ state: row?.state ?? null, reason: row?.reason ?? null, since: row?.since ?? null, retry_at: retryAt },
       ...{ cursor: row?.cursor ?? null, queued: row?.queued ?? 0 },
       oldest_queued_at: row ? await oldestQueued(q, name) : null,
       ...{ dead: row?.dead ?? 0, unknown: row?.unknown ?? 0, unmapped_lanes: blocked.unmapped, held_lanes: blocked.held },
+      behind: row ? Math.max(0, lastSeq - row.cursor) : null,
+      ...{ failures: row?.failures ?? 0, circuit: retryAt === null ? ('closed' as const) : ('open' as const) },
+      ...{ requests_per_second: settings?.requestsPerSecond ?? null, concurrency: settings?.concurrency ?? null },
+      on_dead: settings?.onDead ?? null,
     })
   }
   return all

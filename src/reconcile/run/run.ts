@@ -81,6 +81,20 @@ class RunWork {
   }
 
   async run(signal: AbortSignal): Promise<RunRow> {
+    try {
+      return await this.#run(signal)
+    } catch (error) {
+      if (error instanceof LeaseLostError && (await this.#wasStopped())) return await this.#reportEnd()
+      throw error
+    }
+  }
+
+  /** Whether an operator has ended the run meanwhile. */
+  async #wasStopped(): Promise<boolean> {
+    return (await findRun(this.#o.db.read, this.#claim.run.run_id))?.state === 'stopped'
+  }
+
+  async #run(signal: AbortSignal): Promise<RunRow> {
     const ended = new AbortController()
     const saving = this.#saveRegularly(ended.signal)
     // Awaited after the work. An error of it has aborted the work by then.

@@ -95,6 +95,21 @@ export async function changeDeliveries(
   return { changed, nextAfter: rows.length < limit ? null : (ids.at(-1) ?? null) }
 }
 
+/** Counts those that `makeReady` would make ready; it changes nothing. */
+export async function countReplayable({ read: q }: Db, inboxIds: readonly number[]): Promise<number> {
+  const { rows } = await sql<{ n: number }>`
+    select count(*) as n from sync_inbox where inbox_id in (${sql.join(inboxIds)}) and body is not null
+      and (state <> 'ready' or (lease_token is null and available_at > ${dbTime(q)}))`.execute(q.sql)
+  return rows[0]?.n ?? 0
+}
+
+/** Counts those that `setAside` would set aside; it changes nothing. */
+export async function countDead({ read: q }: Db, inboxIds: readonly number[]): Promise<number> {
+  const { rows } = await sql<{ n: number }>`
+    select count(*) as n from sync_inbox where inbox_id in (${sql.join(inboxIds)}) and state = 'dead'`.execute(q.sql)
+  return rows[0]?.n ?? 0
+}
+
 /**
  * Makes deliveries ready as if they had just arrived, whatever became of them; one that waits for its next attempt is due at once. Deliveries
  * already due or claimed are left alone.

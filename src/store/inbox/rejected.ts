@@ -33,6 +33,7 @@ export interface RejectedRecord extends RejectedSummary {
 
 export interface ListRejectedOptions {
   readonly account?: string
+  readonly reason?: string | undefined
   /** Only those behind the one with this number: older ones. */
   readonly after?: number | undefined
   readonly limit: number
@@ -106,8 +107,19 @@ export class RejectedStore {
       .orderBy('rejected_id', 'desc')
       .limit(options.limit)
     if (options.account !== undefined) query = query.where('account', '=', options.account)
+    if (options.reason !== undefined) query = query.where('reason', '=', options.reason)
     if (options.after !== undefined) query = query.where('rejected_id', '<', options.after)
     return (await query.execute()).map(summaryOf)
+  }
+
+  /** How many are kept by reason, the most frequent first, and when the newest came. */
+  async countByReason(account: string | undefined): Promise<{ reason: string; count: number; newest_at: TimeText }[]> {
+    let query = this.#db.read.sql
+      .selectFrom('sync_rejected')
+      .select(['reason', sql<number>`count(*)`.as('count'), sql<TimeText>`max(received_at)`.as('newest_at')])
+      .groupBy('reason')
+    if (account !== undefined) query = query.where('account', '=', account)
+    return await query.orderBy('count', 'desc').orderBy('reason').execute()
   }
 
   /** @returns null when there is none with that id, or no longer. */

@@ -93,6 +93,11 @@ function lastOf(chosen: readonly Chosen[]): number | null {
   return chosen.at(-1)?.outbox_id ?? null
 }
 
+/** How many rows a retry or a skip of these states would choose, counted up to `cap`: those that are skipped along are not among them. */
+export async function countChosen(q: Query, selection: OutboxSelection, states: readonly OutboxState[], cap: number): Promise<number> {
+  return (await choose(q, selection, states, 0, cap)).length
+}
+
 async function choose(
   q: Query,
   selection: OutboxSelection,

@@ -12,6 +12,8 @@ import { insertRun, NOTHING_DONE, newRun, type RunRequest, type RunRow, sameOpti
 export const RUN_LEASE_MS = 20_000
 /** Interrupted runs of an account that are considered. */
 const MOST_OPEN = 100
+/** Of a run that did not come to its end. */
+const STOPPED_EXIT_CODE = 4
 
 /** A run that this process may work on until its lease ends. */
 export interface RunClaim {
@@ -96,7 +98,7 @@ export async function endAbandonedRuns(db: Db, accounts: readonly string[]): Pro
       const note = `account ${account} is not in the settings any more`
       await tx.sql
         .updateTable('reconcile_runs')
-        .set({ state: 'stopped', exit_code: 4, note, updated_at: now, ended_at: now })
+        .set({ state: 'stopped', exit_code: STOPPED_EXIT_CODE, note, updated_at: now, ended_at: now })
         .where('account', '=', account)
         .where('state', 'in', ['requested', 'running'])
         .execute()
@@ -178,6 +180,29 @@ export async function endRun(db: Db, claim: RunClaim, end: RunEnd): Promise<void
     await lockRun(tx, claim)
     await endRow(tx, claim.run.run_id, end.state, end.exitCode, end.note)
     await releaseLease(tx, claim.run.account, claim.leaseToken)
+  })
+}
+
+/**
+ * Ends a run on request, whoever works on it: that process has lost its lease, and finds the run ended. What it found and repaired stays.
+ * @returns false when it had ended already, or there is none.
+ */
+export async function stopRun(db: Db, { account, run_id }: Pick<RunRow, 'account' | 'run_id'>, note: string): Promise<boolean> {
+  return db.write('reconcile-stop', async (tx) => {
+    await tx.sql
+      .updateTable('sync_reconcile')
+      .set({ run_id: null, lease_token: null, lease_until: null })
+      .where('account', '=', account)
+      .where('run_id', '=', run_id)
+      .execute()
+    const open = await tx.sql
+      .selectFrom('reconcile_runs')
+      .select('state')
+      .where('run_id', '=', run_id)
+      .where('state', 'in', ['requested', 'running'])
+      .executeTakeFirst()
+    if (open) await endRow(tx, run_id, 'stopped', STOPPED_EXIT_CODE, note)
+    return open !== undefined
   })
 }
 

@@ -4,7 +4,7 @@ import { TransientError } from '../../../src/base/errors.ts'
 import { readKinds } from '../../../src/model/reads.ts'
 import { LeaseLostError } from '../../../src/store/engine/leases.ts'
 import { findAccount, pinBrokerage, stopAccount } from '../../../src/store/reads/accounts.ts'
-import { claimNewRun, claimWaitingRun, RUN_LEASE_MS } from '../../../src/store/reconcile/claims.ts'
+import { claimNewRun, claimWaitingRun, RUN_LEASE_MS, stopRun } from '../../../src/store/reconcile/claims.ts'
 import { listFindings } from '../../../src/store/reconcile/findings.ts'
 import { findRun, listRuns, requestRun } from '../../../src/store/reconcile/runs.ts'
 import type { UpstreamClient } from '../../../src/upstream/client.ts'
@@ -111,6 +111,23 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     const order = [...new Set(rig.asked(from))]
     expect(order.slice(0, 12 - done.size).filter((id) => done.has(id))).toEqual([])
     expect(order).toHaveLength(12)
+  })
+
+  it('a run that somebody else stops ends there, and the account is free at once', async () => {
+    const rig = await RunRig.open(database, 12)
+    rig.sandbox.faults.add({ kind: 'slow', ms: 40, operation: 'events' })
+    const claim = await rig.claim()
+    const work = rig.work(claim, { concurrency: 1 })
+    await expect.poll(() => new Set(rig.asked()).size, { timeout: 15_000, interval: 5 }).toBeGreaterThan(5)
+    const other = await rig.another()
+    expect(await stopRun(other, claim.run, 'alice stopped it')).toBe(true)
+    const ended = { run_id: claim.run.run_id, state: 'stopped', exit_code: 4, note: 'alice stopped it', ended_at: expect.any(String) }
+    expect(await work).toMatchObject(ended)
+    expect(await findRun(other.read, claim.run.run_id)).toMatchObject(ended)
+    expect(new Set(rig.asked()).size).toBeLessThan(12)
+    expect(await stopRun(other, claim.run, 'bob stopped it')).toBe(false)
+    rig.sandbox.faults.set([])
+    expect(await rig.reconcile()).toMatchObject({ state: 'done', submissions_done: 12 })
   })
 
   it('a run whose budget ends notes n of m and exits 4, and the next one continues with the oldest proof', async () => {

@@ -6,17 +6,18 @@ import type { Db } from '../../../store/engine/db.ts'
 import { listFindings } from '../../../store/reconcile/findings.ts'
 import { findRun, listRuns, type RunRow } from '../../../store/reconcile/runs.ts'
 import { parseCount } from '../../actions/arguments.ts'
+import { stopReconcile } from '../../actions/reconcile.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { table } from '../../output/table.ts'
 import { printableLine } from '../../output/text.ts'
 import { findingsTable, runSummary, runsTable } from '../reconcile-text.ts'
 import { reportProblem, writeReportFile } from '../report-file.ts'
-import { type CommandContext, printJson, printTable, widthOf, withStore } from './context.ts'
+import { actionContextOf, type CommandContext, printJson, printTable, widthOf, withStore } from './context.ts'
 
 const MAX_LISTED = 10_000
 const PAGE = 1_000
 
-/** `reconcile list`, `reconcile show RUN` */
+/** `reconcile list`, `reconcile show RUN`, `reconcile stop RUN` */
 export function addReconcileList(reconcile: Command, c: CommandContext): void {
   reconcile
     .command('list')
@@ -32,6 +33,18 @@ export function addReconcileList(reconcile: Command, c: CommandContext): void {
     .option('--report <file>', 'write its report to a file: .md or .html')
     .option('--json', 'as JSON, for programs')
     .action((id: string, own: object, command: Command) => show(c, id, { ...command.optsWithGlobals(), ...own }))
+  reconcile
+    .command('stop')
+    .description('end a run that waits or is under way; what it found and repaired stays')
+    .argument('<run>', 'its id')
+    .action((id: string) => stop(c, id))
+}
+
+async function stop(c: CommandContext, id: string): Promise<void> {
+  await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => {
+    const { run_id, note } = await stopReconcile(actionContextOf(c, db), id)
+    c.host.stdout.write(`reconcile run ${run_id} is stopped: ${note ?? ''}\n`)
+  })
 }
 
 async function list(c: CommandContext, options: { account?: string; limit: string; json?: boolean }): Promise<void> {

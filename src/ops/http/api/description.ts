@@ -15,6 +15,8 @@ const tags: Readonly<Record<string, string>> = {
   inbox: 'deliveries, as they were stored or refused',
   outbox: 'changes on their way to destinations',
   reconcile: 'runs that compare the mirror with the service',
+  rows: 'single rows of the mirror',
+  search: 'finding things by a name or an id',
   session: 'signing in and out',
   settings: 'the settings in force',
   status: 'how the program is, and upkeep',

@@ -17,6 +17,10 @@ const account = z
       .array(z.object({ position: z.int(), last_verified_at: time.nullable() }))
       .readonly()
       .meta({ description: 'when each, in the order of the settings, verified a delivery last' }),
+    credentials: z
+      .array(z.object({ client_id: z.string(), is_in_use: z.boolean() }))
+      .readonly()
+      .meta({ description: 'in the order of the settings; in use is the one that the service last took' }),
   })
   .meta({ id: 'Account' })
 

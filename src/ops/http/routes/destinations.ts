@@ -25,6 +25,15 @@ const destination = z
     unknown: z.int(),
     unmapped_lanes: z.int().meta({ description: 'submissions that wait for a client of the AMS' }),
     held_lanes: z.int().meta({ description: 'submissions that a dead letter or an unknown outcome holds' }),
+    behind: z.int().nullable().meta({ description: 'changes of the log that are not yet queued for it' }),
+    failures: z.int().meta({ description: 'in a row' }),
+    circuit: z.enum(['closed', 'open']).meta({ description: '`open`: it rests after failures until `retry_at`' }),
+    requests_per_second: z.number().nullable().meta({ description: 'over all processes; null: no limit' }),
+    concurrency: z.int().nullable().meta({ description: 'attempts in flight in one process' }),
+    on_dead: z
+      .enum(['continue', 'hold'])
+      .nullable()
+      .meta({ description: 'what the changes of a submission do behind one that was given up' }),
   })
   .meta({ id: 'Destination' })
 

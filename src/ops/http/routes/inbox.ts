@@ -1,7 +1,15 @@
 import { z } from 'zod'
 import { listDeliveries } from '../../../store/inbox/queries.ts'
 import type { ActionContext } from '../../actions/context.ts'
-import { replay as replayDeed, type StateChange, settleAll, settleIds, showDeliveries, skip as skipDeed } from '../../actions/inbox.ts'
+import {
+  countChoice,
+  replay as replayDeed,
+  type StateChange,
+  settleAll,
+  settleIds,
+  showDeliveries,
+  skip as skipDeed,
+} from '../../actions/inbox.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { NotFoundError } from '../../output/refusals.ts'
 import { printableLine } from '../../output/text.ts'
@@ -55,6 +63,7 @@ function chosen(change: StateChange) {
       ids: z.array(deliveryId).min(1).max(500).optional().meta({ description: 'ids of deliveries, or their numbers' }),
       state: z.enum(change.states).optional().meta({ description: 'all deliveries in this state' }),
       ...filters,
+      dry_run: z.boolean().default(false).meta({ description: 'only tell how many there are; nothing is changed' }),
     })
     .refine(({ ids, state }) => (ids === undefined) !== (state === undefined), 'give ids or state, and only one of them')
     .refine(
@@ -82,7 +91,10 @@ const replay = {
   summary: 'work stored deliveries again',
   tags: ['inbox'],
   body: chosen(replayDeed),
-  response: answersOfAction('how many will be worked again', z.object({ replayed: z.int() }).meta({ id: 'Replayed' })),
+  response: answersOfAction(
+    'how many will be worked again, or with `dry_run` would be',
+    z.object({ replayed: z.int() }).meta({ id: 'Replayed' }),
+  ),
 }
 
 const skip = {
@@ -90,7 +102,7 @@ const skip = {
   description: 'They are set aside, and retention takes them in its time. Until then they can be replayed.',
   tags: ['inbox'],
   body: chosen(skipDeed),
-  response: answersOfAction('how many were set aside', z.object({ skipped: z.int() }).meta({ id: 'Skipped' })),
+  response: answersOfAction('how many were set aside, or with `dry_run` would be', z.object({ skipped: z.int() }).meta({ id: 'Skipped' })),
 }
 
 /** `/inbox` */
@@ -120,8 +132,9 @@ async function settle(
   change: StateChange,
   choice: z.output<ReturnType<typeof chosen>>,
 ): Promise<number> {
-  const { ids, state, account, since, until } = choice
-  if (ids !== undefined) return await settleIds(context, change, ids)
+  const { ids, state, account, since, until, dry_run } = choice
+  if (ids !== undefined) return await (dry_run ? countChoice(context, change, ids) : settleIds(context, change, ids))
   await refuseUnknownNames(p.db.read, p.config(), { account })
-  return await settleAll(context, change, { state, account, since: momentOf(p, since), until: momentOf(p, until) })
+  const filter = { state, account, since: momentOf(p, since), until: momentOf(p, until) }
+  return await (dry_run ? countChoice(context, change, filter) : settleAll(context, change, filter))
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { findOutboxRows, listedStates, listOutbox } from '../../../store/outbox/queries.ts'
-import { retry, type StateChange, settleOutbox, skip } from '../../actions/outbox.ts'
+import { countOutbox, retry, type StateChange, settleOutbox, skip } from '../../actions/outbox.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { NotFoundError } from '../../output/refusals.ts'
 import { printableLine } from '../../output/text.ts'
@@ -77,16 +77,17 @@ function schemaOf(change: StateChange, summary: string) {
       }),
       state: z.enum(change.states).optional().meta({ description: 'when left out: dead letters and unknown outcomes' }),
       ...filters,
+      dry_run: z.boolean().optional().meta({ description: 'only tell how many there are; nothing is changed' }),
     })
     .refine(
-      (given) => Object.values(given).some((value) => value !== undefined),
+      ({ dry_run: _, ...given }) => Object.values(given).some((value) => value !== undefined),
       'give ids, or say which changes by one of the other fields',
     )
     .refine(
-      ({ ids, destination: _, ...others }) => ids === undefined || Object.values(others).every((value) => value === undefined),
+      ({ ids, destination: _, dry_run: __, ...others }) => ids === undefined || Object.values(others).every((value) => value === undefined),
       'ids go with destination alone; leave the other fields out',
     )
-  return { summary, tags: ['outbox'], body, response: answersOfAction('how many were changed', settled) }
+  return { summary, tags: ['outbox'], body, response: answersOfAction('how many were changed, or with `dry_run` would be', settled) }
 }
 
 const retrySchema = schemaOf(retry, 'try changes again that were given up')
@@ -109,9 +110,10 @@ export function addOutbox(api: Api, p: AdminParts): void {
     [skip, skipSchema],
   ] as const) {
     api.post(`/outbox/${change.name}`, { schema }, async (request) => {
-      const { ids, ...filter } = request.body
+      const { ids, dry_run, ...filter } = request.body
       if (ids === undefined) await refuseUnknownNames(p.db.read, p.config(), filter)
       const choice = ids === undefined ? { filter: filterOf(p, filter) } : { ids, destination: filter.destination, field: 'destination' }
+      if (dry_run === true) return { changed: await countOutbox(actionContextFor(p, request), change, choice), under_way: 0 }
       const { changed, inFlight } = await settleOutbox({ ...actionContextFor(p, request), config: p.config(), log: p.log }, change, choice)
       return { changed, under_way: inFlight }
     })

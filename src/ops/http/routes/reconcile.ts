@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { listFindings } from '../../../store/reconcile/findings.ts'
 import { findRun, listRuns } from '../../../store/reconcile/runs.ts'
 import { findingKinds, type RunOptions } from '../../../store/schema/tables-reconcile.ts'
-import { accountsOfRun, futureProblem, requestReconcile } from '../../actions/reconcile.ts'
+import { accountsOfRun, futureProblem, requestReconcile, stopReconcile } from '../../actions/reconcile.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { MismatchError, NotFoundError } from '../../output/refusals.ts'
 import { answersAbout, answersOfAction, documentAbout } from '../api/answers.ts'
@@ -104,6 +104,14 @@ const list = {
 
 const show = { summary: 'one reconcile run', tags, params, response: answersAbout('the run', run) }
 
+const stop = {
+  summary: 'end a run that waits or is under way',
+  description: 'What it found and repaired stays. The process that works on it notices within some seconds.',
+  tags,
+  params,
+  response: answersOfAction('the run, stopped', run),
+}
+
 const findings = {
   summary: 'what a run found',
   tags,
@@ -148,6 +156,7 @@ export function addReconcile(api: Api, p: AdminParts): void {
     return page(rows, max, ({ run_id }) => run_id)
   })
   api.get('/reconcile-runs/:id', { schema: show }, async (asked) => await found(asked.params.id))
+  api.post('/reconcile-runs/:id/stop', { schema: stop }, (asked) => stopReconcile(actionContextFor(p, asked), asked.params.id))
   api.get('/reconcile-runs/:id/findings', { schema: findings }, async ({ params: { id }, query }) => {
     const { run_id: runId } = await found(id)
     const { kind, standing, submission_id, limit: max, after } = query

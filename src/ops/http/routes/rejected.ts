@@ -7,7 +7,7 @@ import { NotFoundError } from '../../output/refusals.ts'
 import { printableLine } from '../../output/text.ts'
 import { answersAbout, answersOfAction } from '../api/answers.ts'
 import { type AdminParts, type Api, actionContextFor, momentOf } from '../api/parts.ts'
-import { afterNumber, limit, moment, name, page, pageOf, time } from '../api/schemas.ts'
+import { afterNumber, limit, moment, name, page, pageOf, time, whole } from '../api/schemas.ts'
 
 const entry = z
   .object({
@@ -28,8 +28,18 @@ const shown = entry.extend({ headers: z.record(z.string(), z.string()), body: z.
 const list = {
   summary: 'deliveries that were refused, with the reason, the newest first',
   tags: ['inbox'],
-  querystring: z.strictObject({ account: name.optional(), limit, after: afterNumber }),
+  querystring: z.strictObject({ account: name.optional(), reason: name.optional(), limit, after: afterNumber }),
   response: answersAbout('a page of refused deliveries', pageOf(entry)),
+}
+
+const reasons = {
+  summary: 'why deliveries were refused: how many of those that are kept, by reason',
+  tags: ['inbox'],
+  querystring: z.strictObject({ account: name.optional() }),
+  response: answersAbout(
+    'all reasons, the most frequent first',
+    pageOf(z.object({ reason: z.string(), count: z.int(), newest_at: time }).meta({ id: 'RefusedReason' })),
+  ),
 }
 
 const show = {
@@ -54,10 +64,14 @@ const replay = {
 export function addRejected(api: Api, p: AdminParts): void {
   const store = new RejectedStore(p.db, p.log)
   api.get('/rejected', { schema: list }, async ({ query }) => {
-    const { account, limit: max, after } = query
+    const { account, reason, limit: max, after } = query
     await refuseUnknownNames(p.db.read, p.config(), { account })
-    const rows = await store.list({ limit: max + 1, after, ...(account !== undefined && { account }) })
+    const rows = await store.list({ limit: max + 1, after, reason, ...(account !== undefined && { account }) })
     return page(rows.map(rejectedFields), max, (last) => last.rejected_id)
+  })
+  api.get('/rejected/reasons', { schema: reasons }, async ({ query: { account } }) => {
+    await refuseUnknownNames(p.db.read, p.config(), { account })
+    return whole(await store.countByReason(account))
   })
   api.get('/rejected/:id', { schema: show }, async ({ params }) => {
     const [found] = await showRejected(store, params.id)

@@ -39,6 +39,19 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
     await rig.db.write('test', (tx) => settleDeliveries(tx, settlements))
   }
 
+  it('tells how many a replay or a skip would take, and takes none', async () => {
+    await deliveries('done', 'dead', 'aside', 'done', 'dead')
+    const would = async (what: string, body: object) => (await rig.ask('POST', `/inbox/${what}`, { body: { ...body, dry_run: true } })).json
+    expect(await would('replay', { state: 'dead' })).toEqual({ replayed: 2 })
+    expect(await would('replay', { ids: ['msg_0', 'msg_1', 'msg_2'] })).toEqual({ replayed: 3 })
+    expect(await would('skip', { ids: ['msg_0', 'msg_1'] })).toEqual({ skipped: 1 })
+    expect(await would('skip', { state: 'dead', until: '1h' })).toEqual({ skipped: 0 })
+    expect(await rig.notes()).toEqual([])
+    expect((await rig.ask('POST', '/inbox/replay', { body: { state: 'dead' } })).json).toEqual({ replayed: 2 })
+    expect(await would('replay', { state: 'dead' })).toEqual({ replayed: 0 })
+    expect((await rig.ask('POST', '/inbox/replay', { body: { ids: ['none'], dry_run: true } })).status).toBe(404)
+  })
+
   it('lists them page by page, as the command does', async () => {
     await deliveries('done', 'dead', 'aside', 'done', 'dead')
     const all = await rig.ask<Page>('GET', '/inbox')

@@ -56,6 +56,18 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     })
   })
 
+  it('tells how many a retry or a skip would take, and takes none', async () => {
+    await tryFirst(rig.db, 'ams', { state: 'dead' })
+    const would = async (what: string, body: object) =>
+      (await rig.ask('POST', `/outbox/${what}`, { body: { ...body, dry_run: true } })).json
+    expect(await would('retry', { destination: 'ams' })).toEqual({ changed: 1, under_way: 0 })
+    expect(await would('skip', { destination: 'ams', state: 'ready' })).toEqual({ changed: 1, under_way: 0 })
+    const [dead] = (await listed('?state=dead')).items
+    expect(await would('retry', { ids: [String(dead?.outbox_id)] })).toEqual({ changed: 1, under_way: 0 })
+    expect((await rig.ask('POST', '/outbox/retry', { body: { dry_run: true } })).status).toBe(400)
+    expect([await rig.notes(), (await listed('?state=dead')).items]).toEqual([[], [dead]])
+  })
+
   it('retries and skips, and notes how many', async () => {
     await tryFirst(rig.db, 'ams', { state: 'dead' })
     const [dead] = (await listed('?state=dead')).items

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type TimeText, timeFromMs } from '../../../../src/model/time.ts'
+import { runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
 import { AdminRig, BOB } from '../rig.ts'
 
@@ -21,6 +22,27 @@ describe.each(testDatabases)('reconciliation and completeness by the admin route
 
   const request = (body: unknown, token?: string) => rig.ask<Page>('POST', '/reconcile-runs', { body, ...(token && { token }) })
   const runs = async (query = '') => (await rig.ask<Page>('GET', `/reconcile-runs${query}`)).json
+
+  it('stops a run once, by route and by command, and notes who did', async () => {
+    const [first, second] = [(await request({ dry_run: true })).json.items[0], (await request({ no_state: true })).json.items[0]]
+    const stopped = await rig.ask('POST', `/reconcile-runs/${first?.['run_id']}/stop`, { token: BOB })
+    expect(stopped).toMatchObject({
+      status: 200,
+      json: { run_id: first?.['run_id'], state: 'stopped', exit_code: 4, note: 'bob stopped it after 0 of 0 submissions' },
+    })
+    const again = await rig.ask('POST', `/reconcile-runs/${first?.['run_id']}/stop`)
+    expect([again.status, again.json['detail']]).toEqual([409, expect.stringMatching(/has ended already: it is stopped$/)])
+    expect((await rig.ask('POST', `/reconcile-runs/${randomUUID()}/stop`)).status).toBe(404)
+    expect((await rig.notes()).filter(({ action }) => action === 'reconcile.stop')).toEqual([
+      { who: 'bob', action: 'reconcile.stop', target: 'default', outcome: 'done', detail: { run: first?.['run_id'], was: 'requested' } },
+    ])
+    const done = await runHere(['reconcile', 'stop', String(second?.['run_id'])], rig.env)
+    expect([done.code, done.out]).toEqual([
+      0,
+      expect.stringMatching(/^reconcile run \S+ is stopped: command stopped it after 0 of 0 submissions\n$/),
+    ])
+    expect((await runs('?state=requested')).items).toEqual([])
+  })
 
   it('stores a run for a working process to take up, and notes who asked for it', async () => {
     await rig.ask('POST', '/submissions/track', { body: { ids: [ONE] } })

@@ -1,0 +1,63 @@
+import { type Config, secretValues } from '../../config/config.ts'
+
+/** A setting in force. A list of named things has a setting for each part of each: `accounts.default.base_url`. */
+export interface ShownSetting {
+  readonly name: string
+  /** null when it is a secret, or not set. */
+  readonly value: string | number | boolean | readonly (string | number)[] | null
+  /** A secret is there; nobody is shown it. */
+  readonly is_secret: boolean
+}
+
+const HIDDEN = '[secret]'
+
+/** The settings that a process goes by, without secrets, by name in the order of the file. */
+export function shownSettings(config: Config): ShownSetting[] {
+  // The longest first: one may be a part of another.
+  const secrets = secretValues(config).sort((a, b) => b.length - a.length)
+  const hide = (text: string) => secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), text)
+  return [...settingsIn('', config)].map(({ value, ...setting }) => ({
+    ...setting,
+    value:
+      typeof value === 'string'
+        ? hide(value)
+        : Array.isArray(value)
+          ? value.map((each) => (typeof each === 'string' ? hide(each) : each))
+          : value,
+  }))
+}
+
+function* settingsIn(name: string, value: unknown): Generator<ShownSetting> {
+  if (value === undefined) return
+  if (isPlain(value)) yield { name, value, is_secret: false }
+  else if (isSecret(value)) yield { name, value: null, is_secret: true }
+  else if (Array.isArray(value)) yield* settingsOfList(name, value)
+  else {
+    for (const [key, part] of Object.entries(value as object)) yield* settingsIn(name === '' ? nameOf(key) : `${name}.${nameOf(key)}`, part)
+  }
+}
+
+function* settingsOfList(name: string, list: readonly unknown[]): Generator<ShownSetting> {
+  if (list.every((item) => typeof item === 'string' || typeof item === 'number')) {
+    yield { name, value: list as readonly (string | number)[], is_secret: false }
+    return
+  }
+  for (const [index, item] of list.entries()) {
+    const given = (item as { readonly name?: unknown } | null)?.name
+    yield* settingsIn(`${name}.${typeof given === 'string' ? given : index + 1}`, item)
+  }
+}
+
+function isPlain(value: unknown): value is string | number | boolean | null {
+  return value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+}
+
+/** It shows its value only to whoever asks for it by that name. */
+function isSecret(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'reveal' in value
+}
+
+/** As the settings file spells it; what is measured in milliseconds ends in `_ms`. */
+function nameOf(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}

@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../../../src/config/config.ts'
+import { timeFromMs } from '../../../../src/model/time.ts'
+import { recordHeartbeat } from '../../../../src/store/upkeep/processes.ts'
+import { openAgain, testDatabases } from '../../../tools/databases.ts'
+import { AdminRig, ALICE } from '../rig.ts'
+
+const VIEWER = 'viewer-0123456789-abc'
+
+interface Page {
+  readonly items: readonly Record<string, unknown>[]
+}
+
+describe.each(testDatabases)('what is there to operate, by the admin routes, on $name', (database) => {
+  let rig: AdminRig
+  beforeEach(async () => {
+    rig = await AdminRig.open(database)
+    rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `alice:${ALICE} vera:${VIEWER}:viewer` })
+  })
+  afterEach(() => rig.close())
+
+  const seen = async (path: string) => (await rig.ask<Page>('GET', path, { token: VIEWER })).json.items
+
+  it('shows a viewer the settings in force, and no secret', async () => {
+    const answer = await rig.ask<Page>('GET', '/settings', { token: VIEWER })
+    const settings = new Map(answer.json.items.map(({ name, ...rest }) => [name, rest]))
+    expect(settings.get('accounts.default.base_url')).toEqual({ value: 'http://127.0.0.1:9/api/v1', is_secret: false })
+    expect(settings.get('accounts.default.credentials.1.id')).toEqual({ value: 'bac_1', is_secret: false })
+    expect(settings.get('accounts.default.credentials.1.secret')).toEqual({ value: null, is_secret: true })
+    expect(settings.get('ops.tokens.vera.token')).toEqual({ value: null, is_secret: true })
+    expect(settings.get('ops.tokens.vera.role')).toEqual({ value: 'viewer', is_secret: false })
+    expect(settings.get('destinations.ams.entities')).toEqual({ value: ['thread_messages'], is_secret: false })
+    expect(settings.get('poll.active_ms')?.['value']).toEqual(expect.any(Number))
+    for (const secret of ['bas_never', 'BwcHBwcH', 'CQkJCQkJ', ALICE, VIEWER]) expect(answer.text).not.toContain(secret)
+    // As the settings are after a reload.
+    rig.config = loadConfig({ ...rig.env, LOG_LEVEL: 'warn' })
+    expect((await rig.ask<Page>('GET', '/settings')).json.items).toContainEqual({ name: 'log.level', value: 'warn', is_secret: false })
+  })
+
+  it('shows the processes that are alive', async () => {
+    const other = await openAgain(rig.opened.config)
+    await recordHeartbeat(rig.db, { id: rig.db.processId, role: 'all', version: '1.2.3' })
+    await recordHeartbeat(other, { id: other.processId, role: 'work', version: '1.2.2' })
+    await other.close()
+    expect(await seen('/processes')).toMatchObject([
+      { process_id: rig.db.processId, role: 'all', version: '1.2.3', is_this: true },
+      { process_id: other.processId, role: 'work', version: '1.2.2', is_this: false },
+    ])
+  })
+
+  it('shows why deliveries were refused', async () => {
+    const refuse = (reason: string, ms: number) => ({
+      ...{ account: 'default', path: '/webhooks', address: '192.0.2.1', reason, received_at: timeFromMs(ms), headers: '{}' },
+      ...{ body: null, replayed_at: null },
+    })
+    const rows = [refuse('wrong_signature', 1_000), refuse('stale', 2_000), refuse('wrong_signature', 3_000)]
+    await rig.db.write('test', (tx) => tx.sql.insertInto('sync_rejected').values(rows).execute())
+    expect(await seen('/rejected/reasons')).toEqual([
+      { reason: 'wrong_signature', count: 2, newest_at: timeFromMs(3_000) },
+      { reason: 'stale', count: 1, newest_at: timeFromMs(2_000) },
+    ])
+    expect(await seen('/rejected?reason=stale')).toMatchObject([{ reason: 'stale' }])
+    expect(await seen('/rejected?reason=none')).toEqual([])
+  })
+
+  it('shows credentials by their ids, and how a destination stands', async () => {
+    expect(await seen('/accounts')).toMatchObject([{ account: 'default', credentials: [{ client_id: 'bac_1', is_in_use: false }] }])
+    const ams = {
+      destination: 'ams',
+      behind: 0,
+      failures: 0,
+      circuit: 'closed',
+      on_dead: expect.any(String),
+      concurrency: expect.any(Number),
+    }
+    expect((await seen('/destinations'))[0]).toMatchObject(ams)
+    const rests = { failures: 3, retry_at: timeFromMs(Date.now() + 60_000) }
+    await rig.db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set(rests).where('destination', '=', 'ams').execute())
+    expect((await seen('/destinations'))[0]).toMatchObject({ circuit: 'open', ...rests })
+  })
+})
