@@ -7,9 +7,11 @@ import { silentObserver } from '../../../base/observer.ts'
 import { createDocumentStorage } from '../../../documents/storage/create.ts'
 import { listDocuments } from '../../../store/mirror/documents.ts'
 import { parseChoice, parseCount, parseSubmissionId } from '../../actions/arguments.ts'
+import { checkDocumentFiles, fetchAgain } from '../../actions/document-check.ts'
 import { openDocument } from '../../actions/documents.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { ago } from '../../output/text.ts'
+import { exitCodes } from '../exit-codes.ts'
 import { type CommandContext, printJson, printTable, withStore } from './context.ts'
 
 const STATES = ['stored', 'waiting', 'failed', 'gone'] as const
@@ -28,7 +30,12 @@ interface GetOptions {
   readonly out?: string
 }
 
-/** `document list|get` */
+interface CheckOptions {
+  readonly repair?: boolean
+  readonly json?: boolean
+}
+
+/** `document list|get|check` */
 export function addDocument(program: Command, c: CommandContext): void {
   const document = program.command('document').description('look at documents of the service, and take their files')
   document
@@ -47,6 +54,12 @@ export function addDocument(program: Command, c: CommandContext): void {
     .option('--account <name>', 'of this account')
     .option('--out <file>', 'write it to this file, which must not exist; otherwise to standard output')
     .action((key: string, options: GetOptions) => get(c, key, options))
+  document
+    .command('check')
+    .description('look whether the file of every stored document is there; exit code 1 when one is not')
+    .option('--repair', 'have lost files fetched again')
+    .option('--json', 'as JSON, for programs')
+    .action((options: CheckOptions) => check(c, options))
 }
 
 async function list(c: CommandContext, options: ListOptions): Promise<void> {
@@ -96,6 +109,25 @@ async function get(c: CommandContext, key: string, { account, out }: GetOptions)
       await rm(out, { force: true })
       throw error
     })
+  })
+}
+
+async function check(c: CommandContext, { repair, json }: CheckOptions): Promise<void> {
+  await withStore(c, { accounts: 'optional', prepare: false, looksOnly: repair !== true, problems: [] }, async ({ config, db }) => {
+    const { clock, host } = c
+    const context = { db, clock, signal: host.signal, observer: silentObserver, who: 'command' }
+    const { looked, lost } = await checkDocumentFiles(context, createDocumentStorage(config))
+    if (repair && lost.length > 0) await fetchAgain(context, lost)
+    if (lost.length > 0) c.exitCode = exitCodes.failed
+    if (json) return printJson(c, { looked, lost, repaired: repair === true })
+    const headings = ['key', 'account', 'submission', 'name', 'path', 'bytes', 'found']
+    const rows = lost.map((d) => [d.document_key, d.account, d.submission_id, d.name, d.stored_path, d.stored_bytes, d.found_bytes])
+    printTable(c, { title: 'Lost files', headings, rows }, `The files of all ${looked} stored documents are there.`)
+    if (lost.length === 0) return
+    const next = repair
+      ? 'A running `serve` fetches them again.'
+      : 'Is DOCUMENTS_DIR, or the bucket, the one that they were stored in? If it is, `document check --repair` has them fetched again.'
+    c.host.stdout.write(`${lost.length} of ${looked} files are missing or of another length. ${next}\n`)
   })
 }
 
