@@ -548,6 +548,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/processes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** the processes that work on the database now, the oldest first */
+        get: operations["getProcesses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/reconcile-runs": {
         parameters: {
             query?: never;
@@ -634,6 +651,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/reconcile-runs/{id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * end a run that waits or is under way
+         * @description What it found and repaired stays. The process that works on it notices within some seconds.
+         */
+        post: operations["postReconcileRunsByIdStop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/rejected": {
         parameters: {
             query?: never;
@@ -660,6 +697,23 @@ export interface paths {
         };
         /** a refused delivery with its headers and body */
         get: operations["getRejectedById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/rejected/reasons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** why deliveries were refused: how many of those that are kept, by reason */
+        get: operations["getRejectedReasons"];
         put?: never;
         post?: never;
         delete?: never;
@@ -782,6 +836,23 @@ export interface paths {
         post: operations["postSession"];
         /** sign out: the session ends */
         delete: operations["deleteSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** the settings that this process goes by, without secrets */
+        get: operations["getSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -933,6 +1004,11 @@ export interface components {
             /** @description the brokerage that its credentials were found to belong to */
             brokerage: string | null;
             client_id: string | null;
+            /** @description in the order of the settings; in use is the one that the service last took */
+            readonly credentials: {
+                client_id: string;
+                is_in_use: boolean;
+            }[];
             reason: string | null;
             /** @description when it asks the service again by itself */
             retry_at: string | null;
@@ -1350,17 +1426,32 @@ export interface components {
             submission_id: string | null;
         };
         Destination: {
+            /** @description changes of the log that are not yet queued for it */
+            behind: number | null;
+            /**
+             * @description `open`: it rests after failures until `retry_at`
+             * @enum {string}
+             */
+            circuit: "closed" | "open";
+            /** @description attempts in flight in one process */
+            concurrency: number | null;
             /** @description the newest change that was queued for it */
             cursor: number | null;
             dead: number;
             destination: string;
+            /** @description in a row */
+            failures: number;
             /** @description submissions that a dead letter or an unknown outcome holds */
             held_lanes: number;
             /** @description null: the settings have none of this name any more */
             kind: string | null;
             oldest_queued_at: string | null;
+            /** @description what the changes of a submission do behind one that was given up */
+            on_dead: ("continue" | "hold") | null;
             queued: number;
             reason: string | null;
+            /** @description over all processes; null: no limit */
+            requests_per_second: number | null;
             retry_at: string | null;
             since: string | null;
             /** @description null: it was not served yet */
@@ -1947,6 +2038,24 @@ export interface components {
             /** @description what the status means */
             title: string;
         };
+        Process: {
+            /** @description it is the one that answers */
+            is_this: boolean;
+            process_id: string;
+            /** @description `all`, `receive`, `work` of `serve`; `sync`, `reconcile`: a command that reads from the service */
+            role: string;
+            /**
+             * Format: date-time
+             * @description its last sign of life; one that gives none for 20 s is taken for dead
+             */
+            seen_at: string;
+            /**
+             * Format: date-time
+             * @description UTC, with six fractional digits
+             */
+            started_at: string;
+            version: string;
+        };
         /** @description One row for each program that the service has checked the submission against. A view without an assessment changes nothing. */
         ProgramAssessmentsRow: {
             /** @description whose it is */
@@ -2147,6 +2256,15 @@ export interface components {
             rejected_id: number;
             replayed_at: string | null;
         };
+        RefusedReason: {
+            count: number;
+            /**
+             * Format: date-time
+             * @description UTC, with six fractional digits
+             */
+            newest_at: string;
+            reason: string;
+        };
         RefusedReplayed: {
             accepted: number;
             refused: {
@@ -2257,6 +2375,14 @@ export interface components {
             role: "viewer" | "operator" | "admin";
             /** @enum {string} */
             via: "token" | "session";
+        };
+        Setting: {
+            /** @description a secret is there; nobody is shown it */
+            is_secret: boolean;
+            /** @description its place in the settings file, like `accounts.default.base_url`; times in milliseconds end in `_ms` */
+            name: string;
+            /** @description null for a secret, and for what is not set */
+            value: (string | number | boolean | (string | number)[]) | null;
         };
         ShownRow: {
             /** @description every column; `raw` (and other columns of that kind) is the JSON text of the object as the service sent it */
@@ -3285,6 +3411,11 @@ export interface operations {
             content: {
                 "application/json": {
                     account?: string;
+                    /**
+                     * @description only tell how many there are; nothing is changed
+                     * @default false
+                     */
+                    dry_run?: boolean;
                     /** @description ids of deliveries, or their numbers */
                     ids?: string[];
                     /**
@@ -3306,7 +3437,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description how many will be worked again */
+            /** @description how many will be worked again, or with `dry_run` would be */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3328,6 +3459,11 @@ export interface operations {
             content: {
                 "application/json": {
                     account?: string;
+                    /**
+                     * @description only tell how many there are; nothing is changed
+                     * @default false
+                     */
+                    dry_run?: boolean;
                     /** @description ids of deliveries, or their numbers */
                     ids?: string[];
                     /**
@@ -3349,7 +3485,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description how many were set aside */
+            /** @description how many were set aside, or with `dry_run` would be */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3488,6 +3624,8 @@ export interface operations {
                 "application/json": {
                     account?: string;
                     destination?: string;
+                    /** @description only tell how many there are; nothing is changed */
+                    dry_run?: boolean;
                     /** @description numbers, or message ids (webhook-id); `destination` is needed for a message that is on its way to several */
                     ids?: string[];
                     /**
@@ -3511,7 +3649,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description how many were changed */
+            /** @description how many were changed, or with `dry_run` would be */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3534,6 +3672,8 @@ export interface operations {
                 "application/json": {
                     account?: string;
                     destination?: string;
+                    /** @description only tell how many there are; nothing is changed */
+                    dry_run?: boolean;
                     /** @description numbers, or message ids (webhook-id); `destination` is needed for a message that is on its way to several */
                     ids?: string[];
                     /**
@@ -3557,7 +3697,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description how many were changed */
+            /** @description how many were changed, or with `dry_run` would be */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3584,6 +3724,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Overview"];
+                };
+            };
+        };
+    };
+    getProcesses: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description all processes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Process"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
                 };
             };
         };
@@ -3770,6 +3934,28 @@ export interface operations {
             };
         };
     };
+    postReconcileRunsByIdStop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the run, stopped */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReconcileRun"];
+                };
+            };
+        };
+    };
     getRejected: {
         parameters: {
             query?: {
@@ -3778,6 +3964,7 @@ export interface operations {
                 after?: number;
                 /** @description how many at most */
                 limit?: number;
+                reason?: string;
             };
             header?: never;
             path?: never;
@@ -3818,6 +4005,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RefusedDeliveryShown"];
+                };
+            };
+        };
+    };
+    getRejectedReasons: {
+        parameters: {
+            query?: {
+                account?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description all reasons, the most frequent first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["RefusedReason"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
                 };
             };
         };
@@ -4012,6 +4225,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    getSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description all settings */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Setting"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
             };
         };
     };
