@@ -353,7 +353,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** stored deliveries, the newest first */
+        /**
+         * stored deliveries, the newest first
+         * @description With `kind` or `text` it looks through some thousands at a time: a page may hold fewer than `limit`, even none, and there is a next one.
+         */
         get: operations["getInbox"];
         put?: never;
         post?: never;
@@ -375,6 +378,26 @@ export interface paths {
          * @description The same svix-id may have come to several accounts, so this is a list.
          */
         get: operations["getInboxById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/inbox/{id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * what deliveries of that id became: the changes that webhooks made to their submission between their arrival and their settling
+         * @description Another delivery of the same submission in that time is among them; no row notes which delivery changed it.
+         */
+        get: operations["getInboxByIdChanges"];
         put?: never;
         post?: never;
         delete?: never;
@@ -486,6 +509,26 @@ export interface paths {
          * @description The same message may be on its way to several destinations, so this is a list.
          */
         get: operations["getOutboxById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/outbox/{id}/exchange": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * what a destination is sent of a change, and what it answered last
+         * @description Without secrets; personal values are masked, and columns that the destination is not sent are left out.
+         */
+        get: operations["getOutboxByIdExchange"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1367,6 +1410,19 @@ export interface components {
             /** @description its submission */
             submission_id: string;
         };
+        /** @description a change to the mirror, without its values */
+        ChangeName: {
+            cause: string;
+            /**
+             * Format: date-time
+             * @description UTC, with six fractional digits
+             */
+            changed_at: string;
+            entity: string;
+            entity_id: string;
+            operation: string;
+            seq: number;
+        };
         ClientMapping: {
             /** @description null: not mapped */
             client: string | null;
@@ -1393,6 +1449,11 @@ export interface components {
             /** @enum {string} */
             state: "ready" | "done" | "aside" | "dead";
             submission_id: string | null;
+        };
+        DeliveryBecame: {
+            account: string;
+            changes: components["schemas"]["ChangeName"][];
+            inbox_id: number;
         };
         DeliveryShown: {
             account: string;
@@ -1572,6 +1633,40 @@ export interface components {
              * @description when it was last fetched, or an attempt failed
              */
             tried_at: string | null;
+        };
+        Exchange: {
+            /** @description what came of the last attempt; null before the first */
+            answer: {
+                /**
+                 * Format: date-time
+                 * @description UTC, with six fractional digits
+                 */
+                at: string;
+                status: number | null;
+                text: string | null;
+            } | null;
+            attempts: number;
+            destination: string;
+            outbox_id: number;
+            request: {
+                /** @description what it is sent of the row; null when the log does not have the change any more */
+                after: {
+                    [key: string]: unknown;
+                } | null;
+                before: {
+                    [key: string]: unknown;
+                } | null;
+                changed_at: string | null;
+                entity: string;
+                /** @description null: the destination is not in the settings any more */
+                kind: ("webhook" | "http" | "adapter" | "file") | null;
+                message_id: string;
+                method: string | null;
+                operation: string;
+                seq: number;
+                /** @description null for files, and where a template says it */
+                url: string | null;
+            };
         };
         ExtraRead: {
             name: string;
@@ -3337,6 +3432,8 @@ export interface operations {
                 account?: string;
                 /** @description the `next` of the page before */
                 after?: number;
+                /** @description its type, like `submission.events` */
+                kind?: string;
                 /** @description how many at most */
                 limit?: number;
                 /**
@@ -3346,6 +3443,8 @@ export interface operations {
                 since?: string;
                 state?: "ready" | "done" | "aside" | "dead";
                 submission_id?: string;
+                /** @description a part of its svix-id, its error or its submission's id */
+                text?: string;
                 /**
                  * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
                  * @example 24h
@@ -3393,6 +3492,33 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["DeliveryShown"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getInboxByIdChanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description its svix-id, or its number */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description for each delivery of that id, at most 200 changes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["DeliveryBecame"][];
                         /** @description give it as `after` for the next page; null: this is the last */
                         next: string | null;
                     };
@@ -3605,6 +3731,33 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["OutboxRow"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getOutboxByIdExchange: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description its message id (webhook-id), or its number */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description for each row of that id */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Exchange"][];
                         /** @description give it as `after` for the next page; null: this is the last */
                         next: string | null;
                     };

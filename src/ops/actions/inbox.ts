@@ -1,6 +1,8 @@
 import type { Log } from '../../base/log.ts'
 import type { AccountConfig } from '../../config/config.ts'
+import { msFromTime, timeFromMs } from '../../model/time.ts'
 import { type ReplayedRejected, replayRejected } from '../../receive/replay-rejected.ts'
+import { type ChangeName, changesBetween } from '../../store/changes/reader.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { InboxAppender } from '../../store/inbox/append.ts'
 import {
@@ -37,6 +39,20 @@ export type ShownRejected = ReturnType<typeof rejectedFields> & Content
 /** The stored deliveries with that svix-id, or the one with that number. */
 export async function showDeliveries(q: Query, id: string): Promise<ShownDelivery[]> {
   return (await findDeliveries(q, id)).map(shownDelivery)
+}
+
+/** How far the clock of a process may be from the database's, by which a delivery is settled. */
+const CLOCKS_APART_MS = 2_000
+const MOST_CHANGES = 200
+
+/** The changes that webhooks made to the submission of a delivery from its arrival to its settling. */
+export async function changesBy(
+  q: Query,
+  { account, submission_id: submissionId, received_at, settled_at }: InboxDelivery,
+): Promise<ChangeName[]> {
+  if (submissionId === null || settled_at === null) return []
+  const [since, until] = [timeFromMs(msFromTime(received_at) - CLOCKS_APART_MS), timeFromMs(msFromTime(settled_at) + CLOCKS_APART_MS)]
+  return await changesBetween(q, { account, submissionId, cause: 'webhook', since, until }, MOST_CHANGES)
 }
 
 function shownDelivery({ headers, body, ...fields }: InboxDelivery): ShownDelivery {

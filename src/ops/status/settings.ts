@@ -13,9 +13,7 @@ const HIDDEN = '[secret]'
 
 /** The settings that a process goes by, without secrets, by name in the order of the file. */
 export function shownSettings(config: Config): ShownSetting[] {
-  // The longest first: one may be a part of another.
-  const secrets = secretValues(config).sort((a, b) => b.length - a.length)
-  const hide = (text: string) => secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), text)
+  const hide = hiderOf(config)
   return [...settingsIn('', config)].map(({ value, ...setting }) => ({
     ...setting,
     value:
@@ -25,6 +23,13 @@ export function shownSettings(config: Config): ShownSetting[] {
           ? value.map((each) => (typeof each === 'string' ? hide(each) : each))
           : value,
   }))
+}
+
+/** What takes every secret of the settings out of a text. */
+export function hiderOf(config: Config): (text: string) => string {
+  // The longest first: one may be a part of another.
+  const secrets = secretValues(config).sort((a, b) => b.length - a.length)
+  return (text) => secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), text)
 }
 
 function* settingsIn(name: string, value: unknown): Generator<ShownSetting> {

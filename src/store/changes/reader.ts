@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import type { Row } from '../../model/entity.ts'
+import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
+import { timeValue } from '../engine/sql.ts'
 
 /** A row of the change log. */
 export interface LoggedChange {
@@ -20,4 +22,56 @@ export async function changesAfter(q: Query, seq: number, limit: number): Promis
     select seq, account, submission_id, entity, entity_id, operation, cause, after from changes
     where seq > ${seq} order by seq limit ${sql.lit(limit)}`.execute(q.sql)
   return rows
+}
+
+/** A change with the values of both sides. */
+export interface ChangeValues {
+  readonly changed_at: TimeText
+  readonly cause: string
+  readonly before: Row | null
+  readonly after: Row | null
+}
+
+/** The change with that number; null when the log does not have it any more. */
+export async function findChange(q: Query, seq: number): Promise<ChangeValues | null> {
+  const { rows } = await sql<ChangeValues>`select changed_at, cause, before, after from changes where seq = ${seq}`.execute(q.sql)
+  return rows[0] ?? null
+}
+
+/** A change without its values. */
+export interface ChangeName {
+  readonly seq: number
+  readonly entity: string
+  readonly entity_id: string
+  readonly operation: string
+  readonly cause: string
+  readonly changed_at: TimeText
+}
+
+/** Which changes of a submission: those of one cause, between two times. */
+export interface ChangesBetween {
+  readonly account: string
+  readonly submissionId: string
+  readonly cause: string
+  readonly since: TimeText
+  readonly until: TimeText
+}
+
+/** They, in order, up to `limit`. */
+export function changesBetween(
+  q: Query,
+  { account, submissionId, cause, since, until }: ChangesBetween,
+  limit: number,
+): Promise<ChangeName[]> {
+  return q.sql
+    .selectFrom('changes')
+    .select(['seq', 'entity', 'entity_id', 'operation', 'cause', 'changed_at'])
+    .where('account', '=', account)
+    .where('submission_id', '=', submissionId)
+    .where('cause', '=', cause)
+    .where('changed_at', '>=', timeValue(q, since))
+    .where('changed_at', '<=', timeValue(q, until))
+    .orderBy('seq')
+    .limit(limit)
+    .execute()
 }

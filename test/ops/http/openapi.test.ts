@@ -69,6 +69,8 @@ const ROUTES = [
   'GET /api/v1/reconcile-runs/{id}/findings',
   'GET /api/v1/reconcile-runs/{id}/report.html',
   'GET /api/v1/reconcile-runs/{id}/report.md',
+  'GET /api/v1/inbox/{id}/changes',
+  'GET /api/v1/outbox/{id}/exchange',
   'GET /api/v1/processes',
   'GET /api/v1/settings',
   'GET /api/v1/rejected/reasons',

@@ -13,6 +13,7 @@ const tokens = { viewer: 'viewer-0123456789-abc', operator: 'operator:0123456789
 const MORE: Readonly<Record<string, string>> = {
   ...{ 'GET /documents/{key}': 'operator', 'GET /rows/{table}/{key}': 'operator' },
   ...{ 'GET /inbox/{id}': 'operator', 'GET /outbox/{id}': 'operator', 'GET /rejected/{id}': 'operator' },
+  'GET /outbox/{id}/exchange': 'operator',
   ...{ 'GET /destinations/{name}/mappings': 'operator', 'GET /reconcile-runs/{id}/findings': 'operator' },
   ...{ 'GET /reconcile-runs/{id}/report.html': 'operator', 'GET /reconcile-runs/{id}/report.md': 'operator' },
   ...{ 'POST /session': 'viewer', 'DELETE /session': 'viewer' },

@@ -9,6 +9,7 @@ const PERSONAL_READS: ReadonlySet<string> = new Set([
   '/api/v1/documents/:key',
   '/api/v1/inbox/:id',
   '/api/v1/outbox/:id',
+  '/api/v1/outbox/:id/exchange',
   '/api/v1/reconcile-runs/:id/findings',
   '/api/v1/reconcile-runs/:id/report.html',
   '/api/v1/reconcile-runs/:id/report.md',

@@ -1,7 +1,9 @@
 import { z } from 'zod'
-import { listDeliveries } from '../../../store/inbox/queries.ts'
+import { findDeliveries, listDeliveries } from '../../../store/inbox/queries.ts'
+import { searchDeliveries } from '../../../store/inbox/search.ts'
 import type { ActionContext } from '../../actions/context.ts'
 import {
+  changesBy,
   countChoice,
   replay as replayDeed,
   type StateChange,
@@ -53,6 +55,8 @@ const listQuery = z.strictObject({
   state: z.enum(states).optional(),
   ...filters,
   submission_id: submissionId.optional(),
+  kind: name.optional().meta({ description: 'its type, like `submission.events`' }),
+  text: name.optional().meta({ description: "a part of its svix-id, its error or its submission's id" }),
   limit,
   after: afterNumber,
 })
@@ -74,6 +78,8 @@ function chosen(change: StateChange) {
 
 const list = {
   summary: 'stored deliveries, the newest first',
+  description:
+    'With `kind` or `text` it looks through some thousands at a time: a page may hold fewer than `limit`, even none, and there is a next one.',
   tags: ['inbox'],
   querystring: listQuery,
   response: answersAbout('a page of deliveries', pageOf(entry)),
@@ -85,6 +91,21 @@ const show = {
   tags: ['inbox'],
   params: z.strictObject({ id: deliveryId.meta({ description: 'its svix-id, or its number' }) }),
   response: answersAbout('the deliveries of that id', pageOf(shown)),
+}
+
+const changed = z
+  .object({ seq: z.int(), entity: z.string(), entity_id: z.string(), operation: z.string(), cause: z.string(), changed_at: time })
+  .meta({ id: 'ChangeName', description: 'a change to the mirror, without its values' })
+
+const became = {
+  summary: 'what deliveries of that id became: the changes that webhooks made to their submission between their arrival and their settling',
+  description: 'Another delivery of the same submission in that time is among them; no row notes which delivery changed it.',
+  tags: ['inbox'],
+  params: z.strictObject({ id: deliveryId.meta({ description: 'its svix-id, or its number' }) }),
+  response: answersAbout(
+    'for each delivery of that id, at most 200 changes',
+    pageOf(z.object({ inbox_id: z.int(), account: z.string(), changes: z.array(changed) }).meta({ id: 'DeliveryBecame' })),
+  ),
 }
 
 const replay = {
@@ -108,14 +129,28 @@ const skip = {
 /** `/inbox` */
 export function addInbox(api: Api, p: AdminParts): void {
   api.get('/inbox', { schema: list }, async ({ query }) => {
-    const { state, account, submission_id, since, until, limit: max, after } = query
+    const { state, account, submission_id, kind, text, since, until, limit: max, after } = query
     await refuseUnknownNames(p.db.read, p.config(), { account })
     const filter = { state, account, submissionId: submission_id, since: momentOf(p, since), until: momentOf(p, until), after }
+    if (kind !== undefined || text !== undefined) {
+      const found = await searchDeliveries(p.db.read, filter, { kind, text }, max)
+      return { items: [...found.items], next: found.after === null ? null : String(found.after) }
+    }
     return page(await listDeliveries(p.db.read, filter, max + 1), max, (last) => last.inbox_id)
   })
   api.get('/inbox/:id', { schema: show }, async ({ params }) => {
     const items = await showDeliveries(p.db.read, params.id)
     if (items.length === 0) throw new NotFoundError([`there is no delivery ${printableLine(params.id)}`])
+    return whole(items)
+  })
+  api.get('/inbox/:id/changes', { schema: became }, async ({ params }) => {
+    const deliveries = await findDeliveries(p.db.read, params.id)
+    if (deliveries.length === 0) throw new NotFoundError([`there is no delivery ${printableLine(params.id)}`])
+    const items = []
+    for (const delivery of deliveries) {
+      const { inbox_id, account } = delivery
+      items.push({ inbox_id, account, changes: await changesBy(p.db.read, delivery) })
+    }
     return whole(items)
   })
   api.post('/inbox/replay', { schema: replay }, async (request) => {

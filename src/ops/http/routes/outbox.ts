@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { findOutboxRows, listedStates, listOutbox } from '../../../store/outbox/queries.ts'
+import { readExchanges } from '../../actions/exchange.ts'
 import { countOutbox, retry, type StateChange, settleOutbox, skip } from '../../actions/outbox.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { NotFoundError } from '../../output/refusals.ts'
@@ -62,6 +63,42 @@ const show = {
   response: answersAbout('the rows of that id', pageOf(entry)),
 }
 
+const columns = z.record(z.string(), z.unknown()).nullable()
+const exchanged = z
+  .object({
+    outbox_id: z.int(),
+    destination: z.string(),
+    attempts: z.int(),
+    request: z.object({
+      kind: z
+        .enum(['webhook', 'http', 'adapter', 'file'])
+        .nullable()
+        .meta({ description: 'null: the destination is not in the settings any more' }),
+      method: z.string().nullable(),
+      url: z.string().nullable().meta({ description: 'null for files, and where a template says it' }),
+      message_id: z.string(),
+      entity: z.string(),
+      operation: z.string(),
+      seq: z.int(),
+      changed_at: time.nullable(),
+      before: columns,
+      after: columns.meta({ description: 'what it is sent of the row; null when the log does not have the change any more' }),
+    }),
+    answer: z
+      .object({ at: time, status: z.int().nullable(), text: z.string().nullable() })
+      .nullable()
+      .meta({ description: 'what came of the last attempt; null before the first' }),
+  })
+  .meta({ id: 'Exchange' })
+
+const exchange = {
+  summary: 'what a destination is sent of a change, and what it answered last',
+  description: 'Without secrets; personal values are masked, and columns that the destination is not sent are left out.',
+  tags: ['outbox'],
+  params: z.strictObject({ id: name.meta({ description: 'its message id (webhook-id), or its number' }) }),
+  response: answersAbout('for each row of that id', pageOf(exchanged)),
+}
+
 const settled = z
   .object({
     changed: z.int(),
@@ -104,6 +141,11 @@ export function addOutbox(api: Api, p: AdminParts): void {
     const items = await findOutboxRows(p.db.read, params.id)
     if (items.length === 0) throw new NotFoundError([`there is no change ${printableLine(params.id)} in the outbox`])
     return whole(items)
+  })
+  api.get('/outbox/:id/exchange', { schema: exchange }, async ({ params }) => {
+    const items = await readExchanges(p.db.read, p.config(), params.id)
+    if (items.length === 0) throw new NotFoundError([`there is no change ${printableLine(params.id)} in the outbox`])
+    return whole(items.map((item) => ({ ...item, request: { ...item.request } })))
   })
   for (const [change, schema] of [
     [retry, retrySchema],

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { inApplyTransaction } from '../../../../src/apply/apply.ts'
+import { silentObserver } from '../../../../src/base/observer.ts'
 import { timeFromMs } from '../../../../src/model/time.ts'
 import { InboxAppender } from '../../../../src/store/inbox/append.ts'
 import { RejectedStore } from '../../../../src/store/inbox/rejected.ts'
@@ -7,6 +9,7 @@ import type { InboxState } from '../../../../src/store/schema/tables.ts'
 import { json, runHere } from '../../../app/run.ts'
 import { sign } from '../../../receive/support.ts'
 import { silentLog, testDatabases } from '../../../tools/databases.ts'
+import { messageFact, wireMessage } from '../../../tools/facts.ts'
 import { AdminRig } from '../rig.ts'
 
 interface Page<T = Record<string, unknown>> {
@@ -50,6 +53,38 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
     expect((await rig.ask('POST', '/inbox/replay', { body: { state: 'dead' } })).json).toEqual({ replayed: 2 })
     expect(await would('replay', { state: 'dead' })).toEqual({ replayed: 0 })
     expect((await rig.ask('POST', '/inbox/replay', { body: { ids: ['none'], dry_run: true } })).status).toBe(404)
+  })
+
+  it('finds them by type and by a part of an id or an error, page by page', async () => {
+    await deliveries('done', 'dead', 'aside', 'done', 'dead')
+    const found = async (query: string) => (await rig.ask<Page>('GET', `/inbox?${query}`)).json
+    const ids = async (query: string) => (await found(query)).items.map((item) => item['delivery_id'])
+    expect(await ids('text=BROK')).toEqual(['msg_4', 'msg_1'])
+    expect(await ids('text=sg_2')).toEqual(['msg_2'])
+    expect(await ids('kind=submission.events&state=dead')).toEqual(['msg_4', 'msg_1'])
+    expect(await ids('kind=other')).toEqual([])
+    const first = await found('text=broken&limit=1')
+    expect(first).toMatchObject({ items: [{ delivery_id: 'msg_4' }], next: expect.stringMatching(/^\d+$/) })
+    expect(await ids(`text=broken&limit=1&after=${first.next}`)).toEqual(['msg_1'])
+  })
+
+  it('tells what a delivery became', async () => {
+    const body = Buffer.from('{}')
+    const submission = 'bbbbbbbb-0000-4000-8000-000000000001'
+    const one = { account: 'default', deliveryId: 'msg_1', receivedAt: timeFromMs(Date.now()), secret: 1, headers: {}, body }
+    await new InboxAppender(rig.db).append([one])
+    const [delivery] = await claimDeliveries(rig.db, 1, 60_000)
+    if (!delivery) throw new Error('there is none')
+    await inApplyTransaction(rig.db, silentObserver, 'test', async (apply) => {
+      await apply.apply([messageFact('default', submission, wireMessage(1, { body_text: 'Not told.' }))])
+      await settleDeliveries(apply.tx, [{ delivery, state: 'done', submissionId: submission, kind: 'submission.thread', error: null }])
+    })
+    const became = await rig.ask<Page>('GET', '/inbox/msg_1/changes')
+    expect(became.json.items).toMatchObject([{ account: 'default', inbox_id: delivery.inboxId }])
+    const changes = became.json.items[0]?.['changes'] as readonly object[]
+    expect(changes).toContainEqual(expect.objectContaining({ entity: 'thread_messages', operation: 'insert', cause: 'webhook' }))
+    expect(became.text).not.toContain('Not told')
+    expect((await rig.ask('GET', '/inbox/none/changes')).status).toBe(404)
   })
 
   it('lists them page by page, as the command does', async () => {

@@ -68,6 +68,25 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     expect([await rig.notes(), (await listed('?state=dead')).items]).toEqual([[], [dead]])
   })
 
+  it('shows what a destination is sent, and what it answered, without secrets and personal values', async () => {
+    await tryFirst(rig.db, 'ams', { state: 'dead' })
+    const [dead] = (await listed('?state=dead')).items
+    const { json: shown, text } = await rig.ask<Page<Record<string, unknown>>>('GET', `/outbox/${dead?.outbox_id}/exchange`)
+    expect(shown.items).toMatchObject([
+      {
+        ...{ outbox_id: dead?.outbox_id, destination: 'ams', attempts: expect.any(Number) },
+        request: { kind: 'webhook', method: 'POST', url: rig.target.url, entity: 'thread_messages', operation: 'insert', before: null },
+        answer: { at: expect.any(String) },
+      },
+    ])
+    expect(shown.items[0]).toMatchObject({ request: { after: { submission_id: SUBMISSION } } })
+    expect(text).not.toMatch(/One\.|Two\.|whsec_/)
+    const [waiting] = (await listed('?state=waiting&destination=mapped')).items
+    const before = await rig.ask<Page<Record<string, unknown>>>('GET', `/outbox/${waiting?.outbox_id}/exchange`)
+    expect(before.json.items).toMatchObject([{ destination: 'mapped', attempts: 0, answer: null }])
+    expect((await rig.ask('GET', '/outbox/nothing/exchange')).status).toBe(404)
+  })
+
   it('retries and skips, and notes how many', async () => {
     await tryFirst(rig.db, 'ams', { state: 'dead' })
     const [dead] = (await listed('?state=dead')).items

@@ -1,0 +1,43 @@
+import type { Query } from '../engine/db.ts'
+import { type InboxEntry, type InboxFilter, listDeliveries } from './queries.ts'
+
+/** What no index finds. */
+export interface InboxSearch {
+  /** The type of the delivery. */
+  readonly kind?: string | undefined
+  /** A part of its id, its error or its submission's id, in any case. */
+  readonly text?: string | undefined
+}
+
+/** Deliveries read at once, and at most for one page. */
+const STEP = 1_000
+const MOST_READ = 20_000
+
+/** A page of what was looked for. */
+export interface FoundDeliveries {
+  readonly items: readonly InboxEntry[]
+  /** Behind which number to go on; null at the end. */
+  readonly after: number | null
+}
+
+/** Looks through the deliveries that a filter matches, the newest first, for as long as a page may take: it may hold fewer than `limit`. */
+export async function searchDeliveries(q: Query, filter: InboxFilter, search: InboxSearch, limit: number): Promise<FoundDeliveries> {
+  const items: InboxEntry[] = []
+  let { after } = filter
+  for (let read = 0; read < MOST_READ; read += STEP) {
+    const rows = await listDeliveries(q, { ...filter, after }, STEP)
+    for (const row of rows) {
+      after = row.inbox_id
+      if (fits(row, search)) items.push(row)
+      if (items.length === limit) return { items, after }
+    }
+    if (rows.length < STEP) return { items, after: null }
+  }
+  return { items, after: after ?? null }
+}
+
+function fits(row: InboxEntry, { kind, text }: InboxSearch): boolean {
+  if (kind !== undefined && row.kind !== kind) return false
+  const wanted = text?.toLowerCase()
+  return wanted === undefined || [row.delivery_id, row.error, row.submission_id].some((of) => of?.toLowerCase().includes(wanted))
+}
