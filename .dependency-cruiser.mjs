@@ -82,6 +82,7 @@ const packages = {
   '@fastify': ['src/ops'],
   'fastify-type-provider-zod': ['src/ops'],
   '@modelcontextprotocol': ['src/ops'],
+  'openid-client': ['src/ops'],
   nodemailer: ['src/ops'],
   pino: ['src/base'],
   'pino-pretty': ['src/base'],

@@ -35,6 +35,7 @@ import { contentHashes } from './0033-content-hashes.ts'
 import { submissionSearch } from './0034-submission-search.ts'
 import { figures } from './0035-figures.ts'
 import { resends } from './0036-resends.ts'
+import { oidcSessions } from './0037-oidc-sessions.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -74,4 +75,5 @@ export const migrations: readonly Migration[] = [
   submissionSearch,
   figures,
   resends,
+  oidcSessions,
 ]

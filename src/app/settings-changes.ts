@@ -52,6 +52,7 @@ export function compareSettings(before: Config, wanted: Config): SettingsChange 
       ...accountChanges(before.accounts, config.accounts),
       ...destinationChanges(before.destinations, config.destinations),
       ...(sameSettings(before.ops.tokens, ops.tokens) ? [] : [`OPS_TOKENS: ${tokensText(ops.tokens)}`]),
+      ...(sameSettings(before.ops.oidc, ops.oidc) ? [] : ['ops.oidc: changed']),
       ...other.map((key) => `${nameOf(key)}: changed`),
     ],
   }

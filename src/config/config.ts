@@ -4,6 +4,7 @@ import type { DestinationConfig } from './destination.ts'
 import { destinationOf, plainDestinationSecrets, secretsOfDestination, validDestinations } from './destinations.ts'
 import { type DocumentsConfig, documentsOf, plainDocumentSecrets, secretsOfDocuments } from './documents.ts'
 import { type KnownNames, unknownNames } from './known-names.ts'
+import { type OidcConfig, oidcOf, plainOidcSecret } from './oidc.ts'
 import { type OperatorConfig, operatorOf, plainOperatorSecrets, secretsOfOperator } from './operators.ts'
 import type { ProtectConfig } from './protect.ts'
 import type { Role } from './schema/roles.ts'
@@ -69,6 +70,8 @@ export interface Config {
     readonly session: { readonly idleMs: number; readonly maxMs: number }
     /** Whether an assistant with the role `operator` may change something by the Model Context Protocol. */
     readonly mcpActions: boolean
+    /** By whom people sign in, beside the tokens. */
+    readonly oidc?: OidcConfig
   }
   /** `activeMs` <= `quietMs` <= `maxMs` <= `dormantMs`. */
   readonly poll: { readonly activeMs: number; readonly quietMs: number; readonly maxMs: number; readonly dormantMs: number }
@@ -134,7 +137,11 @@ export function loadConfig(env: Environment, options: LoadOptions = {}): Config 
   const merged = mergeReadings(environment, file)
   const parsed = settingsSchema.safeParse(merged.tree)
   const problems = [...merged.problems, ...(parsed.success ? [] : merged.problemsOf(parsed.error.issues))]
-  problems.push(...plainOperatorSecrets(file.tree, file.references), ...plainDocumentSecrets(file.tree, file.references))
+  problems.push(
+    ...plainOperatorSecrets(file.tree, file.references),
+    ...plainDocumentSecrets(file.tree, file.references),
+    ...plainOidcSecret(file.tree, file.references),
+  )
   problems.push(...plainDestinationSecrets(file.tree, file.references), ...unknownNames(merged.tree['destinations'], options.known))
   const accounts = merged.tree['accounts'] ?? []
   const noAccount = Array.isArray(accounts) && accounts.length === 0 && !file.broken
@@ -160,6 +167,7 @@ function configOf(settings: Settings): Omit<Config, 'extraCa'> {
     timeoutMs: push.timeout,
     scheduleMs: push.schedule,
   }
+  const oidc = oidcOf(ops.oidc)
   const destinations = settings.destinations.map((destination) => destinationOf(destination, defaults))
   return {
     accounts: settings.accounts.map((account) => ({
@@ -190,6 +198,7 @@ function configOf(settings: Settings): Omit<Config, 'extraCa'> {
       ...(ops.public_url !== undefined && { publicUrl: ops.public_url }),
       session: { idleMs: ops.session_idle, maxMs: ops.session_max },
       mcpActions: ops.mcp_actions,
+      ...(oidc && { oidc }),
     },
     poll: { activeMs: poll.active, quietMs: poll.quiet, maxMs: poll.max, dormantMs: poll.dormant },
     replay: { activeMs: replay.active, quietMs: replay.quiet, dormantMs: replay.dormant },
@@ -243,6 +252,7 @@ export function secretValues(config: Config): string[] {
     ...config.accounts.flatMap((account) => account.credentials.map((credential) => credential.secret.reveal())),
     ...config.accounts.flatMap((account) => account.webhookSecrets.map((secret) => secret.reveal().replace(/^whsec_/, ''))),
     ...config.ops.tokens.map(({ token }) => token.reveal()),
+    ...(config.ops.oidc ? [config.ops.oidc.clientSecret.reveal()] : []),
     ...config.protect.keys.map(({ key }) => key.reveal()),
     ...config.destinations.flatMap(secretsOfDestination),
     ...config.operators.flatMap(secretsOfOperator),

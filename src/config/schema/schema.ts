@@ -7,6 +7,7 @@ import { destinationSchema, keyName, schedule, timeout } from './destination.ts'
 import { checkDestinations } from './destination-checks.ts'
 import { documentsSchema } from './documents.ts'
 import { extraPath } from './extra-path.ts'
+import { oidcSchema } from './oidc.ts'
 import { operatorSchema } from './operator.ts'
 import { probePath } from './probe-path.ts'
 import { roles } from './roles.ts'
@@ -151,6 +152,7 @@ export const settingsSchema = section({
     session_idle: value(duration('1m', '30d')).prefault('30m'),
     session_max: value(duration('1m', '30d')).prefault('12h'),
     mcp_actions: value(flag).prefault(false),
+    oidc: oidcSchema.optional(),
   })
     .check(checkOrder('ops', ['session_idle', 'session_max']))
     .prefault({}),

@@ -101,7 +101,8 @@ export function baseUrl(text: string): Parsed<string> {
   return problems.length > 0 ? invalid(...problems) : ok(`${url.origin}${url.pathname}`.replace(/\/+$/, ''))
 }
 
-function isLoopback(host: string): boolean {
+/** Whether a host of a URL is this machine. */
+export function isLoopback(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 

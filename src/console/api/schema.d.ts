@@ -884,6 +884,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session/methods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** how one may sign in */
+        get: operations["getSessionMethods"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/settings": {
         parameters: {
             query?: never;
@@ -2464,7 +2481,7 @@ export interface components {
             idle_ends_at: string | null;
             /** @description the roles that it includes */
             may: ("viewer" | "operator" | "admin")[];
-            /** @description of the token */
+            /** @description of the token; `oidc:` and the name of who signed in by OpenID Connect */
             name: string;
             /** @enum {string} */
             role: "viewer" | "operator" | "admin";
@@ -2486,6 +2503,17 @@ export interface components {
             };
             row_key: string;
             table: string;
+        };
+        SignInMethods: {
+            /** @description null: no provider of OpenID Connect is set */
+            oidc: {
+                /** @description what people call the provider */
+                name: string;
+                /** @description where to send the browser */
+                path: string;
+            } | null;
+            /** @description whether one may sign in with a token */
+            token: boolean;
         };
         Skipped: {
             skipped: number;
@@ -4378,6 +4406,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    getSessionMethods: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the ways */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInMethods"];
+                };
             };
         };
     };

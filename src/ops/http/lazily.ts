@@ -13,9 +13,10 @@ export class LazyAdmin {
     this.#parts = parts
   }
 
-  /** Whether the settings have a token; without one there are no routes below `/api`. */
+  /** Whether anybody can sign in: the settings have a token, or a provider of OpenID Connect. Without one there are no routes below `/api`. */
   get isOn(): boolean {
-    return this.#parts.config().ops.tokens.length > 0
+    const { tokens, oidc } = this.#parts.config().ops
+    return tokens.length > 0 || oidc !== undefined
   }
 
   /** Answers a request whose body was not read yet. */

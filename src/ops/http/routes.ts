@@ -25,6 +25,7 @@ import { addRetention } from './routes/retention.ts'
 import { addRows } from './routes/rows.ts'
 import { addSearch } from './routes/search.ts'
 import { addSession } from './routes/session.ts'
+import { addOidcSession } from './routes/session-oidc.ts'
 import { addSettings } from './routes/settings.ts'
 import { addStatus } from './routes/status.ts'
 import { addSubmissionViews } from './routes/submission-views.ts'
@@ -42,6 +43,7 @@ const self = {
 export function addRoutes(api: Api, p: AdminParts, sessions: Sessions): void {
   api.get('/openapi.json', { schema: self }, () => openapi.parse(api.swagger()))
   addSession(api, p, sessions)
+  addOidcSession(api, p, sessions)
   addLive(api, p, sessions)
   for (const add of [
     addStatus,

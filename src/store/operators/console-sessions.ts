@@ -13,10 +13,12 @@ export interface SessionLimits {
 export interface ConsoleSession {
   /** SHA-256 of the session's id, hex. */
   readonly session_hash: string
-  /** The name of its token. */
+  /** The name of its token, or of who signed in by OpenID Connect. */
   readonly who: string
-  /** HMAC of the token, with the session's id as its key: hex. */
+  /** HMAC of the token, or of the provider's settings, with the session's id as its key: hex. */
   readonly token_proof: string
+  /** Values of the claim that gave its role, as a list in JSON text; null for a token. */
+  readonly oidc: string | null
 }
 
 /** A session that has not ended. */
@@ -46,7 +48,7 @@ export async function beginSession(db: Db, session: ConsoleSession, limits: Sess
 export async function findSession(q: Query, sessionHash: string, limits: SessionLimits): Promise<LiveSession | null> {
   const row = await q.sql
     .selectFrom('sync_console_sessions')
-    .select(['session_hash', 'who', 'token_proof'])
+    .select(['session_hash', 'who', 'token_proof', 'oidc'])
     .select([
       later(q, 'began_at', limits.maxMs).as('ends_at'),
       later(q, 'seen_at', limits.idleMs).as('idle_ends_at'),

@@ -29,6 +29,8 @@ export interface ConsoleSessionsTable {
   session_hash: string
   who: string
   token_proof: string
+  /** Who signed in by OpenID Connect, as JSON text; null for a token. */
+  oidc: string | null
   began_at: TimeText
   seen_at: TimeText
 }

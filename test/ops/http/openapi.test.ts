@@ -85,6 +85,7 @@ const ROUTES = [
   'GET /api/v1/status',
   'DELETE /api/v1/session',
   'GET /api/v1/session',
+  'GET /api/v1/session/methods',
   'POST /api/v1/session',
   'GET /api/v1/rows/{table}/{key}',
   'GET /api/v1/search',

@@ -14,6 +14,13 @@ const MINUTE_S = 60
 /** Where one signs in: the one route that looks at a token itself. */
 export const SESSION_ROUTE = '/api/v1/session'
 
+/** Where one signs in by OpenID Connect, and where its provider leads back to. */
+export const OIDC_ROUTE = `${SESSION_ROUTE}/oidc`
+export const OIDC_CALLBACK = `${OIDC_ROUTE}/callback`
+
+/** What who is not signed in may ask for. */
+const OPEN: ReadonlySet<string | undefined> = new Set([`${SESSION_ROUTE}/methods`, OIDC_ROUTE, OIDC_CALLBACK])
+
 /** Answers a request that may not go on. @returns undefined when it may. */
 export type Guard = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>
 
@@ -26,13 +33,14 @@ export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, ses
   const failures = new BadSignatures()
   return async (request, reply) => {
     reply.headers({ 'cache-control': 'no-store', ...securityHeaders })
-    const { tokens, publicUrl } = p.config().ops
-    if (tokens.length === 0) return reply.code(404).type('text/plain').send('not found\n')
+    const { tokens, oidc, publicUrl } = p.config().ops
+    if (tokens.length === 0 && !oidc) return reply.code(404).type('text/plain').send('not found\n')
     const { authorization, origin } = request.headers
     const isOwn = isOwnOrigin(origin, request.headers.host, publicUrl)
     if (request.method === 'POST' && request.routeOptions.url === SESSION_ROUTE) {
       return origin === undefined || isOwn ? undefined : refuse(reply, 403, [FOREIGN])
     }
+    if (isRead(request) && OPEN.has(request.routeOptions.url)) return undefined
     const id = authorization === undefined ? sessionIdOf(request) : null
     const holder = id === null ? keeper.holderOf(tokens, authorization) : await sessions.holderOf(id)
     if (holder !== null) {

@@ -7,7 +7,8 @@ import { sessionIdOf } from '../api/guard.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
 import { refuse } from '../api/refusing.ts'
 import { time } from '../api/schemas.ts'
-import { SESSION_COOKIE, type Sessions } from '../api/sessions.ts'
+import { setSessionCookie } from '../api/session-cookie.ts'
+import type { Sessions } from '../api/sessions.ts'
 import { TokenVerifier } from '../api/tokens.ts'
 
 const MINUTE_S = 60
@@ -17,7 +18,7 @@ const LONGEST_TOKEN = 512
 
 const who = z
   .object({
-    name: z.string().meta({ description: 'of the token' }),
+    name: z.string().meta({ description: 'of the token; `oidc:` and the name of who signed in by OpenID Connect' }),
     role: z.enum(roles),
     may: z.array(z.enum(roles)).meta({ description: 'the roles that it includes' }),
     via: z.enum(['token', 'session']),
@@ -79,12 +80,6 @@ function tooMany(reply: FastifyReply): FastifyReply {
 
 /** Answers 204 with the cookie. @param maxAgeS 0 takes it away. */
 function setCookie(p: AdminParts, request: FastifyRequest, reply: FastifyReply, id: string, maxAgeS: number): FastifyReply {
-  const isHttps = p.config().ops.publicUrl?.startsWith('https:') === true && isByPublicUrl(p, request)
-  reply.setCookie(SESSION_COOKIE, id, { httpOnly: true, sameSite: 'strict', path: '/', secure: isHttps, maxAge: maxAgeS })
+  setSessionCookie(p, request, reply, id, maxAgeS)
   return reply.code(204).send()
-}
-
-/** Whether it came by OPS_PUBLIC_URL, and not by a loopback address, over which a browser would not send a cookie that needs HTTPS. */
-function isByPublicUrl(p: AdminParts, { headers }: FastifyRequest): boolean {
-  return new URL(p.config().ops.publicUrl ?? 'http://localhost').host === headers.host
 }

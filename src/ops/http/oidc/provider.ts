@@ -1,0 +1,125 @@
+import type * as openid from 'openid-client'
+import { messageOf } from '../../../base/errors.ts'
+import type { OidcConfig } from '../../../config/oidc.ts'
+import { storableText } from '../../../model/json.ts'
+import { printableLine } from '../../output/text.ts'
+import type { Identity } from '../api/sessions.ts'
+
+/** Longest time for one request to the provider. */
+const TIMEOUT_S = 5
+/** Characters of a name that stand in the audit log. */
+const LONGEST_NAME = 150
+/** Values of the claim that are kept: a person may be in thousands of groups. */
+const MOST_VALUES = 1_000
+
+/** What a browser keeps while its person signs in elsewhere. */
+export interface Pending {
+  readonly state: string
+  readonly nonce: string
+  readonly verifier: string
+}
+
+/** The provider does not answer, or not as a provider does. Its text is for people. */
+export class ProviderAwayError extends Error {}
+
+/** The provider did not vouch for the person, or for somebody else's request. Its text is for people. */
+export class NotVouchedError extends Error {}
+
+interface Ready {
+  readonly client: typeof openid
+  readonly config: openid.Configuration
+}
+
+/** A provider of OpenID Connect: the code flow with PKCE, state and nonce. It is asked who it is with the first sign-in. */
+export class Provider {
+  readonly #oidc: OidcConfig
+  #ready: Promise<Ready> | null = null
+
+  constructor(oidc: OidcConfig) {
+    this.#oidc = oidc
+  }
+
+  /** Where to send the browser, and what it must keep. @throws ProviderAwayError */
+  async begin(redirectUri: string): Promise<{ readonly url: URL; readonly pending: Pending }> {
+    const { client, config } = await this.#discovered()
+    const pending = { state: client.randomState(), nonce: client.randomNonce(), verifier: client.randomPKCECodeVerifier() }
+    const url = client.buildAuthorizationUrl(config, {
+      ...{ redirect_uri: redirectUri, scope: this.#oidc.scope, state: pending.state, nonce: pending.nonce },
+      ...{ code_challenge: await client.calculatePKCECodeChallenge(pending.verifier), code_challenge_method: 'S256' },
+    })
+    return { url, pending }
+  }
+
+  /**
+   * Who came back.
+   * @param url to which the provider sent the browser, code and state in its query.
+   * @throws NotVouchedError, ProviderAwayError
+   */
+  async finish(url: URL, { state, nonce, verifier }: Pending): Promise<Identity> {
+    const { client, config } = await this.#discovered()
+    const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true }
+    try {
+      const tokens = await client.authorizationCodeGrant(config, url, checks)
+      const claims = tokens.claims()
+      if (claims === undefined) throw new NotVouchedError('the provider sent no word of who signed in')
+      const inToken = claims[this.#oidc.claim]
+      const more =
+        inToken === undefined && config.serverMetadata().userinfo_endpoint !== undefined
+          ? await client.fetchUserInfo(config, tokens.access_token, claims.sub)
+          : {}
+      return identityOf(this.#oidc, { ...more, ...claims })
+    } catch (error) {
+      throw this.#refusal(client, error)
+    }
+  }
+
+  /** Discovers the provider once; a failure is not kept. */
+  async #discovered(): Promise<Ready> {
+    this.#ready ??= this.#discover()
+    try {
+      return await this.#ready
+    } catch (error) {
+      this.#ready = null
+      const { issuer, name } = this.#oidc
+      throw new ProviderAwayError(
+        `${name} does not answer as it should (${printableLine(causeOf(error))}): try again, or have somebody look at ${issuer}`,
+        { cause: error },
+      )
+    }
+  }
+
+  async #discover(): Promise<Ready> {
+    const { issuer, clientId, clientSecret } = this.#oidc
+    const client = await import('openid-client')
+    const isPlain = new URL(issuer).protocol === 'http:'
+    const execute = [client.enableNonRepudiationChecks, ...(isPlain ? [client.allowInsecureRequests] : [])]
+    const options = { timeout: TIMEOUT_S, execute }
+    return { client, config: await client.discovery(new URL(issuer), clientId, clientSecret.reveal(), undefined, options) }
+  }
+
+  #refusal(client: typeof openid, error: unknown): Error {
+    if (error instanceof NotVouchedError) return error
+    const { name } = this.#oidc
+    const isAway = error instanceof TypeError || (error instanceof Error && ['AbortError', 'TimeoutError'].includes(error.name))
+    const isOfFetch = isAway || (error instanceof client.ClientError && error.code === 'OAUTH_TIMEOUT')
+    if (isOfFetch) return new ProviderAwayError(`${name} does not answer (${printableLine(causeOf(error))}): try again`, { cause: error })
+    return new NotVouchedError(`${name} did not confirm this sign-in (${printableLine(causeOf(error))}): begin again`, { cause: error })
+  }
+}
+
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : ''
+  return `${messageOf(error)}${cause}`
+}
+
+function identityOf({ claim, roles }: OidcConfig, claims: Readonly<Record<string, unknown>> & { readonly sub: string }): Identity {
+  const given = claims[claim]
+  const all = Array.isArray(given) ? given.slice(0, MOST_VALUES) : [given]
+  const { email, preferred_username, sub } = claims
+  const name = claims['email_verified'] === true && typeof email === 'string' ? email : preferred_username
+  return {
+    who: storableText(`oidc:${printableLine(typeof name === 'string' && name !== '' ? name : sub, LONGEST_NAME)}`),
+    subject: sub.slice(0, LONGEST_NAME),
+    values: all.filter((value): value is string => typeof value === 'string' && Object.hasOwn(roles, value)),
+  }
+}

@@ -1,0 +1,146 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { messageOf } from '../../../base/errors.ts'
+import type { OidcConfig } from '../../../config/oidc.ts'
+import { isObject, parsedJson } from '../../../model/json.ts'
+import { BadSignatures } from '../../../receive/bad-signatures.ts'
+import { answers } from '../api/answers.ts'
+import { OIDC_CALLBACK, OIDC_ROUTE } from '../api/guard.ts'
+import type { AdminParts, Api } from '../api/parts.ts'
+import { isByHttps, ownUrl, setSessionCookie } from '../api/session-cookie.ts'
+import { roleOf, type Sessions } from '../api/sessions.ts'
+import { NotVouchedError, type Pending, Provider, ProviderAwayError } from '../oidc/provider.ts'
+
+const PENDING_COOKIE = 'submission_mirror_oidc'
+/** As long as somebody may take to sign in at the provider. */
+const PENDING_S = 600
+/** Sign-ins in a minute from one address that fail, before more are refused unseen. */
+const MOST_TRIES = 10
+
+const methods = z
+  .object({
+    token: z.boolean().meta({ description: 'whether one may sign in with a token' }),
+    oidc: z
+      .object({
+        name: z.string().meta({ description: 'what people call the provider' }),
+        path: z.string().meta({ description: 'where to send the browser' }),
+      })
+      .nullable()
+      .meta({ description: 'null: no provider of OpenID Connect is set' }),
+  })
+  .meta({ id: 'SignInMethods' })
+
+const show = { summary: 'how one may sign in', tags: ['session'], security: [], response: answers('the ways', methods) }
+
+/** `GET /session/methods`; and for browsers, `GET /session/oidc` and the address to which the provider leads back. */
+export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): void {
+  const providerOf = keeper()
+  const failures = new BadSignatures(MOST_TRIES)
+  api.get('/session/methods', { schema: show }, () => {
+    const { tokens, oidc } = p.config().ops
+    return { token: tokens.length > 0, oidc: oidc ? { name: oidc.name, path: OIDC_ROUTE } : null }
+  })
+  // Pages that a browser goes to, which no program asks for.
+  const schema = { hide: true, querystring: z.looseObject({}) }
+  api.get('/session/oidc', { schema }, async (request, reply) => {
+    const { oidc } = p.config().ops
+    if (!oidc) return page(reply, 404, NOT_SET)
+    try {
+      const { url, pending } = await providerOf(oidc).begin(callbackOf(p, request))
+      setPending(p, request, reply, JSON.stringify(pending), PENDING_S)
+      return reply.redirect(url.href)
+    } catch (error) {
+      return refused(p, reply, error)
+    }
+  })
+  api.get('/session/oidc/callback', { schema }, async (request, reply) => {
+    const { oidc } = p.config().ops
+    if (!oidc) return page(reply, 404, NOT_SET)
+    if (failures.isLimited(request.ip, p.clock.steady()))
+      return page(reply, 429, 'too many sign-ins from this address failed; wait a minute')
+    const pending = pendingOf(request)
+    setPending(p, request, reply, '', 0)
+    try {
+      if (pending === null) throw new NotVouchedError('this sign-in was not begun in this browser, or took too long: begin again')
+      return await signIn(p, sessions, oidc, await providerOf(oidc).finish(currentUrl(p, request), pending), request, reply)
+    } catch (error) {
+      if (error instanceof NotVouchedError) failures.note(request.ip, p.clock.steady())
+      return refused(p, reply, error)
+    }
+  })
+}
+
+const NOT_SET = 'no provider of OpenID Connect is set (ops.oidc)'
+
+type Identity = Parameters<Sessions['beginOidc']>[1]
+
+async function signIn(
+  p: AdminParts,
+  sessions: Sessions,
+  oidc: OidcConfig,
+  identity: Identity,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  if (roleOf(oidc, identity.values) === null) {
+    p.log.warn({ who: identity.who }, `${identity.who} signed in at ${oidc.name} and has no role here`)
+    return page(reply, 403, `you signed in at ${oidc.name}, but have no role here: ask whoever runs this to give you one`)
+  }
+  request.who = identity.who
+  setSessionCookie(p, request, reply, await sessions.beginOidc(oidc, identity), Math.floor(p.config().ops.session.maxMs / 1_000))
+  // The page itself needs no cookie: its requests, which come from here, bear it.
+  return reply.redirect(`${ownUrl(p, request)}/console/`)
+}
+
+/** One provider for the present settings, which remembers what it found out. */
+function keeper(): (oidc: OidcConfig) => Provider {
+  let known: { readonly oidc: OidcConfig; readonly provider: Provider } | null = null
+  return (oidc) => {
+    if (known?.oidc !== oidc) known = { oidc, provider: new Provider(oidc) }
+    return known.provider
+  }
+}
+
+function callbackOf(p: AdminParts, request: FastifyRequest): string {
+  return `${ownUrl(p, request)}${OIDC_CALLBACK}`
+}
+
+function currentUrl(p: AdminParts, request: FastifyRequest): URL {
+  const url = new URL(callbackOf(p, request))
+  url.search = request.url.includes('?') ? request.url.slice(request.url.indexOf('?')) : ''
+  return url
+}
+
+/** The provider leads back from elsewhere, so this cookie is not `Strict`: it signs nobody in. */
+function setPending(p: AdminParts, request: FastifyRequest, reply: FastifyReply, text: string, maxAgeS: number): void {
+  const options = { httpOnly: true, sameSite: 'lax', path: '/', secure: isByHttps(p, request), maxAge: maxAgeS } as const
+  reply.setCookie(PENDING_COOKIE, text === '' ? '' : Buffer.from(text).toString('base64url'), options)
+}
+
+function pendingOf({ headers, server }: FastifyRequest): Pending | null {
+  const text = server.parseCookie(headers.cookie ?? '')[PENDING_COOKIE] ?? ''
+  const kept = parsedJson(Buffer.from(text, 'base64url').toString())
+  if (!isObject(kept)) return null
+  const { state, nonce, verifier } = kept
+  const isWhole = [state, nonce, verifier].every((part) => typeof part === 'string' && /^[\w-]{20,128}$/.test(part))
+  return isWhole ? { state: String(state), nonce: String(nonce), verifier: String(verifier) } : null
+}
+
+function refused(p: AdminParts, reply: FastifyReply, error: unknown): FastifyReply {
+  if (error instanceof ProviderAwayError || error instanceof NotVouchedError) {
+    p.log.warn({ err: error }, `a sign-in failed: ${messageOf(error)}`)
+    return page(reply, error instanceof ProviderAwayError ? 503 : 400, messageOf(error))
+  }
+  throw error
+}
+
+/** One sentence for a person, with the way back. */
+function page(reply: FastifyReply, status: number, sentence: string): FastifyReply {
+  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign in · submission-mirror</title>
+<main><h1>Not signed in</h1><p role="alert">${escaped(`${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`)}</p><p><a href="/console/">Back</a></p></main></html>\n`
+  return reply.code(status).type('text/html; charset=utf-8').send(html)
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}

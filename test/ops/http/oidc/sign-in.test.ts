@@ -1,0 +1,186 @@
+import { appendFileSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../../../src/config/config.ts'
+import { testDatabases } from '../../../tools/databases.ts'
+import { AdminRig } from '../rig.ts'
+import { CLIENT_ID, CLIENT_SECRET, Issuer, Visitor } from './issuer.ts'
+
+const SESSION = 'submission_mirror_session'
+const PENDING = 'submission_mirror_oidc'
+
+describe.each(testDatabases)('signing in by OpenID Connect on $name', (database) => {
+  let rig: AdminRig
+  let issuer: Issuer
+  beforeEach(async () => {
+    rig = await AdminRig.open(database, { OPS_TOKENS: '', OIDC_SECRET: CLIENT_SECRET })
+    issuer = await Issuer.start(`${rig.origin}/api/v1/session/oidc/callback`)
+    const oidc = `issuer: "${issuer.url}", client_id: ${CLIENT_ID}, client_secret: "\${OIDC_SECRET}", name: Agency login, claim: groups`
+    const roles = 'roles: { mirror-viewers: viewer, mirror-operators: operator }'
+    appendFileSync(rig.env['CONFIG_FILE'] ?? '', `ops: { oidc: { ${oidc}, ${roles} } }\n`)
+    rig.config = loadConfig(rig.env)
+  })
+  afterEach(async () => {
+    await issuer.close()
+    await rig.close()
+  })
+
+  const start = () => `${rig.origin}/api/v1/session/oidc`
+  const isCallback = (url: string) => url.startsWith(`${rig.origin}/api/v1/session/oidc/callback`)
+  const isConsole = (url: string) => url === `${rig.origin}/console/`
+  const whoIs = (cookie: string) => rig.ask('GET', '/session', { token: null, headers: { cookie: `${SESSION}=${cookie}` } })
+  const sessionOf = (visitor: Visitor) => visitor.cookie(rig.origin, SESSION)
+
+  async function signIn(visitor = new Visitor()): Promise<string> {
+    const { url } = await visitor.follow(start(), isConsole)
+    expect(url).toBe(`${rig.origin}/console/`)
+    return sessionOf(visitor) ?? ''
+  }
+
+  async function refusalAt(response: Response | null): Promise<string> {
+    expect([response?.headers.get('content-type'), response?.headers.get('cache-control')]).toEqual([
+      'text/html; charset=utf-8',
+      'no-store',
+    ])
+    return /<p role="alert">(.*?)<\/p>/.exec((await response?.text()) ?? '')?.[1] ?? ''
+  }
+
+  it('needs no token, tells that it can be done, and gives the role of the claim', async () => {
+    const methods = await rig.ask('GET', '/session/methods', { token: null })
+    expect([methods.status, methods.json]).toEqual([200, { token: false, oidc: { name: 'Agency login', path: '/api/v1/session/oidc' } }])
+    expect((await rig.ask('GET', '/session', { token: null })).status).toBe(401)
+    const visitor = new Visitor()
+    const cookie = await signIn(visitor)
+    expect(visitor.cookie(rig.origin, PENDING)).toBeUndefined()
+    const authorization = new URL(visitor.visited.find((url) => url.startsWith(`${issuer.url}/auth`)) ?? '')
+    expect(Object.fromEntries(authorization.searchParams)).toMatchObject({
+      code_challenge_method: 'S256',
+      response_type: 'code',
+      scope: 'openid profile email',
+    })
+    expect(
+      ['state', 'nonce', 'code_challenge'].map((name) => authorization.searchParams.get(name)?.length ?? 0).every((length) => length >= 43),
+    ).toBe(true)
+    expect((await whoIs(cookie)).json).toMatchObject({ name: 'oidc:jane', role: 'operator', may: ['viewer', 'operator'], via: 'session' })
+    const asked = await rig.ask('POST', '/destinations/ams/pause', {
+      token: null,
+      headers: { cookie: `${SESSION}=${cookie}`, origin: rig.origin },
+    })
+    expect(asked.status).toBe(200)
+    const reload = await rig.ask('POST', '/reload', { token: null, headers: { cookie: `${SESSION}=${cookie}`, origin: rig.origin } })
+    expect(reload.status).toBe(403)
+    const out = await rig.ask('DELETE', '/session', { token: null, headers: { cookie: `${SESSION}=${cookie}`, origin: rig.origin } })
+    expect([out.status, (await whoIs(cookie)).status]).toEqual([204, 401])
+    expect((await rig.notes()).map(({ who, action, detail }) => [who, action, detail['subject']])).toEqual([
+      ['oidc:jane', 'session.begin', 'u-1'],
+      ['oidc:jane', 'destination.pause', undefined],
+      ['oidc:jane', 'session.end', undefined],
+    ])
+  })
+
+  it('gives the highest of several roles, and none to who has none', async () => {
+    issuer.person = { ...issuer.person, groups: ['others', 'mirror-operators', 'mirror-viewers'] }
+    expect((await whoIs(await signIn())).json).toMatchObject({ role: 'operator' })
+    issuer.person = { ...issuer.person, sub: 'u-2', groups: 'mirror-viewers' }
+    expect((await whoIs(await signIn())).json).toMatchObject({ role: 'viewer' })
+    for (const groups of [['others'], [], undefined, 7, ['__proto__', 'constructor'], [{ a: 1 }]]) {
+      issuer.person = { ...issuer.person, groups }
+      const visitor = new Visitor()
+      const { response } = await visitor.follow(start())
+      expect([groups, response?.status]).toEqual([groups, 403])
+      expect(await refusalAt(response)).toBe('You signed in at Agency login, but have no role here: ask whoever runs this to give you one.')
+      expect(sessionOf(visitor)).toBeUndefined()
+    }
+  })
+
+  it('refuses another state, another nonce, another verifier, and what was not begun here', async () => {
+    const change = (visitor: Visitor, name: string) => {
+      const kept = JSON.parse(Buffer.from(visitor.cookie(rig.origin, PENDING) ?? '', 'base64url').toString()) as Record<string, string>
+      const other = { ...kept, [name]: `${kept[name]?.slice(0, -2)}zz` }
+      visitor.keep(rig.origin, PENDING, Buffer.from(JSON.stringify(other)).toString('base64url'))
+    }
+    for (const name of ['state', 'nonce', 'verifier']) {
+      const visitor = new Visitor()
+      const { url } = await visitor.follow(start(), isCallback)
+      change(visitor, name)
+      const response = await visitor.get(url)
+      expect([name, response.status]).toEqual([name, 400])
+      expect(await refusalAt(response)).toMatch(/^Agency login did not confirm this sign-in \(.*\): begin again\.$/)
+      expect(sessionOf(visitor)).toBeUndefined()
+    }
+    const { url } = await new Visitor().follow(start(), isCallback)
+    const stranger = await new Visitor().get(url)
+    expect([stranger.status, await refusalAt(stranger)]).toEqual([
+      400,
+      'This sign-in was not begun in this browser, or took too long: begin again.',
+    ])
+    expect(await rig.notes()).toEqual([])
+  })
+
+  it('takes a code once', async () => {
+    const visitor = new Visitor()
+    const { url } = await visitor.follow(start(), isCallback)
+    const pending = visitor.cookie(rig.origin, PENDING) ?? ''
+    expect((await visitor.get(url)).status).toBe(302)
+    const thief = new Visitor()
+    thief.keep(rig.origin, PENDING, pending)
+    const again = await thief.get(url)
+    expect([again.status, sessionOf(thief)]).toEqual([400, undefined])
+  })
+
+  it('says that the provider refused, and lets nobody try without end', async () => {
+    const visitor = new Visitor()
+    const { url } = await visitor.follow(start(), isCallback)
+    const refused = new URL(url)
+    refused.search = `?error=access_denied&error_description=<b>no</b>&state=${refused.searchParams.get('state')}&iss=${encodeURIComponent(issuer.url)}`
+    const response = await visitor.get(refused.href)
+    const text = await response.text()
+    expect([response.status, text.includes('<b>')]).toEqual([400, false])
+    const statuses: number[] = []
+    for (let n = 0; n < 10; n++) statuses.push((await visitor.get(url)).status)
+    expect(statuses).toEqual([...Array.from({ length: 9 }, () => 400), 429])
+  })
+
+  it('says that the provider is away, and goes on when it is back', async () => {
+    const { url } = await new Visitor().follow(start(), isCallback)
+    expect(url).toContain('code=')
+    await issuer.close()
+    rig.config = loadConfig(rig.env)
+    const response = await new Visitor().get(start())
+    expect([response.status, await refusalAt(response)]).toEqual([
+      503,
+      expect.stringMatching(/^Agency login does not answer as it should \(.*\): try again/),
+    ])
+    issuer = await Issuer.start(`${rig.origin}/api/v1/session/oidc/callback`)
+    const { oidc } = rig.config.ops
+    if (oidc) rig.config = { ...rig.config, ops: { ...rig.config.ops, oidc: { ...oidc, issuer: issuer.url } } }
+    expect((await whoIs(await signIn())).status).toBe(200)
+  })
+
+  it('ends with the provider, its claim, or the role in the settings, and follows a role that changes', async () => {
+    const cookie = await signIn()
+    const { ops } = rig.config
+    const { oidc } = ops
+    if (!oidc) throw new Error('no provider')
+    const withOidc = async (changed: typeof oidc | undefined) => {
+      rig.config = {
+        ...rig.config,
+        ops: {
+          ...ops,
+          tokens: loadConfig({ ...rig.env, OPS_TOKENS: 'x:x-0123456789-abcdefgh' }).ops.tokens,
+          ...(changed && { oidc: changed }),
+        },
+      }
+      if (!changed) rig.config = { ...rig.config, ops: { ...rig.config.ops, oidc: undefined as never } }
+      return (await whoIs(cookie)).json
+    }
+    expect(await withOidc({ ...oidc, roles: { 'mirror-operators': 'admin' } })).toMatchObject({ role: 'admin' })
+    expect(await withOidc({ ...oidc, name: 'Another name' })).toMatchObject({ role: 'operator' })
+    const ended = { status: 401, detail: 'the session has ended; sign in again' }
+    expect(await withOidc({ ...oidc, roles: { others: 'admin' } })).toMatchObject(ended)
+    expect(await withOidc({ ...oidc, claim: 'roles' })).toMatchObject(ended)
+    expect(await withOidc({ ...oidc, issuer: 'https://other.example' })).toMatchObject(ended)
+    expect(await withOidc(undefined)).toMatchObject(ended)
+    expect((await rig.ask('GET', '/session/methods', { token: null })).json).toEqual({ token: true, oidc: null })
+    expect((await new Visitor().get(start())).status).toBe(404)
+  })
+})
