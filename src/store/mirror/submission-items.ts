@@ -79,27 +79,24 @@ interface Read extends Key {
 /** What lists show of submissions, in the order of the keys. A submission that is not there (any more) is left out. */
 export async function submissionItems(q: Query, keys: readonly Key[]): Promise<SubmissionItem[]> {
   if (keys.length === 0) return []
-  const among = amongKeys(q, keys)
+  const rowsOf = <T>(columns: RawBuilder<unknown>, from: RawBuilder<unknown>, order?: RawBuilder<unknown>) =>
+    rowsOfEach<T>(q, keys, columns, from, order)
   const [overviews, lanes, quotes, offers, reads] = await Promise.all([
-    overviewsOf(q, among),
+    rowsOf<Overview>(OVERVIEW, sql`submission_overview x where true`),
     rowsOf<Lane>(
-      q,
-      sql`select x.account, x.submission_id, x.lane_id, x.market_name, x.program_category as category, x.status, x.status_label, x.chip, x.bound
-        from lanes x where ${among('x')} and x.gone_at is null order by x.market_name, x.lane_id`,
+      sql`x.account, x.submission_id, x.lane_id, x.market_name, x.program_category as category, x.status, x.status_label, x.chip, x.bound`,
+      sql`lanes x where x.gone_at is null`,
+      sql`market_name, lane_id`,
     ),
     rowsOf<Quote>(
-      q,
-      sql`select x.account, x.submission_id, x.lane_id, x.quote_id, x.total_cents, x.premium_display
-        from quotes x where ${among('x')} and x.gone_at is null and x.total_cents is not null order by x.total_cents, x.lane_id, x.quote_id`,
+      sql`x.account, x.submission_id, x.lane_id, x.quote_id, x.total_cents, x.premium_display`,
+      sql`quotes x where x.gone_at is null and x.total_cents is not null`,
+      sql`total_cents, lane_id, quote_id`,
     ),
-    rowsOf<Offer>(
-      q,
-      sql`select x.account, x.submission_id, x.lane_id, x.kind from source_offers x where ${among('x')} and x.gone_at is null`,
-    ),
+    rowsOf<Offer>(sql`x.account, x.submission_id, x.lane_id, x.kind`, sql`source_offers x where x.gone_at is null`),
     rowsOf<Read>(
-      q,
-      sql`select x.account, x.submission_id, x.last_read_at from sync_reads x
-        where ${among('x')} and x.read in (${sql.join(mainReads.map((read) => sql.lit(read)))})`,
+      sql`x.account, x.submission_id, x.last_read_at`,
+      sql`sync_reads x where x.read in (${sql.join(mainReads.map((read) => sql.lit(read)))})`,
     ),
   ])
   const by = { lanes: grouped(lanes), quotes: grouped(quotes), offers: grouped(offers), reads: grouped(reads) }
@@ -156,34 +153,32 @@ function bestQuoteOf([best]: readonly Quote[], lanes: readonly Lane[], offers: r
   return { lane_id, quote_id, market_name, kind, total_cents, premium_display }
 }
 
-function overviewsOf(q: Query, among: Among): Promise<Overview[]> {
-  return rowsOf<Overview>(
-    q,
-    sql`select o.account, o.submission_id, o.insured_name, o.lines, o.state, o.effective_date, o.marketing_status, o.outstanding_count,
-        o.bind_status, o.documents_held, o.documents_missing, o.last_event_at, o.last_message_at, o.unreachable_since,
-        (select s.tracked_at from submissions s where s.account = o.account and s.submission_id = o.submission_id) as tracked_at,
-        (select p.proved_at from sync_proofs p where p.account = o.account and p.submission_id = o.submission_id) as proved_at
-      from submission_overview o where ${among('o')}`,
-  )
-}
+const OVERVIEW = sql`x.account, x.submission_id, x.insured_name, x.lines, x.state, x.effective_date, x.marketing_status, x.outstanding_count,
+  x.bind_status, x.documents_held, x.documents_missing, x.last_event_at, x.last_message_at, x.unreachable_since,
+  (select s.tracked_at from submissions s where s.account = x.account and s.submission_id = x.submission_id) as tracked_at,
+  (select p.proved_at from sync_proofs p where p.account = x.account and p.submission_id = x.submission_id) as proved_at`
 
-/** Whether a row is of one of the submissions. @param row its name in the statement. */
-type Among = (row: string) => RawBuilder<unknown>
-
-function amongKeys(q: Query, keys: readonly Key[]): Among {
+/** The rows of each of the submissions, each found by its key. @param from a table or view as `x`, with a condition. */
+async function rowsOfEach<T>(
+  q: Query,
+  keys: readonly Key[],
+  columns: RawBuilder<unknown>,
+  from: RawBuilder<unknown>,
+  order: RawBuilder<unknown> = sql`account, submission_id`,
+): Promise<T[]> {
   const given = valuesTable(
     q,
     { account: 'text', submission_id: 'text' },
     keys.map(({ account, submission_id }) => ({ account, submission_id })),
   )
-  return (row) => {
-    const own = sql`${sql.ref(`${row}.account`)}, ${sql.ref(`${row}.submission_id`)}`
-    return sql`(${own}) in (select given.account, given.submission_id from ${given})`
-  }
-}
-
-async function rowsOf<T>(q: Query, statement: RawBuilder<unknown>): Promise<T[]> {
-  return (await (statement as RawBuilder<T>).execute(q.sql)).rows
+  const statement =
+    q.kind === 'sqlite'
+      ? sql<T>`select ${columns} from ${from} and (x.account, x.submission_id) in (select given.account, given.submission_id from ${given})
+          order by ${order}`
+      : // Without an offset Postgres might read whole tables and hash them.
+        sql<T>`select found.* from ${given} cross join lateral (select ${columns} from ${from}
+          and x.account = given.account and x.submission_id = given.submission_id offset 0) as found order by ${order}`
+  return (await statement.execute(q.sql)).rows
 }
 
 function grouped<T extends Key>(rows: readonly T[]): Map<string, T[]> {

@@ -83,13 +83,13 @@ function statement(page: Page, account: string, from: RawBuilder<unknown>, tests
 /** What to read: the submissions of the rarest condition, when they are few, else all of them. */
 async function sourceOf({ q, conditions }: Page, account: string): Promise<{ from: RawBuilder<unknown>; tests: RawBuilder<unknown>[] }> {
   const tests = conditions.map(({ test }) => test)
-  const all = { from: sql`submissions s`, tests }
-  const counts = await Promise.all(conditions.map(({ among }) => countUpTo(q, among(account))))
-  const rarest = counts.indexOf(Math.min(...counts))
-  const condition = conditions[rarest]
-  if (condition === undefined || (counts[rarest] ?? 0) > MOST_SORTED) return all
+  const ways = conditions.flatMap(({ among }) => among(account))
+  const counts = await Promise.all(ways.map((way) => countUpTo(q, way)))
+  const fewest = Math.min(...counts)
+  const rarest = ways[counts.indexOf(fewest)]
+  if (rarest === undefined || fewest > MOST_SORTED) return { from: sql`submissions s`, tests }
   // Left to itself, SQLite might read all submissions first.
-  const few = sql`(select distinct submission_id from (${condition.among(account)}) as met) as few`
+  const few = sql`(select distinct submission_id from (${rarest}) as met) as few`
   return { from: sql`${few} cross join submissions s`, tests: [sql`s.submission_id = few.submission_id`, ...tests] }
 }
 

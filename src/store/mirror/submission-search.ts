@@ -19,8 +19,11 @@ export interface SubmissionFilter {
  * in the order of the list.
  */
 export interface Condition {
-  /** The submissions of an account that meet it, by an index: each at least once, and possibly others. */
-  readonly among: (account: string) => RawBuilder<unknown>
+  /**
+   * The submissions of an account that meet it, by an index: each at least once, and possibly others. Several statements of which the one with the
+   * fewest rows does.
+   */
+  readonly among: (account: string) => readonly RawBuilder<unknown>[]
   /** Whether the row `s` of `submissions` meets it. */
   readonly test: RawBuilder<unknown>
 }
@@ -35,19 +38,38 @@ const UNREACHABLE = 'unreachable'
 /** The conditions of a filter, all of which a submission must meet. */
 export function conditionsOf(q: Kind, { search, market, status, stands }: SubmissionFilter): Condition[] {
   return [
-    ...(market === undefined ? [] : [byLane(beginsWith(sql.raw(marketKey(q)), loweredAscii(market)))]),
-    ...(status === undefined ? [] : [byLane(sql`status = ${status}`)]),
+    ...(market === undefined ? [] : [byMarket(q, loweredAscii(market))]),
+    ...(status === undefined ? [] : [byStatus(q, status)]),
     ...(stands === undefined ? [] : [byStand(q, stands)]),
     ...(search === undefined || search.trim() === '' ? [] : [bySearch(q, search.trim())]),
   ]
 }
 
+function byMarket(q: Kind, start: string): Condition {
+  return byLane(q, sql.raw(marketKey(q)), (key) => beginsWith(key, start))
+}
+
+function byStatus(q: Kind, status: string): Condition {
+  return byLane(q, sql.ref('status'), (key) => sql`${key} = ${status}`)
+}
+
 /** A submission that has a lane of that kind, which is not gone. */
-function byLane(is: RawBuilder<unknown>): Condition {
+function byLane(q: Kind, key: RawBuilder<unknown>, is: (key: RawBuilder<unknown>) => RawBuilder<unknown>): Condition {
+  const ofIt = sql`account = s.account and submission_id = s.submission_id`
   return {
-    among: (account) => sql`select submission_id from lanes where account = ${account} and ${is} and gone_at is null`,
-    test: sql`exists (select 1 from lanes where account = s.account and submission_id = s.submission_id and ${is} and gone_at is null)`,
+    among: (account) => [sql`select submission_id from lanes where account = ${account} and ${is(key)} and gone_at is null`],
+    test: any(sql`select 1 from lanes where ${ofIt} and ${is(plain(q, key))} and gone_at is null`),
   }
+}
+
+/** `exists`, which Postgres would make a join of, and then read all submissions to sort them. */
+function any(rows: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`((${rows} limit 1) is not null)`
+}
+
+/** An expression that SQLite must not use an index for: the lanes of one submission are found by their key. */
+function plain(q: Kind, key: RawBuilder<unknown>): RawBuilder<unknown> {
+  return q.kind === 'sqlite' ? sql`+${key}` : key
 }
 
 /** Where a submission stands; the same as `standsOf` says of its row and its lanes. */
@@ -57,37 +79,42 @@ function byStand(q: Kind, stands: string): Condition {
   const key = sql.raw(chipRank(q))
   if (rank >= 0) {
     return {
-      among: (account) => sql`select submission_id from lanes where account = ${account} and ${key} = ${sql.lit(rank)} and gone_at is null`,
-      test: sql`(s.unreachable_since is null and (select min(${key}) ${ofIt}) = ${sql.lit(rank)})`,
+      among: (account) => [
+        sql`select submission_id from lanes where account = ${account} and ${key} = ${sql.lit(rank)} and gone_at is null`,
+      ],
+      test: sql`(s.unreachable_since is null and (select min(${plain(q, key)}) ${ofIt}) = ${sql.lit(rank)})`,
     }
   }
   if (stands === UNREACHABLE) {
     return {
-      among: (account) => sql`select submission_id from submissions where account = ${account} and unreachable_since is not null`,
+      among: (account) => [sql`select submission_id from submissions where account = ${account} and unreachable_since is not null`],
       test: sql`s.unreachable_since is not null`,
     }
   }
   const marketing = stands === 'unknown' ? sql`marketing_status is null` : sql`marketing_status = ${stands}`
   return {
-    among: (account) => sql`select submission_id from submissions where account = ${account} and ${marketing}`,
-    test: sql`(s.unreachable_since is null and s.${marketing} and not exists (select 1 ${ofIt}))`,
+    among: (account) => [sql`select submission_id from submissions where account = ${account} and ${marketing}`],
+    test: sql`(s.unreachable_since is null and s.${marketing} and not ${any(sql`select 1 ${ofIt}`)})`,
   }
 }
 
 function bySearch(q: Kind, text: string): Condition {
   const lowered = loweredAscii(text)
-  const conditions = [byLane(beginsWith(sql.raw(marketKey(q)), lowered)), byLane(sql`status = ${lowered.replaceAll(' ', '_')}`)]
+  const conditions = [byMarket(q, lowered), byStatus(q, lowered.replaceAll(' ', '_'))]
   if (/^[0-9a-f][0-9a-f-]{0,35}$/.test(lowered)) conditions.push(byId(lowered))
   const words = wordsOf(text)
-  if (words.length > 0) conditions.push(byWords(words))
+  const named = words.length === 0 ? [] : [byWords(words)]
+  const others = conditions.flatMap(({ among }) => [among])
+  const union = (parts: readonly RawBuilder<unknown>[]) => sql`${sql.join(parts, sql` union all `)}`
   return {
-    among: (account) =>
-      sql.join(
-        conditions.map((each) => each.among(account)),
-        sql` union all `,
-      ),
+    among: (account) => {
+      const rest = others.flatMap((among) => among(account))
+      // One of the words, whichever is the rarest: the others are tested.
+      const ways = named.flatMap(({ among }) => among(account)).map((way) => union([way, ...rest]))
+      return ways.length > 0 ? ways : [union(rest)]
+    },
     test: sql`(${sql.join(
-      conditions.map(({ test }) => test),
+      [...conditions, ...named].map(({ test }) => test),
       sql` or `,
     )})`,
   }
@@ -97,28 +124,27 @@ function bySearch(q: Kind, text: string): Condition {
 function byId(start: string): Condition {
   const is = sql`submission_id >= ${start} and submission_id < ${`${start}g`}`
   return {
-    among: (account) => sql`select submission_id from submissions where account = ${account} and ${is}`,
+    among: (account) => [sql`select submission_id from submissions where account = ${account} and ${is}`],
     test: sql`(s.submission_id >= ${start} and s.submission_id < ${`${start}g`})`,
   }
 }
 
 /** A name in which for each of the words one begins so. */
 function byWords(words: readonly string[]): Condition {
-  const [longest = '', ...others] = [...words].sort((a, b) => b.length - a.length)
-  const has = (row: string, word: string) =>
-    sql`exists (select 1 from sync_search_words w where w.account = ${sql.ref(`${row}.account`)}
-      and w.submission_id = ${sql.ref(`${row}.submission_id`)} and ${anyForm('w', word)})`
-  const all = (row: string, of: readonly string[]) => sql.join([sql`1 = 1`, ...of.map((word) => has(row, word))], sql` and `)
-  const first = (account: string, form: string) =>
-    sql`select f.submission_id from sync_search_words f
-      where f.account = ${account} and ${beginsWith(sql.ref('f.word'), form)} and ${all('f', others)}`
+  const has = (word: string) =>
+    any(sql`select 1 from sync_search_words w where w.account = s.account and w.submission_id = s.submission_id and ${anyForm('w', word)}`)
+  const begun = (account: string, form: string) =>
+    sql`select f.submission_id from sync_search_words f where f.account = ${account} and ${beginsWith(sql.ref('f.word'), form)}`
   return {
     among: (account) =>
-      sql.join(
-        formsOf(longest).map((form) => first(account, form)),
-        sql` union all `,
+      words.map(
+        (word) =>
+          sql`${sql.join(
+            formsOf(word).map((form) => begun(account, form)),
+            sql` union all `,
+          )}`,
       ),
-    test: sql`(${all('s', words)})`,
+    test: sql`(${sql.join(words.map(has), sql` and `)})`,
   }
 }
 

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Json } from '../../model/json.ts'
 import { parseTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { timeValue } from '../engine/sql.ts'
+import { timeValue, unindexed } from '../engine/sql.ts'
 import type { ArrivalsView } from '../schema/tables-completeness.ts'
 import { partsIn } from './submission-list.ts'
 
@@ -120,7 +120,7 @@ export async function pushesOf(q: Query, { account, submission_id }: Key, entity
   return await pushes(
     q,
     sql`${PUSH} where o.account = ${account} and o.submission_id = ${submission_id} and o.state in (${sql.join(STATES)})
-      and o.entity_id in (${sql.join([...new Set(entityIds)])}) order by o.outbox_id`,
+      and o.entity_id in (${sql.join([...new Set(entityIds)])}) order by ${unindexed(q, 'o.outbox_id')}`,
   )
 }
 

@@ -1,4 +1,7 @@
 import { sql } from 'kysely'
+import { searchAll } from '../../../src/ops/actions/search.ts'
+import { submissionsPage, submissionView } from '../../../src/ops/actions/submission-views.ts'
+import { timelinePage } from '../../../src/ops/actions/timeline.ts'
 import { readStatus } from '../../../src/ops/status/status.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { listDeliveries } from '../../../src/store/inbox/queries.ts'
@@ -60,6 +63,41 @@ export function lookups(scale: Scale): Asked[] {
   ]
   return [...one, ...commands, ...[BUSY, QUIET].flatMap(newestOf)]
 }
+
+/** What the routes of the console ask, by what is given in the list. A name, market, status or place that most have, and rare ones. */
+const lists: Readonly<Record<string, Partial<Parameters<typeof submissionsPage>[1]>>> = {
+  'the newest': {},
+  'of an account, by name': { account: BUSY, order: 'name' },
+  'by effective date': { order: 'effective_date' },
+  'named bakery': { search: 'bakery' },
+  'named llc': { search: 'llc' },
+  'named llc, by name': { search: 'llc', order: 'name' },
+  'named insured bakery': { search: 'insured bakery' },
+  'in a market that most have': { market: 'market' },
+  'in a rare market': { market: 'rare' },
+  'with a rare status': { status: 'declined', order: 'name' },
+  'that are quoted': { stands: 'quoted' },
+  'that need information, in a rare market': { stands: 'needs_info', market: 'rare' },
+  'that nobody finds': { search: 'zzz', stands: 'bound' },
+}
+
+export function consoleLookups(scale: Scale): Asked[] {
+  const ids = someSubmissions(scale, BUSY, KEYS).map((n) => uuid(9, n))
+  const idOf = (n: number) => ids[n] ?? ''
+  return [
+    ...Object.entries(lists).map(([name, asked]): Asked => {
+      return { name: `submissions ${name}`, run: (db) => submissionsPage(db.read, { order: '-moved', limit: PAGE, ...asked }) }
+    }),
+    { name: 'submissions from the middle on', run: (db) => submissionsPage(db.read, { order: 'name', limit: PAGE, after: MIDDLE }) },
+    { name: 'one submission', run: (db, n) => submissionView(db.read, BUSY, idOf(n)) },
+    { name: 'its timeline', run: (db, n) => timelinePage(db.read, { account: BUSY, submissionId: idOf(n), limit: PAGE }) },
+    { name: 'a search by name', run: (db, n) => searchAll(db.read, `insured ${n * 17}`, 20) },
+    { name: 'a search by the beginning of an id', run: (db, n) => searchAll(db.read, idOf(n).slice(0, 30), 20) },
+    { name: 'a search by a word that all have', run: (db) => searchAll(db.read, 'l', 20) },
+  ]
+}
+
+const MIDDLE = { account: BUSY, submission_id: uuid(9, 50_000), key: 'insured 50000 trading llc' }
 
 function newestOf(account: string): Asked[] {
   const asked = Object.entries(newest).map(([name, from]): Asked => {

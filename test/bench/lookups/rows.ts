@@ -122,7 +122,7 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
       values: {
         ...submission,
         ...{
-          insured_name: d.concat(`'Insured '`, 'i'),
+          insured_name: d.concat(`'Insured '`, 'i', `case when i % 1000 = 11 then ' Bakery' else ' Trading' end`, `' LLC'`),
           tracked_at: d.time('0'),
           tracked_via: `'webhook'`,
           form_fill_active: d.bool(false),
@@ -144,7 +144,13 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
     {
       table: 'lanes',
       rows: submissions,
-      values: { ...submission, lane_id: d.uuid(3, 'i'), market_name: `'Market'`, state_source: `'rail'`, bound: d.bool(false) },
+      values: {
+        ...{ ...submission, lane_id: d.uuid(3, 'i'), state_source: `'rail'`, bound: d.bool(false), lines: d.json(`'["property"]'`) },
+        // One market and one status that most have, and rare ones.
+        market_name: `case when i % 1000 = 7 then 'Rare Mutual' else 'Market' end`,
+        status: `case when i % 1000 = 9 then 'declined' else 'in_progress' end`,
+        chip: `case i % 10 when 0 then 'needs_info' when 1 then 'not_available' when 2 then 'in_progress' else 'quoted' end`,
+      },
     },
     {
       table: 'quotes',

@@ -1,0 +1,300 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { wordsOf } from '../../../migrations/0034-submission-search.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { standsOf, submissionItems } from '../../../src/store/mirror/submission-items.ts'
+import {
+  accountsWithSubmissions,
+  cursorOf,
+  listSubmissions,
+  placeIn,
+  type SubmissionOrder,
+  type SubmissionPlace,
+  submissionOrders,
+} from '../../../src/store/mirror/submission-list.ts'
+import type { SubmissionFilter } from '../../../src/store/mirror/submission-search.ts'
+import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
+import { uuid } from '../../tools/facts.ts'
+
+const ACCOUNTS = ['acme', 'beta']
+const NAMES = [
+  'Harbour Bakery LLC',
+  'harbor freight',
+  "O'Brien & Söhne GmbH",
+  'ÉCOLE de Cuisine',
+  'Žluťoučký kůň',
+  'A-1 Roofing (West)',
+  'شركة البناء',
+  '🦀 Crab Shack',
+  "<script>alert('x')</script>",
+  '=cmd|"/C calc"!A0',
+  'x'.repeat(300),
+  null,
+]
+const CHIPS = ['bound', 'quoted', 'needs_info', 'in_progress', 'not_available', 'odd', null]
+const MARKETS = ['Alder Point', 'Birch Mutual', 'birch specialty', '100% Market_']
+
+interface Sub {
+  readonly account: string
+  readonly id: string
+  readonly name: string | null
+  readonly effective: string | null
+  readonly eventAt: string | null
+  readonly messageAt: string | null
+  readonly trackedAt: string
+  readonly unreachable: boolean
+  readonly marketing: string | null
+  readonly lanes: readonly { market: string; chip: string | null; status: string; gone: boolean; bound: boolean }[]
+}
+
+const time = (minute: number) => `2026-01-05T12:${String(minute).padStart(2, '0')}:00.000000Z`
+
+/** Many of the same time and the same name, so that pages end between them. */
+const ALL: Sub[] = Array.from({ length: 60 }, (_, n) => ({
+  account: ACCOUNTS[n % 3 === 0 ? 1 : 0] ?? '',
+  id: uuid(9, (n * 37) % 101),
+  name: NAMES[n % NAMES.length] ?? null,
+  effective: n % 4 === 0 ? null : `2026-0${1 + (n % 5)}-01`,
+  eventAt: n % 3 === 0 ? null : time(n % 7),
+  messageAt: n % 4 === 0 ? null : time(n % 5),
+  trackedAt: time(n % 3),
+  unreachable: n % 11 === 5,
+  marketing: n % 5 === 0 ? null : n % 8 === 0 ? 'matched' : 'matching',
+  lanes: Array.from({ length: n % 4 }, (_, lane) => ({
+    market: MARKETS[(n + lane) % MARKETS.length] ?? '',
+    chip: CHIPS[(n * 3 + lane) % CHIPS.length] ?? null,
+    status: ['quoted', 'declined', 'submitted'][(n + lane) % 3] ?? '',
+    gone: (n + lane) % 6 === 0,
+    bound: (n + lane) % 17 === 3,
+  })),
+}))
+
+async function insert(db: Db, subs: readonly Sub[]): Promise<void> {
+  await db.write('test', async (tx) => {
+    for (const sub of subs) {
+      await sql`insert into submissions (account, submission_id, insured_name, effective_date, marketing_status, tracked_at, tracked_via,
+          last_event_at, last_message_at, unreachable_since)
+        values (${sub.account}, ${sub.id}, ${sub.name}, ${sub.effective}, ${sub.marketing}, ${sub.trackedAt}, 'webhook', ${sub.eventAt},
+          ${sub.messageAt}, ${sub.unreachable ? time(1) : null})`.execute(tx.sql)
+      for (const [n, lane] of sub.lanes.entries()) {
+        const flag = tx.kind === 'sqlite' ? Number(lane.bound) : lane.bound
+        await sql`insert into lanes (account, submission_id, lane_id, market_name, chip, status, state_source, bound, gone_at)
+          values (${sub.account}, ${sub.id}, ${uuid(3, n)}, ${lane.market}, ${lane.chip}, ${lane.status}, 'rail', ${flag},
+            ${lane.gone ? time(2) : null})`.execute(tx.sql)
+      }
+    }
+  })
+}
+
+const standing = (sub: Sub) => sub.lanes.filter(({ gone }) => !gone)
+const standOf = (sub: Sub) =>
+  standsOf({ unreachable_since: sub.unreachable ? time(1) : null, marketing_status: sub.marketing }, standing(sub))
+const lowered = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+
+/** The order by bytes, as the list has it. */
+const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
+const keyOf: Readonly<Record<string, (sub: Sub) => string>> = {
+  moved: ({ eventAt, messageAt, trackedAt }) =>
+    [eventAt, messageAt]
+      .filter((at) => at !== null)
+      .sort()
+      .at(-1) ?? trackedAt,
+  name: ({ name }) => (name === null ? '\u{10ffff}' : lowered([...name].slice(0, 200).join(''))),
+  effective_date: ({ effective }) => effective ?? '9999-12-31',
+}
+
+function expected(is: (sub: Sub) => boolean, order: SubmissionOrder, of: readonly Sub[] = ALL): string[] {
+  const key = keyOf[order.replace('-', '')] ?? (() => '')
+  const sorted = of.filter(is).sort((a, b) => byBytes(key(a), key(b)) || byBytes(a.account, b.account) || byBytes(a.id, b.id))
+  return (order.startsWith('-') ? sorted.reverse() : sorted).map(({ account, id }) => `${account} ${id}`)
+}
+
+describe.each(testDatabases)('the list of submissions on $name', (database) => {
+  let opened: OpenedDatabase
+  let db: Db
+  beforeAll(async () => {
+    opened = await database.open()
+    db = opened.db
+    await insert(db, ALL)
+  })
+  afterAll(() => opened.close())
+
+  const found = async (filter: SubmissionFilter, order: SubmissionOrder = '-moved', accounts = ACCOUNTS) =>
+    (await listSubmissions(db.read, accounts, filter, { order, limit: 1_000 })).map(
+      ({ account, submission_id }) => `${account} ${submission_id}`,
+    )
+
+  it('knows the accounts', async () => {
+    expect(await accountsWithSubmissions(db.read)).toEqual(ACCOUNTS)
+  })
+
+  it.each(submissionOrders)('is sorted by %s, of all accounts and of one', async (order) => {
+    expect(await found({}, order)).toEqual(expected(() => true, order))
+    expect(await found({}, order, ['beta'])).toEqual(expected(({ account }) => account === 'beta', order))
+  })
+
+  it.each(submissionOrders)('shows each once in pages of any size, by %s', async (order) => {
+    for (const limit of [1, 7, 200]) {
+      const seen: string[] = []
+      let after: SubmissionPlace | undefined
+      for (;;) {
+        const page = await listSubmissions(db.read, ACCOUNTS, {}, { order, after, limit })
+        seen.push(...page.map(({ account, submission_id }) => `${account} ${submission_id}`))
+        const last = page.at(-1)
+        if (last === undefined) break
+        // Through the text of the cursor.
+        after = placeIn(cursorOf(last)) ?? undefined
+        expect(after).toEqual(last)
+      }
+      expect(seen).toEqual(expected(() => true, order))
+    }
+  })
+
+  it.each([...CHIPS.slice(0, 5), 'matching', 'matched', 'unknown', 'unreachable', 'nonsense'])(
+    'shows those that stand at %s',
+    async (stands) => {
+      const wanted = expected((sub) => standOf(sub) === stands, 'name')
+      expect(await found({ stands: stands ?? '' }, 'name')).toEqual(wanted)
+      if (stands !== 'nonsense') expect(wanted.length).toBeGreaterThan(0)
+    },
+  )
+
+  it.each(['birch', 'Birch Mutual', 'ALDER', '100% Market_', '%', 'mutual'])('shows those with a lane in the market %s', async (market) => {
+    const is = (sub: Sub) => standing(sub).some((lane) => lowered(lane.market).startsWith(lowered(market)))
+    expect(await found({ market })).toEqual(expected(is, '-moved'))
+  })
+
+  it('shows those with a lane of a status, and those that meet several conditions', async () => {
+    const declined = (sub: Sub) => standing(sub).some(({ status }) => status === 'declined')
+    expect(await found({ status: 'declined' })).toEqual(expected(declined, '-moved'))
+    const both = (sub: Sub) => declined(sub) && standOf(sub) === 'quoted'
+    expect(await found({ status: 'declined', stands: 'quoted' }, 'name')).toEqual(expected(both, 'name'))
+    expect(expected(both, 'name').length).toBeGreaterThan(0)
+  })
+
+  it.each([
+    ['harb', (name: string) => /^harb/i.test(name)],
+    ['HARBOUR', (name: string) => name === 'Harbour Bakery LLC'],
+    ['llc harb', (name: string) => name === 'Harbour Bakery LLC'],
+    ['arbour', () => false],
+    ["o'brien", (name: string) => name.startsWith("O'B")],
+    ['brien söh', (name: string) => name.startsWith("O'B")],
+    ['SÖHNE', (name: string) => name.startsWith("O'B")],
+    ['école', (name: string) => name.startsWith('ÉCOLE')],
+    ['Écol', (name: string) => name.startsWith('ÉCOLE')],
+    ['žluť', (name: string) => name.startsWith('Žlu')],
+    ['ŽLUŤ', (name: string) => name.startsWith('Žlu')],
+    ['roofing west', (name: string) => name.startsWith('A-1')],
+    ['شركة', (name: string) => name.startsWith('ش')],
+    ['🦀', (name: string) => name.startsWith('🦀')],
+    ['script alert', (name: string) => name.startsWith('<script')],
+    ["'; drop table submissions; --", () => false],
+    ['%', () => false],
+    ['_', () => false],
+    ['x'.repeat(70), (name: string) => name.startsWith('xxx')],
+  ])('finds names by %s', async (search, is) => {
+    expect(await found({ search }, 'name')).toEqual(expected(({ name }) => name !== null && is(name), 'name'))
+  })
+
+  it('finds by the beginning of an id, of a market, and by a status', async () => {
+    const id = ALL[7]?.id ?? ''
+    for (const search of [id, id.toUpperCase(), id.slice(0, -1)])
+      expect(await found({ search })).toEqual(expected((sub) => sub.id.startsWith(search.toLowerCase()), '-moved'))
+    expect(await found({ search: 'Birch' })).toEqual(
+      expected((sub) => standing(sub).some(({ market }) => /^birch/i.test(market)), '-moved'),
+    )
+    expect(await found({ search: 'Declined' })).toEqual(
+      expected((sub) => standing(sub).some(({ status }) => status === 'declined'), '-moved'),
+    )
+  })
+
+  it('tells of each in lists what its rows say', async () => {
+    const places = await listSubmissions(db.read, ACCOUNTS, {}, { order: 'name', limit: 1_000 })
+    const items = await submissionItems(db.read, places)
+    expect(items).toHaveLength(ALL.length)
+    for (const item of items) {
+      const sub = ALL.find(({ account, id }) => account === item.account && id === item.submission_id) as Sub
+      const lanes = standing(sub).map(({ market }) => market)
+      expect([item.insured_name, item.stands, item.effective_date]).toEqual([sub.name, standOf(sub), sub.effective])
+      expect(item.moved_at).toBe(keyOf['moved']?.(sub))
+      expect(item.lanes.map(({ market_name }) => market_name).sort()).toEqual(lanes.sort())
+    }
+    expect(await submissionItems(db.read, [{ account: 'acme', submission_id: uuid(9, 9_999) }])).toEqual([])
+  })
+})
+
+describe.each(testDatabases)('the list of submissions that changes, on $name', (database) => {
+  let opened: OpenedDatabase
+  let db: Db
+  beforeAll(async () => {
+    opened = await database.open()
+    db = opened.db
+    await insert(db, ALL)
+  })
+  afterAll(() => opened.close())
+
+  it('misses none that stays, and shows none twice, while others are added and removed', async () => {
+    const gone = ALL.slice(0, 6)
+    const stays = ALL.slice(6)
+    const seen: string[] = []
+    let after: SubmissionPlace | undefined
+    for (let n = 0; ; n++) {
+      const page = await listSubmissions(db.read, ACCOUNTS, {}, { order: 'name', after, limit: 5 })
+      seen.push(...page.map(({ account, submission_id }) => `${account} ${submission_id}`))
+      after = page.at(-1)
+      if (after === undefined) break
+      const [one] = ALL
+      if (one) await insert(db, [{ ...one, id: uuid(8, n), name: NAMES[n % NAMES.length] ?? null, lanes: [] }])
+      const lost = gone[n]
+      if (lost)
+        await db.write('test', (tx) =>
+          sql`delete from submissions where account = ${lost.account} and submission_id = ${lost.id}`.execute(tx.sql),
+        )
+    }
+    expect(new Set(seen).size).toBe(seen.length)
+    const wanted = new Set(expected(() => true, 'name', stays))
+    expect(seen.filter((name) => wanted.has(name))).toEqual(expected(() => true, 'name', stays))
+  })
+
+  it('finds a name as it is now, whoever wrote it', async () => {
+    const [, , sub] = ALL.slice(6)
+    if (!sub) throw new Error('there is none')
+    const found = async (search: string) =>
+      (await listSubmissions(db.read, [sub.account], { search }, { order: 'name', limit: 500 })).some(
+        (place) => place.submission_id === sub.id,
+      )
+    const rename = (name: string | null) =>
+      db.write('test', (tx) =>
+        sql`update submissions set insured_name = ${name} where account = ${sub.account} and submission_id = ${sub.id}`.execute(tx.sql),
+      )
+    await rename('Quarry Quarry\tQuilts,Inc')
+    expect([await found('quilt'), await found('inc'), await found('quarry quilts')]).toEqual([true, true, true])
+    await rename('Zeppelin "Yards" \\ [x]')
+    expect([await found('quilt'), await found('yards'), await found('x zep')]).toEqual([false, true, true])
+    await rename(null)
+    expect([await found('yards'), await found(sub.id)]).toEqual([false, true])
+    await rename('Zeppelin')
+    await db.write('test', (tx) => sql`delete from submissions where submission_id = ${sub.id}`.execute(tx.sql))
+    const { rows } = await sql`select word from sync_search_words where submission_id = ${sub.id}`.execute(db.read.sql)
+    expect(rows).toEqual([])
+  })
+
+  it('keeps the words that the program looks for', async () => {
+    const names = [...NAMES.filter((name) => name !== null), 'Tab\tand “quotes” — dash', `${'word '.repeat(400)}end`, 'a\u00a0b']
+    for (const [n, name] of names.entries()) {
+      const [one] = ALL
+      if (one) await insert(db, [{ ...one, id: uuid(7, n), name, lanes: [] }])
+      const { rows } = await sql<{ word: string }>`select word from sync_search_words where submission_id = ${uuid(7, n)}`.execute(
+        db.read.sql,
+      )
+      expect(rows.map(({ word }) => word).sort()).toEqual([...new Set(wordsOf(name))].sort())
+    }
+  })
+})
+
+describe('a cursor', () => {
+  it('is refused when it is none', () => {
+    for (const text of ['', 'x', 'e30', Buffer.from('[1,2,3]').toString('base64url'), Buffer.from('["a","b"]').toString('base64url')])
+      expect(placeIn(text)).toBeNull()
+  })
+})
