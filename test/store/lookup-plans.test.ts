@@ -19,9 +19,9 @@ async function statementsOf(db: Db, run: (db: Db, n: number) => Promise<unknown>
     asked.push(query)
     return await db.read.sql.executeQuery(query)
   })
-  const { kind, clock, signals, protection, seen } = db
+  const { kind, clock, signals, protection, seen, listsDocuments } = db
   const read: Query = {
-    ...{ kind, clock, signals, protection, seen, sql: noting },
+    ...{ kind, clock, signals, protection, seen, listsDocuments, sql: noting },
     selectMany: (...given) => db.read.selectMany(...given),
     selectWhere: (...given) => db.read.selectWhere(...given),
     selectOfSubmissions: (...given) => db.read.selectOfSubmissions(...given),
@@ -51,7 +51,7 @@ describe('each lookup, on SQLite,', () => {
       expect(steps.length).toBeGreaterThan(0)
       for (const step of steps)
         expect(step).toMatch(
-          /^(SEARCH .* USING|SCAN (known|part|parts|few|met|counted|each_one|\d+|CONSTANT ROW|d|.* VIRTUAL TABLE|sync_inbox USING INDEX sync_inbox_ready))/,
+          /^(SEARCH .* USING|SCAN (known|part|parts|few|met|counted|each_one|freshness|open_items|\d+|CONSTANT ROW|d|.* VIRTUAL TABLE|sync_inbox USING INDEX sync_inbox_ready))/,
         )
     }
   })

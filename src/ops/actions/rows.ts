@@ -2,9 +2,9 @@ import { readableRow } from '../../model/damaged.ts'
 import type { Row } from '../../model/entity.ts'
 import { partsOfRowKey } from '../../model/row-key.ts'
 import { findRow, publicTables } from '../../store/mirror/public-rows.ts'
-import { auditedDb } from '../../store/operators/actions.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import type { ActionContext } from './context.ts'
+import { noteShowing } from './showing.ts'
 
 const NOTED_LENGTH = 500
 
@@ -20,7 +20,6 @@ export async function showRow(a: ActionContext, table: string, key: string): Pro
   if (row === null) throw new NotFoundError([`there is no such row of ${table}`])
   const { account = null, submission_id = null } = row
   const detail = { account, submission_id, key: key.slice(0, NOTED_LENGTH) }
-  // The note alone: whoever cannot be noted is shown nothing.
-  await auditedDb(a.db, { who: a.who, action: 'row.show', target: table, detail }).write('row-shown', async () => undefined)
+  await noteShowing(a, 'row.show', table, detail)
   return readableRow(row)
 }

@@ -1,8 +1,9 @@
 import { entities } from '../../model/entities.ts'
 import type { Row } from '../../model/entity.ts'
 import type { Query, TableSpec } from '../engine/db.ts'
+import { findingsTable } from '../reconcile/findings.ts'
 
-/** Tables of which one row can be read by its key: those of service data, what hangs on them, and the change log. */
+/** Tables of which one row can be read by its key: those of service data, what hangs on them, the change log, and findings. */
 export const publicTables: readonly TableSpec[] = [
   ...entities,
   {
@@ -18,6 +19,7 @@ export const publicTables: readonly TableSpec[] = [
       ...{ operation: 'text', changed_at: 'time', cause: 'text', before: 'json', after: 'json' },
     },
   },
+  findingsTable,
 ]
 
 /** One row with everything that is stored of it. @param key the values of the key, in its order. */

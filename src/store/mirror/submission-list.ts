@@ -19,7 +19,16 @@ export interface SubmissionPlace {
 /** Up to so many submissions of a condition are read by its index and sorted; of more the list is read in its order, and tested. */
 const MOST_SORTED = 5_000
 
+export interface ListOptions {
+  readonly order: SubmissionOrder
+  readonly after?: SubmissionPlace | undefined
+  readonly limit: number
+  /** Of more submissions than these the list is read in its order. */
+  readonly mostSorted?: number
+}
+
 interface Page {
+  readonly mostSorted: number
   readonly q: Query
   readonly key: RawBuilder<unknown>
   readonly type: RawBuilder<unknown>
@@ -38,12 +47,21 @@ export async function listSubmissions(
   q: Query,
   accounts: readonly string[],
   filter: SubmissionFilter,
-  { order, after, limit }: { readonly order: SubmissionOrder; readonly after?: SubmissionPlace | undefined; readonly limit: number },
+  { order, after, limit, mostSorted = MOST_SORTED }: ListOptions,
 ): Promise<SubmissionPlace[]> {
   const name = order.replace('-', '') as keyof ReturnType<typeof orderKeys>
   const type = q.kind === 'sqlite' ? sql`` : sql.raw({ moved: '::timestamptz', name: '::text collate "C"', effective_date: '::date' }[name])
   const conditions = conditionsOf(q, filter)
-  const page: Page = { q, key: sql.raw(orderKeys(q)[name]), type, isDescending: order.startsWith('-'), conditions, after, limit }
+  const page: Page = {
+    q,
+    key: sql.raw(orderKeys(q)[name]),
+    type,
+    isDescending: order.startsWith('-'),
+    conditions,
+    after,
+    limit,
+    mostSorted,
+  }
   const parts: RawBuilder<unknown>[] = []
   for (const account of accounts) parts.push(...(await partsOf(page, account)))
   if (parts.length === 0) return []
@@ -60,42 +78,54 @@ export async function listSubmissions(
 /** The statements that together give an account's part of the page. */
 async function partsOf(page: Page, account: string): Promise<RawBuilder<unknown>[]> {
   const { after, isDescending } = page
-  const { from, tests } = await sourceOf(page, account)
+  const few = await fewOf(page, account)
   const behind = isDescending ? sql`<` : sql`>`
-  const part = (place: RawBuilder<unknown>[]) => statement(page, account, from, [...place, ...tests])
-  if (after === undefined) return [part([])]
+  const part = (...place: RawBuilder<unknown>[]) => statement(page, account, few, place)
+  if (after === undefined) return [part()]
   const key = sql`${after.key}${page.type}`
   // Two steps into the index: rows of the same key behind this one, and all further keys.
-  const further = part([sql`${page.key} ${behind} ${key}`])
+  const further = part(sql`${page.key} ${behind} ${key}`)
   const isBehind = isDescending ? account < after.account : account > after.account
   if (account !== after.account && !isBehind) return [further]
   const same = account === after.account ? [sql`s.submission_id ${behind} ${after.submission_id}`] : []
-  return [part([sql`${page.key} = ${key}`, ...same]), further]
+  return [part(sql`${page.key} = ${key}`, ...same), further]
 }
 
-function statement(page: Page, account: string, from: RawBuilder<unknown>, tests: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
+/** @param few the submissions to look at; null for all of the account, in the order of the list. */
+function statement(
+  page: Page,
+  account: string,
+  few: RawBuilder<unknown> | null,
+  place: readonly RawBuilder<unknown>[],
+): RawBuilder<unknown> {
   const direction = page.isDescending ? sql`desc` : sql`asc`
-  return sql`select s.account, s.submission_id, ${page.key} as key from ${from}
-    where ${sql.join([sql`s.account = ${account}`, ...tests], sql` and `)}
-    order by ${page.key} ${direction}, s.submission_id ${direction} limit ${sql.lit(page.limit)}`
+  const tests = [sql`s.account = ${account}`, ...place, ...page.conditions.map(({ test }) => test)]
+  const columns = sql`s.account, s.submission_id, ${page.key} as key`
+  const id = sql.ref(page.q.kind === 'sqlite' ? 's.submission_id' : 'found.submission_id')
+  const end = sql`order by key ${direction}, ${id} ${direction} limit ${sql.lit(page.limit)}`
+  const is = (more: RawBuilder<unknown>[] = []) => sql.join([...more, ...tests], sql` and `)
+  if (few === null)
+    return sql`select ${columns} from submissions s where ${is()} order by ${page.key} ${direction}, s.submission_id ${direction}
+      limit ${sql.lit(page.limit)}`
+  const one = sql`s.submission_id = few.submission_id`
+  // Left to themselves, SQLite might read all submissions first, and Postgres go through the list until it meets the few.
+  if (page.q.kind === 'sqlite') return sql`select ${columns} from ${few} cross join submissions s where ${is([one])} ${end}`
+  return sql`select found.* from ${few} cross join lateral (select ${columns} from submissions s where ${is([one])} offset 0) as found ${end}`
 }
 
-/** What to read: the submissions of the rarest condition, when they are few, else all of them. */
-async function sourceOf({ q, conditions }: Page, account: string): Promise<{ from: RawBuilder<unknown>; tests: RawBuilder<unknown>[] }> {
-  const tests = conditions.map(({ test }) => test)
+/** The submissions of the rarest condition, as a table `few`; null when they are too many to be sorted, or there is no condition. */
+async function fewOf({ q, conditions, mostSorted }: Page, account: string): Promise<RawBuilder<unknown> | null> {
   const ways = conditions.flatMap(({ among }) => among(account))
-  const counts = await Promise.all(ways.map((way) => countUpTo(q, way)))
+  const counts = await Promise.all(ways.map((way) => countUpTo(q, way, mostSorted)))
   const fewest = Math.min(...counts)
   const rarest = ways[counts.indexOf(fewest)]
-  if (rarest === undefined || fewest > MOST_SORTED) return { from: sql`submissions s`, tests }
-  // Left to itself, SQLite might read all submissions first.
-  const few = sql`(select distinct submission_id from (${rarest}) as met) as few`
-  return { from: sql`${few} cross join submissions s`, tests: [sql`s.submission_id = few.submission_id`, ...tests] }
+  if (rarest === undefined || fewest > mostSorted) return null
+  return sql`(select distinct submission_id from (${rarest}) as met) as few`
 }
 
-async function countUpTo(q: Query, rows: RawBuilder<unknown>): Promise<number> {
+async function countUpTo(q: Query, rows: RawBuilder<unknown>, most: number): Promise<number> {
   const { rows: found } = await sql<{ n: number }>`
-    select count(*) as n from (select 1 from (${rows}) as each_one limit ${sql.lit(MOST_SORTED + 1)}) as counted`.execute(q.sql)
+    select count(*) as n from (select 1 from (${rows}) as each_one limit ${sql.lit(most + 1)}) as counted`.execute(q.sql)
   return Number(found[0]?.n ?? 0)
 }
 

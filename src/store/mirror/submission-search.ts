@@ -58,7 +58,7 @@ function byLane(q: Kind, key: RawBuilder<unknown>, is: (key: RawBuilder<unknown>
   const ofIt = sql`account = s.account and submission_id = s.submission_id`
   return {
     among: (account) => [sql`select submission_id from lanes where account = ${account} and ${is(key)} and gone_at is null`],
-    test: any(sql`select 1 from lanes where ${ofIt} and ${is(plain(q, key))} and gone_at is null`),
+    test: any(sql`select 1 from lanes where ${ofIt} and ${is(plain(q, key, ''))} and gone_at is null`),
   }
 }
 
@@ -67,9 +67,10 @@ function any(rows: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`((${rows} limit 1) is not null)`
 }
 
-/** An expression that SQLite must not use an index for: the lanes of one submission are found by their key. */
-function plain(q: Kind, key: RawBuilder<unknown>): RawBuilder<unknown> {
-  return q.kind === 'sqlite' ? sql`+${key}` : key
+/** A value for which no index may be used: the lanes of one submission are found by their key, those of one kind may be very many. */
+function plain(q: Kind, key: RawBuilder<unknown>, none: '' | 0): RawBuilder<unknown> {
+  if (q.kind === 'sqlite') return sql`+${key}`
+  return none === '' ? sql`(${key} || '')` : sql`(${key} + 0)`
 }
 
 /** Where a submission stands; the same as `standsOf` says of its row and its lanes. */
@@ -82,7 +83,7 @@ function byStand(q: Kind, stands: string): Condition {
       among: (account) => [
         sql`select submission_id from lanes where account = ${account} and ${key} = ${sql.lit(rank)} and gone_at is null`,
       ],
-      test: sql`(s.unreachable_since is null and (select min(${plain(q, key)}) ${ofIt}) = ${sql.lit(rank)})`,
+      test: sql`(s.unreachable_since is null and (select min(${plain(q, key, 0)}) ${ofIt}) = ${sql.lit(rank)})`,
     }
   }
   if (stands === UNREACHABLE) {

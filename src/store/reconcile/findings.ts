@@ -10,7 +10,7 @@ export type FindingRow = ReconcileFindingsTable
 /** Findings deleted per transaction: keeps it short on SQLite (invariant 13). */
 const DELETE_BATCH = 1_000
 
-const findingsTable: TableSpec = {
+export const findingsTable: TableSpec = {
   table: 'reconcile_findings',
   key: ['run_id', 'finding_no'],
   columns: {

@@ -119,10 +119,16 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
   })
   afterAll(() => opened.close())
 
-  const found = async (filter: SubmissionFilter, order: SubmissionOrder = '-moved', accounts = ACCOUNTS) =>
-    (await listSubmissions(db.read, accounts, filter, { order, limit: 1_000 })).map(
-      ({ account, submission_id }) => `${account} ${submission_id}`,
-    )
+  /** Read by the index of a condition and sorted, and read in the order of the list and tested: both are the same. */
+  const found = async (filter: SubmissionFilter, order: SubmissionOrder = '-moved', accounts = ACCOUNTS) => {
+    const read = async (mostSorted: number) =>
+      (await listSubmissions(db.read, accounts, filter, { order, limit: 1_000, mostSorted })).map(
+        ({ account, submission_id }) => `${account} ${submission_id}`,
+      )
+    const sorted = await read(5_000)
+    expect(await read(-1)).toEqual(sorted)
+    return sorted
+  }
 
   it('knows the accounts', async () => {
     expect(await accountsWithSubmissions(db.read)).toEqual(ACCOUNTS)

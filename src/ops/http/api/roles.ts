@@ -10,7 +10,6 @@ const PERSONAL_READS: ReadonlySet<string> = new Set([
   '/api/v1/inbox/:id',
   '/api/v1/outbox/:id',
   '/api/v1/outbox/:id/exchange',
-  '/api/v1/reconcile-runs/:id/findings',
   '/api/v1/reconcile-runs/:id/report.html',
   '/api/v1/reconcile-runs/:id/report.md',
   '/api/v1/rejected/:id',

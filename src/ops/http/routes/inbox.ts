@@ -12,6 +12,7 @@ import {
   showDeliveries,
   skip as skipDeed,
 } from '../../actions/inbox.ts'
+import { noteShowing } from '../../actions/showing.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { NotFoundError } from '../../output/refusals.ts'
 import { printableLine } from '../../output/text.ts'
@@ -87,7 +88,7 @@ const list = {
 
 const show = {
   summary: 'a delivery with its headers and body',
-  description: 'The same svix-id may have come to several accounts, so this is a list.',
+  description: 'The same svix-id may have come to several accounts, so this is a list. Who saw it is noted in `operator_actions`.',
   tags: ['inbox'],
   params: z.strictObject({ id: deliveryId.meta({ description: 'its svix-id, or its number' }) }),
   response: answersAbout('the deliveries of that id', pageOf(shown)),
@@ -138,9 +139,12 @@ export function addInbox(api: Api, p: AdminParts): void {
     }
     return page(await listDeliveries(p.db.read, filter, max + 1), max, (last) => last.inbox_id)
   })
-  api.get('/inbox/:id', { schema: show }, async ({ params }) => {
-    const items = await showDeliveries(p.db.read, params.id)
-    if (items.length === 0) throw new NotFoundError([`there is no delivery ${printableLine(params.id)}`])
+  api.get('/inbox/:id', { schema: show }, async (request) => {
+    const { id } = request.params
+    const items = await showDeliveries(p.db.read, id)
+    if (items.length === 0) throw new NotFoundError([`there is no delivery ${printableLine(id)}`])
+    const shown = items.map(({ account, delivery_id, submission_id }) => ({ account, delivery_id, submission_id }))
+    await noteShowing(actionContextFor(p, request), 'inbox.show', null, { deliveries: shown })
     return whole(items)
   })
   api.get('/inbox/:id/changes', { schema: became }, async ({ params }) => {

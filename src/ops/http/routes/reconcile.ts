@@ -1,13 +1,18 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
-import { listFindings } from '../../../store/reconcile/findings.ts'
+import type { Json } from '../../../model/json.ts'
+import { maskedRow } from '../../../model/masking.ts'
+import { rowKey } from '../../../model/row-key.ts'
+import { type FindingRow, listFindings } from '../../../store/reconcile/findings.ts'
 import { findRun, listRuns } from '../../../store/reconcile/runs.ts'
 import { findingKinds, type RunOptions } from '../../../store/schema/tables-reconcile.ts'
 import { accountsOfRun, futureProblem, requestReconcile, stopReconcile } from '../../actions/reconcile.ts'
+import { noteShowing } from '../../actions/showing.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { MismatchError, NotFoundError } from '../../output/refusals.ts'
 import { answersAbout, answersOfAction, documentAbout } from '../api/answers.ts'
 import { type AdminParts, type Api, actionContextFor, momentOf } from '../api/parts.ts'
+import { rowKeySchema } from '../api/row-schemas.ts'
 import { afterNumber, limit, moment, name, numberProblem, page, pageOf, submissionId, time, whole } from '../api/schemas.ts'
 
 const MOST_READS = 256
@@ -43,6 +48,7 @@ const run = z
 
 const finding = z
   .object({
+    row_key: rowKeySchema,
     run_id: z.string(),
     finding_no: z.int(),
     account: z.string(),
@@ -114,6 +120,7 @@ const stop = {
 
 const findings = {
   summary: 'what a run found',
+  description: 'Personal values are masked on both sides; `GET /api/v1/rows/reconcile_findings/{key}` shows them, and notes it.',
   tags,
   params,
   querystring: z.strictObject({
@@ -126,12 +133,30 @@ const findings = {
   response: answersAbout('a page of findings, in the order in which they were found', pageOf(finding)),
 }
 
-const html = { summary: 'the report of a run, as a page of its own', tags, params, response: documentAbout('the report', 'text/html') }
-const markdown = { summary: 'the report of a run, as Markdown', tags, params, response: documentAbout('the report', 'text/markdown') }
+const NOTED = 'It holds personal values: who saw it is noted in `operator_actions`.'
+const html = {
+  summary: 'the report of a run, as a page of its own',
+  description: NOTED,
+  tags,
+  params,
+  response: documentAbout('the report', 'text/html'),
+}
+const markdown = {
+  summary: 'the report of a run, as Markdown',
+  description: NOTED,
+  tags,
+  params,
+  response: documentAbout('the report', 'text/markdown'),
+}
 
 /** `/reconcile-runs` */
 export function addReconcile(api: Api, p: AdminParts): void {
   const found = async (id: string) => there(await findRun(p.db.read, id), id)
+  const noted = async (asked: { readonly params: { readonly id: string }; readonly who: string }) => {
+    const { run_id, account } = await found(asked.params.id)
+    await noteShowing(actionContextFor(p, asked), 'reconcile.report', account, { run_id })
+    return run_id
+  }
   api.post('/reconcile-runs', { schema: request }, async (asked) => {
     const { account, since, ...rest } = asked.body
     const at = momentOf(p, since)
@@ -162,16 +187,25 @@ export function addReconcile(api: Api, p: AdminParts): void {
     const { kind, standing, submission_id, limit: max, after } = query
     const filter = { runId, kind, standing: standing && standing === 'true', submissionId: submission_id, after }
     const rows = await listFindings(p.db.read, { ...filter, limit: max + 1 })
-    return page(rows, max, (last) => last.finding_no)
+    return page(rows.map(maskedFinding), max, (last) => last.finding_no)
   })
-  api.get('/reconcile-runs/:id/report.html', { schema: html }, async ({ params: { id } }, reply) => {
+  api.get('/reconcile-runs/:id/report.html', { schema: html }, async (asked, reply) => {
+    const id = await noted(asked)
     const [{ readReport }, { renderHtml }] = await Promise.all([reportData(), import('../../../reconcile/report/html.ts')])
     return sendDocument(reply, 'text/html', renderHtml(there(await readReport(p.db.read, id, p.version), id)))
   })
-  api.get('/reconcile-runs/:id/report.md', { schema: markdown }, async ({ params: { id } }, reply) => {
+  api.get('/reconcile-runs/:id/report.md', { schema: markdown }, async (asked, reply) => {
+    const id = await noted(asked)
     const [{ readReport }, { renderMarkdown }] = await Promise.all([reportData(), import('../../../reconcile/report/markdown.ts')])
     return sendDocument(reply, 'text/markdown', renderMarkdown(there(await readReport(p.db.read, id, p.version), id)))
   })
+}
+
+/** The values on both sides as everybody may see them; `GET /rows/reconcile_findings/{key}` shows them as they are. */
+function maskedFinding(row: FindingRow): FindingRow & { readonly row_key: string } {
+  const side = (field: string, value: Json) => maskedRow(row.entity ?? '', { [field]: value })[field] ?? null
+  const fields = row.fields?.map(({ field, mirror, service }) => ({ field, mirror: side(field, mirror), service: side(field, service) }))
+  return { ...row, row_key: rowKey([row.run_id, String(row.finding_no)]), fields: fields ?? null }
 }
 
 /** @throws NotFoundError for null. */

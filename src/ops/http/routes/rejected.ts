@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { RejectedStore } from '../../../store/inbox/rejected.ts'
 import { accountNamed } from '../../actions/accounts.ts'
 import { rejectedFields, replayRefused, showRejected } from '../../actions/inbox.ts'
+import { noteShowing } from '../../actions/showing.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { NotFoundError } from '../../output/refusals.ts'
 import { printableLine } from '../../output/text.ts'
@@ -44,6 +45,7 @@ const reasons = {
 
 const show = {
   summary: 'a refused delivery with its headers and body',
+  description: 'Who saw it is noted in `operator_actions`.',
   tags: ['inbox'],
   params: z.strictObject({ id: z.string().regex(/^\d{1,15}$/, 'is no number') }),
   response: answersAbout('the refused delivery', shown),
@@ -73,9 +75,11 @@ export function addRejected(api: Api, p: AdminParts): void {
     await refuseUnknownNames(p.db.read, p.config(), { account })
     return whole(await store.countByReason(account))
   })
-  api.get('/rejected/:id', { schema: show }, async ({ params }) => {
-    const [found] = await showRejected(store, params.id)
-    if (!found) throw new NotFoundError([`there is no refused delivery ${printableLine(params.id)}`])
+  api.get('/rejected/:id', { schema: show }, async (request) => {
+    const { id } = request.params
+    const [found] = await showRejected(store, id)
+    if (!found) throw new NotFoundError([`there is no refused delivery ${printableLine(id)}`])
+    await noteShowing(actionContextFor(p, request), 'rejected.show', id, { account: found.account })
     return found
   })
   api.post('/rejected/replay', { schema: replay }, async (request) => {

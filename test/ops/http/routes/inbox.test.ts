@@ -177,6 +177,7 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
       { action: 'inbox.skip', detail: { ids: ['msg_0', 'msg_1', 'msg_3'], count: 3 }, outcome: 'done' },
       { who: 'command', action: 'inbox.skip', detail: { ids: ['msg_2'], count: 1 }, outcome: 'done' },
       { action: 'inbox.skip', detail: { state: 'dead', skipped: 1 }, outcome: 'done' },
+      { action: 'inbox.show', detail: { deliveries: [{ account: 'default', delivery_id: 'msg_0' }] }, outcome: 'done' },
     ])
     expect((await rig.ask('POST', '/inbox/replay', { body: { ids: ['msg_0'] } })).json).toEqual({ replayed: 1 })
     expect(await skip({ state: 'aside' })).toMatchObject({ status: 400 })
@@ -221,6 +222,9 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
       ...{ status: 200, json: { accepted: 1, refused: { unknown_account: 1 } } },
     })
     expect((await rig.ask<Page>('GET', '/inbox?state=ready')).json.items).toHaveLength(1)
-    expect(await rig.notes()).toEqual([{ who: 'alice', action: 'rejected.replay', target: null, detail: { accepted: 1 }, outcome: 'done' }])
+    expect(await rig.notes()).toEqual([
+      { who: 'alice', action: 'rejected.show', target: id, detail: { account: 'default' }, outcome: 'done' },
+      { who: 'alice', action: 'rejected.replay', target: null, detail: { accepted: 1 }, outcome: 'done' },
+    ])
   })
 })
