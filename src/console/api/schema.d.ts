@@ -375,7 +375,7 @@ export interface paths {
         };
         /**
          * a delivery with its headers and body
-         * @description The same svix-id may have come to several accounts, so this is a list.
+         * @description The same svix-id may have come to several accounts, so this is a list. Who saw it is noted in `operator_actions`.
          */
         get: operations["getInboxById"];
         put?: never;
@@ -650,7 +650,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** what a run found */
+        /**
+         * what a run found
+         * @description Personal values are masked on both sides; `GET /api/v1/rows/reconcile_findings/{key}` shows them, and notes it.
+         */
         get: operations["getReconcileRunsByIdFindings"];
         put?: never;
         post?: never;
@@ -667,7 +670,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** the report of a run, as a page of its own */
+        /**
+         * the report of a run, as a page of its own
+         * @description It holds personal values: who saw it is noted in `operator_actions`.
+         */
         get: operations["getReconcileRunsByIdReportHtml"];
         put?: never;
         post?: never;
@@ -684,7 +690,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** the report of a run, as Markdown */
+        /**
+         * the report of a run, as Markdown
+         * @description It holds personal values: who saw it is noted in `operator_actions`.
+         */
         get: operations["getReconcileRunsByIdReportMd"];
         put?: never;
         post?: never;
@@ -738,7 +747,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** a refused delivery with its headers and body */
+        /**
+         * a refused delivery with its headers and body
+         * @description Who saw it is noted in `operator_actions`.
+         */
         get: operations["getRejectedById"];
         put?: never;
         post?: never;
@@ -2284,6 +2296,8 @@ export interface components {
             kind: "missing" | "different" | "absent" | "unreadable" | "undelivered" | "lost";
             read: string | null;
             repaired_at: string | null;
+            /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
+            row_key: string;
             run_id: string;
             seq: number | null;
             /** @description it was known before this run */
@@ -4305,7 +4319,7 @@ export interface operations {
             header?: never;
             path: {
                 key: string;
-                table: "submissions" | "market_events" | "thread_messages" | "thread_attachments" | "lanes" | "quotes" | "source_offers" | "quote_history" | "market_readiness" | "carrier_api_sessions" | "documents_on_file" | "program_assessments" | "requirement_items" | "outstanding_items" | "application_workspaces" | "applications" | "application_answers" | "facts" | "bind_requests" | "bind_assumptions" | "bind_contingencies" | "policies" | "insureds" | "documents" | "extra_reads" | "changes";
+                table: "submissions" | "market_events" | "thread_messages" | "thread_attachments" | "lanes" | "quotes" | "source_offers" | "quote_history" | "market_readiness" | "carrier_api_sessions" | "documents_on_file" | "program_assessments" | "requirement_items" | "outstanding_items" | "application_workspaces" | "applications" | "application_answers" | "facts" | "bind_requests" | "bind_assumptions" | "bind_contingencies" | "policies" | "insureds" | "documents" | "extra_reads" | "changes" | "reconcile_findings";
             };
             cookie?: never;
         };
