@@ -52,7 +52,17 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [...proofs, ...mocks] } },
       { extends: true, test: { name: 'mocks', include: mocks, isolate: true } },
-      { extends: true, test: { name: 'proofs', include: proofs, exclude: onlyNightly, globalSetup: ['test/console/build.ts'] } },
+      {
+        extends: true,
+        // What is awaited by looking comes within a moment, but not on a machine that is busy.
+        test: {
+          name: 'proofs',
+          include: proofs,
+          exclude: onlyNightly,
+          globalSetup: ['test/console/build.ts'],
+          expect: { poll: { timeout: 20_000 } },
+        },
+      },
       { extends: true, test: { name: 'nightly', include: longer, env: nightly } },
     ],
   },

@@ -91,7 +91,9 @@ export function createConsoleRouter(context: { readonly refused: string | null }
     routeTree: routes,
     defaultPendingComponent: Loading,
     defaultErrorComponent: ({ error, reset }) => (
-      <Failed error={error instanceof Error ? error : new Error(String(error))} onRetry={reset} />
+      <div className="page">
+        <Failed error={error instanceof Error ? error : new Error(String(error))} onRetry={reset} />
+      </div>
     ),
     basepath: '/console',
     context,

@@ -18,7 +18,8 @@ export interface Look {
 export async function launchBrowser(): Promise<Browser> {
   if (process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64')) {
     const executablePath = await bundled.executablePath()
-    return await chromium.launch({ executablePath, args: [...bundled.args, '--no-sandbox'] })
+    // Not with the arguments that it proposes: those turn off what keeps pages of several origins apart, of which the console makes use.
+    return await chromium.launch({ executablePath, args: ['--no-sandbox'] })
   }
   return await chromium.launch({ channel: 'chrome' }).catch(() => chromium.launch({ channel: 'msedge' }))
 }

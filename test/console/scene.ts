@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import type { Db } from '../../src/store/engine/db.ts'
+import { untilAgreed } from '../e2e/agreement.ts'
 import { accountEnv, databaseEnv, type Environment, runCommand, type ServeProcess, startServe } from '../e2e/serve.ts'
 import { startTarget, type Target } from '../ops/cli/push-rig.ts'
 import type { TestDatabase } from '../tools/databases.ts'
@@ -63,6 +64,18 @@ export async function openScene(database: TestDatabase, over: Environment = {}):
     api: (path, body) => ask(`${serve.ops}/api/v1${path}`, body),
     close: () => closing.disposeAsync(),
   }
+}
+
+/** Looks at the mirror before it is thought to stay as it is. */
+const LOOKS = 1_200
+
+/** Plays what happens in a brokerage, with faults, until the mirror agrees with the service; then the weather is calm. */
+export async function playStory({ sandbox, db }: Scene): Promise<void> {
+  while (sandbox.step() !== null);
+  await sandbox.deliveriesSettled()
+  const differences = await untilAgreed(db, sandbox, LOOKS)
+  if (differences.length > 0) throw new Error(`the mirror did not become like the service: ${differences.slice(0, 3).join('; ')}`)
+  sandbox.faults.set([])
 }
 
 function destinationEnv(folder: string, agency: Target): Environment {

@@ -56,6 +56,17 @@ export const statusQuery = queryOptions({
   refetchInterval: every.seldom,
 })
 
+export const processesQuery = queryOptions({
+  queryKey: ['processes'],
+  queryFn: ({ signal }) => answered(api.GET('/api/v1/processes', { signal })),
+  refetchInterval: every.while,
+})
+
+export const settingsQuery = queryOptions({
+  queryKey: ['settings'],
+  queryFn: ({ signal }) => answered(api.GET('/api/v1/settings', { signal })),
+})
+
 export const actionsQuery = () =>
   infiniteQueryOptions({
     queryKey: ['actions'],

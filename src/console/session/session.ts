@@ -16,8 +16,9 @@ export function useSignOut(): () => Promise<void> {
   const client = useQueryClient()
   return async () => {
     await answered(api.DELETE('/api/v1/session'))
-    client.clear()
     client.setQueryData(sessionQuery.queryKey, null)
+    // Nothing that was shown stays for whoever signs in next.
+    client.removeQueries({ predicate: ({ queryKey: [key] }) => key !== sessionQuery.queryKey[0] })
   }
 }
 

@@ -15,10 +15,12 @@ import { type AmsVerdict, checkAms, isWhole } from './ams-check.ts'
 import { Arrivals } from './arrivals.ts'
 import { type Child, startChild } from './child.ts'
 import type { Compared } from './compare.ts'
+import { prepareConsole } from './console.ts'
 import { prove } from './proof.ts'
 import { Screen } from './screen.ts'
-import { Service, type ServiceStats } from './service.ts'
+import { Service } from './service.ts'
 import { settle } from './settle.ts'
+import { amsTable, serviceTable } from './summary.ts'
 
 const ACCOUNT = 'default'
 /** Five minutes of story in 25 s. */
@@ -28,8 +30,6 @@ const LOOK_MS = 150
 const SETTLE_MS = 60_000
 const SHOWN_DIFFERENCES = 20
 const PAGE = 500
-/** Faults of deliveries have lines of their own, and a wrong clock affects every answer. */
-const SHOWN_ELSEWHERE = new Set(['lose', 'duplicate', 'twin', 'reorder', 'delay', 'clock_skew'])
 
 /**
  * Short intervals, so that what is lost, late or refused is found within the demo, and a rate that throttling does not reduce to nothing
@@ -60,6 +60,8 @@ export interface DemoOptions {
   readonly log: Log
   /** An existing folder without a database, for the database and the logs. */
   readonly folder: string
+  /** Whether everything runs on after the end, until the host's signal aborts. */
+  readonly hold: boolean
 }
 
 /**
@@ -77,16 +79,19 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     screen.text('An emulator of the service with its faults on, and submission-mirror beside it on SQLite.')
     const { sandbox, settings, service } = await startSandbox(options, closing)
     const ams = await startAms(options, screen, closing)
+    const page = await prepareConsole(host, screen)
     const serveSettings = {
       ...settings,
       ...HASTE,
       ...ams.settings,
+      ...page.settings,
       DATABASE_URL: `sqlite:${path}`,
       DOCUMENTS_DIR: join(folder, 'documents'),
     }
     const serve = startChild(host, 'serve', ['serve'], serveSettings, join(folder, 'serve.log'))
     closing.defer(async () => void (await serve.stop()))
-    const receiver = await serve.first((line) => (line.includes('"ready after') ? /"receiver":"([^"]+)"/.exec(line)?.[1] : undefined))
+    const { receiver, ops } = await serve.first(addressesIn)
+    await page.tell(ops)
     const db = await openDb({ kind: 'sqlite', path }, { clock, log })
     closing.defer(() => db.close())
     const arrivals = new Arrivals(db.read, screen)
@@ -101,14 +106,29 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     await arrivals.follow()
     ams.ams.tell(screen, true)
     await summarize(watching, compared)
-    summarizeAms(watching, pushed)
+    screen.heading('The change log and the AMS, change by change')
+    screen.text(amsTable(pushed, ams.ams.badSignatures))
     const proven = await reconcile(watching, serveSettings)
     // `serve` counts once a minute how records became known, which the demo may not live to see.
     for (let more = true; more; ) more = await countArrivals(db)
-    return finish(watching, compared, isWhole(pushed), proven, path)
+    const isRight = finish(watching, compared, isWhole(pushed), proven, path)
+    if (options.hold) await hold(watching)
+    return isRight
   } finally {
     await closing.disposeAsync()
   }
+}
+
+/** The addresses of a `serve` that is ready. */
+function addressesIn(line: string): { readonly receiver: string; readonly ops: string } | undefined {
+  return line.includes('"ready after') ? (JSON.parse(line) as { receiver: string; ops: string }) : undefined
+}
+
+/** Leaves everything running for whoever looks around. */
+async function hold({ host, screen, children }: Watching): Promise<void> {
+  screen.text('Everything runs on, to look around. Ctrl+C ends it.')
+  const aborted = new Promise<void>((resolve) => host.signal.addEventListener('abort', () => resolve(), { once: true }))
+  if (!host.signal.aborted) await Promise.race([aborted, ...children.map((child) => child.died)])
 }
 
 interface Watching extends DemoOptions {
@@ -231,25 +251,6 @@ async function summarize(w: Watching, compared: readonly Compared[]): Promise<vo
   )
 }
 
-function summarizeAms(w: Watching, v: AmsVerdict): void {
-  w.screen.heading('The change log and the AMS, change by change')
-  w.screen.text(
-    table({
-      headings: ['what', 'changes'],
-      rows: [
-        ['logged by the mirror', v.logged],
-        ['arrived at the AMS', v.arrived],
-        ['refused by it at first, and sent again', v.refused],
-        ['taken twice, because its answer was lost', v.repeated],
-        ['missing', v.missing],
-        ['out of order within a submission', v.disordered],
-        ['under another id when it came again', v.otherIds],
-        ['with a bad signature', w.ams.badSignatures],
-      ],
-    }),
-  )
-}
-
 /** In calm weather: what the service refuses for good cannot be proven, only reported. @returns whether it proved the mirror right. */
 async function reconcile(w: Watching, settings: Readonly<Record<string, string>>): Promise<boolean> {
   w.screen.heading('submission-mirror reconcile: all is read from the beginning, and compared')
@@ -258,22 +259,6 @@ async function reconcile(w: Watching, settings: Readonly<Record<string, string>>
   w.screen.text(said)
   if (report !== null) w.screen.text(`The report, for a browser or to print and file: ${shortPath(report)}`)
   return isProof
-}
-
-function serviceTable({ deliveries, requests, faults }: ServiceStats): string {
-  const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((total, n) => total + n, 0)
-  const ofRequests = Object.fromEntries(Object.entries(faults).filter(([kind]) => !SHOWN_ELSEWHERE.has(kind)))
-  return table({
-    headings: ['what', 'times'],
-    rows: [
-      ['deliveries sent', deliveries.queued],
-      ['deliveries lost on the way', deliveries.lost],
-      ['sent twice, under one id or two', deliveries.duplicated + deliveries.twinned],
-      ['sent late or out of order', deliveries.delayed + deliveries.reordered],
-      ['requests answered', sum(requests)],
-      ['faults in them: refusals, hangs, broken and short pages', sum(ofRequests)],
-    ],
-  })
 }
 
 function finish(w: Watching, compared: readonly Compared[], pushed: boolean, proven: boolean, path: string): boolean {

@@ -236,7 +236,7 @@ const columns: readonly Column<Delivery>[] = [
       </Link>
     ),
   },
-  { id: 'kind', head: 'Type', cell: ({ kind }) => kind ?? <span className="quiet">–</span> },
+  { id: 'kind', head: 'Type', cell: ({ kind }) => kind?.replace(/^submission\./, '') ?? <span className="quiet">–</span> },
   { id: 'submission', head: 'Submission', rank: 2, cell: (row) => <SubmissionOf {...row} /> },
   {
     id: 'state',

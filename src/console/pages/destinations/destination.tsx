@@ -16,6 +16,7 @@ import { Asked, Empty } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 import { MapDialog } from '../submission/actions.tsx'
+import { ResendDialog } from './resend.tsx'
 
 type Shown = Schemas['Destination']
 type Push = Schemas['OutboxRow']
@@ -69,7 +70,7 @@ function Told({ destination: d }: { readonly destination: Shown }) {
 }
 
 function Actions({ destination: d }: { readonly destination: Shown }) {
-  const [asks, setAsks] = useState(false)
+  const [asks, setAsks] = useState<'retry' | 'resend' | null>(null)
   const path = { params: { path: { name: d.destination } } }
   const pause = useAction({
     run: () => answered(api.POST('/api/v1/destinations/{name}/pause', { ...path, body: {} })),
@@ -99,15 +100,19 @@ function Actions({ destination: d }: { readonly destination: Shown }) {
       <Button needs="operator" isSmall isBusy={test.isPending} onClick={() => test.mutate()}>
         Test
       </Button>
-      <Button needs="operator" isSmall disabled={d.dead === 0} isBusy={retry.isPending} onClick={() => setAsks(true)}>
+      <Button needs="operator" isSmall disabled={d.dead === 0} isBusy={retry.isPending} onClick={() => setAsks('retry')}>
         Retry dead
       </Button>
-      {asks && (
+      <Button needs="operator" isSmall onClick={() => setAsks('resend')}>
+        Resend…
+      </Button>
+      {asks === 'resend' && <ResendDialog destination={d.destination} onClose={() => setAsks(null)} />}
+      {asks === 'retry' && (
         <Confirm
           title={`Retry ${counted(d.dead, 'dead change')}?`}
           deed={`Retry ${counted(d.dead, 'change')}`}
           onDo={() => retry.mutate()}
-          onClose={() => setAsks(false)}
+          onClose={() => setAsks(null)}
         >
           They are sent to {d.destination} again, in their order, under the ids that they had.
         </Confirm>

@@ -3,6 +3,7 @@ import { Accounts } from './accounts.tsx'
 import { Alarms } from './alarms.tsx'
 import { Audit } from './audit.tsx'
 import { Processes } from './processes.tsx'
+import { Settings } from './settings.tsx'
 import { Upkeep } from './upkeep.tsx'
 
 /** The program itself: alarms, accounts, processes, upkeep, and who did what. */
@@ -13,6 +14,7 @@ export function Operations() {
       <Accounts />
       <Processes />
       <Upkeep />
+      <Settings />
       <Audit />
     </Page>
   )

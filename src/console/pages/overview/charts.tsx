@@ -45,9 +45,9 @@ const hues = ['accent', 'good', 'waiting', 'bad', 'unknown'] as const
 
 /** The lines of answers in the colours of what they mean. */
 function hueOf(label: string, index: number): Line['hue'] {
-  if (/^2/.test(label)) return 'good'
-  if (/^4/.test(label)) return 'waiting'
-  if (/^5|error|timeout|refused/.test(label)) return 'bad'
+  if (/^(?:2|ok$)/.test(label)) return 'good'
+  if (/^(?:4|throttled$)/.test(label)) return 'waiting'
+  if (/^(?:5|network$|unavailable$|rejected$)/.test(label)) return 'bad'
   return hues[index % hues.length] ?? 'accent'
 }
 
@@ -55,26 +55,26 @@ function Four({ history }: { readonly history: History }) {
   const { deliveries, lost, lag, upstream, applied, queues } = history
   const waiting = queues.map(({ label, now }) => `${label} ${now === null ? '–' : count(now)}`).join(', ')
   const found = applied.filter(({ label }) => label === 'poll' || label === 'reconcile')
-  const refused = upstream.filter(({ label }) => !label.startsWith('2'))
-  const asked = upstream.map((line, index) => ({ ...line, hue: hueOf(line.label, index) }))
+  const refused = upstream.filter(({ label }) => label !== 'ok')
+  const asked = upstream.filter(({ total }) => total > 0).map((line, index) => ({ ...line, hue: hueOf(line.label, index) }))
   return (
     <div className="charts">
       <SmallChart
         title="Deliveries"
         now={`${counted(sum(deliveries), 'delivery', 'deliveries')} answered; waiting: ${waiting || 'nothing'}`}
         steps={history.steps}
-        lines={deliveries.map((line, index) => ({ ...line, hue: hueOf(line.label, index) }))}
+        lines={deliveries.filter(({ total }) => total > 0).map((line, index) => ({ ...line, hue: hueOf(line.label, index) }))}
       />
       <SmallChart
         title="Lost and found"
         now={
           sum(lost) === 0
-            ? `No webhook lost; ${counted(sum(found), 'change')} found by reading`
+            ? `No webhook missing for over 15 min; ${counted(sum(found), 'change')} found by reading`
             : `${counted(sum(lost), 'webhook')} lost, ${counted(sum(found), 'change')} found by reading`
         }
         steps={history.steps}
         lines={[
-          ...lost.map((line) => ({ ...line, label: `lost ${line.label}`, hue: 'bad' as const })),
+          ...lost.filter(({ total }) => total > 0).map((line) => ({ ...line, label: `lost ${line.label}`, hue: 'bad' as const })),
           ...found.map((line) => ({ ...line, label: `found by ${line.label}`, hue: 'accent' as const })),
         ]}
       />

@@ -4,6 +4,7 @@ import { useAction } from '../../api/action.ts'
 import { type Schemas, send } from '../../api/client.ts'
 import { Button } from '../../parts/button.tsx'
 import { count } from '../../parts/numbers.ts'
+import { Sentence } from '../../parts/sentence.tsx'
 import { Age } from '../../parts/time.tsx'
 
 type Need = Schemas['Overview']['needs'][number]
@@ -49,7 +50,7 @@ function Row({ need }: { readonly need: Need }) {
   return (
     <li>
       <span className="need-what">
-        <bdi>{need.what}</bdi>
+        <Sentence text={need.what} />
       </span>
       <span className="need-count number">{count(need.count)}</span>
       <span className="need-since number">

@@ -11,7 +11,19 @@ import { Needs } from './needs.tsx'
 
 type Shown = Schemas['Overview']
 
-const Charts = lazy(async () => ({ default: (await import('./charts.tsx')).Charts }))
+const Charts = lazy(async () => {
+  repairLanguage()
+  return { default: (await import('./charts.tsx')).Charts }
+})
+
+/** A browser may name a language that its own formats refuse (`en-US@posix`), with which the charts could not be loaded. */
+function repairLanguage(): void {
+  try {
+    Intl.getCanonicalLocales(navigator.language)
+  } catch {
+    Object.defineProperty(navigator, 'language', { value: 'en-US' })
+  }
+}
 
 /** The first page: is it right? */
 export function Overview() {

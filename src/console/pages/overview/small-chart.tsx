@@ -112,7 +112,7 @@ function optionsFor(element: HTMLElement, lines: readonly Line[], format: (value
         spanGaps: false,
         points: { show: false },
         ...(isDashed && { dash: [4, 3] }),
-        value: (_chart: uPlot, value: number | null) => (value === null ? '–' : format(value)),
+        value: (_chart: uPlot, value: number | null | undefined) => (value === null || value === undefined ? '' : format(value)),
       })),
     ],
   }

@@ -1,7 +1,9 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { Refusal, type Schemas } from '../../api/client.ts'
+import { useAction } from '../../api/action.ts'
+import { answered, api, Refusal, type Schemas } from '../../api/client.ts'
 import { findingsQuery, isOpen, runQuery } from '../../api/more-queries.ts'
+import { Button } from '../../parts/button.tsx'
 import { Detail } from '../../parts/detail.tsx'
 import { Facts, Section } from '../../parts/fields.tsx'
 import { More } from '../../parts/more.tsx'
@@ -46,15 +48,25 @@ function titleOf(run: Shown): string {
 function Told({ run }: { readonly run: Shown }) {
   const may = useMay('operator')
   const report = (ending: string) => `/api/v1/reconcile-runs/${run.run_id}/report.${ending}`
-  const actions = may && !isOpen(run) && (
-    <>
-      <a className="button small" href={report('html')} target="_blank" rel="noreferrer">
-        Open the report
-      </a>
-      <a className="button small" href={report('md')} download={`reconcile-${run.run_id}.md`}>
-        Markdown
-      </a>
-    </>
+  const stop = useAction({
+    run: () => answered(api.POST('/api/v1/reconcile-runs/{id}/stop', { params: { path: { id: run.run_id } } })),
+    done: () => 'The run was stopped; what it found until then stays.',
+  })
+  const actions = isOpen(run) ? (
+    <Button needs="operator" isSmall isBusy={stop.isPending} onClick={() => stop.mutate()}>
+      Stop
+    </Button>
+  ) : (
+    may && (
+      <>
+        <a className="button small" href={report('html')} target="_blank" rel="noreferrer">
+          Open the report
+        </a>
+        <a className="button small" href={report('md')} download={`reconcile-${run.run_id}.md`}>
+          Markdown
+        </a>
+      </>
+    )
   )
   return (
     <Detail title={titleOf(run)} back="/reconcile" chip={<RunChip run={run} />} lead={run.note ?? undefined} actions={actions || undefined}>

@@ -58,6 +58,7 @@ function LaneLine({ lane, quotes, offers }: LaneProps) {
   const standing = quotes.filter(({ gone_at }) => gone_at === null)
   const best = standing.reduce<number | null>((low, { total_cents: n }) => (n === null ? low : Math.min(low ?? n, n)), null)
   const market = textOf(lane.market_name)
+  const isSaid = lane.status_label?.toLowerCase() === plainWord(lane.chip ?? '')
   return (
     <li className="lane">
       <div className="lane-line">
@@ -69,7 +70,7 @@ function LaneLine({ lane, quotes, offers }: LaneProps) {
       </div>
       <div className="lane-line quiet">
         <Chip word={lane.chip ?? lane.status} label={lane.chip ? undefined : lane.status_label} />
-        <span className="lane-status">{lane.status_label ?? ''}</span>
+        <span className="lane-status">{isSaid ? '' : lane.status_label}</span>
         {lane.state_occurred_at && <Age at={lane.state_occurred_at} />}
       </div>
       {(lane.next_step || Array.isArray(lane.unmet_labels)) && <Wanted lane={lane} />}

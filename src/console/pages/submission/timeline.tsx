@@ -99,7 +99,7 @@ function Entry({ item }: { readonly item: Item }) {
         {item.text !== null && about && (
           <p className="entry-text">
             <bdi>
-              <Masked {...about} column={item.kind === 'message' ? 'body' : 'detail'} value={item.text} what="text" />
+              <Masked {...about} column={item.kind === 'message' ? 'body_text' : 'detail'} value={item.text} what="text" />
             </bdi>
           </p>
         )}

@@ -1,0 +1,172 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listActions } from '../../src/store/operators/actions.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { launchBrowser, Person } from './browser.ts'
+import { openScene, playStory, type Scene } from './scene.ts'
+
+const SETUP_MS = 180_000
+const SOON = { timeout: 30_000 }
+
+interface Destination {
+  readonly destination: string
+  readonly state: string
+  readonly dead: number
+}
+
+describe.each(testDatabases)('what an operator does in the console, on $name', { timeout: 120_000 }, (database) => {
+  let browser: Browser
+  let scene: Scene
+  let person: Person
+  let page: Page
+
+  beforeAll(async () => {
+    browser = await launchBrowser()
+    scene = await openScene(database)
+    await playStory(scene)
+    person = await Person.open(browser, scene)
+    page = person.page
+    await person.signIn('operator')
+  }, SETUP_MS)
+
+  afterAll(async () => {
+    await person.close()
+    await browser.close()
+    await scene.close()
+  })
+
+  const destination = async (name: string) =>
+    (await scene.api<{ items: Destination[] }>('/destinations')).items.find((each) => each.destination === name)
+  const actions = async (action: string) => (await listActions(scene.db.read, { action, who: 'otto' }, 50)).length
+
+  it('brings back what a destination refused, from the first page', async () => {
+    scene.agency.status = 400
+    const [id = ''] = scene.sandbox.submissionIds('default')
+    scene.sandbox.addEvent('default', id, { type: 'status_changed', detail: 'refused at first' })
+    await expect.poll(async () => (await destination('agency'))?.dead, SOON).toBeGreaterThan(0)
+    scene.agency.status = 204
+    await person.goto('/')
+    await page.getByRole('listitem').filter({ hasText: 'for destination agency' }).getByRole('button', { name: 'Retry changes' }).click()
+    await person.says(/will be sent again/)
+    await expect.poll(async () => (await destination('agency'))?.dead, SOON).toBe(0)
+    await expect.poll(() => page.getByRole('button', { name: 'Retry changes' }).count(), SOON).toBe(0)
+  })
+
+  it('pauses, tests and resumes a destination, by mouse and by keys', async () => {
+    await person.goto('/destinations/agency')
+    await page.getByRole('button', { name: 'Pause', exact: true }).click()
+    await person.says(/agency is paused/)
+    expect((await destination('agency'))?.state).toBe('paused')
+    await page.getByRole('button', { name: 'Resume', exact: true }).focus()
+    await page.keyboard.press('Enter')
+    await person.says(/agency goes on/)
+    expect((await destination('agency'))?.state).toBe('active')
+    await page.getByRole('button', { name: 'Test', exact: true }).click()
+    await person.says(/\w/)
+    await expect.poll(() => actions('destination.test'), SOON).toBe(1)
+    await page.keyboard.press('Escape')
+    await expect.poll(() => new URL(page.url()).pathname).toBe('/console/destinations')
+  })
+
+  it('gives the client of a submission that waits for one', async () => {
+    await person.goto('/destinations/clients?state=unmapped')
+    await page
+      .getByRole('button', { name: /^Map submission of change/ })
+      .first()
+      .click()
+    const dialog = page.getByRole('dialog', { name: 'Map to a client' })
+    await dialog.getByLabel('Client').fill('C-4711')
+    await dialog.getByRole('button', { name: 'Map submission' }).click()
+    await person.says(/1 submission mapped to C-4711 at clients/)
+    const rows = await scene.db.read.sql.selectFrom('push_map').select(['destination', 'client']).execute()
+    expect(rows).toEqual([{ destination: 'clients', client: 'C-4711' }])
+  })
+
+  it('has a submission read, replayed and reconciled', async () => {
+    const [id = ''] = scene.sandbox.submissionIds('default')
+    await person.goto(`/submissions/default/${id}`)
+    await page.getByRole('button', { name: 'Read now' }).click()
+    await person.says(/service is asked now/)
+    await page.getByRole('button', { name: 'Replay feeds' }).focus()
+    await page.keyboard.press('Space')
+    await person.says(/read again from the beginning/)
+    expect(await actions('submission.sync')).toBe(2)
+    await page.getByRole('button', { name: 'Map to client…' }).click()
+    await page.getByRole('dialog', { name: 'Map to a client' }).waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
+    await page.getByRole('button', { name: 'Reconcile', exact: true }).click()
+    await page.waitForURL(/\/reconcile\/[0-9a-f-]{36}$/)
+    await page.getByText('1 of 1 submissions').waitFor(SOON)
+    const [run] = (await scene.api<{ items: { options: object; state: string }[] }>('/reconcile-runs?limit=1')).items
+    expect(run?.options).toEqual({ submissions: [id] })
+  })
+
+  it('starts a dry run by keys alone', async () => {
+    await person.goto('/reconcile')
+    await page.getByLabel('Dry run').focus()
+    await page.keyboard.press('Space')
+    await page.getByRole('button', { name: 'Start', exact: true }).focus()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/reconcile\/[0-9a-f-]{36}$/)
+    expect(await person.heading()).toMatch(/^Dry run of default/)
+    const [run] = (await scene.api<{ items: { options: object }[] }>('/reconcile-runs?limit=1')).items
+    expect(run?.options).toMatchObject({ dry_run: true })
+    await page.getByText(/^12 of 12 submissions/).waitFor(SOON)
+  })
+
+  it('replays one delivery, and a selection after a dialog that names the count', async () => {
+    await person.goto('/deliveries')
+    const boxes = page.getByRole('table', { name: 'Deliveries' }).getByRole('checkbox')
+    await boxes.nth(1).check()
+    await boxes.nth(2).check()
+    await page.getByRole('button', { name: 'Replay selected' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Replay 2 deliveries?' })
+    await dialog.getByRole('button', { name: 'Replay 2 deliveries' }).click()
+    await person.says(/2 deliveries will be worked again/)
+    await page.getByRole('table', { name: 'Deliveries' }).getByRole('link').first().click()
+    await page.getByRole('button', { name: 'Replay', exact: true }).click()
+    await person.says(/1 delivery will be worked again/)
+    await expect.poll(() => actions('inbox.replay')).toBe(2)
+  })
+
+  it('is worked by keys: palette, search, rows, back, help', async () => {
+    await person.goto('/')
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    const [item] = (await scene.api<{ items: { insured_name: string }[] }>('/submissions?limit=1')).items
+    await page.keyboard.press('Control+k')
+    const palette = page.getByRole('dialog', { name: 'Command palette' })
+    await palette.getByRole('combobox').fill(item?.insured_name ?? '')
+    await palette
+      .getByRole('option', { name: item?.insured_name ?? '' })
+      .first()
+      .waitFor()
+    await page.keyboard.press('Enter')
+    await expect.poll(() => person.heading()).toBe(item?.insured_name)
+    await page.keyboard.press('Escape')
+    await page.getByRole('table', { name: 'Submissions' }).waitFor()
+    await page.keyboard.press('/')
+    expect(await page.getByLabel('Search submissions').evaluate((field) => field === field.ownerDocument.activeElement)).toBe(true)
+    await page.keyboard.press('Escape')
+    for (const key of ['j', 'j', 'k']) await page.keyboard.press(key)
+    const rows = page.getByRole('table', { name: 'Submissions' }).getByRole('row').getByRole('link')
+    const name = await rows.first().innerText()
+    await page.keyboard.press('Enter')
+    await expect.poll(() => person.heading()).toBe(name)
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).getByText('Next row').waitFor()
+  })
+
+  it('says when the connection is lost, and goes on when it is back', async () => {
+    await person.goto('/')
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.context().setOffline(true)
+    await page.getByText(/^as of \d\d:\d\d:\d\d, connection lost$/).waitFor(SOON)
+    expect(await person.heading()).toMatch(/^(Complete|Catching|Needs)/)
+    await page.context().setOffline(false)
+    await page
+      .getByRole('banner')
+      .getByText(/^(Live|Every 5 s)$/)
+      .waitFor(SOON)
+  })
+})

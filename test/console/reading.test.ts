@@ -1,0 +1,198 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { testDatabases } from '../tools/databases.ts'
+import { launchBrowser, Person } from './browser.ts'
+import { openScene, playStory, type Scene } from './scene.ts'
+
+const SETUP_MS = 180_000
+
+interface Listed {
+  readonly submission_id: string
+  readonly insured_name: string
+  readonly best_quote: { readonly total_cents: number } | null
+}
+
+/** What a hostile sender puts into every text that it can. */
+const HOSTILE = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script> \u202Eevil\u202C \u001b[31mred ${'שלום'} 🎉`
+
+describe.each(testDatabases)('what the console shows, on $name', { timeout: 180_000 }, (database) => {
+  let browser: Browser
+  let scene: Scene
+  let person: Person
+  let page: Page
+
+  beforeAll(async () => {
+    browser = await launchBrowser()
+    scene = await openScene(database)
+    await playStory(scene)
+    person = await Person.open(browser, scene)
+    page = person.page
+    await person.signIn('admin')
+  }, SETUP_MS)
+
+  afterAll(async () => {
+    await person.close()
+    await browser.close()
+    await scene.close()
+  })
+
+  const listed = async () => (await scene.api<{ items: Listed[] }>('/submissions?limit=200')).items
+
+  it('says first what the overview judges', async () => {
+    await person.goto('/')
+    await expect
+      .poll(async () => (await person.heading()) === (await scene.api<{ sentence: string }>('/overview')).sentence, { timeout: 20_000 })
+      .toBe(true)
+    expect(await person.heading()).toMatch(/^(Complete and fresh|Catching up|Needs attention)/)
+    expect(await page.title()).toBe(`${await person.heading()} · submission-mirror`)
+    for (const landmark of ['banner', 'main'] as const) expect(await page.getByRole(landmark).count()).toBe(1)
+    await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+    for (const chart of ['Deliveries', 'Lost and found', 'Lag', 'Requests to the service']) {
+      await page.locator('figure').filter({ hasText: chart }).first().waitFor()
+    }
+  })
+
+  it('lists the submissions of the database, and finds, sorts and opens them', async () => {
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Submissions' }).click()
+    const table = page.getByRole('table', { name: 'Submissions' })
+    const stored = await scene.db.read.sql.selectFrom('submissions').select(['insured_name', 'submission_id']).execute()
+    const links = table.getByRole('row').getByRole('link')
+    await expect.poll(() => links.count()).toBe(stored.length)
+    const names = stored.map(({ insured_name }) => insured_name ?? '')
+    expect((await links.allInnerTexts()).sort()).toEqual(names.sort())
+    await table.getByRole('button', { name: 'Insured' }).click()
+    await expect.poll(() => new URL(page.url()).search).toBe('?sort=name')
+    await expect.poll(async () => (await links.allInnerTexts())[0]?.toLowerCase()).toBe(names.map((name) => name.toLowerCase()).sort()[0])
+    const [first] = await listed()
+    const word = first?.insured_name.split(' ')[0] ?? ''
+    await page.getByLabel('Search submissions').fill(word)
+    await expect.poll(async () => (await links.allInnerTexts()).every((name) => name.includes(word))).toBe(true)
+    await links
+      .filter({ hasText: first?.insured_name ?? '' })
+      .first()
+      .click()
+    await expect.poll(() => person.heading()).toBe(first?.insured_name)
+    await page.reload()
+    expect(await person.heading()).toBe(first?.insured_name)
+  })
+
+  it('shows a submission with its lanes, its best quote, and its whole story', async () => {
+    const item = (await listed()).find(({ best_quote }) => best_quote !== null)
+    if (!item?.best_quote) throw new Error('nothing was quoted')
+    const { submission_id: id } = item
+    await person.goto(`/submissions/default/${id}`)
+    expect(await person.heading()).toBe(item.insured_name)
+    for (const name of ['Lanes', 'Timeline', 'Outstanding', 'Documents', 'Deliveries to destinations']) {
+      await page.getByRole('region', { name, exact: true }).waitFor()
+    }
+    const { sql } = scene.db.read
+    const lanes = await sql.selectFrom('lanes').select('market_name').where('submission_id', '=', id).where('gone_at', 'is', null).execute()
+    const board = page.getByRole('region', { name: 'Lanes', exact: true })
+    await expect.poll(() => board.locator('.lane').count()).toBe(lanes.length)
+    for (const { market_name } of lanes) expect(await board.innerText()).toContain(market_name ?? '')
+    const price = new Intl.NumberFormat('en-US', {
+      style: 'currency',
+      currency: 'USD',
+      trailingZeroDisplay: 'stripIfInteger',
+    } as Intl.NumberFormatOptions)
+    expect(await board.innerText()).toContain(price.format(item.best_quote.total_cents / 100))
+    const events = await sql.selectFrom('market_events').select('event_id').where('submission_id', '=', id).execute()
+    const messages = await sql.selectFrom('thread_messages').select('message_id').where('submission_id', '=', id).execute()
+    const entries = page.getByRole('region', { name: 'Timeline' }).locator('.entry')
+    await expect.poll(() => entries.count()).toBe(Math.min(50, events.length + messages.length))
+  })
+
+  it('tells in the timeline of a webhook that was lost', async () => {
+    const { sandbox } = scene
+    const [id = ''] = sandbox.submissionIds('default')
+    sandbox.faults.set([{ kind: 'lose' }])
+    const { id: eventId } = sandbox.addEvent('default', id, { type: 'status_changed', detail: 'known only by asking' })
+    await expect
+      .poll(
+        async () =>
+          (await scene.db.read.sql.selectFrom('market_events').select('first_seen_via').where('event_id', '=', eventId).execute())[0]
+            ?.first_seen_via,
+        { timeout: 30_000 },
+      )
+      .toMatch(/poll|replay/)
+    sandbox.faults.set([])
+    await person.goto(`/submissions/default/${id}`)
+    const entry = page.getByRole('region', { name: 'Timeline' }).locator('.entry').filter({ hasText: 'known only by asking' })
+    await entry.waitFor()
+    expect(await entry.innerText()).toMatch(/known by (polling|a replay)/)
+    expect(await entry.innerText()).not.toMatch(/known by webhook/)
+  })
+
+  it('shows what came, what became of it, and who it went to', async () => {
+    const { items } = await scene.api<{ items: { inbox_id: number; delivery_id: string; submission_id: string }[] }>('/inbox?limit=1')
+    const [newest] = items
+    if (!newest) throw new Error('nothing was delivered')
+    await person.goto('/deliveries')
+    await page
+      .getByRole('table', { name: 'Deliveries' })
+      .getByRole('link', { name: newest.delivery_id.slice(0, 8) })
+      .first()
+      .waitFor()
+    for (const name of ['All', 'Dead', 'Rejected']) await page.getByRole('tab', { name }).waitFor()
+    await person.goto(`/deliveries/${newest.inbox_id}`)
+    await page.getByText(`"${newest.submission_id}"`).first().waitFor()
+    await page.getByText('svix-id').waitFor()
+    await page.getByRole('tab', { name: 'Rejected' }).click()
+    await page.getByText('Nothing was rejected').waitFor()
+    await person.goto('/destinations')
+    for (const name of ['agency', 'clients']) await page.getByRole('table', { name: 'Destinations' }).getByRole('link', { name }).waitFor()
+  })
+
+  it('shows hostile texts of the service as texts', async () => {
+    const { sandbox } = scene
+    const [, id = ''] = sandbox.submissionIds('default')
+    sandbox.setFacts('default', id, { insured_name: HOSTILE })
+    sandbox.addMessage('default', id, { subject: HOSTILE, body_text: `${HOSTILE}${'x'.repeat(10_000)}` })
+    const inMirror = async () =>
+      (await scene.db.read.sql.selectFrom('submissions').select('insured_name').where('submission_id', '=', id).execute())[0]?.insured_name
+    await scene.api('/submissions/sync', { ids: [id] })
+    await expect.poll(inMirror, { timeout: 30_000 }).toContain('<img src=x')
+    for (const path of ['/submissions', `/submissions/default/${id}?kinds=message,event,change,push`]) {
+      await person.goto(path)
+      await page.getByText('<img src=x onerror=', { exact: false }).first().waitFor()
+      expect(await page.locator('main img, main script').count()).toBe(0)
+      expect(await page.title()).toMatch(/ · submission-mirror$/)
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+    }
+  })
+
+  it('says so where there is nothing', async () => {
+    for (const path of [
+      '/nowhere',
+      '/submissions/default/00000000-0000-4000-8000-000000000000',
+      '/reconcile/none',
+      '/destinations/nobody',
+    ]) {
+      await person.goto(path)
+      await expect.poll(() => person.heading(), { message: path }).toBe('Not found')
+    }
+    await person.goto('/nowhere')
+    await page.getByRole('link', { name: 'Back to the overview' }).click()
+    await expect.poll(() => person.heading()).toMatch(/^(Complete|Catching|Needs)/)
+  })
+
+  it.each(['light', 'dark'] as const)('has nothing that keeps people from reading it, %s', async (theme) => {
+    const [item] = await listed()
+    const { items } = await scene.api<{ items: { inbox_id: number }[] }>('/inbox?limit=1')
+    const { items: runs } = await scene.api<{ items: { run_id: string }[] }>('/reconcile-runs')
+    const views = [
+      ...['/', '/submissions', `/submissions/default/${item?.submission_id}`, '/deliveries'],
+      ...[`/deliveries/${items[0]?.inbox_id}`, '/deliveries?tab=rejected', '/destinations', '/destinations/agency', '/reconcile'],
+      ...[`/reconcile/${runs[0]?.run_id}`, '/operations', '/nowhere'],
+    ]
+    const reader = await Person.open(browser, scene, { theme })
+    await reader.signIn('admin')
+    for (const view of views) {
+      await reader.goto(view)
+      await reader.page.getByRole('heading', { level: 1 }).waitFor()
+      await expect.poll(() => reader.page.locator('.loading').count()).toBe(0)
+      expect(await reader.violations(), `${view}, ${theme}`).toEqual([])
+    }
+    await reader.close()
+  })
+})
