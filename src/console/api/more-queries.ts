@@ -56,6 +56,18 @@ export const statusQuery = queryOptions({
   refetchInterval: every.seldom,
 })
 
+export const becameQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['delivery', id, 'became'],
+    queryFn: ({ signal }) => answered(api.GET('/api/v1/inbox/{id}/changes', { params: { path: { id } }, signal })),
+  })
+
+export const exchangeQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['outbox', 'exchange', id],
+    queryFn: ({ signal }) => answered(api.GET('/api/v1/outbox/{id}/exchange', { params: { path: { id } }, signal })),
+  })
+
 export const processesQuery = queryOptions({
   queryKey: ['processes'],
   queryFn: ({ signal }) => answered(api.GET('/api/v1/processes', { signal })),

@@ -22,6 +22,13 @@ export const sessionQuery = queryOptions({
   refetchInterval: every.seldom,
 })
 
+/** How one may sign in. */
+export const methodsQuery = queryOptions({
+  queryKey: ['methods'],
+  queryFn: ({ signal }) => answered(api.GET('/api/v1/session/methods', { signal })),
+  staleTime: every.seldom,
+})
+
 export const overviewQuery = queryOptions({
   queryKey: ['overview'],
   queryFn: ({ signal }) => answered(api.GET('/api/v1/overview', { signal })),

@@ -1,18 +1,41 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useId, useState } from 'react'
-import { sessionQuery } from '../api/queries.ts'
+import { methodsQuery, sessionQuery } from '../api/queries.ts'
 import { Logo } from '../layout/logo.tsx'
 import { signIn } from './session.ts'
 
 /** Where one signs in. It stands in place of whatever page was asked for, whose address stays. */
 export function SignIn({ refused = null }: { readonly refused?: string | null }) {
+  const { data: methods } = useQuery(methodsQuery)
+  useEffect(() => {
+    document.title = 'Sign in · submission-mirror'
+  }, [])
+  const oidc = methods?.oidc ?? null
+  return (
+    <main className="sign-in">
+      <Logo />
+      <h1>Sign in</h1>
+      {oidc && (
+        <button type="button" className="button primary" onClick={() => location.assign(oidc.path)}>
+          Sign in with {oidc.name}
+        </button>
+      )}
+      {methods?.token !== false && <TokenForm refused={refused} isSecond={oidc !== null} />}
+    </main>
+  )
+}
+
+interface FormProps {
+  readonly refused: string | null
+  /** Whether there is another way, which comes first. */
+  readonly isSecond: boolean
+}
+
+function TokenForm({ refused, isSecond }: FormProps) {
   const client = useQueryClient()
   const field = useId()
   const [problem, setProblem] = useState(refused)
   const [isBusy, setBusy] = useState(false)
-  useEffect(() => {
-    document.title = 'Sign in · submission-mirror'
-  }, [])
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const token = new FormData(event.currentTarget).get('token')
@@ -26,13 +49,11 @@ export function SignIn({ refused = null }: { readonly refused?: string | null })
     }
   }
   return (
-    <main className="sign-in">
-      <Logo />
-      <h1>Sign in</h1>
+    <>
       <form onSubmit={(event) => void submit(event)}>
         <label htmlFor={field}>Token</label>
         <input id={field} name="token" type="password" autoComplete="current-password" required spellCheck={false} />
-        <button type="submit" className="button primary" disabled={isBusy}>
+        <button type="submit" className={isSecond ? 'button' : 'button primary'} disabled={isBusy}>
           Sign in
         </button>
         {problem !== null && <p role="alert">{problem}</p>}
@@ -40,6 +61,6 @@ export function SignIn({ refused = null }: { readonly refused?: string | null })
       <p className="quiet">
         One of the tokens of the setting <code>OPS_TOKENS</code>. It is kept by the program, not by this browser.
       </p>
-    </main>
+    </>
   )
 }

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useParams } from '@tanstack/react-router'
 import { Tabs } from 'radix-ui'
-import { useState } from 'react'
+import { useCallback, useState } from 'react'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
 import { deliveriesQuery, overviewQuery } from '../../api/queries.ts'
@@ -15,6 +15,7 @@ import { shortId } from '../../parts/id.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { More } from '../../parts/more.tsx'
 import { counted } from '../../parts/numbers.ts'
+import { SearchField } from '../../parts/search-field.tsx'
 import { Asked, Empty } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
@@ -75,12 +76,19 @@ function List({ isDead }: { readonly isDead: boolean }) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const state = isDead ? 'dead' : (search['state'] as Delivery['state'] | undefined)
   const query = useInfiniteQuery(
-    deliveriesQuery({ limit: 100, ...(state && { state }), ...(search['account'] && { account: search['account'] }) }),
+    deliveriesQuery({
+      limit: 100,
+      ...(state && { state }),
+      ...(search['text'] && { text: search['text'] }),
+      ...(search['account'] && { account: search['account'] }),
+    }),
   )
   const accounts = overview?.accounts.map(({ account }) => account) ?? []
+  const onSearch = useCallback((text: string) => set({ text }), [set])
   return (
     <>
       <div className="filters">
+        <SearchField label="Search deliveries" placeholder="Id, error, submission" value={search['text'] ?? ''} onChange={onSearch} />
         {!isDead && (
           <Choice
             label="State"

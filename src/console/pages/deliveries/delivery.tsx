@@ -14,6 +14,7 @@ import { counted, size } from '../../parts/numbers.ts'
 import { SearchField } from '../../parts/search-field.tsx'
 import { Asked, Failed } from '../../parts/states.tsx'
 import { Moment } from '../../parts/time.tsx'
+import { Became } from './became.tsx'
 import { SubmissionOf } from './deliveries.tsx'
 
 const REJECTED = 'rejected-'
@@ -83,6 +84,7 @@ function StoredOne({ delivery, isFirst }: StoredProps) {
   const parts = (
     <>
       {facts}
+      <Became inboxId={delivery.inbox_id} />
       <Body body={delivery.body} />
       <Headers headers={delivery.headers} />
     </>

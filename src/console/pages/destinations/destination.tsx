@@ -16,6 +16,7 @@ import { Asked, Empty } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 import { MapDialog } from '../submission/actions.tsx'
+import { Exchange } from './exchange.tsx'
 import { ResendDialog } from './resend.tsx'
 
 type Shown = Schemas['Destination']
@@ -175,6 +176,7 @@ function columnsWith({ onRetry, onSkip, onMap }: Deeds): readonly Column<Push>[]
     const isStuck = row.state === 'dead' || row.state.startsWith('unknown')
     return (
       <span className="row-deeds">
+        <Exchange outboxId={row.outbox_id} seq={row.seq} />
         {isStuck && (
           <>
             <Button needs="operator" isSmall onClick={() => onRetry(id)} label={`Retry change ${row.seq}`}>

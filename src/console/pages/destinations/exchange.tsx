@@ -1,0 +1,59 @@
+import { useQuery } from '@tanstack/react-query'
+import { Braces } from 'lucide-react'
+import { useState } from 'react'
+import { exchangeQuery } from '../../api/more-queries.ts'
+import { Facts } from '../../parts/fields.tsx'
+import { Json } from '../../parts/json.tsx'
+import { Modal } from '../../parts/modal.tsx'
+import { Asked } from '../../parts/states.tsx'
+import { Moment } from '../../parts/time.tsx'
+
+/** What a destination is sent of a change, and what it answered. */
+export function Exchange({ outboxId, seq }: { readonly outboxId: number; readonly seq: number }) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <button type="button" className="plain raw" aria-label={`Request and answer of change ${seq}`} onClick={() => setOpen(true)}>
+        <Braces aria-hidden="true" />
+      </button>
+      {isOpen && (
+        <Modal title={`Change ${seq}: request and answer`} onClose={() => setOpen(false)} className="large">
+          <Told outboxId={outboxId} />
+        </Modal>
+      )}
+    </>
+  )
+}
+
+function Told({ outboxId }: { readonly outboxId: number }) {
+  const query = useQuery(exchangeQuery(String(outboxId)))
+  return (
+    <Asked query={query} rows={4}>
+      {({ items }) => (
+        <>
+          {items
+            .filter(({ outbox_id }) => outbox_id === outboxId)
+            .map(({ outbox_id, request, answer, attempts }) => (
+              <div key={outbox_id}>
+                <Facts
+                  items={[
+                    ['Request', [request.method, request.url].filter(Boolean).join(' ') || request.kind || '–'],
+                    [
+                      'Message id',
+                      <span key="id" className="mono">
+                        {request.message_id}
+                      </span>,
+                    ],
+                    ['Attempts', attempts],
+                    ['Answered', answer ? <Moment key="at" at={answer.at} /> : 'not tried yet'],
+                    ['Answer', answer ? [answer.status, answer.text].filter((part) => part !== null).join(' · ') : '–'],
+                  ]}
+                />
+                <Json value={{ before: request.before, after: request.after }} />
+              </div>
+            ))}
+        </>
+      )}
+    </Asked>
+  )
+}
