@@ -1,8 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { inApplyTransaction } from '../../src/apply/apply.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { Counts } from '../receive/support.ts'
 import { testDatabases } from '../tools/databases.ts'
-import { eventFact, messageFact, trackFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
+import { byPoll, eventFact, messageFact, trackFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
 import { applyAll, changesOf } from '../tools/mirror.ts'
 
 const ACCOUNT = 'acme'
@@ -34,6 +35,24 @@ it.each(testDatabases)('what the service shows all along is not read again for b
   const before = await reads()
   await applyAll(db, [{ kind: 'reach', account: ACCOUNT, submissionId: ID, cause: 'reconcile', unreachableSince: null }])
   expect(await reads()).toEqual(before)
+})
+
+it.each(testDatabases)('history does not have the state read again, news does, on $name', async ({ open }) => {
+  const { db, close } = await open()
+  onTestFinished(close)
+  await applyAll(db, [trackFact(ACCOUNT, ID)])
+  const wakes = async () =>
+    (await db.read.sql.selectFrom('sync_reads').select(['read', 'wake_no']).where('wake_no', '>', 0).execute()).length
+  const minutesAgo = (minutes: number) => new Date(systemClock.now() - minutes * 60_000).toISOString()
+  const firstWalk = { ...byPoll, fromReplay: true, firstWalk: true }
+  const facts = (n: number, occurred_at: string) => [
+    eventFact(ACCOUNT, ID, wireEvent(n, { occurred_at }), firstWalk),
+    messageFact(ACCOUNT, ID, wireMessage(n, { occurred_at }), firstWalk),
+  ]
+  await applyAll(db, facts(1, minutesAgo(120)))
+  expect(await wakes()).toBe(0)
+  await applyAll(db, facts(2, minutesAgo(5)))
+  expect(await wakes()).toBeGreaterThan(0)
 })
 
 it.each(testDatabases)('records that become known together are logged in the order in which they happened, on $name', async ({ open }) => {

@@ -23,6 +23,8 @@ export interface Served {
   readonly answerMs: number
 }
 
+const HISTORY_MS = 86_400_000
+
 /** Starts a sandbox in a process of its own, so that it does not share the measured event loop. */
 export async function serveFeeds(served: Served): Promise<{ feeds: ServedFeeds; stop(): Promise<void> }> {
   const child = fork(import.meta.filename, [JSON.stringify(served)])
@@ -38,14 +40,17 @@ export async function serveFeeds(served: Served): Promise<{ feeds: ServedFeeds; 
 
 if (process.argv[1] === import.meta.filename) {
   const { bare = 0, whole = 0, events, messages = 0, answerMs } = JSON.parse(process.argv[2] ?? '') as Served
+  // A first fill meets history; what happened within the hour before counts as news.
+  const endMs = whole > 0 ? Date.now() - HISTORY_MS : undefined
   const sandbox = await startSandbox({
+    ...(endMs === undefined ? {} : { startMs: endMs }),
     accounts: [{ name: 'bench', submissions: whole }],
     autoStart: false,
     faults: answerMs > 0 ? [{ kind: 'slow', ms: answerMs }] : 'none',
   })
   for (let n = 0; n < bare; n++) sandbox.addSubmission('bench')
   const submissionIds = sandbox.submissionIds('bench')
-  for (const id of submissionIds) sandbox.fillFeeds('bench', id, { events, messages })
+  for (const id of submissionIds) sandbox.fillFeeds('bench', id, { events, messages }, endMs)
   const [credential] = sandbox.account('bench').credentials
   if (!credential) throw new Error('the sandbox gave the account no credential')
   const { clientId, clientSecret } = credential

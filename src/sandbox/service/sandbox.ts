@@ -205,10 +205,10 @@ export class Sandbox {
     for (const feed of [events, thread]) feed.reveal(({ id }) => ids.includes(id))
   }
 
-  /** Fills a submission's feeds for benchmarks. No delivery. */
-  fillFeeds(account: string, submissionId: string, counts: { events: number; messages: number }): void {
+  /** Fills a submission's feeds for benchmarks. No delivery. @param endMs when the last item happens; now when left out. */
+  fillFeeds(account: string, submissionId: string, counts: { events: number; messages: number }, endMs?: number): void {
     const { clock, prng, world } = this.#parts
-    fillFeeds(world.submission(account, submissionId), prng, counts, clock.now())
+    fillFeeds(world.submission(account, submissionId), prng, counts, endMs ?? clock.now())
   }
 
   /**
