@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../../../src/config/config.ts'
 import { ensureAccounts } from '../../../../src/store/reads/accounts.ts'
 import { testDatabases } from '../../../tools/databases.ts'
 import { uuid } from '../../../tools/facts.ts'
@@ -106,6 +107,72 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
     const detail = { account: 'acme', submission_id: BAKERY, key }
     expect(await rig.notes()).toEqual([{ who: 'alice', action: 'row.show', target: 'thread_messages', detail, outcome: 'done' }])
   })
+
+  it('shows each entry of the timeline once, whatever the pages', async () => {
+    const path = `/submissions/acme/${BAKERY}/timeline`
+    const whole = (await rig.ask<Page>('GET', `${path}?limit=200`)).json
+    expect(whole.next_cursor).toBeNull()
+    expect(new Set(whole.items.map(({ kind }) => kind))).toEqual(new Set(['event', 'message', 'change', 'push']))
+    const times = whole.items.map(({ at }) => String(at))
+    expect(times).toEqual([...times].sort().reverse())
+    for (const limit of [1, 3, 7]) {
+      const seen: unknown[] = []
+      let cursor = ''
+      do {
+        const { json } = await rig.ask<Page>('GET', `${path}?limit=${limit}${cursor}`)
+        expect(json.items.length).toBeLessThanOrEqual(limit)
+        seen.push(...json.items)
+        cursor = json.next_cursor === null ? '' : `&cursor=${json.next_cursor}`
+      } while (cursor !== '')
+      expect(seen).toEqual(whole.items)
+    }
+  })
+
+  it('masks for every role, and shows a row to an operator alone', async () => {
+    const [vera, otto] = ['viewer-0123456789-abc', 'operator-0123456789-abc']
+    const before = rig.config
+    rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `vera:${vera}:viewer otto:${otto}:operator` })
+    const key = encodeURIComponent(`acme/${BAKERY}/${uuid(2, 31)}`)
+    for (const token of [vera, otto]) {
+      const one = await rig.ask('GET', `/submissions/acme/${BAKERY}`, { token })
+      const timeline = await rig.ask('GET', `/submissions/acme/${BAKERY}/timeline`, { token })
+      for (const secret of ['producer@brokerage.example', 'desk@service.example', 'Text of message'])
+        expect([secret, one.text.includes(secret), timeline.text.includes(secret)]).toEqual([secret, false, false])
+      const { status, text } = await rig.ask('GET', `/rows/thread_messages/${key}`, { token })
+      expect([status, text.includes('desk@service.example')]).toEqual(token === otto ? [200, true] : [403, false])
+    }
+    expect((await rig.notes()).map(({ who }) => who)).toEqual(['alice', 'otto'])
+    rig.config = before
+  })
+
+  it('refuses what is no filter, cursor, key or table, and knows what is not there', async () => {
+    const detailOf = async (path: string) => {
+      const { status, json } = await rig.ask('GET', path)
+      return [status, json['detail']]
+    }
+    expect(await detailOf('/submissions?limit=201')).toEqual([400, 'query limit: "201" is no number from 1 to 200'])
+    expect(await detailOf('/submissions?limit=0')).toEqual([400, 'query limit: "0" is no number from 1 to 200'])
+    expect(await detailOf('/submissions?cursor=abc')).toEqual([400, 'query cursor: "abc" is not `next_cursor` of a page'])
+    expect((await detailOf('/submissions?sort=odd'))[0]).toBe(400)
+    expect((await detailOf('/submissions?account=nobody'))[0]).toBe(404)
+    expect((await detailOf(`/submissions/acme/${BAKERY}/timeline?kinds=odd`))[0]).toBe(400)
+    expect((await detailOf(`/submissions/acme/${BAKERY}/timeline?cursor=abc`))[0]).toBe(400)
+    expect((await detailOf('/submissions/acme/none'))[0]).toBe(400)
+    expect(await detailOf('/rows/lanes/acme')).toEqual([404, 'there is no such row of lanes'])
+    expect(await detailOf(`/rows/lanes/${encodeURIComponent(`acme/${BAKERY}/%E0`)}`)).toEqual([404, 'there is no such row of lanes'])
+    expect((await detailOf('/rows/sync_inbox/1'))[0]).toBe(400)
+    expect((await detailOf('/rows/changes/1'))[0]).toBe(200)
+    expect((await detailOf('/rows/changes/x'))[0]).toBe(404)
+  })
+
+  it.each(["'; drop table submissions; --", '<script>', '%', '\u202e', '🦀', 'x'.repeat(200), '=1+1', '\\'])(
+    'takes %s for text',
+    async (text) => {
+      const asked = encodeURIComponent(text)
+      for (const path of [`/search?q=${asked}`, `/submissions?search=${asked}&market=${asked}&status=${asked}&stands=${asked}`])
+        expect(await rig.ask<Page>('GET', path)).toMatchObject({ status: 200, json: { items: [] } })
+    },
+  )
 
   it('finds submissions, deliveries and pushes', async () => {
     const found = async (q: string) => (await rig.ask<Page>('GET', `/search?q=${encodeURIComponent(q)}`)).json.items
