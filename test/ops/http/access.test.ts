@@ -152,7 +152,7 @@ describe('what the admin routes refuse', () => {
       'query since: "yesterday" is no time; give a date, a date-time, or how long ago, like 2h or 7d',
       'query submission_id: "x" is no submission id (a uuid)',
       'query limit: "0" is no number from 1 to 500',
-      'query: there is no "colour" here; there are state, account, since, until, submission_id, limit, after',
+      'query: there is no "colour" here; there are state, account, since, until, submission_id, kind, text, limit, after',
     ])
     const body = await rig.ask('POST', '/submissions/track', { body: { ids: ['x'] } })
     expect(body).toMatchObject({ status: 400, json: { detail: 'body ids.0: "x" is no submission id (a uuid)' } })
