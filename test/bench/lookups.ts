@@ -1,7 +1,7 @@
 import type { DatabaseConfig, Db } from '../../src/store/engine/db.ts'
 import { newPostgres, newSqlite } from '../tools/databases.ts'
 import { startPostgres } from '../tools/postgres-server.ts'
-import { type Asked, KEYS, ledgers, lookups } from './lookups/asked.ts'
+import { type Asked, consoleLookups, KEYS, ledgers, lookups } from './lookups/asked.ts'
 import { LOOKUPS_VERSION, openFilled } from './lookups/filled.ts'
 import type { Scale } from './lookups/rows.ts'
 import { atMost, type BenchRow, median, quantile } from './table.ts'
@@ -10,6 +10,7 @@ import { atMost, type BenchRow, median, quantile } from './table.ts'
 const SUBMISSIONS = Number(process.env['LOOKUPS_SUBMISSIONS'] ?? 100_000)
 const SCALE: Scale = { submissions: SUBMISSIONS, events: SUBMISSIONS * 50 }
 const LOOKUP_MS = 100
+const CONSOLE_MS = 150
 const LEDGER_MS = 2_000
 const LEDGER_RUNS = 3
 
@@ -31,6 +32,7 @@ async function measure(name: string, config: DatabaseConfig): Promise<BenchRow[]
     const migrating = atMost(`migrations from ${LOOKUPS_VERSION} on, on that database, ${name}`, 's', migratingMs / 1_000, 0)
     const rows: BenchRow[] = [{ ...migrating, required: '', met: true }]
     for (const asked of lookups(SCALE)) rows.push(await row(db, name, asked, KEYS, LOOKUP_MS))
+    for (const asked of consoleLookups(SCALE)) rows.push(await row(db, name, asked, KEYS, CONSOLE_MS))
     for (const asked of ledgers()) rows.push(await row(db, name, asked, LEDGER_RUNS, LEDGER_MS))
     return rows
   } finally {
