@@ -109,7 +109,7 @@ describe.each(testDatabases)('what an operator does in the console, on $name', {
     await page.getByRole('button', { name: 'Start', exact: true }).focus()
     await page.keyboard.press('Enter')
     await page.waitForURL(/\/reconcile\/[0-9a-f-]{36}$/)
-    expect(await person.heading()).toMatch(/^Dry run of default/)
+    await expect.poll(() => person.heading()).toMatch(/^Dry run of default/)
     const [run] = (await scene.api<{ items: { options: object }[] }>('/reconcile-runs?limit=1')).items
     expect(run?.options).toMatchObject({ dry_run: true })
     await page.getByText(/^12 of 12 submissions/).waitFor(SOON)
