@@ -71,6 +71,7 @@ describe.each(testDatabases)('the admin routes of a serve on $name', (database) 
     expect(actions.map(({ who, action, outcome }) => [who, action, outcome])).toEqual([
       ['alice', 'settings.reload', 'done'],
       ['alice', 'settings.reload', 'failed'],
+      ['alice', 'reconcile.report', 'done'],
       ['alice', 'reconcile.request', 'done'],
       ['alice', 'submission.sync', 'done'],
       ['alice', 'submission.track', 'done'],
