@@ -80,15 +80,7 @@ export function sessionsView(submission: Submission): readonly Readonly<Record<s
   )
 }
 
-/** @returns the tax id of an insured: it stands in the facts and answers of its submissions, for receivers that must not keep it. */
-export function taxIdOf(insuredName: string): string {
-  const digits = BigInt(`0x${createHash('sha256').update(`tax id of ${insuredName}`).digest('hex')}`)
-    .toString()
-    .slice(-9)
-  return `${digits.slice(0, 2)}-${digits.slice(2)}`
-}
-
-function factsOf({ facts }: Submission) {
+function factsOf({ facts, taxId }: Submission) {
   const source = {
     ...{ source_id: 'intake', content_hash: createHash('sha256').update(facts.insured_name).digest('hex'), channel: 'broker_portal' },
     ...{ evidence: 'explicit', snippet: null, extractor_version: null },
@@ -104,7 +96,7 @@ function factsOf({ facts }: Submission) {
   return [
     fact('insured.name', facts.insured_name),
     fact('insured.state', facts.state),
-    fact('applicant.fein', taxIdOf(facts.insured_name)),
+    ...(taxId === null ? [] : [fact('applicant.fein', taxId)]),
     fact('policy.effective_date', facts.effective_date),
     fact('policy.lines', facts.lines, facts.effective_date.slice(0, 4)),
   ]
@@ -116,7 +108,8 @@ function applicationsOf(
   { session, rail }: Lane,
 ): readonly Readonly<Record<string, unknown>>[] {
   if (session === null) return []
-  const questions = ['insured.name', 'fein_or_ssn', 'years_in_business']
+  const { taxId } = submission
+  const questions = ['insured.name', ...(taxId === null ? [] : ['fein_or_ssn']), 'years_in_business']
   const missing = session.missing_questions.map(({ key }) => key)
   const years = missing.includes('years_in_business') ? {} : { years_in_business: 12 }
   const source = {
@@ -142,7 +135,7 @@ function applicationsOf(
       line_of_business: rail.lines[0] ?? null,
       schema: { fields: questions, required_field_keys: questions, program: session.program },
       schema_fingerprint: createHash('sha256').update(questions.join()).digest('hex'),
-      answers: { 'insured.name': submission.facts.insured_name, fein_or_ssn: taxIdOf(submission.facts.insured_name), ...years },
+      answers: { 'insured.name': submission.facts.insured_name, ...(taxId === null ? {} : { fein_or_ssn: taxId }), ...years },
       ownership: { 'insured.name': { kind: 'derived', revision: 1, source, dependencies: ['insured.name'] } },
       answer_revision: missing.length === 0 ? 2 : 1,
       fact_revision: 1,

@@ -1,6 +1,7 @@
 import { PLAN_LENGTH_MS, planSubmission, type SubmissionPlan } from './plan.ts'
 import type { Prng } from './prng.ts'
 import type { TimedStep } from './story.ts'
+import { taxIdOf } from './tax-id.ts'
 import type { PlanStep, World } from './world.ts'
 
 export interface GenerateOptions {
@@ -28,7 +29,7 @@ export function generateAccount(world: World, prng: Prng, options: GenerateOptio
   for (let n = 0; n < options.submissions; n++) {
     const own = prng.fork(`submission ${n}`)
     const plan = planSubmission(own, options)
-    world.addSubmission(options.account, plan.submissionId, plan.facts)
+    world.addSubmission(options.account, plan.submissionId, plan.facts, taxIdOf(plan.facts.insured_name))
     // 1 of 7 is finished, 3 are in progress, 3 are new. The first is always new, the second always in progress.
     const share = n === 0 ? 0 : n === 1 ? 0.4 : own.pick([0, 0, 0, 0.3, 0.5, 0.7, 1])
     live.push(...addPlan(world, own, options, plan, share * PLAN_LENGTH_MS))

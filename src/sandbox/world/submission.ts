@@ -73,6 +73,7 @@ const STATUS_OF_TYPE: Readonly<Record<string, readonly [status: string, label: s
 export class Submission {
   readonly id: string
   facts: SubmissionFacts
+  readonly taxId: string | null
   readonly lanes = new Map<string, Lane>()
   readonly events = new Feed<MarketEvent>()
   readonly thread = new Feed<ThreadMessage>()
@@ -81,7 +82,9 @@ export class Submission {
   quoteHistoryUnavailable = false
   #lastMicros = 0
 
-  constructor(id: string, facts: SubmissionFacts) {
+  /** @param taxId of the insured, which then stands in facts and answers; null: in none. */
+  constructor(id: string, facts: SubmissionFacts, taxId: string | null = null) {
+    this.taxId = taxId
     this.id = id
     this.facts = facts
   }

@@ -73,9 +73,9 @@ export class World {
   }
 
   /** @throws RangeError for an unknown account, or when it has a submission with that id. */
-  addSubmission(account: string, submissionId: string, facts: SubmissionFacts): Submission {
+  addSubmission(account: string, submissionId: string, facts: SubmissionFacts, taxId: string | null = null): Submission {
     if (this.submissions(account).has(submissionId)) throw new RangeError(`account ${account} has a submission ${submissionId} already`)
-    const submission = new Submission(submissionId, facts)
+    const submission = new Submission(submissionId, facts, taxId)
     this.#accounts.get(account)?.set(submissionId, submission)
     return submission
   }
