@@ -44,7 +44,9 @@ const mayImport = {
   'src/config': ['src/base'],
   'src/model': ['src/base'],
   'src/store': [...model, ...ground, 'migrations'],
-  'src/upstream': [...model, ...ground],
+  // The typed client that others import: it knows neither the store nor the program.
+  'src/client': model,
+  'src/upstream': ['src/client', ...model, ...ground],
   'src/apply': ['src/store', ...model, ...ground],
   'src/read': ['src/apply', 'src/store', 'src/upstream', ...model, ...ground],
   'src/receive': belowStages,
@@ -54,7 +56,7 @@ const mayImport = {
   // push reads the store and sends; nothing that it learns goes into the mirror.
   'src/documents': belowStages,
   'src/push': ['src/store', 'src/upstream', ...model, ...ground],
-  'src/ops': [...stages, ...belowStages],
+  'src/ops': [...stages, 'src/client', ...belowStages],
   // The sandbox never sees the product.
   'src/sandbox': ['src/base', 'src/model/time.ts', 'src/model/json.ts', 'src/model/uuid.ts'],
   // The page is a client of the routes, like any other: it shares nothing with the program.
@@ -79,7 +81,8 @@ const packages = {
   'ssh2-sftp-client': ['src/push'],
   'prom-client': ['src/ops'],
   commander: ['src/ops'],
-  '@fastify': ['src/ops'],
+  '@fastify': ['src/ops', 'src/sandbox'],
+  'pdf-lib': ['src/sandbox'],
   'fastify-type-provider-zod': ['src/ops'],
   '@modelcontextprotocol': ['src/ops'],
   'openid-client': ['src/ops'],
