@@ -7,11 +7,12 @@ import { FaultInjector, presetFaults } from '../service/faults.ts'
 import type { SandboxOptions } from '../service/options.ts'
 import { eventPayloads, messagePayload } from '../service/payloads.ts'
 import { BASE_PATH, Sandbox, type SandboxParts } from '../service/sandbox.ts'
+import { Schedule } from '../service/schedule.ts'
 import { Tokens } from '../service/tokens.ts'
 import { generateAccount } from '../world/generate.ts'
 import { Prng } from '../world/prng.ts'
 import { Story } from '../world/story.ts'
-import { type News, World } from '../world/world.ts'
+import { type Action, type News, World } from '../world/world.ts'
 import { registerAdmin } from './admin.ts'
 import { errorAnswer, send } from './answers.ts'
 import { registerApi } from './api.ts'
@@ -70,8 +71,11 @@ function buildParts(options: SandboxOptions): Parts {
     speed: options.speed ?? 1,
     onStep: ({ account, submissionId, label }) => activity.notice({ kind: 'step', account, submissionId, label }),
   })
+  const schedule = new Schedule(clock, ({ account, submissionId, data, atMs }) => {
+    if (world.submissions(account).has(submissionId)) world.play(account, submissionId, data['actions'] as unknown as Action[], atMs)
+  })
   const tokens = new Tokens({ clock, prng: prng.fork('tokens'), faults, accounts })
-  return { clock, prng, accounts, world, story, tokens, faults, deliveries, activity }
+  return { clock, prng, accounts, world, story, tokens, faults, deliveries, activity, schedule }
 }
 
 function makeAccounts(prng: Prng, options: SandboxOptions): Map<string, Account> {

@@ -13,6 +13,7 @@ import { type Account, addCredential, type Credential } from './accounts.ts'
 import type { ActivityLog, Counts, RequestSeen } from './activity-log.ts'
 import type { Deliveries } from './deliveries.ts'
 import type { FaultInjector } from './faults.ts'
+import type { Schedule } from './schedule.ts'
 import type { Tokens } from './tokens.ts'
 import { type SubmissionTruth, submissionTruth } from './truth.ts'
 
@@ -39,6 +40,7 @@ export interface SandboxParts {
   readonly faults: FaultInjector
   readonly deliveries: Deliveries
   readonly activity: ActivityLog
+  readonly schedule: Schedule
 }
 
 /** Prefix of the API's paths. */
@@ -54,6 +56,8 @@ export class Sandbox {
   /** The base URL for clients, with the version segment. */
   readonly baseUrl: string
   readonly faults: FaultInjector
+  /** What the service will do later. */
+  readonly schedule: Schedule
   readonly #parts: SandboxParts
 
   constructor(parts: SandboxParts) {
@@ -61,6 +65,7 @@ export class Sandbox {
     this.origin = parts.origin
     this.baseUrl = `${parts.origin}${BASE_PATH}`
     this.faults = parts.faults
+    this.schedule = parts.schedule
   }
 
   /** Names of the accounts, in the order of the options. */
@@ -267,8 +272,9 @@ export class Sandbox {
 
   /** Stops the story, drops pending deliveries and closes all connections. */
   async close(): Promise<void> {
-    const { app, deliveries, story } = this.#parts
+    const { app, deliveries, schedule, story } = this.#parts
     story.pause()
+    schedule.close()
     await Promise.all([deliveries.close(), app.close()])
   }
 
