@@ -7,6 +7,7 @@ import type { Notice } from './service/activity-log.ts'
 import { type FaultInput, faultSchema, presets } from './service/faults.ts'
 import { eventsPayloads } from './service/options.ts'
 import type { Sandbox } from './service/sandbox.ts'
+import { parseUnshown, type UnshownInput } from './service/unshown.ts'
 
 /** The options of `submission-mirror sandbox`, parsed from the command line's text. */
 export const sandboxCommandSchema = z.strictObject({
@@ -31,6 +32,8 @@ export const sandboxCommandSchema = z.strictObject({
   signatureHeaders: z.enum(['svix', 'webhook']).default('svix'),
   /** Whether to answer lists of submissions and insureds, which the spec does not describe. */
   lists: z.boolean().default(false),
+  /** `name=value,…`: other choices where the spec says "not shown". */
+  unshown: z.string().transform(readUnshown).optional(),
   /** Whether the story waits for `POST /_sandbox/story`. */
   paused: z.boolean().default(false),
 })
@@ -49,6 +52,16 @@ function readFaults(text: string, context: z.RefinementCtx): (typeof presets)[nu
   return z.NEVER
 }
 
+function readUnshown(text: string, context: z.RefinementCtx): UnshownInput {
+  try {
+    return parseUnshown(text)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    context.addIssue({ code: 'custom', message: error.message })
+    return z.NEVER
+  }
+}
+
 export interface SandboxCommandContext {
   readonly log: Log
   readonly clock: Clock
@@ -62,13 +75,14 @@ export interface SandboxCommandContext {
  * are of no use elsewhere.
  */
 export async function runSandbox(options: SandboxCommandOptions, context: SandboxCommandContext): Promise<void> {
-  const { accounts, faults, paused, target, ...rest } = options
+  const { accounts, faults, paused, target, unshown, ...rest } = options
   const names = Array.from({ length: accounts }, (_, index) => (index === 0 ? 'default' : `brokerage-${index + 1}`))
   const sandbox = await startSandbox({
     ...rest,
     clock: context.clock,
     accounts: names.map((name, index) => ({ name, ...(index === 0 && target !== undefined && { target }) })),
     faults,
+    ...(unshown && { unshown }),
     autoStart: !paused,
     observe: (notice) => logNotice(context.log, notice),
   })

@@ -39,10 +39,18 @@ test('an exchange without grant_type, or as JSON, is answered 422 with a list of
   }
 })
 
-test('a wrong secret is refused, a wider scope is refused', async () => {
-  const client = new Client(await sandboxFor())
+test("a wrong secret is refused, and a scope above the key's ceiling or unknown; without a scope all of the key's are granted", async () => {
+  const sandbox = await sandboxFor()
+  const client = new Client(sandbox)
+  const { clientId: client_id, clientSecret: client_secret } = sandbox.account('default').readOnly
+  const scopeOf = async (answer: Response) => ((await answer.json()) as { scope?: string }).scope
   expect((await client.exchange({ client_secret: 'bas_wrong' })).status).toBe(401)
-  expect((await client.exchange({ scope: 'broker_submit' })).status).toBe(400)
+  expect(await scopeOf(await client.exchange())).toBe('broker_mcp broker_submit')
+  expect(await scopeOf(await client.exchange({ scope: 'broker_submit' }))).toBe('broker_submit')
+  expect(await scopeOf(await client.exchange({ client_id, client_secret }))).toBe('broker_mcp')
+  for (const scope of ['broker_submit', 'broker_mcp broker_submit', 'everything', '']) {
+    expect((await client.exchange({ client_id, client_secret, scope })).status, scope).toBe(400)
+  }
 })
 
 test('no token, an unknown one and one past its life are answered 401', async () => {
@@ -91,7 +99,7 @@ test('the identity is that of a machine credential with its brokerage', async ()
     kind: 'api_client',
     client_id: clientId,
     label: expect.any(String),
-    scope: 'broker_mcp',
+    scope: 'broker_mcp broker_submit',
     brokerage: { id: 'b-1', name: 'Summit' },
     active_states: null,
   })
@@ -117,9 +125,9 @@ test('what is refused before any route is asked has a detail like every other er
   for (const answer of [misspelt, untyped]) expect(await answer.json()).toEqual({ detail: expect.any(String) })
 })
 
-test('every write operation is refused and remembered', async () => {
+test('every write operation is refused without its scope, and remembered', async () => {
   const sandbox = await sandboxFor({ submissions: 1 })
-  const client = await new Client(sandbox).login()
+  const client = await new Client(sandbox).login({ scope: 'broker_mcp' })
   const [id] = sandbox.submissionIds('default')
   const writes = [
     ['POST', '/broker/submissions'],

@@ -43,8 +43,8 @@ export class Client {
     return fetch(`${this.#sandbox.baseUrl}/oauth/token`, { method: 'POST', body: new URLSearchParams(fields) })
   }
 
-  async login(): Promise<this> {
-    const answer = (await (await this.exchange()).json()) as { access_token: string }
+  async login(form: Record<string, string> = {}): Promise<this> {
+    const answer = (await (await this.exchange(form)).json()) as { access_token: string }
     this.#token = answer.access_token
     return this
   }

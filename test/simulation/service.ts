@@ -3,6 +3,7 @@ import { page } from '../../src/sandbox/http/pages.ts'
 import { outstandingView, sessionsView, workspaceView } from '../../src/sandbox/service/details.ts'
 import { FaultInjector } from '../../src/sandbox/service/faults.ts'
 import { requirementsView } from '../../src/sandbox/service/requirements.ts'
+import { Unshown } from '../../src/sandbox/service/unshown.ts'
 import type { Prng } from '../../src/sandbox/world/prng.ts'
 import type { Submission } from '../../src/sandbox/world/submission.ts'
 import type { World } from '../../src/sandbox/world/world.ts'
@@ -10,6 +11,7 @@ import { world as outside, type Scheduler } from './scheduler.ts'
 import type { Weather } from './weather.ts'
 
 export const ACCOUNT = 'default'
+const UNSHOWN = new Unshown()
 export const BASE_URL = 'http://service.invalid/api/v1'
 const BASE_PATH = '/api/v1'
 /** Items on a page: few, so that every feed has several pages. */
@@ -116,7 +118,7 @@ export class Service {
     if (read !== 'events' && read !== 'thread') return { status: 404, body: { detail: 'Not found' } }
     const feed = read === 'events' ? submission.events : submission.thread
     const request = { account: ACCOUNT, submissionId, since: searchParams.get('since') ?? undefined, limit: PAGE_ITEMS }
-    const answer = page(read as 'events', feed as typeof submission.events, request, this.#faults)
+    const answer = page(read as 'events', feed as typeof submission.events, request, { faults: this.#faults, unshown: UNSHOWN })
     const { next_cursor: cursor, events, messages } = answer.body as Page
     const items = (events ?? messages ?? []).map(({ id }) => id)
     if (typeof cursor === 'string') this.#handOut(submissionId, read, cursor, items)

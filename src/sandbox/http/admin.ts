@@ -30,6 +30,7 @@ export function registerAdmin(app: FastifyInstance, sandbox: () => Sandbox | und
   const accountOf = (running: Sandbox, account: string | undefined): string => account ?? running.accountNames[0] ?? ''
 
   on('GET', '/stats', (running) => running.stats())
+  on('GET', '/unshown', (running) => ({ unshown: running.unshown() }))
   on('GET', '/faults', (running) => ({ faults: running.faults.list() }))
   on('POST', '/faults', (running, request) => {
     const body = faultsBody.parse(request.body)

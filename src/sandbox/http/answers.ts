@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../base/clock.ts'
 import type { Fault, FaultContext, FaultInjector } from '../service/faults.ts'
+import { Refusal } from '../service/refusal.ts'
 
 /** An answer of the API, before faults. */
 export interface Answer {
@@ -47,27 +48,35 @@ export interface FaultSources {
   readonly clock: Clock
 }
 
+/** Computes an answer. It may throw a Refusal, which is answered as an error. */
+export type Compute = () => Answer | Promise<Answer>
+
+/** @returns what `compute` answers, or the error of the Refusal that it throws. */
+export async function computed(compute: Compute): Promise<Answer> {
+  try {
+    return await compute()
+  } catch (error) {
+    if (error instanceof Refusal) return errorAnswer(error.status, error.detail, error.headers)
+    throw error
+  }
+}
+
 /** Sends the answer of `compute`, changed by the first fault that applies. */
-export async function answer(
-  reply: FastifyReply,
-  context: FaultContext,
-  weather: FaultSources,
-  compute: () => Answer,
-): Promise<FastifyReply> {
+export async function answer(reply: FastifyReply, context: FaultContext, weather: FaultSources, compute: Compute): Promise<FastifyReply> {
   const nowMs = serviceTime(reply, context, weather)
   const fault = weather.faults.draw(answerFaults, context)
   switch (fault?.kind) {
     case undefined:
-      return send(reply, compute())
+      return send(reply, await computed(compute))
     case 'status':
       return sendStatus(reply, fault, nowMs)
     case 'html':
       return reply.code(200).type('text/html').send(HTML)
     case 'slow':
       await weather.clock.sleep(fault.ms)
-      return send(reply, compute())
+      return send(reply, await computed(compute))
     case 'cut':
-      return cut(reply, compute())
+      return cut(reply, await computed(compute))
     case 'hang':
       return hang(reply, fault.ms, weather.clock)
   }

@@ -1,22 +1,20 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { parseUuid } from '../../model/uuid.ts'
-import { type ActivityLog, requestRecord } from '../service/activity-log.ts'
 import { outstandingView, sessionsView, workspaceView } from '../service/details.ts'
-import type { Operation } from '../service/faults.ts'
 import { requirementsView } from '../service/requirements.ts'
-import { type Caller, READ_SCOPE, type Tokens } from '../service/tokens.ts'
+import type { Caller } from '../service/tokens.ts'
+import type { Unshown } from '../service/unshown.ts'
 import type { Submission } from '../world/submission.ts'
 import type { World } from '../world/world.ts'
-import { type Answer, answer, errorAnswer, type FaultSources, send, serviceTime, validationError } from './answers.ts'
+import { type Answer, errorAnswer, validationError } from './answers.ts'
 import { registerById } from './by-id.ts'
 import { registerExtra } from './extra.ts'
+import { type HandleOptions, readHandler, writeHandler } from './handle.ts'
 import { listAnswer, listPaths } from './lists.ts'
 import { type PageRequest, page } from './pages.ts'
 
-export interface ApiOptions extends FaultSources {
+export interface ApiOptions extends HandleOptions {
   readonly world: World
-  readonly tokens: Tokens
-  readonly activity: ActivityLog
   /** Whether to answer lists of submissions and insureds. */
   readonly lists: boolean
 }
@@ -26,27 +24,14 @@ interface SubmissionRequest {
   Querystring: Record<string, string | string[] | undefined>
 }
 
-/** The service's read operations. Every write is answered 403, since the sandbox's keys are read-only. */
+/** The service's read operations. A write without the scope for it is refused; any other that has no route of its own is not found. */
 export function registerApi(app: FastifyInstance, options: ApiOptions): void {
-  const { clock, faults, activity, tokens, world } = options
+  const { clock, world } = options
 
-  /** Identifies the caller, applies faults, then answers. */
-  const handle = async (
-    operation: Operation,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    submissionId: string | undefined,
-    compute: (caller: Caller) => Answer,
-  ): Promise<FastifyReply> => {
-    const caller = tokens.callerOf(request.headers.authorization)
-    activity.request(requestRecord(operation, request, caller?.account.name))
-    const context = { operation, account: caller?.account.name, submissionId }
-    if (caller) return answer(reply, context, options, () => compute(caller))
-    serviceTime(reply, context, options)
-    return send(reply, unauthenticated())
-  }
+  const handle = readHandler(options)
+  const write = writeHandler(options)
 
-  app.get('/broker/me', (request, reply) => handle('me', request, reply, undefined, identity))
+  app.get('/broker/me', (request, reply) => handle('me', request, reply, undefined, (caller) => identity(caller, options.unshown)))
 
   const onSubmission = (
     operation: 'events' | 'thread' | 'requirements' | 'outstanding' | 'workspace' | 'sessions',
@@ -65,8 +50,8 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
       })
     })
   }
-  onSubmission('events', 'events', (submission, request) => page('events', submission.events, request, faults))
-  onSubmission('thread', 'thread', (submission, request) => page('thread', submission.thread, request, faults))
+  onSubmission('events', 'events', (submission, request) => page('events', submission.events, request, options))
+  onSubmission('thread', 'thread', (submission, request) => page('thread', submission.thread, request, options))
   onSubmission('requirements', 'requirements', (submission) => ({ status: 200, body: requirementsView(submission, clock.now()) }))
   onSubmission('outstanding', 'outstanding-requirements', (submission) => ({ status: 200, body: outstandingView(submission) }))
   onSubmission('workspace', 'application-workspace', (submission) => ({ status: 200, body: workspaceView(submission) }))
@@ -84,32 +69,19 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
   app.route({
     method: ['POST', 'PUT', 'PATCH', 'DELETE'],
     url: '/broker/*',
-    handler(request, reply) {
-      const caller = tokens.callerOf(request.headers.authorization)
-      const write = requestRecord('write', request, caller?.account.name)
-      activity.request(write)
-      activity.writes.push(write)
-      return send(reply, caller ? errorAnswer(403, 'This operation needs the scope broker_submit') : unauthenticated())
-    },
+    handler: (request, reply) => write('write', request, reply, undefined, () => errorAnswer(404, 'Not Found')),
   })
 }
 
-function unauthenticated(): Answer {
-  return errorAnswer(401, 'Invalid or expired token', { 'www-authenticate': 'Bearer' })
-}
-
-function identity({ account, credential }: Caller): Answer {
-  if (!credential.active) return errorAnswer(403, 'This credential is no longer active')
-  const { clientId } = credential
-  const body = {
-    kind: 'api_client',
-    client_id: clientId,
-    label: `${account.name} mirror`,
-    scope: READ_SCOPE,
-    brokerage: account.brokerage,
-    active_states: null,
-  }
-  return { status: 200, body }
+/** "Two shapes discriminated by `kind`." `active_states` null: no gating. */
+function identity(caller: Caller, unshown: Unshown): Answer {
+  const { account, credential, user } = caller
+  if (!(credential ?? user)?.active) throw unshown.refusal('inactive_credential', 'This account or credential is no longer active')
+  const rest = { brokerage: account.brokerage, active_states: null }
+  if (user)
+    return { status: 200, body: { kind: 'user', id: user.id, email: user.email, full_name: user.fullName, role: user.role, ...rest } }
+  const scope = unshown.word('me_scope') === 'list' ? caller.scopes : caller.scopes.join(' ')
+  return { status: 200, body: { kind: 'api_client', client_id: credential.clientId, label: credential.label, scope, ...rest } }
 }
 
 /** @returns the first value of a repeated query parameter. */

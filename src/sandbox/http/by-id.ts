@@ -1,22 +1,12 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { parseUuid } from '../../model/uuid.ts'
 import { bindRequestsOf, insuredIdOf, insuredOf, policiesOf } from '../service/binding.ts'
-import type { Operation } from '../service/faults.ts'
 import { fileAt } from '../service/files.ts'
 import { BASE_PATH } from '../service/sandbox.ts'
-import type { Caller } from '../service/tokens.ts'
 import type { Submission } from '../world/submission.ts'
 import type { World } from '../world/world.ts'
-import { type Answer, errorAnswer, validationError } from './answers.ts'
-
-/** Identifies the caller, applies faults, then answers. */
-export type Handle = (
-  operation: Operation,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  submissionId: string | undefined,
-  compute: (caller: Caller) => Answer,
-) => Promise<FastifyReply>
+import { errorAnswer, validationError } from './answers.ts'
+import type { Handle } from './handle.ts'
 
 /** The files of documents, at every path that a document has. */
 function registerFiles(app: FastifyInstance, world: World, handle: Handle): void {

@@ -5,7 +5,7 @@ import type { Submission } from '../world/submission.ts'
 import { taxIdOf } from '../world/tax-id.ts'
 import type { World } from '../world/world.ts'
 import { errorAnswer } from './answers.ts'
-import type { Handle } from './by-id.ts'
+import type { Handle } from './handle.ts'
 
 /** Reads that the spec names without showing their paths or answers. Both are the sandbox's own. */
 export function registerExtra(app: FastifyInstance, world: World, handle: Handle): void {

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type ActivityLog, requestRecord } from '../service/activity-log.ts'
-import { LIFETIME_SECONDS, READ_SCOPE, type Tokens } from '../service/tokens.ts'
+import { parseScopes } from '../service/scopes.ts'
+import { LIFETIME_SECONDS, type Tokens } from '../service/tokens.ts'
 import { type Answer, answer, type FaultSources, validationError } from './answers.ts'
 
 export interface OAuthOptions extends FaultSources {
@@ -38,13 +39,15 @@ function exchange(form: URLSearchParams, options: OAuthOptions): Answer {
     activity.counts.tokensRefused++
     return oauthError(401, 'invalid_client')
   }
-  const scopes = (form.get('scope') ?? READ_SCOPE).split(' ').filter((scope) => scope !== '')
-  if (scopes.some((scope) => scope !== READ_SCOPE)) return oauthError(400, 'invalid_scope')
+  // "The key's scopes are a ceiling for tokens minted from it."
+  const asked = form.get('scope')
+  const scopes = asked === null ? caller.scopes : parseScopes(asked)
+  if (!scopes || scopes.length === 0 || !scopes.every((scope) => caller.scopes.includes(scope))) return oauthError(400, 'invalid_scope')
   activity.counts.tokensMinted++
-  const token = { access_token: tokens.mint(caller) }
+  const token = { access_token: tokens.mint({ ...caller, scopes }) }
   if (options.expiresIn === 'absent') return { status: 200, body: token }
   const expires_in = options.expiresIn === 'text' ? String(LIFETIME_SECONDS) : LIFETIME_SECONDS
-  return { status: 200, body: { ...token, token_type: 'Bearer', expires_in, scope: READ_SCOPE } }
+  return { status: 200, body: { ...token, token_type: 'Bearer', expires_in, scope: scopes.join(' ') } }
 }
 
 function oauthError(status: number, error: string): Answer {

@@ -1,4 +1,5 @@
 import type { FaultContext, FaultInjector } from '../service/faults.ts'
+import type { Unshown } from '../service/unshown.ts'
 import { type Cursor, decodeCursor, encodeCursor, feedStart } from '../world/cursor.ts'
 import type { Feed, Positioned } from '../world/feeds.ts'
 import { type Answer, errorAnswer, validationError } from './answers.ts'
@@ -21,14 +22,20 @@ const MAX_EMPTY_PAGES = 3
  * Answers one page of a feed: items strictly after the cursor, oldest first. `limit` is clamped, not refused. `next_cursor` is null at the
  * end of the feed and only there.
  */
-export function page<T extends Positioned>(name: keyof typeof shapes, feed: Feed<T>, request: PageRequest, faults: FaultInjector): Answer {
+export function page<T extends Positioned>(
+  name: keyof typeof shapes,
+  feed: Feed<T>,
+  request: PageRequest,
+  { faults, unshown }: { readonly faults: FaultInjector; readonly unshown: Unshown },
+): Answer {
   const { list, maxLimit } = shapes[name]
   const limit = readLimit(request.limit, maxLimit)
   if (limit === null) return validationError([{ loc: ['query', 'limit'], msg: 'Input should be a valid integer', type: 'int_parsing' }])
   const scope = `${name}:${request.submissionId}`
   const context: FaultContext = { operation: name, account: request.account, submissionId: request.submissionId }
   const since = readSince(scope, request.since)
-  if (since === null || (request.since && faults.draw(['invalid_cursor'], context))) return errorAnswer(400, 'Invalid cursor')
+  if (since === null || (request.since && faults.draw(['invalid_cursor'], context)))
+    return errorAnswer(unshown.status('invalid_cursor'), 'Invalid cursor')
 
   const answer = (items: readonly T[], next: Cursor | null): Answer => ({
     status: 200,

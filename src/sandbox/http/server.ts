@@ -1,14 +1,16 @@
 import { type FastifyError, type FastifyInstance, type FastifyReply, fastify } from 'fastify'
 import { systemClock } from '../../base/clock.ts'
-import { type Account, newAccount } from '../service/accounts.ts'
+import { type Account, domainOf, newAccount } from '../service/accounts.ts'
 import { ActivityLog, requestRecord } from '../service/activity-log.ts'
+import { Authority } from '../service/authority.ts'
 import { Deliveries } from '../service/deliveries.ts'
 import { FaultInjector, presetFaults } from '../service/faults.ts'
-import type { SandboxOptions } from '../service/options.ts'
+import { RETRY_SCHEDULE_MS, type SandboxOptions } from '../service/options.ts'
 import { eventPayloads, messagePayload } from '../service/payloads.ts'
 import { BASE_PATH, Sandbox, type SandboxParts } from '../service/sandbox.ts'
 import { Schedule } from '../service/schedule.ts'
 import { Tokens } from '../service/tokens.ts'
+import { Unshown } from '../service/unshown.ts'
 import { generateAccount } from '../world/generate.ts'
 import { Prng } from '../world/prng.ts'
 import { Story } from '../world/story.ts'
@@ -18,7 +20,6 @@ import { errorAnswer, send } from './answers.ts'
 import { registerApi } from './api.ts'
 import { registerOAuth } from './oauth.ts'
 
-const RETRY_SCHEDULE_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000]
 const BODY_LIMIT_BYTES = 8 * 1024 * 1024
 
 /**
@@ -75,7 +76,22 @@ function buildParts(options: SandboxOptions): Parts {
     if (world.submissions(account).has(submissionId)) world.play(account, submissionId, data['actions'] as unknown as Action[], atMs)
   })
   const tokens = new Tokens({ clock, prng: prng.fork('tokens'), faults, accounts })
-  return { clock, prng, accounts, world, story, tokens, faults, deliveries, activity, schedule }
+  const unshown = new Unshown(options.unshown)
+  return {
+    clock,
+    prng,
+    accounts,
+    world,
+    story,
+    tokens,
+    faults,
+    deliveries,
+    activity,
+    schedule,
+    unshown,
+    authority: new Authority(unshown),
+    options,
+  }
 }
 
 function makeAccounts(prng: Prng, options: SandboxOptions): Map<string, Account> {
@@ -87,7 +103,7 @@ function makeWorld(world: World, prng: Prng, accounts: ReadonlyMap<string, Accou
   const numbers = new Map((options.accounts ?? []).map((account) => [account.name, account.submissions]))
   return [...accounts.values()].flatMap((account) => {
     world.addAccount(account.name)
-    const brokerageDomain = `${account.brokerage.name.toLowerCase().replace(/[^a-z]+/g, '-')}.invalid`
+    const brokerageDomain = domainOf(account.brokerage.name)
     const submissions = numbers.get(account.name) ?? options.submissions ?? 12
     return generateAccount(world, prng.fork(`world ${account.name}`), { account: account.name, brokerageDomain, submissions, startMs })
   })

@@ -17,6 +17,7 @@ export const operations = [
   'insured',
   'document',
   'list',
+  'write',
   'extra',
   'delivery',
 ] as const

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Notice } from './activity-log.ts'
 import type { FaultInput, Preset } from './faults.ts'
+import type { UnshownInput } from './unshown.ts'
 
 /** Layouts of a `submission.events` delivery. The spec does not show it. */
 export const eventsPayloads = ['events', 'data', 'single', 'ids-only', 'opaque'] as const
@@ -12,6 +13,9 @@ export const eventsPayloads = ['events', 'data', 'single', 'ids-only', 'opaque']
  * - `opaque`: `{type}`
  */
 export type EventsPayload = (typeof eventsPayloads)[number]
+
+/** Waits between the attempts of a delivery. The spec does not show them. */
+export const RETRY_SCHEDULE_MS: readonly number[] = [500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000]
 
 export interface AccountOptions {
   readonly name: string
@@ -58,6 +62,8 @@ export interface SandboxOptions {
   readonly deliveryTimeoutMs?: number
   /** Form of `expires_in` in the token answer. `absent`: only the token, which is all that the spec shows. */
   readonly expiresIn?: 'number' | 'text' | 'absent'
+  /** Other choices than the emulator's where the spec says "not shown": their names and values. `Sandbox.unshown` lists all. */
+  readonly unshown?: UnshownInput
   /** Called for each finished delivery, each fault and each step of the story. */
   readonly observe?: (notice: Notice) => void
 }

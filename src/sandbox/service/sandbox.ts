@@ -11,11 +11,15 @@ import type { MarketEvent, SubmissionFacts, ThreadMessage } from '../world/wire.
 import type { Action, World } from '../world/world.ts'
 import { type Account, addCredential, type Credential } from './accounts.ts'
 import type { ActivityLog, Counts, RequestSeen } from './activity-log.ts'
+import type { Authority } from './authority.ts'
 import type { Deliveries } from './deliveries.ts'
 import type { FaultInjector } from './faults.ts'
+import type { SandboxOptions } from './options.ts'
 import type { Schedule } from './schedule.ts'
 import type { Tokens } from './tokens.ts'
 import { type SubmissionTruth, submissionTruth } from './truth.ts'
+import type { Choice, Unshown } from './unshown.ts'
+import { optionChoices } from './unshown-options.ts'
 
 export interface SandboxStats extends Counts {
   readonly deliveriesPending: number
@@ -41,6 +45,9 @@ export interface SandboxParts {
   readonly deliveries: Deliveries
   readonly activity: ActivityLog
   readonly schedule: Schedule
+  readonly authority: Authority
+  readonly unshown: Unshown
+  readonly options: SandboxOptions
 }
 
 /** Prefix of the API's paths. */
@@ -258,6 +265,11 @@ export class Sandbox {
     const { clock, world } = this.#parts
     const submissions = submissionId === undefined ? [...world.submissions(account).values()] : [world.submission(account, submissionId)]
     return submissions.map((submission) => submissionTruth(submission, clock.now()))
+  }
+
+  /** @returns every choice that the emulator makes where the spec says "not shown". */
+  unshown(): Choice[] {
+    return [...this.#parts.unshown.list(), ...optionChoices(this.#parts.options)]
   }
 
   stats(): SandboxStats {

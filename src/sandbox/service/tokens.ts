@@ -1,18 +1,26 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Prng } from '../world/prng.ts'
-import type { Account, Credential } from './accounts.ts'
+import type { Account, Credential, User } from './accounts.ts'
 import type { FaultInjector } from './faults.ts'
+import type { Scope } from './scopes.ts'
 
-/** The scope for reads. The sandbox grants no other. */
-export const READ_SCOPE = 'broker_mcp'
+/** "Access tokens live 60 minutes." */
 export const LIFETIME_SECONDS = 3_600
 
-export interface Caller {
-  readonly account: Account
-  readonly credential: Credential
-}
+/**
+ * Who a token stands for, and what it may do.
+ * - `machine`: a brokerage's own key; no broker identity
+ * - `partner`: a key of a partner that acts as the brokerage; no broker identity
+ * - `user`: a user through a connected app
+ * - `portal`: a user in an unrestricted broker portal session
+ */
+export type Caller = { readonly account: Account; readonly scopes: readonly Scope[] } & (
+  | { readonly kind: 'machine' | 'partner'; readonly credential: Credential; readonly user: null }
+  | { readonly kind: 'user' | 'portal'; readonly credential: null; readonly user: User }
+)
 
-interface Token extends Caller {
+interface Token {
+  readonly caller: Caller
   readonly expiresAtMs: number
 }
 
@@ -32,11 +40,14 @@ export class Tokens {
     this.#options = options
   }
 
-  /** @returns the credential with this id and secret, active or not; null when there is none. */
-  find(clientId: string, clientSecret: string): Caller | null {
+  /** @returns whom the credential with this id and secret stands for, active or not; null when there is none. */
+  find(clientId: string, clientSecret: string): Extract<Caller, { kind: 'machine' | 'partner' }> | null {
+    const isMeant = (other: Credential) => other.clientId === clientId && other.clientSecret === clientSecret
     for (const account of this.#options.accounts.values()) {
-      const credential = account.credentials.find((other) => other.clientId === clientId && other.clientSecret === clientSecret)
-      if (credential) return { account, credential }
+      const { partner } = account
+      if (isMeant(partner)) return { account, scopes: partner.scopes, kind: 'partner', credential: partner, user: null }
+      const credential = [...account.credentials, account.readOnly].find(isMeant)
+      if (credential) return { account, scopes: credential.scopes, kind: 'machine', credential, user: null }
     }
     return null
   }
@@ -45,11 +56,12 @@ export class Tokens {
     const { clock, faults, prng } = this.#options
     this.#deleteExpired()
     const early = faults.draw(['token_dies_early'], { operation: 'token', account: caller.account.name })
-    const claims = { sub: caller.credential.clientId, aud: 'submission-sandbox', scope: READ_SCOPE, jti: prng.uuid() }
+    const subject = caller.credential?.clientId ?? caller.user?.id
+    const claims = { sub: subject, aud: 'submission-sandbox', scope: caller.scopes.join(' '), jti: prng.uuid() }
     const token = [{ alg: 'none', typ: 'JWT' }, claims, prng.uuid()]
       .map((part) => Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url'))
       .join('.')
-    this.#tokens.set(token, { ...caller, expiresAtMs: clock.now() + (early?.ms ?? LIFETIME_SECONDS * 1000) })
+    this.#tokens.set(token, { caller, expiresAtMs: clock.now() + (early?.ms ?? LIFETIME_SECONDS * 1000) })
     return token
   }
 
@@ -57,12 +69,12 @@ export class Tokens {
   callerOf(authorization: string | undefined): Caller | null {
     const token = /^Bearer (\S+)$/i.exec(authorization ?? '')?.[1]
     const known = token === undefined ? undefined : this.#tokens.get(token)
-    return known && known.expiresAtMs > this.#options.clock.now() ? known : null
+    return known && known.expiresAtMs > this.#options.clock.now() ? known.caller : null
   }
 
   /** Expires all tokens of an account. */
   expireAll(account: string): void {
-    for (const [token, known] of this.#tokens) if (known.account.name === account) this.#tokens.delete(token)
+    for (const [token, known] of this.#tokens) if (known.caller.account.name === account) this.#tokens.delete(token)
   }
 
   #deleteExpired(): void {

@@ -12,14 +12,14 @@ count (how often at most). Such as [{"kind": "status", "status": 429, "retryAfte
                   html, cut, hang (ms), slow (ms)
                   in the operations token, metadata, me, events, thread, requirements, outstanding, workspace,
                   sessions, bind_request, policy, insured, document,
-                  extra, list
+                  extra, list, write
   of feed pages   invalid_cursor, stuck_cursor, empty_page, short_page
   of tokens       token_dies_early (ms)
   of deliveries   lose, duplicate, twin (the same under two ids), reorder (ms), delay (ms)
   of all          clock_skew (ms, negative when behind)
 
 While it runs it is steered below /_sandbox, by JSON:
-  GET  /stats, /faults, /submissions?account=, /truth?account=&submission= (what the service shows now)
+  GET  /stats, /unshown, /faults, /submissions?account=, /truth?account=&submission= (what the service shows now)
   POST /faults   {"preset": "none" or "all"} or {"faults": [...]}, in the place of those before
   POST /story    {"action": "start", "pause" or "step"}
   POST /target   {"account": "default", "target": "http://..." or null}
@@ -46,6 +46,10 @@ export function addSandbox(program: Command, c: CommandContext): void {
     )
     .option('--signature-headers <prefix>', 'svix or webhook (default: svix)')
     .option('--lists', 'submissions and insureds are listed, which the service does not describe')
+    .option(
+      '--unshown <choices>',
+      'name=value,...: other choices where the specification says "not shown"; GET /_sandbox/unshown lists all',
+    )
     .option('--paused', 'the story waits for POST /_sandbox/story')
     .addHelpText('after', STEERING)
     .action(async (options: Record<string, unknown>) => {

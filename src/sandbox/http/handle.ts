@@ -1,0 +1,68 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type ActivityLog, requestRecord } from '../service/activity-log.ts'
+import type { Authority } from '../service/authority.ts'
+import type { Operation } from '../service/faults.ts'
+import type { Caller, Tokens } from '../service/tokens.ts'
+import type { Unshown } from '../service/unshown.ts'
+import { type Answer, answer, errorAnswer, type FaultSources, send, serviceTime } from './answers.ts'
+
+export interface HandleOptions extends FaultSources {
+  readonly tokens: Tokens
+  readonly activity: ActivityLog
+  readonly authority: Authority
+  readonly unshown: Unshown
+}
+
+/** Identifies the caller, requires the scope, applies faults, then answers. `compute` may throw a Refusal. */
+export type Handle = (
+  operation: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  submissionId: string | undefined,
+  compute: (caller: Caller) => Answer | Promise<Answer>,
+) => Promise<FastifyReply>
+
+/** @returns the handler of read operations. */
+export function readHandler(options: HandleOptions): Handle {
+  return async (operation, request, reply, submissionId, compute) => {
+    const caller = options.tokens.callerOf(request.headers.authorization)
+    options.activity.request(requestRecord(operation, request, caller?.account.name))
+    return respond(options, { operation, caller, submissionId }, reply, (known) => {
+      options.authority.requireScope(known, 'broker_mcp')
+      return compute(known)
+    })
+  }
+}
+
+/** @returns the handler of write operations. Each request is kept in `Sandbox.writesSeen`. */
+export function writeHandler(options: HandleOptions): Handle {
+  return async (operation, request, reply, submissionId, compute) => {
+    const caller = options.tokens.callerOf(request.headers.authorization)
+    const write = requestRecord(operation, request, caller?.account.name)
+    options.activity.request(write)
+    options.activity.writes.push(write)
+    return respond(options, { operation, caller, submissionId }, reply, (known) => {
+      options.authority.requireScope(known, 'broker_submit')
+      return compute(known)
+    })
+  }
+}
+
+interface Respondent {
+  readonly operation: Operation
+  readonly caller: Caller | null
+  readonly submissionId: string | undefined
+}
+
+function respond(
+  options: HandleOptions,
+  { operation, caller, submissionId }: Respondent,
+  reply: FastifyReply,
+  compute: (caller: Caller) => Answer | Promise<Answer>,
+): FastifyReply | Promise<FastifyReply> {
+  const context = { operation, account: caller?.account.name, submissionId }
+  if (caller) return answer(reply, context, options, () => compute(caller))
+  serviceTime(reply, context, options)
+  const status = options.unshown.status('missing_token')
+  return send(reply, errorAnswer(status, 'Invalid or expired token', { 'www-authenticate': 'Bearer' }))
+}

@@ -1,0 +1,56 @@
+import type { User } from './accounts.ts'
+import { Refusal } from './refusal.ts'
+import type { Scope } from './scopes.ts'
+import type { Caller } from './tokens.ts'
+import type { Unshown } from './unshown.ts'
+
+/** Decides who may do what. Each check throws the Refusal that the service answers. */
+export class Authority {
+  readonly #unshown: Unshown
+
+  constructor(unshown: Unshown) {
+    this.#unshown = unshown
+  }
+
+  /** "Read operations need scope `broker_mcp` (broker_submit also suffices); write operations need `broker_submit`." */
+  requireScope(caller: Caller, scope: Scope): void {
+    if (caller.scopes.includes(scope) || caller.scopes.includes('broker_submit')) return
+    throw this.#unshown.refusal('missing_scope', `This operation needs the scope ${scope}`)
+  }
+
+  /** "Market-access changes need the admin role." A machine credential has no role. */
+  requireAdmin(caller: Caller): void {
+    if (caller.user?.role === 'admin') return
+    throw this.#unshown.refusal('missing_role', 'This operation needs the admin role')
+  }
+
+  /** "Product selection is portal-session only": connected apps and machine credentials are refused with 403, which is shown. */
+  requirePortalSession(caller: Caller): void {
+    if (caller.kind !== 'portal') throw new Refusal(403, 'This operation needs a broker portal session')
+  }
+
+  /** "Machine credentials cannot manage other machine credentials or webhook endpoints (portal session only)." */
+  requirePortalManagement(caller: Caller): void {
+    if (caller.kind === 'portal') return
+    throw this.#unshown.refusal('portal_session_only', 'API keys and webhook endpoints are managed in a broker portal session')
+  }
+
+  /** "An acting-as partner token; anyone else gets 403" (`mode: rater`). */
+  requirePartner(caller: Caller): void {
+    if (caller.kind !== 'partner') throw new Refusal(403, 'mode rater needs an acting-as partner token')
+  }
+
+  /**
+   * To whom a write is attributed: the caller's own user, whatever `producer_email` says, or, with a machine credential, the active portal
+   * user of the brokerage that it names. "Missing or unknown `producer_email` gives 422."
+   */
+  attributed(caller: Caller, producerEmail: unknown): User {
+    if (caller.user) return caller.user
+    if (typeof producerEmail !== 'string' || producerEmail.trim() === '')
+      throw new Refusal(422, 'producer_email is required with a machine credential')
+    const email = producerEmail.trim().toLowerCase()
+    const user = caller.account.users.find((other) => other.active && other.email === email)
+    if (!user) throw new Refusal(422, `producer_email ${producerEmail} is no active portal user of this brokerage`)
+    return user
+  }
+}

@@ -1,0 +1,61 @@
+/*
+ * What the specification leaves open, and what the emulator does there. Each entry names the row that leaves it open. `value`, or the first
+ * of `values`, is the choice; the others are what a client must expect as well.
+ */
+
+interface StatusChoice {
+  readonly row: string
+  readonly value: number
+  readonly others: readonly number[]
+}
+
+/** Statuses of errors that are listed without a number. Any status from 400 to 599 can take their place. */
+export const statuses = {
+  missing_token: { row: 'Errors: unauthenticated (missing or weak token)', value: 401, others: [403] },
+  missing_scope: { row: 'Errors: write without broker_submit scope', value: 403, others: [401] },
+  missing_role: { row: 'Errors: market-access toggle, not an admin', value: 403, others: [401, 422] },
+  portal_session_only: {
+    row: 'Authentication 8: keys and webhook endpoints are managed in a portal session only',
+    value: 403,
+    others: [401],
+  },
+  inactive_credential: { row: 'Errors: GET /broker/me for an inactive account or credential', value: 403, others: [401, 410] },
+  invalid_cursor: { row: 'Errors: events or thread, invalid since cursor', value: 400, others: [422] },
+  blank_body: { row: 'Errors: thread reply, blank body', value: 422, others: [400] },
+  file_too_large: { row: 'Errors: contingency upload, file over 25 MB', value: 413, others: [400, 422] },
+  empty_file: { row: 'Errors: contingency upload, empty file', value: 422, others: [400] },
+  daily_limit: { row: 'Errors: appetite, daily limit reached', value: 429, others: [403, 402] },
+  application_busy: { row: 'Errors: checkpoint, save busy (application_busy)', value: 409, others: [423, 429, 503] },
+  command_rejected: { row: 'Errors: checkpoint, command rejected (application_command_rejected)', value: 422, others: [400, 409] },
+  stale_selection: { row: 'Errors: quote-products, stale selection revision', value: 409, others: [412] },
+  not_bindable: { row: 'Errors: bind, superseded quote or lane already binding', value: 409, others: [422] },
+  line_not_listed: { row: 'Errors: market-access toggle, line not listed by the program', value: 422, others: [400, 404] },
+  pdf_unavailable: { row: 'Errors: finalized document PDF, stored file cannot be retrieved', value: 502, others: [500, 503] },
+  key_limit: { row: 'Limits: active API keys per brokerage, the eleventh', value: 409, others: [403, 422, 429] },
+} as const satisfies Readonly<Record<string, StatusChoice>>
+
+interface NumberChoice {
+  readonly row: string
+  readonly value: number
+}
+
+/** Limits and times. */
+export const numbers = {
+  appetite_daily_limit: { row: 'Limits: appetite daily limit value', value: 1_000 },
+  busy_retry_after_s: { row: 'Errors: checkpoint, Retry-After of application_busy', value: 1 },
+} as const satisfies Readonly<Record<string, NumberChoice>>
+
+interface WordChoice {
+  readonly row: string
+  readonly values: readonly [string, ...string[]]
+}
+
+/** Names of fields, forms of answers and ways to behave. */
+export const words = {
+  create_id_field: { row: 'POST /broker/submissions: field that identifies the created submission', values: ['submission_id', 'id'] },
+  thread_post_id_field: {
+    row: 'POST …/thread: field of the id of the recorded message',
+    values: ['message_id', 'id', 'thread_message_id'],
+  },
+  me_scope: { row: 'GET /broker/me: form of the granted scopes of an api_client', values: ['text', 'list'] },
+} as const satisfies Readonly<Record<string, WordChoice>>

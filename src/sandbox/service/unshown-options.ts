@@ -1,0 +1,25 @@
+import { eventsPayloads, RETRY_SCHEDULE_MS, type SandboxOptions } from './options.ts'
+import type { Choice } from './unshown.ts'
+
+/** @returns the choices that options of their own vary, with their present values. */
+export function optionChoices(options: SandboxOptions): Choice[] {
+  const choice = (row: string, option: string, value: Choice['choice'], alternatives: Choice['alternatives']): Choice => {
+    const name = option.replace(/^--/, '').replaceAll('-', '_')
+    return { name, row, choice: value, option, alternatives: alternatives.filter((other) => other !== value) }
+  }
+  return [
+    choice('Webhooks 2: payload of a submission.events delivery', '--events-payload', options.eventsPayload ?? 'events', eventsPayloads),
+    choice('Webhooks 4: signature header names other than svix-id', '--signature-headers', options.signatureHeaders ?? 'svix', [
+      'svix',
+      'webhook',
+    ]),
+    choice('Webhooks 4: retry schedule (ms)', 'retryScheduleMs', options.retryScheduleMs ?? RETRY_SCHEDULE_MS, ['any waits']),
+    choice('Events 4: whether events that appear behind a cursor are delivered', 'announceLate', options.announceLate ?? false, [
+      true,
+      false,
+    ]),
+    choice('POST /oauth/token: expires_in of the response', 'expiresIn', options.expiresIn ?? 'number', ['number', 'text', 'absent']),
+    choice('Submissions list and insureds list: path and shape', '--lists', options.lists ?? false, [true, false]),
+    choice('Errors: how often, and when, a valid cursor is refused', '--faults', 'never', ['[{"kind":"invalid_cursor"}]']),
+  ]
+}

@@ -1,0 +1,104 @@
+import { Refusal } from './refusal.ts'
+import { numbers, statuses, words } from './unshown-choices.ts'
+
+export type StatusName = keyof typeof statuses
+export type NumberName = keyof typeof numbers
+export type WordName = keyof typeof words
+export type WordOf<N extends WordName> = (typeof words)[N]['values'][number]
+
+/** Other values than the chosen ones, by the names of the choices. */
+export type UnshownInput = Readonly<Record<string, string | number>>
+
+/** One choice, as `GET /_sandbox/unshown` lists it. */
+export interface Choice {
+  readonly name: string
+  /** The place in the specification that leaves it open. */
+  readonly row: string
+  readonly choice: string | number | boolean | readonly number[]
+  /** What varies it. */
+  readonly option: string
+  /** Other values, or what they may be. */
+  readonly alternatives: readonly (string | number | boolean)[]
+}
+
+const MAX_NUMBER = 1_000_000_000
+
+/**
+ * Every choice that the emulator makes where the specification says "not shown". Whoever needs one reads it here by its name, so that it
+ * can be varied and nobody comes to rely on it. A new choice is a line in `unshown-choices.ts`.
+ */
+export class Unshown {
+  readonly #values = new Map<string, string | number>()
+
+  /** @throws RangeError for a name or a value that does not exist. */
+  constructor(input: UnshownInput = {}) {
+    for (const [name, { value }] of Object.entries({ ...statuses, ...numbers })) this.#values.set(name, value)
+    for (const [name, { values }] of Object.entries(words)) this.#values.set(name, values[0])
+    for (const [name, value] of Object.entries(input)) this.#values.set(name, checked(name, value))
+  }
+
+  /** @returns the HTTP status of an error that the specification lists without a number. */
+  status(name: StatusName): number {
+    return this.#values.get(name) as number
+  }
+
+  /** @returns a limit or a time; its name ends with its unit. */
+  number(name: NumberName): number {
+    return this.#values.get(name) as number
+  }
+
+  /** @returns one of a few forms of an answer or ways to behave. */
+  word<N extends WordName>(name: N): WordOf<N> {
+    return this.#values.get(name) as WordOf<N>
+  }
+
+  /** @returns the error to throw, with the status chosen for it. */
+  refusal(name: StatusName, detail: unknown, headers: Readonly<Record<string, string>> = {}): Refusal {
+    return new Refusal(this.status(name), detail, headers)
+  }
+
+  /** @returns all choices with their present values. */
+  list(): Choice[] {
+    const choice = (name: string, row: string, alternatives: Choice['alternatives']): Choice => {
+      const value = this.#values.get(name) as string | number
+      return { name, row, choice: value, option: `--unshown ${name}=…`, alternatives: alternatives.filter((other) => other !== value) }
+    }
+    return [
+      ...Object.entries(statuses).map(([name, { row, value, others }]) => choice(name, row, [value, ...others])),
+      ...Object.entries(numbers).map(([name, { row }]) => choice(name, row, [`a whole number from 0 to ${MAX_NUMBER}`])),
+      ...Object.entries(words).map(([name, { row, values }]) => choice(name, row, values)),
+    ]
+  }
+}
+
+function checked(name: string, value: string | number): string | number {
+  const isStatus = Object.hasOwn(statuses, name)
+  if (isStatus || Object.hasOwn(numbers, name)) {
+    const [min, max] = isStatus ? [400, 599] : [0, MAX_NUMBER]
+    const number = /^\d+$/.test(String(value)) ? Number(value) : Number.NaN
+    if (number >= min && number <= max) return number
+    throw new RangeError(`${name} must be a whole number from ${min} to ${max}, not ${value}`)
+  }
+  if (!Object.hasOwn(words, name)) throw new RangeError(`there is no choice ${name}; GET /_sandbox/unshown lists all`)
+  const { values } = words[name as WordName]
+  if (values.some((other) => other === value)) return value
+  throw new RangeError(`${name} must be ${values.join(' or ')}, not ${value}`)
+}
+
+/**
+ * Reads the text of `--unshown`: `name=value,…`.
+ * @throws RangeError for a part without `=`, a name or a value that does not exist.
+ */
+export function parseUnshown(text: string): UnshownInput {
+  const parts = text.split(',').map((part) => part.trim())
+  const input = Object.fromEntries(
+    parts.flatMap((part) => {
+      if (part === '') return []
+      const at = part.indexOf('=')
+      if (at < 1) throw new RangeError(`${part} must be name=value`)
+      return [[part.slice(0, at).trim(), part.slice(at + 1).trim()]]
+    }),
+  )
+  new Unshown(input)
+  return input
+}
