@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { parseJson, targetUrl } from './http/admin.ts'
 import { startSandbox } from './http/server.ts'
+import { type Credential, producerOf } from './service/accounts.ts'
 import type { Notice } from './service/activity-log.ts'
 import { type FaultInput, faultSchema, presets } from './service/faults.ts'
 import { eventsPayloads } from './service/options.ts'
@@ -32,6 +33,8 @@ export const sandboxCommandSchema = z.strictObject({
   signatureHeaders: z.enum(['svix', 'webhook']).default('svix'),
   /** Whether to answer lists of submissions and insureds, which the spec does not describe. */
   lists: z.boolean().default(false),
+  /** Whether to print one line of JSON, for programs, instead of lines for people. */
+  json: z.boolean().default(false),
   /** `name=value,…`: other choices where the spec says "not shown". */
   unshown: z.string().transform(readUnshown).optional(),
   /** Whether the story waits for `POST /_sandbox/story`. */
@@ -75,7 +78,7 @@ export interface SandboxCommandContext {
  * are of no use elsewhere.
  */
 export async function runSandbox(options: SandboxCommandOptions, context: SandboxCommandContext): Promise<void> {
-  const { accounts, faults, paused, target, unshown, ...rest } = options
+  const { accounts, faults, json, paused, target, unshown, ...rest } = options
   const names = Array.from({ length: accounts }, (_, index) => (index === 0 ? 'default' : `brokerage-${index + 1}`))
   const sandbox = await startSandbox({
     ...rest,
@@ -87,11 +90,30 @@ export async function runSandbox(options: SandboxCommandOptions, context: Sandbo
     observe: (notice) => logNotice(context.log, notice),
   })
   try {
-    printConnection(sandbox, context.print)
+    if (json) context.print(JSON.stringify(connectionOf(sandbox)))
+    else printConnection(sandbox, context.print)
     if (!context.signal.aborted) await new Promise((resolve) => context.signal.addEventListener('abort', resolve, { once: true }))
   } finally {
     await sandbox.close()
   }
+}
+
+/** @returns all that a program needs to use the sandbox. */
+function connectionOf(sandbox: Sandbox) {
+  const pair = ({ clientId, clientSecret }: Credential) => ({ client_id: clientId, client_secret: clientSecret })
+  const accounts = sandbox.accountNames.map((name) => {
+    const account = sandbox.account(name)
+    return {
+      name,
+      brokerage: account.brokerage,
+      ...pair(account.credentials[0] as Credential),
+      webhook_secret: account.webhookSecret,
+      producer_email: producerOf(account),
+      partner: pair(account.partner),
+      read_only: pair(account.readOnly),
+    }
+  })
+  return { base_url: sandbox.baseUrl, admin_url: `${sandbox.origin}/_sandbox`, page_url: `${sandbox.origin}/`, accounts }
 }
 
 function printConnection(sandbox: Sandbox, print: (line: string) => void): void {

@@ -1,8 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { faultSchema, presetFaults, presets } from '../service/faults.ts'
 import type { Sandbox } from '../service/sandbox.ts'
-import { errorAnswer, send } from './answers.ts'
+import { registerAccess } from './admin-access.ts'
+import { adminRoutes } from './admin-routes.ts'
 
 const faultsBody = z.union([z.strictObject({ preset: z.enum(presets) }), z.strictObject({ faults: z.array(faultSchema).max(1_000) })])
 const storyBody = z.strictObject({ action: z.enum(['start', 'pause', 'step']) })
@@ -22,11 +23,10 @@ const accountQuery = z.object({ account: z.string().optional(), submission: z.st
  * @param sandbox the running sandbox; undefined while it starts.
  */
 export function registerAdmin(app: FastifyInstance, sandbox: () => Sandbox | undefined): void {
-  const on = (method: 'GET' | 'POST', url: string, act: (sandbox: Sandbox, request: FastifyRequest) => unknown) => {
-    app.route({ method, url, handler: async (request, reply) => answer(reply, sandbox(), (running) => act(running, request)) })
-  }
+  const on = adminRoutes(app, sandbox)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, parseJson(body.toString())))
+  registerAccess(on)
   const accountOf = (running: Sandbox, account: string | undefined): string => account ?? running.accountNames[0] ?? ''
 
   on('GET', '/stats', (running) => running.stats())
@@ -55,6 +55,7 @@ export function registerAdmin(app: FastifyInstance, sandbox: () => Sandbox | und
   })
   on('POST', '/target', (running, request) => {
     const { account, target } = targetBody.parse(request.body)
+    running.access.manager(request.headers.authorization)
     running.setTarget(account, target)
     return { account, target }
   })
@@ -71,16 +72,5 @@ export function parseJson(text: string): unknown {
     return JSON.parse(text)
   } catch {
     return undefined
-  }
-}
-
-function answer(reply: FastifyReply, sandbox: Sandbox | undefined, act: (sandbox: Sandbox) => unknown): FastifyReply {
-  if (!sandbox) return send(reply, errorAnswer(503, 'The sandbox is starting'))
-  try {
-    return send(reply, { status: 200, body: act(sandbox) })
-  } catch (error) {
-    if (error instanceof z.ZodError) return send(reply, errorAnswer(400, error.issues))
-    if (error instanceof RangeError) return send(reply, errorAnswer(400, error.message))
-    throw error
   }
 }

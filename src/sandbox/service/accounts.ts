@@ -22,8 +22,8 @@ export interface User {
   readonly id: string
   /** In small letters. */
   readonly email: string
-  readonly fullName: string
-  readonly role: Role
+  fullName: string
+  role: Role
   active: boolean
 }
 

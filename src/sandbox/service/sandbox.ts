@@ -1,24 +1,19 @@
-import type { FastifyInstance } from 'fastify'
-import type { Clock } from '../../base/clock.ts'
 import { fillFeeds } from '../world/bulk.ts'
 import { newLane } from '../world/lanes.ts'
 import { type Market, markets, trades } from '../world/names.ts'
 import { plainFacts } from '../world/plain-facts.ts'
-import type { Prng } from '../world/prng.ts'
-import type { Story, StoryProgress, TimedStep } from '../world/story.ts'
+import type { StoryProgress, TimedStep } from '../world/story.ts'
 import type { EventInit, LaneInit, LanePatch, MessageInit, RailPatch } from '../world/submission.ts'
 import type { MarketEvent, SubmissionFacts, ThreadMessage } from '../world/wire.ts'
-import type { Action, World } from '../world/world.ts'
+import type { Action } from '../world/world.ts'
+import { Access } from './access.ts'
 import { type Account, addCredential, type Credential } from './accounts.ts'
-import type { ActivityLog, Counts, RequestSeen } from './activity-log.ts'
-import type { Authority } from './authority.ts'
-import type { Deliveries } from './deliveries.ts'
+import type { Counts, RequestSeen } from './activity-log.ts'
 import type { FaultInjector } from './faults.ts'
-import type { SandboxOptions } from './options.ts'
+import type { SandboxParts } from './parts.ts'
 import type { Schedule } from './schedule.ts'
-import type { Tokens } from './tokens.ts'
 import { type SubmissionTruth, submissionTruth } from './truth.ts'
-import type { Choice, Unshown } from './unshown.ts'
+import type { Choice } from './unshown.ts'
 import { optionChoices } from './unshown-options.ts'
 
 export interface SandboxStats extends Counts {
@@ -30,24 +25,6 @@ export interface SandboxStats extends Counts {
 export interface Entry {
   /** true: no delivery is sent for it. */
   readonly quiet?: boolean
-}
-
-export interface SandboxParts {
-  readonly app: FastifyInstance
-  readonly origin: string
-  readonly clock: Clock
-  readonly prng: Prng
-  readonly accounts: ReadonlyMap<string, Account>
-  readonly world: World
-  readonly story: Story
-  readonly tokens: Tokens
-  readonly faults: FaultInjector
-  readonly deliveries: Deliveries
-  readonly activity: ActivityLog
-  readonly schedule: Schedule
-  readonly authority: Authority
-  readonly unshown: Unshown
-  readonly options: SandboxOptions
 }
 
 /** Prefix of the API's paths. */
@@ -63,6 +40,8 @@ export class Sandbox {
   /** The base URL for clients, with the version segment. */
   readonly baseUrl: string
   readonly faults: FaultInjector
+  /** Keys, users and portal sessions. */
+  readonly access: Access
   /** What the service will do later. */
   readonly schedule: Schedule
   readonly #parts: SandboxParts
@@ -72,6 +51,7 @@ export class Sandbox {
     this.origin = parts.origin
     this.baseUrl = `${parts.origin}${BASE_PATH}`
     this.faults = parts.faults
+    this.access = new Access(parts)
     this.schedule = parts.schedule
   }
 
@@ -111,9 +91,7 @@ export class Sandbox {
 
   /** Refuses new tokens for a credential. Existing ones stay valid until they expire. */
   revokeCredential(account: string, clientId: string): void {
-    const credential = this.account(account).credentials.find((other) => other.clientId === clientId)
-    if (!credential) throw new RangeError(`account ${account} has no credential ${clientId}`)
-    credential.active = false
+    this.access.revokeKey(this.account(account), clientId)
   }
 
   /** Expires all tokens of an account. */

@@ -20,6 +20,9 @@ count (how often at most). Such as [{"kind": "status", "status": 429, "retryAfte
 
 While it runs it is steered below /_sandbox, by JSON:
   GET  /stats, /unshown, /faults, /submissions?account=, /truth?account=&submission= (what the service shows now)
+  GET  /keys, /users (of ?account=); POST /keys {"label", "scope"}; DELETE /keys?client_id=
+  POST /users    {"email", "role": "admin" or "broker"}
+  POST /portal-session {"email"} gives the token of a session in the broker portal
   POST /faults   {"preset": "none" or "all"} or {"faults": [...]}, in the place of those before
   POST /story    {"action": "start", "pause" or "step"}
   POST /target   {"account": "default", "target": "http://..." or null}
@@ -46,6 +49,7 @@ export function addSandbox(program: Command, c: CommandContext): void {
     )
     .option('--signature-headers <prefix>', 'svix or webhook (default: svix)')
     .option('--lists', 'submissions and insureds are listed, which the service does not describe')
+    .option('--json', 'print one line of JSON when it listens: addresses and credentials, for programs')
     .option(
       '--unshown <choices>',
       'name=value,...: other choices where the specification says "not shown"; GET /_sandbox/unshown lists all',

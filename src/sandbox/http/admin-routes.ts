@@ -1,0 +1,31 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { Refusal } from '../service/refusal.ts'
+import type { Sandbox } from '../service/sandbox.ts'
+import { errorAnswer, send } from './answers.ts'
+
+/** Adds a route. What `act` returns is the body of the answer; a RangeError or a ZodError is answered 400. */
+export type AdminRoutes = (
+  method: 'GET' | 'POST' | 'DELETE',
+  url: string,
+  act: (sandbox: Sandbox, request: FastifyRequest) => unknown,
+) => void
+
+/** @param sandbox the running sandbox; undefined while it starts, which is answered 503. */
+export function adminRoutes(app: FastifyInstance, sandbox: () => Sandbox | undefined): AdminRoutes {
+  return (method, url, act) => {
+    app.route({ method, url, handler: async (request, reply) => answer(reply, sandbox(), (running) => act(running, request)) })
+  }
+}
+
+function answer(reply: FastifyReply, sandbox: Sandbox | undefined, act: (sandbox: Sandbox) => unknown): FastifyReply {
+  if (!sandbox) return send(reply, errorAnswer(503, 'The sandbox is starting'))
+  try {
+    return send(reply, { status: 200, body: act(sandbox) })
+  } catch (error) {
+    if (error instanceof z.ZodError) return send(reply, errorAnswer(400, error.issues))
+    if (error instanceof Refusal) return send(reply, errorAnswer(error.status, error.detail, error.headers))
+    if (error instanceof RangeError) return send(reply, errorAnswer(400, error.message))
+    throw error
+  }
+}

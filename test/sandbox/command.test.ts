@@ -1,0 +1,63 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { createLog } from '../../src/base/log.ts'
+import { runSandbox, sandboxCommandSchema } from '../../src/sandbox/command.ts'
+
+interface Pair {
+  client_id: string
+  client_secret: string
+}
+interface Connection {
+  base_url: string
+  admin_url: string
+  page_url: string
+  accounts: (Pair & { name: string; brokerage: object; webhook_secret: string; producer_email: string; partner: Pair; read_only: Pair })[]
+}
+
+/** Runs the command until the test ends. @returns the lines that it printed once it listened. */
+async function printed(options: object): Promise<string[]> {
+  const lines: string[] = []
+  const stop = new AbortController()
+  const ready = Promise.withResolvers<void>()
+  const log = createLog({ level: 'silent', pretty: false, secrets: [] })
+  const print = (line: string) => {
+    lines.push(line)
+    ready.resolve()
+  }
+  const parsed = sandboxCommandSchema.parse({ port: '0', submissions: '1', ...options })
+  const running = runSandbox(parsed, { log, clock: new ManualClock(), signal: stop.signal, print })
+  onTestFinished(async () => {
+    stop.abort()
+    await running
+  })
+  await Promise.race([ready.promise, running])
+  return lines
+}
+
+test('--json prints one line with all that a program needs', async () => {
+  const lines = await printed({ json: true, accounts: '2', paused: true })
+  expect(lines).toHaveLength(1)
+  const connection = JSON.parse(lines[0] ?? '') as Connection
+  expect(Object.keys(connection)).toEqual(['base_url', 'admin_url', 'page_url', 'accounts'])
+  expect(connection.accounts.map(({ name }) => name)).toEqual(['default', 'brokerage-2'])
+  expect((await fetch(`${connection.admin_url}/stats`)).status).toBe(200)
+  for (const account of connection.accounts) {
+    expect(account).toMatchObject({
+      brokerage: { id: expect.any(String), name: expect.any(String) },
+      webhook_secret: expect.stringMatching(/^whsec_/),
+    })
+    for (const [pair, scope] of [
+      [account, 'broker_mcp broker_submit'],
+      [account.read_only, 'broker_mcp'],
+      [account.partner, 'broker_mcp broker_submit'],
+    ] as const) {
+      const { client_id, client_secret } = pair
+      const body = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret })
+      const token = (await (await fetch(`${connection.base_url}/oauth/token`, { method: 'POST', body })).json()) as { access_token: string }
+      const me = await fetch(`${connection.base_url}/broker/me`, { headers: { authorization: `Bearer ${token.access_token}` } })
+      expect(await me.json()).toMatchObject({ kind: 'api_client', client_id, scope, brokerage: account.brokerage })
+    }
+    const users = (await (await fetch(`${connection.admin_url}/users?account=${account.name}`)).json()) as { users: { email: string }[] }
+    expect(users.users.map(({ email }) => email)).toContain(account.producer_email)
+  }
+})
