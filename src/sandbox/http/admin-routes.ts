@@ -2,7 +2,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { Refusal } from '../service/refusal.ts'
 import type { Sandbox } from '../service/sandbox.ts'
-import { errorAnswer, send } from './answers.ts'
+import { type Answer, errorAnswer, send } from './answers.ts'
+
+/** What `act` returns when it is more than a body. */
+export class WholeAnswer {
+  readonly answer: Answer
+
+  constructor(answer: Answer) {
+    this.answer = answer
+  }
+}
 
 /** Adds a route. What `act` returns is the body of the answer; a RangeError or a ZodError is answered 400. */
 export type AdminRoutes = (
@@ -21,7 +30,8 @@ export function adminRoutes(app: FastifyInstance, sandbox: () => Sandbox | undef
 function answer(reply: FastifyReply, sandbox: Sandbox | undefined, act: (sandbox: Sandbox) => unknown): FastifyReply {
   if (!sandbox) return send(reply, errorAnswer(503, 'The sandbox is starting'))
   try {
-    return send(reply, { status: 200, body: act(sandbox) })
+    const body = act(sandbox)
+    return send(reply, body instanceof WholeAnswer ? body.answer : { status: 200, body })
   } catch (error) {
     if (error instanceof z.ZodError) return send(reply, errorAnswer(400, error.issues))
     if (error instanceof Refusal) return send(reply, errorAnswer(error.status, error.detail, error.headers))

@@ -1,57 +1,126 @@
 import type { FastifyInstance } from 'fastify'
-import { type ActivityLog, requestRecord } from '../service/activity-log.ts'
-import { parseScopes } from '../service/scopes.ts'
-import { LIFETIME_SECONDS, type Tokens } from '../service/tokens.ts'
-import { type Answer, answer, type FaultSources, validationError } from './answers.ts'
+import { z } from 'zod'
+import type { Account } from '../service/accounts.ts'
+import { requestRecord } from '../service/activity-log.ts'
+import { OAuthError } from '../service/oauth-error.ts'
+import { scopes } from '../service/scopes.ts'
+import { type Answer, answer, type Compute, type FaultSources, validationError } from './answers.ts'
+import { approvalPage } from './approval-page.ts'
+import { exchange, grantTypes, missingFields, oauthError, scopesOf, type TokenEndpointOptions } from './token-endpoint.ts'
 
-export interface OAuthOptions extends FaultSources {
-  readonly tokens: Tokens
-  readonly activity: ActivityLog
-  readonly expiresIn: 'number' | 'text' | 'absent'
-  /** A function, because the port is only known once the server listens. */
+export interface OAuthOptions extends FaultSources, TokenEndpointOptions {
+  readonly accounts: ReadonlyMap<string, Account>
+  /** Functions, because the port is only known once the server listens. */
   readonly baseUrl: () => string
+  readonly origin: () => string
 }
 
-/** The token endpoint (client credentials only) and its metadata document. */
+const registration = z.object({
+  client_name: z.string().max(200).default(''),
+  redirect_uris: z.array(z.string().max(2_000)).min(1).max(20),
+})
+
+/** The authentication endpoints. All of them are public. */
 export function registerOAuth(app: FastifyInstance, options: OAuthOptions): void {
   const { activity, tokens } = options
+  const formOf = (body: unknown) => (body instanceof URLSearchParams ? body : new URLSearchParams())
 
   app.get('/oauth/.well-known/oauth-authorization-server', async (request, reply) => {
     activity.request(requestRecord('metadata', request))
     return answer(reply, { operation: 'metadata' }, options, () => metadata(options.baseUrl()))
   })
-
   app.post('/oauth/token', async (request, reply) => {
     activity.request(requestRecord('token', request))
-    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+    const form = formOf(request.body)
     const account = tokens.find(form.get('client_id') ?? '', form.get('client_secret') ?? '')?.account.name
     return answer(reply, { operation: 'token', account }, options, () => exchange(form, options))
   })
+  app.get('/oauth/authorize', async (request, reply) => {
+    activity.request(requestRecord('authorize', request))
+    const query = new URL(request.url, 'http://sandbox.invalid').searchParams
+    return answer(
+      reply,
+      { operation: 'authorize' },
+      options,
+      refusable(options, () => authorize(query, options)),
+    )
+  })
+  app.post('/oauth/device_authorization', async (request, reply) => {
+    activity.request(requestRecord('device', request))
+    const form = formOf(request.body)
+    return answer(
+      reply,
+      { operation: 'device' },
+      options,
+      refusable(options, () => startDevice(form, options)),
+    )
+  })
+  app.post('/oauth/register', async (request, reply) => {
+    activity.request(requestRecord('register', request))
+    return answer(
+      reply,
+      { operation: 'register' },
+      options,
+      refusable(options, () => register(request.body, request.ip, options)),
+    )
+  })
 }
 
-function exchange(form: URLSearchParams, options: OAuthOptions): Answer {
-  const { activity, tokens } = options
-  const grantType = form.get('grant_type')
-  if (grantType === null) return validationError([{ loc: ['body', 'grant_type'], msg: 'Field required', type: 'missing' }])
-  if (grantType !== 'client_credentials') return oauthError(400, 'unsupported_grant_type')
-  const caller = tokens.find(form.get('client_id') ?? '', form.get('client_secret') ?? '')
-  if (!caller?.credential.active) {
-    activity.counts.tokensRefused++
-    return oauthError(401, 'invalid_client')
+function refusable(options: OAuthOptions, compute: () => Answer): Compute {
+  return () => {
+    try {
+      return compute()
+    } catch (error) {
+      if (error instanceof OAuthError) return oauthError(options.unshown.status('grant_refused'), error.code, error.message, error.headers)
+      throw error
+    }
   }
-  // "The key's scopes are a ceiling for tokens minted from it."
-  const asked = form.get('scope')
-  const scopes = asked === null ? caller.scopes : parseScopes(asked)
-  if (!scopes || scopes.length === 0 || !scopes.every((scope) => caller.scopes.includes(scope))) return oauthError(400, 'invalid_scope')
-  activity.counts.tokensMinted++
-  const token = { access_token: tokens.mint({ ...caller, scopes }) }
-  if (options.expiresIn === 'absent') return { status: 200, body: token }
-  const expires_in = options.expiresIn === 'text' ? String(LIFETIME_SECONDS) : LIFETIME_SECONDS
-  return { status: 200, body: { ...token, token_type: 'Bearer', expires_in, scope: scopes.join(' ') } }
 }
 
-function oauthError(status: number, error: string): Answer {
-  return { status, body: { error, detail: error } }
+/** Shows the brokers who may approve, or sends the browser back with what is wrong. */
+function authorize(query: URLSearchParams, { accounts, grants, origin }: OAuthOptions): Answer {
+  const request = grants.authorizations.read(query)
+  if (request.problem) return { status: 302, body: '', headers: { location: grants.authorizations.deny(request) } }
+  return { status: 200, contentType: 'text/html; charset=utf-8', body: approvalPage(request, query, [...accounts.values()], origin()) }
+}
+
+function startDevice(form: URLSearchParams, options: OAuthOptions): Answer {
+  const missing = missingFields(form, ['client_id'])
+  if (missing) return missing
+  const device = options.grants.devices.start(form.get('client_id') ?? '', scopesOf(form) ?? scopes)
+  // The sandbox's page is where a broker approves.
+  const verification_uri = `${options.origin()}/`
+  const body = {
+    device_code: device.deviceCode,
+    user_code: device.userCode,
+    verification_uri,
+    verification_uri_complete: `${verification_uri}?user_code=${device.userCode}`,
+    expires_in: device.expiresInSeconds,
+    interval: device.intervalSeconds,
+  }
+  return { status: 200, body }
+}
+
+function register(body: unknown, address: string, { clock, grants, unshown }: OAuthOptions): Answer {
+  const read = registration.safeParse(Buffer.isBuffer(body) ? jsonOf(body) : undefined)
+  if (!read.success)
+    return validationError(
+      read.error.issues.map(({ path, message, code }) => ({ loc: ['body', ...path.map(String)], msg: message, type: code })),
+    )
+  const { client_name, redirect_uris } = read.data
+  const { clientId: client_id } = grants.clients.register(client_name, redirect_uris, address)
+  if (unshown.word('register_answer') === 'client_id') return { status: 201, body: { client_id } }
+  const rest = { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'], token_endpoint_auth_method: 'none' }
+  const client_id_issued_at = Math.floor(clock.now() / 1000)
+  return { status: 201, body: { client_id, client_id_issued_at, client_name, redirect_uris, ...rest } }
+}
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
 }
 
 function metadata(baseUrl: string): Answer {
@@ -63,8 +132,11 @@ function metadata(baseUrl: string): Answer {
       authorization_endpoint: `${baseUrl}/oauth/authorize`,
       device_authorization_endpoint: `${baseUrl}/oauth/device_authorization`,
       registration_endpoint: `${baseUrl}/oauth/register`,
-      grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials', 'urn:ietf:params:oauth:grant-type:device_code'],
-      scopes_supported: ['broker_mcp', 'broker_submit'],
+      grant_types_supported: grantTypes,
+      response_types_supported: ['code'],
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['none', 'client_secret_post'],
+      scopes_supported: scopes,
     },
   }
 }

@@ -5,6 +5,7 @@ import { ActivityLog, requestRecord } from '../service/activity-log.ts'
 import { Authority } from '../service/authority.ts'
 import { Deliveries } from '../service/deliveries.ts'
 import { FaultInjector, presetFaults } from '../service/faults.ts'
+import { createGrants } from '../service/grants.ts'
 import { RETRY_SCHEDULE_MS, type SandboxOptions } from '../service/options.ts'
 import type { SandboxParts } from '../service/parts.ts'
 import { eventPayloads, messagePayload } from '../service/payloads.ts'
@@ -78,6 +79,7 @@ function buildParts(options: SandboxOptions): Parts {
   })
   const tokens = new Tokens({ clock, prng: prng.fork('tokens'), faults, accounts })
   const unshown = new Unshown(options.unshown)
+  const grants = createGrants({ clock, prng: prng.fork('grants'), tokens, accounts, unshown })
   return {
     clock,
     prng,
@@ -89,6 +91,7 @@ function buildParts(options: SandboxOptions): Parts {
     deliveries,
     activity,
     schedule,
+    grants,
     unshown,
     authority: new Authority(unshown),
     options,
@@ -134,7 +137,7 @@ function registerService(api: FastifyInstance, parts: Parts, options: SandboxOpt
   // Accept any other body, so that writes reach the route that records and refuses them.
   api.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   registerApi(api, { ...parts, lists: options.lists ?? false })
-  registerOAuth(api, { ...parts, expiresIn: options.expiresIn ?? 'number', baseUrl: () => `${origin()}${BASE_PATH}` })
+  registerOAuth(api, { ...parts, expiresIn: options.expiresIn ?? 'number', origin, baseUrl: () => `${origin()}${BASE_PATH}` })
   api.setNotFoundHandler((request, reply) => {
     parts.activity.request(requestRecord('unknown', request, parts.tokens.callerOf(request.headers.authorization)?.account.name))
     return send(reply, errorAnswer(404, 'Not Found'))

@@ -37,6 +37,8 @@ export interface Account {
   readonly readOnly: Credential
   /** The credential of a partner that acts as the brokerage. It is none of the brokerage's own keys. */
   readonly partner: Credential
+  /** What connected apps may be granted at most: the brokerage's programmatic-access controls. */
+  programmaticScopes: readonly Scope[]
   /** An admin first, then the producer, then who was added. */
   readonly users: User[]
   /** `whsec_` and base64 of 32 bytes. */
@@ -59,6 +61,7 @@ export function newAccount(prng: Prng, options: AccountOptions, index: number): 
     credentials: [newCredential(prng, 'credential 0', `${name} mirror`, scopes)],
     readOnly: newCredential(prng, 'read only', `${name} read only`, ['broker_mcp']),
     partner: newCredential(prng, 'partner', `${name} partner`, scopes),
+    programmaticScopes: scopes,
     users: [user(`admin@${domain}`, 'Avery Admin', 'admin'), user(`producer@${domain}`, 'Parker Producer', 'broker')],
     webhookSecret: `whsec_${prng.bytes('webhook secret').toString('base64')}`,
     target: options.target ?? null,

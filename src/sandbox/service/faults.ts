@@ -5,6 +5,9 @@ import type { Prng } from '../world/prng.ts'
 export const operations = [
   'token',
   'metadata',
+  'authorize',
+  'device',
+  'register',
   'me',
   'events',
   'thread',

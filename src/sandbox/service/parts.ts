@@ -8,6 +8,7 @@ import type { ActivityLog } from './activity-log.ts'
 import type { Authority } from './authority.ts'
 import type { Deliveries } from './deliveries.ts'
 import type { FaultInjector } from './faults.ts'
+import type { Grants } from './grants.ts'
 import type { SandboxOptions } from './options.ts'
 import type { Schedule } from './schedule.ts'
 import type { Tokens } from './tokens.ts'
@@ -28,6 +29,7 @@ export interface SandboxParts {
   readonly activity: ActivityLog
   readonly schedule: Schedule
   readonly authority: Authority
+  readonly grants: Grants
   readonly unshown: Unshown
   readonly options: SandboxOptions
 }

@@ -10,6 +10,7 @@ import { Access } from './access.ts'
 import { type Account, addCredential, type Credential } from './accounts.ts'
 import type { Counts, RequestSeen } from './activity-log.ts'
 import type { FaultInjector } from './faults.ts'
+import type { Grants } from './grants.ts'
 import type { SandboxParts } from './parts.ts'
 import type { Schedule } from './schedule.ts'
 import { type SubmissionTruth, submissionTruth } from './truth.ts'
@@ -42,6 +43,7 @@ export class Sandbox {
   readonly faults: FaultInjector
   /** Keys, users and portal sessions. */
   readonly access: Access
+  readonly grants: Grants
   /** What the service will do later. */
   readonly schedule: Schedule
   readonly #parts: SandboxParts
@@ -52,6 +54,7 @@ export class Sandbox {
     this.baseUrl = `${parts.origin}${BASE_PATH}`
     this.faults = parts.faults
     this.access = new Access(parts)
+    this.grants = parts.grants
     this.schedule = parts.schedule
   }
 

@@ -21,6 +21,8 @@ export type Caller = { readonly account: Account; readonly scopes: readonly Scop
 
 interface Token {
   readonly caller: Caller
+  /** The session of a user that it belongs to. */
+  readonly family: string | null
   readonly expiresAtMs: number
 }
 
@@ -52,7 +54,8 @@ export class Tokens {
     return null
   }
 
-  mint(caller: Caller): string {
+  /** @param family the session of a user that the token ends with. */
+  mint(caller: Caller, family: string | null = null): string {
     const { clock, faults, prng } = this.#options
     this.#deleteExpired()
     const early = faults.draw(['token_dies_early'], { operation: 'token', account: caller.account.name })
@@ -61,7 +64,7 @@ export class Tokens {
     const token = [{ alg: 'none', typ: 'JWT' }, claims, prng.uuid()]
       .map((part) => Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url'))
       .join('.')
-    this.#tokens.set(token, { caller, expiresAtMs: clock.now() + (early?.ms ?? LIFETIME_SECONDS * 1000) })
+    this.#tokens.set(token, { caller, family, expiresAtMs: clock.now() + (early?.ms ?? LIFETIME_SECONDS * 1000) })
     return token
   }
 
@@ -75,6 +78,11 @@ export class Tokens {
   /** Expires all tokens of an account. */
   expireAll(account: string): void {
     for (const [token, known] of this.#tokens) if (known.caller.account.name === account) this.#tokens.delete(token)
+  }
+
+  /** Expires the tokens of one session. */
+  expireFamily(family: string): void {
+    for (const [token, known] of this.#tokens) if (known.family === family) this.#tokens.delete(token)
   }
 
   #deleteExpired(): void {

@@ -31,6 +31,8 @@ export const statuses = {
   not_bindable: { row: 'Errors: bind, superseded quote or lane already binding', value: 409, others: [422] },
   line_not_listed: { row: 'Errors: market-access toggle, line not listed by the program', value: 422, others: [400, 404] },
   pdf_unavailable: { row: 'Errors: finalized document PDF, stored file cannot be retrieved', value: 502, others: [500, 503] },
+  grant_refused: { row: 'POST /oauth/token: status of authorization_pending, invalid_grant and the like', value: 400, others: [401, 403] },
+  registration_limit: { row: 'Limits: registration per-IP rate limit', value: 429, others: [403, 503] },
   key_limit: { row: 'Limits: active API keys per brokerage, the eleventh', value: 409, others: [403, 422, 429] },
 } as const satisfies Readonly<Record<string, StatusChoice>>
 
@@ -41,6 +43,11 @@ interface NumberChoice {
 
 /** Limits and times. */
 export const numbers = {
+  refresh_lifetime_s: { row: 'Authentication 2: refresh token lifetime', value: 2_592_000 },
+  code_lifetime_s: { row: 'Authentication 5: lifetime of an authorization code', value: 600 },
+  device_lifetime_s: { row: 'POST /oauth/device_authorization: expires_in', value: 900 },
+  device_interval_s: { row: 'POST /oauth/device_authorization: interval', value: 5 },
+  registrations_per_hour: { row: 'Limits: registration per-IP rate limit value', value: 60 },
   appetite_daily_limit: { row: 'Limits: appetite daily limit value', value: 1_000 },
   busy_retry_after_s: { row: 'Errors: checkpoint, Retry-After of application_busy', value: 1 },
 } as const satisfies Readonly<Record<string, NumberChoice>>
@@ -57,5 +64,11 @@ export const words = {
     row: 'POST …/thread: field of the id of the recorded message',
     values: ['message_id', 'id', 'thread_message_id'],
   },
+  refresh_reuse: {
+    row: 'Authentication 2: what a second use of a refresh token does beside being refused',
+    values: ['revoke_family', 'refuse'],
+  },
+  device_clients: { row: 'POST /oauth/device_authorization: which client_id is taken', values: ['any', 'registered'] },
+  register_answer: { row: 'POST /oauth/register: body of the response', values: ['rfc7591', 'client_id'] },
   me_scope: { row: 'GET /broker/me: form of the granted scopes of an api_client', values: ['text', 'list'] },
 } as const satisfies Readonly<Record<string, WordChoice>>

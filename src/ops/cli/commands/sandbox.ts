@@ -10,7 +10,7 @@ A fault is an object with its kind, and what limits it: operation, account, subm
 count (how often at most). Such as [{"kind": "status", "status": 429, "retryAfterSeconds": 2, "count": 5}].
   of answers      status (status; body: json, html, empty; retryAfterSeconds; retryAfterAs: seconds, date),
                   html, cut, hang (ms), slow (ms)
-                  in the operations token, metadata, me, events, thread, requirements, outstanding, workspace,
+                  in the operations token, metadata, authorize, device, register, me, events, thread, requirements, outstanding, workspace,
                   sessions, bind_request, policy, insured, document,
                   extra, list, write
   of feed pages   invalid_cursor, stuck_cursor, empty_page, short_page
@@ -22,6 +22,10 @@ While it runs it is steered below /_sandbox, by JSON:
   GET  /stats, /unshown, /faults, /submissions?account=, /truth?account=&submission= (what the service shows now)
   GET  /keys, /users (of ?account=); POST /keys {"label", "scope"}; DELETE /keys?client_id=
   POST /users    {"email", "role": "admin" or "broker"}
+  POST /approve  {"user_code", "email"} approves a device; {..., "deny": true} does not
+  GET  /authorize-as?email=& and the query of /oauth/authorize, or without it the latest request: approves it,
+                 answered by the redirect with the code; &deny=1 does not
+  POST /programmatic-access {"account", "scopes": [...]}: what connected apps may be granted at most
   POST /portal-session {"email"} gives the token of a session in the broker portal
   POST /faults   {"preset": "none" or "all"} or {"faults": [...]}, in the place of those before
   POST /story    {"action": "start", "pause" or "step"}

@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../../base/clock.ts'
+import type { Prng } from '../world/prng.ts'
+import type { Account, User } from './accounts.ts'
+import { allowsRedirect, type Clients, type RegisteredClient } from './clients.ts'
+import { OAuthError } from './oauth-error.ts'
+import { parseScopes, type Scope, scopes } from './scopes.ts'
+import type { Approval, Sessions, TokenPair } from './sessions.ts'
+import type { Unshown } from './unshown.ts'
+
+/** A request at `/oauth/authorize` whose client and redirect URI are good. */
+export interface AuthorizationRequest {
+  readonly client: RegisteredClient
+  readonly redirectUri: string
+  readonly state: string | null
+  /** What else is wrong with it, to be told to the client by redirect; null: nothing. */
+  readonly problem: OAuthError | null
+  readonly codeChallenge: string
+  readonly scopes: readonly Scope[]
+}
+
+interface Code {
+  readonly approval: Approval
+  readonly redirectUri: string
+  readonly codeChallenge: string
+  readonly expiresAtMs: number
+  /** The session that was opened with it; null: not used yet. */
+  family: string | null
+}
+
+export interface AuthorizationsOptions {
+  readonly clock: Clock
+  readonly prng: Prng
+  readonly clients: Clients
+  readonly sessions: Sessions
+  readonly unshown: Unshown
+}
+
+/** The authorization code grant with PKCE. */
+export class Authorizations {
+  readonly #options: AuthorizationsOptions
+  readonly #codes = new Map<string, Code>()
+  #latest: URLSearchParams | null = null
+
+  constructor(options: AuthorizationsOptions) {
+    this.#options = options
+  }
+
+  /** The query of the latest request at `/oauth/authorize` that nobody has decided on; null: there is none. */
+  get latest(): URLSearchParams | null {
+    return this.#latest
+  }
+
+  /**
+   * Reads an authorization request.
+   * @throws OAuthError for an unknown client, or a redirect URI that it did not register: then nobody may be redirected.
+   */
+  read(query: URLSearchParams): AuthorizationRequest {
+    const client = this.#options.clients.read(query.get('client_id') ?? '')
+    if (!client) throw new OAuthError('invalid_client', 'client_id is missing or was not issued by /oauth/register')
+    const redirectUri = query.get('redirect_uri') ?? ''
+    if (!allowsRedirect(client, redirectUri)) throw new OAuthError('invalid_request', 'redirect_uri is missing or not registered')
+    const asked = query.get('scope')
+    const read = asked === null ? scopes : parseScopes(asked)
+    const codeChallenge = query.get('code_challenge') ?? ''
+    const problem = problemOf(query, read)
+    this.#latest = problem ? null : query
+    return { client, redirectUri, state: query.get('state'), problem, codeChallenge, scopes: read ?? [] }
+  }
+
+  /** Approves a request for a user. @returns where to send the browser: with a code, or with what is wrong. */
+  approve(request: AuthorizationRequest, account: Account, user: User): string {
+    this.#latest = null
+    if (request.problem) return this.deny(request)
+    const { clock, prng, sessions, unshown } = this.#options
+    for (const [code, { expiresAtMs }] of this.#codes) if (expiresAtMs <= clock.now()) this.#codes.delete(code)
+    try {
+      const approval = sessions.approve(account, user, request.client.clientId, request.scopes)
+      const code = `oac_${prng.uuid().replaceAll('-', '')}`
+      const expiresAtMs = clock.now() + unshown.number('code_lifetime_s') * 1000
+      this.#codes.set(code, { approval, redirectUri: request.redirectUri, codeChallenge: request.codeChallenge, expiresAtMs, family: null })
+      return redirectTo(request, { code })
+    } catch (error) {
+      if (error instanceof OAuthError) return redirectTo(request, { error: error.code, error_description: error.message })
+      throw error
+    }
+  }
+
+  /** @returns where to send the browser when the broker does not approve, or the request has a problem. */
+  deny(request: AuthorizationRequest): string {
+    this.#latest = null
+    const { problem } = request
+    if (problem) return redirectTo(request, { error: problem.code, error_description: problem.message })
+    return redirectTo(request, { error: 'access_denied', error_description: 'The broker did not approve' })
+  }
+
+  /**
+   * Exchanges a code, which is used up by it. A second use also ends the session of the first (RFC 6749, 4.1.2).
+   * @throws OAuthError when code, client, redirect URI and verifier do not belong together.
+   */
+  redeem(form: { code: string; clientId: string; redirectUri: string; verifier: string }): TokenPair {
+    const { clock, prng, sessions } = this.#options
+    const known = this.#codes.get(form.code)
+    if (known?.family) sessions.end(known.family)
+    const isGood =
+      known &&
+      known.family === null &&
+      known.expiresAtMs > clock.now() &&
+      known.approval.clientId === form.clientId &&
+      known.redirectUri === form.redirectUri &&
+      known.codeChallenge === createHash('sha256').update(form.verifier).digest('base64url')
+    if (!isGood)
+      throw new OAuthError('invalid_grant', 'The code is unknown, used or expired, or client, redirect_uri or code_verifier differ')
+    known.family = prng.uuid()
+    return sessions.open(known.approval, known.family)
+  }
+}
+
+function problemOf(query: URLSearchParams, asked: readonly Scope[] | null): OAuthError | null {
+  if (query.get('response_type') !== 'code') return new OAuthError('unsupported_response_type', 'response_type must be code')
+  if (query.get('code_challenge_method') !== 'S256') return new OAuthError('invalid_request', 'code_challenge_method must be S256')
+  if (!/^[A-Za-z0-9_-]{43}$/.test(query.get('code_challenge') ?? ''))
+    return new OAuthError('invalid_request', 'code_challenge must be a SHA-256 hash in base64url')
+  if (!asked || asked.length === 0) return new OAuthError('invalid_scope', 'scope must be broker_mcp, broker_submit or both')
+  return null
+}
+
+function redirectTo({ redirectUri, state }: AuthorizationRequest, fields: Readonly<Record<string, string>>): string {
+  const url = new URL(redirectUri)
+  for (const [name, value] of Object.entries({ ...fields, ...(state !== null && { state }) })) url.searchParams.set(name, value)
+  return url.href
+}

@@ -1,0 +1,105 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Prng } from '../world/prng.ts'
+import type { Account, User } from './accounts.ts'
+import type { Clients } from './clients.ts'
+import { OAuthError } from './oauth-error.ts'
+import type { Scope } from './scopes.ts'
+import type { Approval, Sessions, TokenPair } from './sessions.ts'
+import type { Unshown } from './unshown.ts'
+
+/** A device that waits for its broker. Plain data. */
+interface Device {
+  readonly deviceCode: string
+  readonly userCode: string
+  readonly clientId: string
+  readonly scopes: readonly Scope[]
+  readonly expiresAtMs: number
+  decision: Approval | 'denied' | null
+  intervalSeconds: number
+  polledAtMs: number | null
+}
+
+export interface DevicesOptions {
+  readonly clock: Clock
+  readonly prng: Prng
+  readonly clients: Clients
+  readonly sessions: Sessions
+  readonly unshown: Unshown
+}
+
+/** Letters of user codes: none that could be taken for another, and no vowels, so that they make no words (RFC 8628, 6.1). */
+const LETTERS = [...'BCDFGHJKLMNPQRSTVWXZ']
+/** "Increase by 5 seconds for this and all subsequent requests" (RFC 8628, 3.5). */
+const SLOW_DOWN_SECONDS = 5
+
+/** How long an expired code is told from an unknown one. */
+const KEPT_MS = 3_600_000
+
+/** The device authorization grant (RFC 8628). */
+export class Devices {
+  readonly #options: DevicesOptions
+  readonly #devices = new Map<string, Device>()
+
+  constructor(options: DevicesOptions) {
+    this.#options = options
+  }
+
+  /** @throws OAuthError for a client that was not registered, when `device_clients` asks for one. */
+  start(clientId: string, scopes: readonly Scope[]): Device & { readonly expiresInSeconds: number } {
+    const { clients, clock, prng, unshown } = this.#options
+    if (unshown.word('device_clients') === 'registered' && !clients.read(clientId))
+      throw new OAuthError('invalid_client', 'client_id was not issued by /oauth/register')
+    for (const [code, { expiresAtMs }] of this.#devices) if (expiresAtMs <= clock.now() - KEPT_MS) this.#devices.delete(code)
+    const letters = Array.from({ length: 8 }, () => prng.pick(LETTERS)).join('')
+    const expiresInSeconds = unshown.number('device_lifetime_s')
+    const device: Device = {
+      deviceCode: `odc_${prng.uuid()}${prng.uuid()}`.replaceAll('-', ''),
+      userCode: `${letters.slice(0, 4)}-${letters.slice(4)}`,
+      clientId,
+      scopes,
+      expiresAtMs: clock.now() + expiresInSeconds * 1000,
+      decision: null,
+      intervalSeconds: unshown.number('device_interval_s'),
+      polledAtMs: null,
+    }
+    this.#devices.set(device.deviceCode, device)
+    return { ...device, expiresInSeconds }
+  }
+
+  /**
+   * Decides on a device as a user. @param userCode in any writing.
+   * @throws RangeError when nothing waits under that code. @throws OAuthError when the brokerage allows none of the scopes.
+   */
+  decide(userCode: string, account: Account, user: User, isApproved: boolean): void {
+    const plain = (code: string) => code.replace(/[^a-z]/gi, '').toUpperCase()
+    const isMeant = (device: Device) => plain(device.userCode) === plain(userCode) && device.expiresAtMs > this.#options.clock.now()
+    const device = [...this.#devices.values()].find((other) => isMeant(other) && other.decision === null)
+    if (!device) throw new RangeError(`no device waits under the code ${userCode}`)
+    device.decision = isApproved ? this.#options.sessions.approve(account, user, device.clientId, device.scopes) : 'denied'
+  }
+
+  /** @returns the user codes that wait for a decision. */
+  waiting(): string[] {
+    const now = this.#options.clock.now()
+    return [...this.#devices.values()].filter((one) => one.decision === null && one.expiresAtMs > now).map((one) => one.userCode)
+  }
+
+  /** Answers a poll. @throws OAuthError until there are tokens, and after they were given out. */
+  poll(deviceCode: string, clientId: string): TokenPair {
+    const now = this.#options.clock.now()
+    const device = this.#devices.get(deviceCode)
+    if (!device || device.clientId !== clientId)
+      throw new OAuthError('invalid_grant', 'The device code is unknown, used or of another client')
+    if (device.expiresAtMs <= now) throw new OAuthError('expired_token', 'The device code has expired')
+    if (device.decision === 'denied') throw new OAuthError('access_denied', 'The broker did not approve')
+    if (device.decision === null) {
+      const isEarly = device.polledAtMs !== null && now - device.polledAtMs < device.intervalSeconds * 1000
+      device.polledAtMs = now
+      if (!isEarly) throw new OAuthError('authorization_pending', 'The broker has not decided yet')
+      device.intervalSeconds += SLOW_DOWN_SECONDS
+      throw new OAuthError('slow_down', `Poll every ${device.intervalSeconds} seconds`)
+    }
+    this.#devices.delete(deviceCode)
+    return this.#options.sessions.open(device.decision)
+  }
+}

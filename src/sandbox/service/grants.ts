@@ -1,0 +1,38 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Prng } from '../world/prng.ts'
+import type { Account } from './accounts.ts'
+import { Authorizations } from './authorizations.ts'
+import { Clients } from './clients.ts'
+import { Devices } from './devices.ts'
+import { Sessions } from './sessions.ts'
+import type { Tokens } from './tokens.ts'
+import type { Unshown } from './unshown.ts'
+
+/** The ways in which a user lets a client act for the brokerage. */
+export interface Grants {
+  readonly clients: Clients
+  readonly sessions: Sessions
+  readonly authorizations: Authorizations
+  readonly devices: Devices
+}
+
+export interface GrantsOptions {
+  readonly clock: Clock
+  readonly prng: Prng
+  readonly tokens: Tokens
+  readonly accounts: ReadonlyMap<string, Account>
+  readonly unshown: Unshown
+}
+
+export function createGrants(options: GrantsOptions): Grants {
+  const { clock, prng, unshown } = options
+  const clients = new Clients({ prng, clock, unshown })
+  const sessions = new Sessions({ ...options, prng: prng.fork('sessions') })
+  const rest = { clients, sessions, clock, unshown }
+  return {
+    clients,
+    sessions,
+    authorizations: new Authorizations({ ...rest, prng: prng.fork('codes') }),
+    devices: new Devices({ ...rest, prng: prng.fork('devices') }),
+  }
+}

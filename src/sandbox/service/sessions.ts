@@ -1,0 +1,103 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Prng } from '../world/prng.ts'
+import type { Account, User } from './accounts.ts'
+import { OAuthError } from './oauth-error.ts'
+import type { Scope } from './scopes.ts'
+import type { Tokens } from './tokens.ts'
+import type { Unshown } from './unshown.ts'
+
+/** What a broker approved: who, for which client, and how much. Plain data. */
+export interface Approval {
+  readonly account: string
+  readonly userId: string
+  readonly clientId: string
+  readonly scopes: readonly Scope[]
+}
+
+/** A token pair of a user. */
+export interface TokenPair {
+  readonly accessToken: string
+  readonly refreshToken: string
+  readonly scopes: readonly Scope[]
+}
+
+interface RefreshToken {
+  readonly token: string
+  /** All tokens that follow from one approval. */
+  readonly family: string
+  readonly approval: Approval
+  readonly expiresAtMs: number
+  isUsed: boolean
+}
+
+export interface SessionsOptions {
+  readonly clock: Clock
+  readonly prng: Prng
+  readonly tokens: Tokens
+  readonly accounts: ReadonlyMap<string, Account>
+  readonly unshown: Unshown
+}
+
+/** Sessions of users: "refresh tokens rotate on every use". */
+export class Sessions {
+  readonly #options: SessionsOptions
+  readonly #refreshTokens = new Map<string, RefreshToken>()
+
+  constructor(options: SessionsOptions) {
+    this.#options = options
+  }
+
+  /** "The scope is capped by the brokerage's programmatic-access controls." @throws OAuthError when nothing is left of it. */
+  approve(account: Account, user: User, clientId: string, asked: readonly Scope[]): Approval {
+    const scopes = asked.filter((scope) => account.programmaticScopes.includes(scope))
+    if (scopes.length === 0) throw new OAuthError('invalid_scope', 'This brokerage allows none of these scopes to connected apps')
+    return { account: account.name, userId: user.id, clientId, scopes }
+  }
+
+  /** Begins a session. @param family a name for it, to end it by. @throws OAuthError when the user is no longer active. */
+  open(approval: Approval, family: string = this.#options.prng.uuid()): TokenPair {
+    const { account, user } = this.#holder(approval)
+    const { clock, prng, tokens, unshown } = this.#options
+    // What the brokerage allows may have become less since the approval.
+    const { scopes } = this.approve(account, user, approval.clientId, approval.scopes)
+    for (const [old, { expiresAtMs: endMs }] of this.#refreshTokens) if (endMs <= clock.now()) this.#refreshTokens.delete(old)
+    const token = `ort_${prng.uuid()}${prng.uuid()}`.replaceAll('-', '')
+    const expiresAtMs = clock.now() + unshown.number('refresh_lifetime_s') * 1000
+    this.#refreshTokens.set(token, { token, family, approval, expiresAtMs, isUsed: false })
+    const accessToken = tokens.mint({ account, scopes, kind: 'user', credential: null, user }, family)
+    return { accessToken, refreshToken: token, scopes }
+  }
+
+  /**
+   * Gives a new pair for a refresh token, which is used up by it.
+   * @param clientId of who asks, when it says so. @param scopes fewer than approved; null: all of them.
+   * @throws OAuthError for a token that is unknown, expired, of another client, or used before. The last ends the whole session, unless
+   * `refresh_reuse` says otherwise: somebody else may have it.
+   */
+  refresh(token: string, clientId: string | null, scopes: readonly Scope[] | null): TokenPair {
+    const known = this.#refreshTokens.get(token)
+    if (!known || known.expiresAtMs <= this.#options.clock.now() || (clientId !== null && clientId !== known.approval.clientId))
+      throw new OAuthError('invalid_grant', 'The refresh token is unknown, expired or of another client')
+    if (known.isUsed) {
+      if (this.#options.unshown.word('refresh_reuse') === 'revoke_family') this.end(known.family)
+      throw new OAuthError('invalid_grant', 'The refresh token was used before')
+    }
+    if (scopes?.some((scope) => !known.approval.scopes.includes(scope))) throw new OAuthError('invalid_scope', 'More than was approved')
+    const pair = this.open(scopes ? { ...known.approval, scopes } : known.approval, known.family)
+    known.isUsed = true
+    return pair
+  }
+
+  /** Ends a session: its tokens are refused from now on. */
+  end(family: string): void {
+    for (const [token, known] of this.#refreshTokens) if (known.family === family) this.#refreshTokens.delete(token)
+    this.#options.tokens.expireFamily(family)
+  }
+
+  #holder({ account: name, userId }: Approval): { account: Account; user: User } {
+    const account = this.#options.accounts.get(name)
+    const user = account?.users.find(({ id, active }) => id === userId && active)
+    if (!account || !user) throw new OAuthError('invalid_grant', 'The user is no longer active')
+    return { account, user }
+  }
+}
