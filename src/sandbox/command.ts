@@ -5,6 +5,7 @@ import { parseJson, targetUrl } from './http/admin.ts'
 import { startSandbox } from './http/server.ts'
 import { type Credential, producerOf } from './service/accounts.ts'
 import type { Notice } from './service/activity-log.ts'
+import { clockKinds } from './service/clocks.ts'
 import { type FaultInput, faultSchema, presets } from './service/faults.ts'
 import { eventsPayloads } from './service/options.ts'
 import type { Sandbox } from './service/sandbox.ts'
@@ -23,8 +24,12 @@ export const sandboxCommandSchema = z.strictObject({
   accounts: z.coerce.number().int().min(1).max(20).default(1),
   /** Submissions of each account. */
   submissions: z.coerce.number().int().min(0).max(100_000).default(12),
-  /** How much faster than its five minutes the story plays. */
-  speed: z.coerce.number().positive().max(10_000).default(1),
+  /** `real`, `fast` or `step`: by `POST /_sandbox/clock` alone. */
+  clock: z.enum(clockKinds).default('real'),
+  /** How much faster than its five minutes the story plays, default 1; of a fast clock how much faster than the real one, default 60. */
+  speed: z.coerce.number().positive().max(10_000).optional(),
+  /** `full`: submissions with a story. `none`: an empty world that only the API moves. */
+  story: z.enum(['full', 'none']).default('full'),
   /** `none`, `all`, or a JSON list of faults. */
   faults: z.string().transform(readFaults).default('none'),
   /** The layout of `submission.events` deliveries. */
@@ -78,11 +83,14 @@ export interface SandboxCommandContext {
  * are of no use elsewhere.
  */
 export async function runSandbox(options: SandboxCommandOptions, context: SandboxCommandContext): Promise<void> {
-  const { accounts, faults, json, paused, target, unshown, ...rest } = options
+  const { accounts, clock, faults, json, paused, speed, story, submissions, target, unshown, ...rest } = options
   const names = Array.from({ length: accounts }, (_, index) => (index === 0 ? 'default' : `brokerage-${index + 1}`))
   const sandbox = await startSandbox({
     ...rest,
     clock: context.clock,
+    clockKind: clock,
+    ...(speed !== undefined && (clock === 'fast' ? { clockFactor: speed } : { speed })),
+    submissions: story === 'none' ? 0 : submissions,
     accounts: names.map((name, index) => ({ name, ...(index === 0 && target !== undefined && { target }) })),
     faults,
     ...(unshown && { unshown }),

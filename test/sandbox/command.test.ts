@@ -61,3 +61,23 @@ test('--json prints one line with all that a program needs', async () => {
     expect(users.users.map(({ email }) => email)).toContain(account.producer_email)
   }
 })
+
+test('--story none starts an empty world, and --clock step one in which no time passes by itself', async () => {
+  const [line] = await printed({ json: true, story: 'none', clock: 'step' })
+  const { admin_url } = JSON.parse(line ?? '') as Connection
+  const read = async (path: string, init?: RequestInit) => (await (await fetch(`${admin_url}${path}`, init)).json()) as object
+  expect(await read('/submissions')).toMatchObject({ submission_ids: [] })
+  expect(await read('/clock', { method: 'POST', body: '{"advance_s":86400}' })).toMatchObject({ clock: 'step' })
+  expect(await read('/stats')).toMatchObject({ story: { total: 0, ended: true }, deliveries: { queued: 0 } })
+})
+
+test('the speed is that of the story, or of a fast clock', async () => {
+  const read = async (options: object) => {
+    const [line] = await printed({ json: true, paused: true, ...options })
+    return (await (await fetch(`${(JSON.parse(line ?? '') as Connection).admin_url}/clock`)).json()) as { clock: string }
+  }
+  expect(await read({ clock: 'fast', speed: '100' })).toMatchObject({ clock: 'fast' })
+  expect(await read({ speed: '100' })).toMatchObject({ clock: 'real' })
+  expect(sandboxCommandSchema.safeParse({ clock: 'slow' }).success).toBe(false)
+  expect(sandboxCommandSchema.safeParse({ story: 'some' }).success).toBe(false)
+})

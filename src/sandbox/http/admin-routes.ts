@@ -13,7 +13,7 @@ export class WholeAnswer {
   }
 }
 
-/** Adds a route. What `act` returns is the body of the answer; a RangeError or a ZodError is answered 400. */
+/** Adds a route. What `act` returns, or resolves to, is the body of the answer; a RangeError or a ZodError is answered 400. */
 export type AdminRoutes = (
   method: 'GET' | 'POST' | 'DELETE',
   url: string,
@@ -23,14 +23,14 @@ export type AdminRoutes = (
 /** @param sandbox the running sandbox; undefined while it starts, which is answered 503. */
 export function adminRoutes(app: FastifyInstance, sandbox: () => Sandbox | undefined): AdminRoutes {
   return (method, url, act) => {
-    app.route({ method, url, handler: async (request, reply) => answer(reply, sandbox(), (running) => act(running, request)) })
+    app.route({ method, url, handler: (request, reply) => answer(reply, sandbox(), (running) => act(running, request)) })
   }
 }
 
-function answer(reply: FastifyReply, sandbox: Sandbox | undefined, act: (sandbox: Sandbox) => unknown): FastifyReply {
+async function answer(reply: FastifyReply, sandbox: Sandbox | undefined, act: (sandbox: Sandbox) => unknown): Promise<FastifyReply> {
   if (!sandbox) return send(reply, errorAnswer(503, 'The sandbox is starting'))
   try {
-    const body = act(sandbox)
+    const body = await act(sandbox)
     return send(reply, body instanceof WholeAnswer ? body.answer : { status: 200, body })
   } catch (error) {
     if (error instanceof z.ZodError) return send(reply, errorAnswer(400, error.issues))

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { faultSchema, presetFaults, presets } from '../service/faults.ts'
 import type { Sandbox } from '../service/sandbox.ts'
 import { registerAccess } from './admin-access.ts'
+import { registerDeliveries } from './admin-deliveries.ts'
 import { registerGrants } from './admin-grants.ts'
 import { adminRoutes } from './admin-routes.ts'
 
@@ -29,6 +30,7 @@ export function registerAdmin(app: FastifyInstance, sandbox: () => Sandbox | und
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, parseJson(body.toString())))
   registerAccess(on)
   registerGrants(on)
+  registerDeliveries(on)
   const accountOf = (running: Sandbox, account: string | undefined): string => account ?? running.accountNames[0] ?? ''
 
   on('GET', '/stats', (running) => running.stats())

@@ -3,6 +3,7 @@ import { systemClock } from '../../base/clock.ts'
 import { type Account, domainOf, newAccount } from '../service/accounts.ts'
 import { ActivityLog, requestRecord } from '../service/activity-log.ts'
 import { Authority } from '../service/authority.ts'
+import { createClock, FAST_FACTOR } from '../service/clocks.ts'
 import { Deliveries } from '../service/deliveries.ts'
 import { FaultInjector, presetFaults } from '../service/faults.ts'
 import { createGrants } from '../service/grants.ts'
@@ -50,14 +51,17 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 type Parts = Omit<SandboxParts, 'app' | 'origin'>
 
 function buildParts(options: SandboxOptions): Parts {
-  const clock = options.clock ?? systemClock
+  const base = options.clock ?? systemClock
+  const clock = createClock(options.clockKind ?? 'real', base, base.now(), options.clockFactor ?? FAST_FACTOR)
   const prng = new Prng(options.seed ?? 'sandbox')
   const activity = new ActivityLog(options.observe ?? (() => {}))
   const faults = new FaultInjector(prng.fork('faults'), (fault, context) => activity.notice({ kind: 'fault', fault, context }))
   const initial = options.faults ?? 'none'
   faults.set(typeof initial === 'string' ? presetFaults(initial) : initial)
+  const accounts = makeAccounts(prng, options)
   const deliveries = new Deliveries({
     clock,
+    accounts,
     prng: prng.fork('deliveries'),
     faults,
     activity,
@@ -65,7 +69,6 @@ function buildParts(options: SandboxOptions): Parts {
     retryScheduleMs: options.retryScheduleMs ?? RETRY_SCHEDULE_MS,
     timeoutMs: options.deliveryTimeoutMs ?? 10_000,
   })
-  const accounts = makeAccounts(prng, options)
   const announce = (news: News) => announceTo(accounts, deliveries, options, news)
   const world = new World({ prng: prng.fork('by hand'), announce, announceLate: options.announceLate ?? false })
   const story = new Story(makeWorld(world, prng, accounts, options, options.startMs ?? clock.now()), {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Notice } from './activity-log.ts'
+import type { ClockKind } from './clocks.ts'
 import type { FaultInput, Preset } from './faults.ts'
 import type { UnshownInput } from './unshown.ts'
 
@@ -35,7 +36,14 @@ export interface SandboxOptions {
   readonly host?: string
   /** Default: any free port. */
   readonly port?: number
+  /** What a fast clock follows. Default: the real one. */
   readonly clock?: Clock
+  /**
+   * `real`: `clock` itself. `fast`: `clockFactor` times as fast. `step`: time passes only by `Sandbox.advance`. Default: `real`.
+   */
+  readonly clockKind?: ClockKind
+  /** Default: 60. */
+  readonly clockFactor?: number
   /** Ids, names, stories and secrets are derived from it. */
   readonly seed?: string
   /** Default: one account named `default`. */

@@ -9,6 +9,8 @@ import type { Action } from '../world/world.ts'
 import { Access } from './access.ts'
 import { type Account, addCredential, type Credential } from './accounts.ts'
 import type { Counts, RequestSeen } from './activity-log.ts'
+import { type ClockKind, StepClock } from './clocks.ts'
+import type { Deliveries } from './deliveries.ts'
 import type { FaultInjector } from './faults.ts'
 import type { Grants } from './grants.ts'
 import type { SandboxParts } from './parts.ts'
@@ -44,6 +46,7 @@ export class Sandbox {
   /** Keys, users and portal sessions. */
   readonly access: Access
   readonly grants: Grants
+  readonly deliveries: Deliveries
   /** What the service will do later. */
   readonly schedule: Schedule
   readonly #parts: SandboxParts
@@ -55,6 +58,7 @@ export class Sandbox {
     this.faults = parts.faults
     this.access = new Access(parts)
     this.grants = parts.grants
+    this.deliveries = parts.deliveries
     this.schedule = parts.schedule
   }
 
@@ -239,6 +243,21 @@ export class Sandbox {
   /** Resolves after the last step of the story. */
   get storyEnded(): Promise<void> {
     return this.#parts.story.ended
+  }
+
+  get nowMs(): number {
+    return this.#parts.clock.now()
+  }
+
+  get clockKind(): ClockKind {
+    return this.#parts.options.clockKind ?? 'real'
+  }
+
+  /** Lets time pass on a stepped clock, with all that falls due in it. @throws RangeError on any other clock. */
+  async advance(ms: number): Promise<void> {
+    const { clock, deliveries } = this.#parts
+    if (!(clock instanceof StepClock)) throw new RangeError('the clock runs by itself; start the sandbox with --clock step')
+    await clock.advance(ms, () => deliveries.settled())
   }
 
   /** @returns what the API shows now of one submission, or of all submissions of the account. */

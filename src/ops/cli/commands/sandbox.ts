@@ -27,6 +27,9 @@ While it runs it is steered below /_sandbox, by JSON:
                  answered by the redirect with the code; &deny=1 does not
   POST /programmatic-access {"account", "scopes": [...]}: what connected apps may be granted at most
   POST /portal-session {"email"} gives the token of a session in the broker portal
+  GET  /deliveries?account=&submission=&limit= (the latest first, with their outcomes)
+  POST /deliveries/ID/resend, /deliveries/ID/lose, /deliveries/next/lose (the next one that there will be)
+  POST /clock    {"advance_s": 300} lets time pass, with --clock step
   POST /faults   {"preset": "none" or "all"} or {"faults": [...]}, in the place of those before
   POST /story    {"action": "start", "pause" or "step"}
   POST /target   {"account": "default", "target": "http://..." or null}
@@ -46,6 +49,8 @@ export function addSandbox(program: Command, c: CommandContext): void {
     .option('--accounts <n>', 'brokerages (default: 1)')
     .option('--submissions <n>', 'submissions of each (default: 12)')
     .option('--speed <n>', 'how many times as fast as written the story of five minutes is told (default: 1)')
+    .option('--clock <clock>', 'real, fast (--speed times, default: 60), or step: by POST /_sandbox/clock alone (default: real)')
+    .option('--story <story>', 'full, or none: an empty, quiet world that only requests move (default: full)')
     .option('--faults <faults>', 'none, all, or a JSON list of faults; see below (default: none)')
     .option(
       '--events-payload <layout>',
