@@ -38,6 +38,8 @@ export const sandboxCommandSchema = z.strictObject({
   signatureHeaders: z.enum(['svix', 'webhook']).default('svix'),
   /** Whether to answer lists of submissions and insureds, which the spec does not describe. */
   lists: z.boolean().default(false),
+  /** The file in which the world outlives the process. */
+  state: z.string().min(1).optional(),
   /** Whether to print one line of JSON, for programs, instead of lines for people. */
   json: z.boolean().default(false),
   /** `name=value,…`: other choices where the spec says "not shown". */
@@ -83,7 +85,7 @@ export interface SandboxCommandContext {
  * are of no use elsewhere.
  */
 export async function runSandbox(options: SandboxCommandOptions, context: SandboxCommandContext): Promise<void> {
-  const { accounts, clock, faults, json, paused, speed, story, submissions, target, unshown, ...rest } = options
+  const { accounts, clock, faults, json, paused, speed, state, story, submissions, target, unshown, ...rest } = options
   const names = Array.from({ length: accounts }, (_, index) => (index === 0 ? 'default' : `brokerage-${index + 1}`))
   const sandbox = await startSandbox({
     ...rest,
@@ -94,6 +96,7 @@ export async function runSandbox(options: SandboxCommandOptions, context: Sandbo
     accounts: names.map((name, index) => ({ name, ...(index === 0 && target !== undefined && { target }) })),
     faults,
     ...(unshown && { unshown }),
+    ...(state !== undefined && { stateFile: state }),
     autoStart: !paused,
     observe: (notice) => logNotice(context.log, notice),
   })

@@ -114,6 +114,14 @@ export class Authorizations {
     known.family = prng.uuid()
     return sessions.open(known.approval, known.family)
   }
+
+  toState(): [string, Code][] {
+    return [...this.#codes]
+  }
+
+  fromState(state: readonly [string, Code][]): void {
+    for (const [code, known] of state) this.#codes.set(code, known)
+  }
 }
 
 function problemOf(query: URLSearchParams, asked: readonly Scope[] | null): OAuthError | null {

@@ -84,6 +84,14 @@ export class Devices {
     return [...this.#devices.values()].filter((one) => one.decision === null && one.expiresAtMs > now).map((one) => one.userCode)
   }
 
+  toState(): Device[] {
+    return [...this.#devices.values()]
+  }
+
+  fromState(state: readonly Device[]): void {
+    for (const device of state) this.#devices.set(device.deviceCode, device)
+  }
+
   /** Answers a poll. @throws OAuthError until there are tokens, and after they were given out. */
   poll(deviceCode: string, clientId: string): TokenPair {
     const now = this.#options.clock.now()

@@ -18,7 +18,10 @@ export interface Grants {
 
 export interface GrantsOptions {
   readonly clock: Clock
+  /** Of this process. */
   readonly prng: Prng
+  /** Of the seed alone, so that the ids of clients outlive the process. */
+  readonly seeded: Prng
   readonly tokens: Tokens
   readonly accounts: ReadonlyMap<string, Account>
   readonly unshown: Unshown
@@ -26,7 +29,7 @@ export interface GrantsOptions {
 
 export function createGrants(options: GrantsOptions): Grants {
   const { clock, prng, unshown } = options
-  const clients = new Clients({ prng, clock, unshown })
+  const clients = new Clients({ prng: options.seeded, clock, unshown })
   const sessions = new Sessions({ ...options, prng: prng.fork('sessions') })
   const rest = { clients, sessions, clock, unshown }
   return {

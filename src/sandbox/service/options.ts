@@ -56,6 +56,8 @@ export interface SandboxOptions {
   readonly autoStart?: boolean
   /** The moment at which history ends. The same seed and moment give the same data. Default: now. */
   readonly startMs?: number
+  /** The file in which the world outlives the process. Default: none. */
+  readonly stateFile?: string
   readonly faults?: Preset | readonly FaultInput[]
   readonly eventsPayload?: EventsPayload
   /** Prefix of the three signature headers. */

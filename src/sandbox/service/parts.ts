@@ -11,6 +11,7 @@ import type { FaultInjector } from './faults.ts'
 import type { Grants } from './grants.ts'
 import type { SandboxOptions } from './options.ts'
 import type { Schedule } from './schedule.ts'
+import type { StateFile } from './state-file.ts'
 import type { Tokens } from './tokens.ts'
 import type { Unshown } from './unshown.ts'
 
@@ -31,5 +32,10 @@ export interface SandboxParts {
   readonly authority: Authority
   readonly grants: Grants
   readonly unshown: Unshown
+  /** null: the world ends with the process. */
+  readonly stateFile: StateFile | null
   readonly options: SandboxOptions
 }
+
+/** All but the server. */
+export type BuiltParts = Omit<SandboxParts, 'app' | 'origin'>

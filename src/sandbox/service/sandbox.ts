@@ -287,7 +287,10 @@ export class Sandbox {
     const { app, deliveries, schedule, story } = this.#parts
     story.pause()
     schedule.close()
-    await Promise.all([deliveries.close(), app.close()])
+    await app.close()
+    // Before the pending deliveries are dropped: the next process sends them.
+    await this.#parts.stateFile?.close()
+    await deliveries.close()
   }
 
   #play(account: string, submissionId: string, actions: readonly Action[], entry: Entry = {}) {

@@ -94,6 +94,14 @@ export class Sessions {
     this.#options.tokens.expireFamily(family)
   }
 
+  toState(): RefreshToken[] {
+    return [...this.#refreshTokens.values()]
+  }
+
+  fromState(state: readonly RefreshToken[]): void {
+    for (const token of state) this.#refreshTokens.set(token.token, token)
+  }
+
   #holder({ account: name, userId }: Approval): { account: Account; user: User } {
     const account = this.#options.accounts.get(name)
     const user = account?.users.find(({ id, active }) => id === userId && active)

@@ -26,6 +26,17 @@ interface Token {
   readonly expiresAtMs: number
 }
 
+/** A token in a state file. `holder`: the public id of its credential or the id of its user. */
+interface SavedToken {
+  readonly token: string
+  readonly account: string
+  readonly kind: Caller['kind']
+  readonly holder: string
+  readonly scopes: readonly Scope[]
+  readonly family: string | null
+  readonly expiresAtMs: number
+}
+
 export interface TokensOptions {
   readonly clock: Clock
   readonly prng: Prng
@@ -85,8 +96,33 @@ export class Tokens {
     for (const [token, known] of this.#tokens) if (known.family === family) this.#tokens.delete(token)
   }
 
+  toState(): SavedToken[] {
+    this.#deleteExpired()
+    return [...this.#tokens].map(([token, { caller, family, expiresAtMs }]) => {
+      const holder = caller.credential?.clientId ?? caller.user?.id ?? ''
+      return { token, account: caller.account.name, kind: caller.kind, holder, scopes: caller.scopes, family, expiresAtMs }
+    })
+  }
+
+  fromState(state: readonly SavedToken[]): void {
+    for (const { token, account: name, kind, holder, scopes, family, expiresAtMs } of state) {
+      const account = this.#options.accounts.get(name)
+      const caller = account && callerFrom(account, kind, holder, scopes)
+      if (caller) this.#tokens.set(token, { caller, family, expiresAtMs })
+    }
+  }
+
   #deleteExpired(): void {
     const now = this.#options.clock.now()
     for (const [token, known] of this.#tokens) if (known.expiresAtMs <= now) this.#tokens.delete(token)
   }
+}
+
+function callerFrom(account: Account, kind: Caller['kind'], holder: string, scopes: readonly Scope[]): Caller | null {
+  if (kind === 'user' || kind === 'portal') {
+    const user = account.users.find(({ id }) => id === holder)
+    return user ? { account, kind, scopes, credential: null, user } : null
+  }
+  const credential = [...account.credentials, account.readOnly, account.partner].find(({ clientId }) => clientId === holder)
+  return credential ? { account, kind, scopes, credential, user: null } : null
 }

@@ -12,6 +12,9 @@ interface Entry<T> {
   visible: boolean
 }
 
+/** All items of a feed. */
+export type FeedState<T> = readonly { readonly item: T; readonly visible: boolean }[]
+
 export interface FeedSlice<T> {
   readonly items: readonly T[]
   /** The position of the last item; without items, the requested position. */
@@ -76,6 +79,15 @@ export class Feed<T extends Positioned> {
       end = entry.position
     }
     return { items, end, more: false }
+  }
+
+  /** @returns all items, oldest first, for a state file. */
+  toState(): FeedState<T> {
+    return this.#entries.map(({ item, visible }) => ({ item, visible }))
+  }
+
+  fromState(state: FeedState<T>): void {
+    for (const { item, visible } of state) this.add(item, visible)
   }
 
   #firstAfter(position: Position): number {

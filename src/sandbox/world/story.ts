@@ -14,16 +14,22 @@ export interface StoryProgress {
   readonly ended: boolean
 }
 
+export interface StoryState {
+  readonly steps: readonly TimedStep[]
+  readonly next: number
+  readonly elapsedMs: number
+}
+
 /**
  * Plays steps into the world, on a timer (`start`, `pause`) or one by one (`step`). On the timer a step happens at its own time, so that
  * the same seed and start give the same data to the microsecond; with `step` it happens now.
  */
 export class Story {
-  readonly #steps: readonly TimedStep[]
+  #steps: readonly TimedStep[]
   readonly #world: World
   readonly #clock: Clock
   readonly #speed: number
-  readonly #end = Promise.withResolvers<void>()
+  #end = Promise.withResolvers<void>()
   readonly #onStep: (step: TimedStep) => void
   #next = 0
   /** Story time played before the last pause. */
@@ -68,6 +74,19 @@ export class Story {
   /** Plays the next step now. @returns it, or null at the end of the story. */
   step(): TimedStep | null {
     return this.#playNext(this.#clock.now())
+  }
+
+  /** @returns what is played and what is left, for a state file. Time in which no process runs does not count. */
+  toState(): StoryState {
+    const runningMs = this.#run ? (this.#clock.now() - this.#run.startedAtMs) * this.#speed : 0
+    return { steps: this.#steps, next: this.#next, elapsedMs: this.#elapsedMs + runningMs }
+  }
+
+  fromState({ steps, next, elapsedMs }: StoryState): void {
+    this.#steps = steps
+    this.#next = next
+    this.#elapsedMs = elapsedMs
+    if (next < steps.length) this.#end = Promise.withResolvers<void>()
   }
 
   async #play(startedAtMs: number, signal: AbortSignal): Promise<void> {

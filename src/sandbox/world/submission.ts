@@ -1,5 +1,5 @@
 import { timeFromMs } from '../../model/time.ts'
-import { Feed } from './feeds.ts'
+import { Feed, type FeedState } from './feeds.ts'
 import type {
   CarrierSession,
   EventMarket,
@@ -67,6 +67,20 @@ const STATUS_OF_TYPE: Readonly<Record<string, readonly [status: string, label: s
   withdrawn: ['withdrawn', 'Withdrawn'],
   blocked: ['blocked', 'Blocked'],
   bound: ['bound', 'Bound'],
+}
+
+/** Everything of a submission, as plain data. */
+export interface SubmissionState {
+  readonly id: string
+  readonly facts: SubmissionFacts
+  readonly taxId: string | null
+  readonly railAvailable: boolean
+  readonly quoteHistory: readonly QuoteHistoryItem[]
+  readonly quoteHistoryUnavailable: boolean
+  readonly lastMicros: number
+  readonly lanes: readonly Lane[]
+  readonly events: FeedState<MarketEvent>
+  readonly thread: FeedState<ThreadMessage>
 }
 
 /** One submission of the emulated service: its two feeds and the data of its requirements view. */
@@ -168,6 +182,28 @@ export class Submission {
   /** @returns whether the event belongs to a hidden lane. */
   hides(event: MarketEvent): boolean {
     return event.market.lane_id !== null && this.lanes.get(event.market.lane_id)?.visible === false
+  }
+
+  /** @returns everything of it, for a state file. */
+  toState(): SubmissionState {
+    const { id, facts, taxId, railAvailable, quoteHistory, quoteHistoryUnavailable, lanes, events, thread } = this
+    return {
+      ...{ id, facts, taxId, railAvailable, quoteHistory, quoteHistoryUnavailable, lastMicros: this.#lastMicros },
+      lanes: [...lanes.values()],
+      events: events.toState(),
+      thread: thread.toState(),
+    }
+  }
+
+  /** @returns a submission of which `toState` told. */
+  static fromState(state: SubmissionState): Submission {
+    const { id, facts, taxId, railAvailable, quoteHistory, quoteHistoryUnavailable, lastMicros, lanes, events, thread } = state
+    const submission = Object.assign(new Submission(id, facts, taxId), { railAvailable, quoteHistory, quoteHistoryUnavailable })
+    submission.#lastMicros = lastMicros
+    for (const lane of lanes) submission.addLane(lane, lane.visible)
+    submission.events.fromState(events)
+    submission.thread.fromState(thread)
+    return submission
   }
 
   /** @returns a timestamp for `atMs` that is later than all before, so that no item appears behind a cursor by accident. */

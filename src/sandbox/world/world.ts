@@ -1,6 +1,14 @@
 import { timeFromMs } from '../../model/time.ts'
 import type { Prng } from './prng.ts'
-import { type EventInit, type LaneInit, type LanePatch, type MessageInit, type RailPatch, Submission } from './submission.ts'
+import {
+  type EventInit,
+  type LaneInit,
+  type LanePatch,
+  type MessageInit,
+  type RailPatch,
+  Submission,
+  type SubmissionState,
+} from './submission.ts'
 import type { Attachment, MarketEvent, QuoteHistoryItem, SubmissionFacts, ThreadMessage } from './wire.ts'
 
 /** One change to a submission, as plain data. */
@@ -42,6 +50,9 @@ export interface WorldOptions {
   /** Whether to announce events that become visible behind a cursor. */
   readonly announceLate: boolean
 }
+
+/** Everything of all accounts, as plain data. */
+export type WorldState = readonly { readonly account: string; readonly submissions: readonly SubmissionState[] }[]
 
 /** All submissions of all accounts. Accounts are independent and may use the same submission ids. */
 export class World {
@@ -102,6 +113,21 @@ export class World {
     if (events.length > 0) this.#options.announce({ account, submissionId, kind: 'events', events })
     for (const message of added.messages) this.#options.announce({ account, submissionId, kind: 'message', message })
     return added
+  }
+
+  /** @returns everything of all accounts, for a state file. */
+  toState(): WorldState {
+    return [...this.#accounts].map(([account, submissions]) => ({
+      account,
+      submissions: [...submissions.values()].map((one) => one.toState()),
+    }))
+  }
+
+  fromState(state: WorldState): void {
+    for (const { account, submissions } of state) {
+      this.addAccount(account)
+      for (const saved of submissions) this.#accounts.get(account)?.set(saved.id, Submission.fromState(saved))
+    }
   }
 
   #act(submission: Submission, action: Action, atMs: number, added: Added, late: MarketEvent[]): void {

@@ -51,6 +51,7 @@ export function addSandbox(program: Command, c: CommandContext): void {
     .option('--speed <n>', 'how many times as fast as written the story of five minutes is told (default: 1)')
     .option('--clock <clock>', 'real, fast (--speed times, default: 60), or step: by POST /_sandbox/clock alone (default: real)')
     .option('--story <story>', 'full, or none: an empty, quiet world that only requests move (default: full)')
+    .option('--state <file>', 'a file in which the world outlives the process (default: none)')
     .option('--faults <faults>', 'none, all, or a JSON list of faults; see below (default: none)')
     .option(
       '--events-payload <layout>',

@@ -1,0 +1,144 @@
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { generateAccount } from '../world/generate.ts'
+import { Prng } from '../world/prng.ts'
+import { Story } from '../world/story.ts'
+import { type Action, type News, World } from '../world/world.ts'
+import { type Account, domainOf, newAccount } from './accounts.ts'
+import { ActivityLog } from './activity-log.ts'
+import { Authority } from './authority.ts'
+import { createClock, FAST_FACTOR } from './clocks.ts'
+import { Deliveries } from './deliveries.ts'
+import { FaultInjector, presetFaults } from './faults.ts'
+import { createGrants } from './grants.ts'
+import { type AccountOptions, RETRY_SCHEDULE_MS, type SandboxOptions } from './options.ts'
+import type { BuiltParts } from './parts.ts'
+import { eventPayloads, messagePayload } from './payloads.ts'
+import { Schedule } from './schedule.ts'
+import { readState, type SavedState, StateFile, type StateOwner } from './state-file.ts'
+import { statefulParts } from './stateful.ts'
+import { Tokens } from './tokens.ts'
+import { Unshown } from './unshown.ts'
+
+const DEFAULT_ACCOUNTS: readonly AccountOptions[] = [{ name: 'default' }]
+
+/** Builds a sandbox without its server, from the seed or from its state file. @throws UsageError for a file of another world. */
+export function buildParts(options: SandboxOptions): BuiltParts {
+  const owner = { seed: options.seed ?? 'sandbox', accounts: (options.accounts ?? DEFAULT_ACCOUNTS).map(({ name }) => name) }
+  const saved = options.stateFile === undefined ? null : readState(options.stateFile, owner)
+  const clock = clockFor(options, saved)
+  const seeded = new Prng(owner.seed)
+  // A later process draws other numbers than those before it: ids must not repeat.
+  const prng = saved ? seeded.fork(`run ${saved.runs}`) : seeded
+  let stateFile: StateFile | null = null
+  const touch = () => stateFile?.touch()
+  const activity = new ActivityLog((notice) => {
+    touch()
+    options.observe?.(notice)
+  })
+  const faults = createFaults(prng, activity, options)
+  const accounts = makeAccounts(seeded, options)
+  const deliveries = new Deliveries({
+    clock,
+    accounts,
+    prng: prng.fork('deliveries'),
+    faults,
+    activity,
+    signatureHeaders: options.signatureHeaders ?? 'svix',
+    retryScheduleMs: options.retryScheduleMs ?? RETRY_SCHEDULE_MS,
+    timeoutMs: options.deliveryTimeoutMs ?? 10_000,
+    persist: async () => stateFile?.persist(),
+  })
+  const announce = (news: News) => {
+    touch()
+    announceTo(accounts, deliveries, options, news)
+  }
+  const world = new World({ prng: prng.fork('by hand'), announce, announceLate: options.announceLate ?? false })
+  const steps = saved ? [] : makeWorld(world, seeded, accounts, options, options.startMs ?? clock.now())
+  const story = new Story(steps, {
+    world,
+    clock,
+    speed: options.speed ?? 1,
+    onStep: ({ account, submissionId, label }) => activity.notice({ kind: 'step', account, submissionId, label }),
+  })
+  const schedule = new Schedule(clock, ({ account, submissionId, data, atMs }) => {
+    touch()
+    if (world.submissions(account).has(submissionId)) world.play(account, submissionId, data['actions'] as unknown as Action[], atMs)
+  })
+  const tokens = new Tokens({ clock, prng: prng.fork('tokens'), faults, accounts })
+  const unshown = new Unshown(options.unshown)
+  const grants = createGrants({ clock, prng: prng.fork('grants'), seeded: seeded.fork('grants'), tokens, accounts, unshown })
+  const parts: BuiltParts = {
+    clock,
+    prng,
+    accounts,
+    world,
+    story,
+    tokens,
+    faults,
+    deliveries,
+    activity,
+    schedule,
+    grants,
+    unshown,
+    authority: new Authority(unshown),
+    options,
+    stateFile: null,
+  }
+  stateFile = openStateFile(parts, owner, saved)
+  return { ...parts, stateFile }
+}
+
+/** Restores what was kept, and keeps it from now on. */
+function openStateFile(parts: BuiltParts, owner: StateOwner, saved: SavedState | null): StateFile | null {
+  const { clock, options } = parts
+  if (options.stateFile === undefined) return null
+  const stateful = statefulParts(parts)
+  for (const [name, part] of Object.entries(saved ? stateful : {})) part.fromState(saved?.parts[name])
+  return new StateFile({ ...owner, path: options.stateFile, runs: (saved?.runs ?? 0) + 1, nowMs: () => clock.now(), parts: stateful })
+}
+
+function createFaults(prng: Prng, activity: ActivityLog, options: SandboxOptions): FaultInjector {
+  const faults = new FaultInjector(prng.fork('faults'), (fault, context) => activity.notice({ kind: 'fault', fault, context }))
+  const initial = options.faults ?? 'none'
+  faults.set(typeof initial === 'string' ? presetFaults(initial) : initial)
+  return faults
+}
+
+/** A clock that was ahead of the real one goes on from where it was. */
+function clockFor(options: SandboxOptions, saved: SavedState | null): Clock {
+  const base = options.clock ?? systemClock
+  const kind = options.clockKind ?? 'real'
+  const startMs = saved === null ? base.now() : kind === 'step' ? saved.nowMs : Math.max(saved.nowMs, base.now())
+  return createClock(kind, base, startMs, options.clockFactor ?? FAST_FACTOR)
+}
+
+function makeAccounts(prng: Prng, options: SandboxOptions): Map<string, Account> {
+  const accounts = options.accounts ?? DEFAULT_ACCOUNTS
+  return new Map(accounts.map((account, index) => [account.name, newAccount(prng.fork(`account ${account.name}`), account, index)]))
+}
+
+function makeWorld(world: World, prng: Prng, accounts: ReadonlyMap<string, Account>, options: SandboxOptions, startMs: number) {
+  const numbers = new Map((options.accounts ?? []).map((account) => [account.name, account.submissions]))
+  return [...accounts.values()].flatMap((account) => {
+    world.addAccount(account.name)
+    const brokerageDomain = domainOf(account.brokerage.name)
+    const submissions = numbers.get(account.name) ?? options.submissions ?? 12
+    return generateAccount(world, prng.fork(`world ${account.name}`), { account: account.name, brokerageDomain, submissions, startMs })
+  })
+}
+
+/** Sends news as deliveries, if the account's endpoint subscribes to their types. */
+function announceTo(accounts: ReadonlyMap<string, Account>, deliveries: Deliveries, options: SandboxOptions, news: News): void {
+  const account = accounts.get(news.account)
+  if (!account) return
+  const isSubscribed = (type: string) => account.eventTypes.length === 0 || account.eventTypes.includes(type)
+  if (news.kind === 'message') {
+    if (isSubscribed('message')) deliveries.send(account, news.submissionId, messagePayload(news.submissionId, news.message))
+    return
+  }
+  const events = news.events.filter((event) => isSubscribed(event.type))
+  if (events.length === 0) return
+  for (const payload of eventPayloads(options.eventsPayload ?? 'events', news.submissionId, events)) {
+    deliveries.send(account, news.submissionId, payload)
+  }
+}
