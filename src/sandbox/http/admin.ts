@@ -6,6 +6,7 @@ import { registerAccess } from './admin-access.ts'
 import { registerDeliveries } from './admin-deliveries.ts'
 import { registerGrants } from './admin-grants.ts'
 import { adminRoutes } from './admin-routes.ts'
+import { overviewOf } from './overview.ts'
 
 const faultsBody = z.union([z.strictObject({ preset: z.enum(presets) }), z.strictObject({ faults: z.array(faultSchema).max(1_000) })])
 const storyBody = z.strictObject({ action: z.enum(['start', 'pause', 'step']) })
@@ -33,6 +34,7 @@ export function registerAdmin(app: FastifyInstance, sandbox: () => Sandbox | und
   registerDeliveries(on)
   const accountOf = (running: Sandbox, account: string | undefined): string => account ?? running.accountNames[0] ?? ''
 
+  on('GET', '/overview', (running) => overviewOf(running))
   on('GET', '/stats', (running) => running.stats())
   on('GET', '/unshown', (running) => ({ unshown: running.unshown() }))
   on('GET', '/faults', (running) => ({ faults: running.faults.list() }))

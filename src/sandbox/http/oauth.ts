@@ -81,7 +81,12 @@ function refusable(options: OAuthOptions, compute: () => Answer): Compute {
 function authorize(query: URLSearchParams, { accounts, grants, origin }: OAuthOptions): Answer {
   const request = grants.authorizations.read(query)
   if (request.problem) return { status: 302, body: '', headers: { location: grants.authorizations.deny(request) } }
-  return { status: 200, contentType: 'text/html; charset=utf-8', body: approvalPage(request, query, [...accounts.values()], origin()) }
+  return {
+    status: 200,
+    contentType: 'text/html; charset=utf-8',
+    body: approvalPage(request, query, [...accounts.values()], origin()),
+    headers: { 'content-security-policy': "default-src 'none'" },
+  }
 }
 
 function startDevice(form: URLSearchParams, options: OAuthOptions): Answer {

@@ -9,6 +9,7 @@ import { registerAdmin } from './admin.ts'
 import { errorAnswer, send } from './answers.ts'
 import { registerApi } from './api.ts'
 import { registerOAuth } from './oauth.ts'
+import { registerPage } from './page.ts'
 
 /** Reads that change something: codes are made, questions are counted. */
 const CHANGING_READS = /\/authorize|\/broker\/appetite/
@@ -31,6 +32,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   let origin = ''
   app.setNotFoundHandler((_request, reply) => send(reply, errorAnswer(404, 'Not Found')))
   await app.register(async (api) => registerService(api, parts, options, () => origin), { prefix: BASE_PATH })
+  registerPage(app)
   let sandbox: Sandbox | undefined
   await app.register(async (admin) => registerAdmin(admin, () => sandbox), { prefix: '/_sandbox' })
   origin = await app.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 })

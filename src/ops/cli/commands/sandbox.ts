@@ -18,7 +18,7 @@ count (how often at most). Such as [{"kind": "status", "status": 429, "retryAfte
   of deliveries   lose, duplicate, twin (the same under two ids), reorder (ms), delay (ms)
   of all          clock_skew (ms, negative when behind)
 
-While it runs it is steered below /_sandbox, by JSON:
+While it runs, a page at its root shows its world. It is steered below /_sandbox, by JSON:
   GET  /stats, /unshown, /faults, /submissions?account=, /truth?account=&submission= (what the service shows now)
   GET  /keys, /users (of ?account=); POST /keys {"label", "scope"}; DELETE /keys?client_id=
   POST /users    {"email", "role": "admin" or "broker"}
