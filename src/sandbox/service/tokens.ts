@@ -71,11 +71,13 @@ export class Tokens {
     this.#deleteExpired()
     const early = faults.draw(['token_dies_early'], { operation: 'token', account: caller.account.name })
     const subject = caller.credential?.clientId ?? caller.user?.id
-    const claims = { sub: subject, aud: 'submission-sandbox', scope: caller.scopes.join(' '), jti: prng.uuid() }
+    const expiresAtMs = clock.now() + (early?.ms ?? LIFETIME_SECONDS * 1000)
+    const [iat, exp] = [clock.now(), clock.now() + LIFETIME_SECONDS * 1000].map((ms) => Math.floor(ms / 1000))
+    const claims = { sub: subject, aud: 'submission-sandbox', scope: caller.scopes.join(' '), iat, exp, jti: prng.uuid() }
     const token = [{ alg: 'none', typ: 'JWT' }, claims, prng.uuid()]
       .map((part) => Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url'))
       .join('.')
-    this.#tokens.set(token, { caller, family, expiresAtMs: clock.now() + (early?.ms ?? LIFETIME_SECONDS * 1000) })
+    this.#tokens.set(token, { caller, family, expiresAtMs })
     return token
   }
 

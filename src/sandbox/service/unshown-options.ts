@@ -1,10 +1,16 @@
 import { eventsPayloads, RETRY_SCHEDULE_MS, type SandboxOptions } from './options.ts'
 import type { Choice } from './unshown.ts'
 
+/** `authorize-as` takes them too, and is answered by the redirect with the code. */
+const AUTHORIZATION_PARAMETERS = 'response_type=code, client_id, redirect_uri, state, scope'
+
 /** @returns the choices that options of their own vary, with their present values. */
 export function optionChoices(options: SandboxOptions): Choice[] {
   const choice = (row: string, option: string, value: Choice['choice'], alternatives: Choice['alternatives']): Choice => {
-    const name = option.replace(/^--/, '').replaceAll('-', '_')
+    const name = option
+      .replace(/^(--|.*\/)/, '')
+      .replace(/\?.*$/, '')
+      .replaceAll('-', '_')
     return { name, row, choice: value, option, alternatives: alternatives.filter((other) => other !== value) }
   }
   return [
@@ -19,6 +25,12 @@ export function optionChoices(options: SandboxOptions): Choice[] {
       false,
     ]),
     choice('POST /oauth/token: expires_in of the response', 'expiresIn', options.expiresIn ?? 'number', ['number', 'text', 'absent']),
+    choice(
+      'Authentication 5: authorization request parameters beyond PKCE',
+      'GET /_sandbox/authorize-as?email=…',
+      AUTHORIZATION_PARAMETERS,
+      ['without them: the latest request at /oauth/authorize'],
+    ),
     choice('Submissions list and insureds list: path and shape', '--lists', options.lists ?? false, [true, false]),
     choice('Errors: how often, and when, a valid cursor is refused', '--faults', 'never', ['[{"kind":"invalid_cursor"}]']),
   ]
