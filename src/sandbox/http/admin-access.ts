@@ -16,7 +16,13 @@ const scope = z
     return z.NEVER
   })
   .optional()
-const keyBody = z.strictObject({ account, label: z.string().min(1).max(200).optional(), scope, email: z.string().optional() })
+const keyBody = z.strictObject({
+  account,
+  label: z.string().min(1).max(200).optional(),
+  scope,
+  scopes: scope,
+  email: z.string().optional(),
+})
 const revokeBody = z.strictObject({ account, client_id: z.string() })
 const userBody = z.strictObject({
   account,
@@ -37,7 +43,7 @@ export function registerAccess(on: AdminRoutes): void {
     const body = keyBody.parse(request.body ?? {})
     const of = managed(running, request, body.account)
     const by = of.user ?? (body.email === undefined ? undefined : running.access.findUser(body.email, of.account).user)
-    const key = running.access.createKey(of.account, { label: body.label, scopes: body.scope, by })
+    const key = running.access.createKey(of.account, { label: body.label, scopes: body.scopes ?? body.scope, by })
     return { account: of.account.name, ...keyView(key), client_secret: key.clientSecret }
   })
   const revoke = (running: Sandbox, request: FastifyRequest) => {
@@ -75,7 +81,7 @@ function managed(running: Sandbox, request: FastifyRequest, name: string | undef
 }
 
 function keyView({ clientId, label, scopes, active }: Credential) {
-  return { client_id: clientId, label, scope: scopes.join(' '), active }
+  return { client_id: clientId, label, scope: scopes.join(' '), scopes, active }
 }
 
 function userView({ id, email, fullName, role, active }: User) {

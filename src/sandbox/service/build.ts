@@ -39,6 +39,7 @@ export function buildParts(options: SandboxOptions): BuiltParts {
   const accounts = makeAccounts(seeded, options)
   const deliveries = new Deliveries({
     clock,
+    wallClock: options.clock ?? systemClock,
     accounts,
     prng: prng.fork('deliveries'),
     faults,

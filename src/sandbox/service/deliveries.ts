@@ -11,6 +11,8 @@ import type { Payload } from './payloads.ts'
 
 export interface DeliveriesOptions {
   readonly clock: Clock
+  /** Of the signatures: the receiver's clock is neither fast nor stepped, and it refuses timestamps that are minutes off. */
+  readonly wallClock: Clock
   readonly accounts: ReadonlyMap<string, Account>
   readonly prng: Prng
   readonly faults: FaultInjector
@@ -257,7 +259,7 @@ export class Deliveries {
 
   /** @returns whether the receiver answered with a 2xx in time. */
   async #attempt(delivery: Queued): Promise<boolean> {
-    const { clock, faults, activity, signatureHeaders: prefix, timeoutMs } = this.#options
+    const { wallClock, faults, activity, signatureHeaders: prefix, timeoutMs } = this.#options
     // Read for each attempt, because a test may change the endpoint in between.
     const { target } = delivery.account
     if (target === null) return false
@@ -266,7 +268,7 @@ export class Deliveries {
     delivery.record.attempts++
     delivery.record.lastStatus = null
     const skew = faults.draw(['clock_skew'], { operation: 'delivery', account: delivery.account.name, submissionId: delivery.submissionId })
-    const signedAt = new Date(clock.now() + (skew?.ms ?? 0))
+    const signedAt = new Date(wallClock.now() + (skew?.ms ?? 0))
     try {
       const answer = await request(target, {
         method: 'POST',

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
 import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
 import { Client, Endpoint, sandboxFor } from '../support.ts'
 
@@ -105,4 +106,15 @@ test('deliveries are listed with their outcome, the latest first, and can be los
   expect(await deliveries(sandbox, '?account=other')).toEqual([])
   expect(await deliveries(sandbox, '?limit=1')).toHaveLength(1)
   expect((await ask(sandbox, '/deliveries?account=nobody')).status).toBe(400)
+})
+
+test('signatures carry the time of the receiver, however far a stepped clock is ahead', async () => {
+  const clock = new ManualClock()
+  const endpoint = await Endpoint.open()
+  const sandbox = await sandboxFor({ clock, clockKind: 'step', accounts: [{ name: 'default', target: endpoint.url }] })
+  await ask(sandbox, '/clock', { advance_s: 86_400 })
+  const { occurred_at: occurredAt } = sandbox.addMessage('default', sandbox.addSubmission('default'), { body_text: 'tomorrow' })
+  await sandbox.deliveriesSettled()
+  expect(Date.parse(occurredAt)).toBe(clock.now() + 86_400_000)
+  expect(endpoint.arrivals[0]?.headers['svix-timestamp']).toBe(String(clock.now() / 1000))
 })

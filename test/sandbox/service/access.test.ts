@@ -42,7 +42,7 @@ test("a broker makes read-only keys, an admin others too, and a key's scopes are
   const client = new Client(sandbox)
   const [admin, broker] = sandbox.account('default').users.map(({ email }) => email)
   expect((await ask(sandbox, 'POST', '/keys', { email: broker, scope: 'broker_mcp broker_submit' })).status).toBe(403)
-  expect((await ask(sandbox, 'POST', '/keys', { email: admin, scope: ['broker_submit'] })).body).toMatchObject({ scope: 'broker_submit' })
+  expect((await ask(sandbox, 'POST', '/keys', { email: admin, scopes: ['broker_submit'] })).body).toMatchObject({ scope: 'broker_submit' })
   const { body } = await ask(sandbox, 'POST', '/keys', { email: broker, scope: 'broker_mcp' })
   const key = body as { client_id: string; client_secret: string }
   expect((await client.exchange({ ...key, scope: 'broker_submit' })).status).toBe(400)
