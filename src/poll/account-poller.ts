@@ -22,6 +22,10 @@ const SWEEP_ACTIVE_MS = 30 * 86_400_000
 const SWEEP_STEP = 300
 const SWEEP_PAUSE_MS = 10
 
+/** Which of the claimed reads get a slot first: the one failing and the one background read that are never starved, then woken ones. */
+const turns = { kept: 2, woken: 1, scheduled: 0 }
+type Turn = keyof typeof turns
+
 export interface AccountPollerOptions extends GateOptions {
   readonly policy: PollPolicy
   readonly concurrency: number
@@ -85,30 +89,44 @@ export class AccountPoller implements Service {
     await db.signals.wait('reads', TICK_MS, signal)
   }
 
-  /** Claims as many reads as there are free slots and starts them. One slot is kept for failing reads, so that they are never starved. */
+  /**
+   * Claims reads and starts them. Scheduled ones are claimed several at a time, ahead of the slots that they wait for: a claim for each freed
+   * slot would leave the slots empty meanwhile. Woken reads overtake them. One slot is kept for failing reads, so that they are never starved.
+   */
   async #start(signal: AbortSignal): Promise<void> {
-    const slots = slotsAt(this.#o.client.rate(), this.#o.concurrency)
+    const { client, concurrency } = this.#o
+    const most = slotsAt(client.rate(), concurrency * 2)
+    const slots = Math.min(concurrency, most)
+    this.#queue.concurrency = slots
     const failingSlots = Math.max(1, Math.floor(slots / 4))
-    const free = () => slots - this.#queue.pending - this.#queue.size
-    if (this.#failing === 0 && slots > 1) await this.#claim(rank.failing, Math.min(1, free()), signal)
-    if (this.#background === 0 && slots > 2) await this.#claim(rank.background, Math.min(1, free()), signal)
-    await this.#claim(rank.live, free(), signal)
-    await this.#claim(rank.routine, free(), signal)
-    await this.#claim(rank.background, free(), signal)
-    await this.#claim(rank.failing, Math.min(failingSlots - this.#failing, free()), signal)
+    /** How many more may be claimed beside those that come before them. */
+    const room = (turn: Turn) => most - this.#queue.pending - this.#waiting(turn)
+    if (this.#failing === 0 && slots > 1) await this.#claim(rank.failing, Math.min(1, room('kept')), signal, 'kept')
+    if (this.#background === 0 && slots > 2) await this.#claim(rank.background, Math.min(1, room('kept')), signal, 'kept')
+    await this.#claim(rank.live, room('woken'), signal, 'woken')
+    if (this.#queue.sizeBy({ priority: turns.scheduled }) > 0) return
+    await this.#claim(rank.routine, room('scheduled'), signal)
+    await this.#claim(rank.background, room('scheduled'), signal)
+    await this.#claim(rank.failing, Math.min(failingSlots - this.#failing, room('scheduled')), signal)
   }
 
-  async #claim(which: number, limit: number, signal: AbortSignal): Promise<void> {
+  /** Claimed reads that wait for a slot and come before, or with, those of a turn. */
+  #waiting(turn: Turn): number {
+    const before = Object.values(turns).filter((priority) => priority >= turns[turn])
+    return before.reduce((sum, priority) => sum + this.#queue.sizeBy({ priority }), 0)
+  }
+
+  async #claim(which: number, limit: number, signal: AbortSignal, turn: Turn = 'scheduled'): Promise<void> {
     if (limit <= 0) return
     const { db, account, switches } = this.#o
     const claims = await claimReads(db, { account, rank: which, without: switches.off, limit, leaseMs: READ_LEASE_MS })
-    for (const claim of claims) this.#enqueue(claim, which, signal)
+    for (const claim of claims) this.#enqueue(claim, which, turns[turn], signal)
   }
 
-  #enqueue(claim: ReadClaim, which: number, signal: AbortSignal): void {
+  #enqueue(claim: ReadClaim, which: number, priority: number, signal: AbortSignal): void {
     this.#count(which, 1)
     void this.#queue
-      .add(() => this.#carryOut(claim, signal))
+      .add(() => this.#carryOut(claim, signal), { priority })
       .catch((error: unknown) => {
         if (!signal.aborted) this.#failure = error
       })
@@ -125,7 +143,8 @@ export class AccountPoller implements Service {
 
   async #carryOut(claim: ReadClaim, signal: AbortSignal): Promise<void> {
     try {
-      if (signal.aborted) return await releaseRead(this.#o.db, claim)
+      // Whatever waits for a slot while the service goes down would only fail.
+      if (signal.aborted || this.#o.client.waitMs() > 0) return await releaseRead(this.#o.db, claim)
       const begunAt = this.#o.clock.now()
       const end = await carryOutRead({ ...this.#o, cause: 'poll' }, claim, signal)
       await this.#gate.note(claim, end, begunAt)

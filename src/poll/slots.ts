@@ -2,9 +2,9 @@
 const TURN_WITHIN_S = 30
 
 /**
- * @returns how many reads to have in flight at `rate` requests a second, at most `concurrency`. With more, reads would wait for their turn
- * until their leases end, and their work would be lost.
+ * @returns how many reads to have claimed at `rate` requests a second, at most `most`. With more, reads would wait for their turn until their
+ * leases end, and their work would be lost.
  */
-export function slotsAt(rate: number, concurrency: number): number {
-  return Math.min(concurrency, Math.ceil(rate * TURN_WITHIN_S))
+export function slotsAt(rate: number, most: number): number {
+  return Math.min(most, Math.ceil(rate * TURN_WITHIN_S))
 }

@@ -18,6 +18,8 @@ const LOOKS = 3_600
 const KILLS = 4
 const FILES_MS = 90_000
 const STEP_MS = 20_000
+/** Less than the log of any such run: the whole of it is searched. */
+const LOG_BYTES = 200_000
 
 /** So that what is polled and replayed within days is polled and replayed within seconds. */
 const QUICK: Environment = {
@@ -46,7 +48,13 @@ describe.each([
     const log = join(folder, 'log')
     const files = databaseEnv(place.config)['DOCUMENTS_DIR'] ?? ''
     onTestFinished(() => rmSync(files, { recursive: true, force: true }))
-    const serve = (polling = QUICK) => stage.serve({ ...polling, UPSTREAM_RPS: '200', DOCUMENTS: 'fetch', LOG_LEVEL: 'trace' })
+    const serve = async (polling = QUICK) => {
+      const started = await stage.serve({ ...polling, UPSTREAM_RPS: '200', DOCUMENTS: 'fetch', LOG_LEVEL: 'trace' })
+      appendFileSync(log, started.lines().join('\n'))
+      for (const stream of [started.process.stdout, started.process.stderr])
+        stream?.on('data', (chunk: Buffer) => appendFileSync(log, chunk))
+      return started
+    }
 
     let running = await serve()
     await stage.track()
@@ -60,7 +68,6 @@ describe.each([
       // Killed as soon as it has recorded something more: others are then on their way.
       await waitFor(async () => (await storedOf(db)) > before, STEP_MS)
       await running.kill()
-      appendFileSync(log, running.lines().join('\n'))
       expect(await unfound(db, files)).toEqual([])
       running = await serve()
     }
@@ -68,17 +75,16 @@ describe.each([
     expect(await untilAgreed(db, sandbox, LOOKS), running.lines().join('\n')).toEqual([])
     // Files are fetched behind everything else, which never ends while all is read every second.
     expect(await running.stop()).toBe(0)
-    appendFileSync(log, running.lines().join('\n'))
     running = await serve({})
     await untilFetched(db, running)
 
     expect(await running.stop()).toBe(0)
-    appendFileSync(log, running.lines().join('\n'))
     expect(await logFaults(db)).toEqual([])
     expect(await unfound(db, files)).toEqual([])
     expect(filesIn(files)).toEqual(await shasOf(db))
     const taxIds = taxIdsOf(sandbox)
     expect(taxIds.length).toBeGreaterThan(3)
+    expect(statSync(log).size).toBeGreaterThan(LOG_BYTES)
     const kept = `${await dumpOf(db)}\n${readFileSync(log, 'utf8')}`
     expect(taxIds.filter((id) => kept.includes(id) || kept.includes(id.replace('-', '')))).toEqual([])
     // They were there to be kept.
