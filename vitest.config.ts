@@ -30,8 +30,8 @@ const proofs = [
   ...['killed', 's3'].map((file) => `test/documents/storage/${file}.test.ts`),
 ]
 
-/** What proves the same once more: every kill point before and after its commit on each database, more failovers, more seeds. */
-const longer = ['crash/*', 'failover/*synchronous', 'simulation/*'].map((file) => `test/${file}.test.ts`)
+/** What proves the same once more: every kill point before and after its commit on each database, every sector, more failovers and seeds. */
+const longer = ['crash/*', 'failover/*synchronous', 'outage/torn-log', 'simulation/*'].map((file) => `test/${file}.test.ts`)
 /** Of these, files that have no short form in the proofs. */
 const onlyNightly = ['test/crash/full-disk-operators.test.ts']
 const nightly = { NIGHTLY: '1', SIMULATION_SEEDS: '1-1000' }

@@ -176,7 +176,8 @@ describe.each(testDatabases)('what the console shows, on $name', { timeout: 180_
     await expect.poll(() => person.heading()).toMatch(/^(Complete|Catching|Needs)/)
   })
 
-  it.each(['light', 'dark'] as const)('has nothing that keeps people from reading it, %s', async (theme) => {
+  // The page does not know its database: a theme for each is enough.
+  it.each([database.name === 'sqlite' ? 'light' : 'dark'] as const)('has nothing that keeps people from reading it, %s', async (theme) => {
     const [item] = await listed()
     const { items } = await scene.api<{ items: { inbox_id: number }[] }>('/inbox?limit=1')
     const { items: runs } = await scene.api<{ items: { run_id: string }[] }>('/reconcile-runs')

@@ -1,3 +1,3 @@
 import { fullDiskSuite, operatorGroups } from './suite.ts'
 
-fullDiskSuite(operatorGroups)
+fullDiskSuite(operatorGroups, 'all')

@@ -25,7 +25,10 @@ const TEST_MS = 180_000
 type Group = readonly [string, readonly KillPoint[]]
 
 /** When a process is killed: its transaction is undone, or nobody learns that it is made. */
-export type Moment = 'before-commit' | 'after-commit'
+type Moment = 'before-commit' | 'after-commit'
+
+/** Which points of a group are tried in the proofs, by their place in it. Each night it is all of them. */
+type Share = 'all' | 'even' | 'odd'
 
 /** What the mirror, the outbox and the proof stand on. */
 export const coreGroups: readonly Group[] = [
@@ -53,8 +56,8 @@ export const operatorGroups: readonly Group[] = [
  * Takes the disk away from the product in the middle of every transaction of `groups`: each is told by whoever made it, leaves nothing half
  * done, and is made when there is room.
  */
-export function fullDiskSuite(groups: readonly Group[]): void {
-  describe.each(groups)('without room on the disk at each commit of %s', (_, points) => {
+export function fullDiskSuite(groups: readonly Group[], share: Share): void {
+  describe.each(shareOf(groups, share))('without room on the disk at each commit of %s', (_, points) => {
     let rig: CrashRig
     beforeAll(async () => {
       rig = await openGroup(sqlitePlace(), points)
@@ -66,7 +69,7 @@ export function fullDiskSuite(groups: readonly Group[]): void {
       await provoke(rig, point, where)
       await rig.fullDisk(where)
       // An account that is stopped, and a receiver that misbehaves, hold up what is to come.
-      if (points === accountPoints || points === pushPoints) await rig.settleAll()
+      if (accountPoints.includes(point) || pushPoints.includes(point)) await rig.settleAll()
     })
 
     it('and all is done in the end', { timeout: TEST_MS }, () => rig.settleAll())
@@ -75,11 +78,16 @@ export function fullDiskSuite(groups: readonly Group[]): void {
 
 /**
  * Kills the product on one database at every point of `groups`, and at random moments.
- * @param moment when, in the proofs. Each night it is both.
+ * @param proofs when, and at which points, in the proofs. Each night it is at all of them, before and after.
  */
-export function crashSuite(name: string, place: () => Promise<CrashPlace>, groups: readonly Group[], moment: Moment): void {
-  const isKilled = (at: Moment) => isNightly || at === moment
-  describe.each(groups.flatMap(inParts))(`killed on ${name} at each commit of %s`, (_, points) => {
+export function crashSuite(
+  name: string,
+  place: () => Promise<CrashPlace>,
+  groups: readonly Group[],
+  proofs: { readonly moment: Moment; readonly share: Share },
+): void {
+  const isKilled = (at: Moment) => isNightly || at === proofs.moment
+  describe.each(shareOf(groups, proofs.share).flatMap(inParts))(`killed on ${name} at each commit of %s`, (_, points) => {
     let rig: CrashRig
     beforeAll(async () => {
       rig = await openGroup(await place(), points)
@@ -116,16 +124,26 @@ export function crashSuite(name: string, place: () => Promise<CrashPlace>, group
   })
 }
 
+function shareOf(groups: readonly Group[], share: Share): Group[] {
+  if (share === 'all' || isNightly) return [...groups]
+  const rest = share === 'odd' ? 1 : 0
+  return groups.map(([name, points]) => [name, points.length === 1 ? points : points.filter((_, place) => place % 2 === rest)])
+}
+
 /** The group, a few points a product. What starts do begins with an empty database, and stays together. */
 function inParts([name, points]: Group): Group[] {
-  if (points === startPoints) return [[name, points]]
+  if (areOfStart(points)) return [[name, points]]
   const parts = Array.from({ length: Math.ceil(points.length / POINTS_A_PRODUCT) }, (_, part) => part * POINTS_A_PRODUCT)
   return parts.map((from) => [name, points.slice(from, from + POINTS_A_PRODUCT)])
 }
 
+function areOfStart(points: readonly KillPoint[]): boolean {
+  return points.every((point) => startPoints.includes(point))
+}
+
 async function openGroup(place: CrashPlace, points: readonly KillPoint[]): Promise<CrashRig> {
   const rig = await CrashRig.open(place, points.some((point) => pushPoints.includes(point)) ? await PushSide.open() : null)
-  if (points === startPoints) return rig
+  if (areOfStart(points)) return rig
   await rig.start()
   for (let n = 0; n < 3; n++) addWork(rig)
   await rig.settle()

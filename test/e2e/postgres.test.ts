@@ -5,7 +5,7 @@ import { startRoundRobin } from './round-robin.ts'
 import { Stage } from './stage.ts'
 import { expectTheStory } from './story.ts'
 
-const TEST_MS = 150_000
+const TEST_MS = 300_000
 const STORY_MS = 60_000
 /** Until the living one takes the other for dead. */
 const FOUND_DEAD_MS = 40_000

@@ -4,7 +4,7 @@ import { isNightly } from '../tools/nightly.ts'
 import { destinationReport } from './destination-log.ts'
 import { DESTINATION, Scene } from './scene.ts'
 
-const SWITCHES = isNightly ? 10 : 3
+const SWITCHES = isNightly ? 10 : 2
 /** Acknowledged deliveries between two switches, and those that the standby does not get. */
 const SOME = 15
 const LAG = 10
