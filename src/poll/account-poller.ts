@@ -143,8 +143,7 @@ export class AccountPoller implements Service {
 
   async #carryOut(claim: ReadClaim, signal: AbortSignal): Promise<void> {
     try {
-      // Whatever waits for a slot while the service goes down would only fail.
-      if (signal.aborted || this.#o.client.waitMs() > 0) return await releaseRead(this.#o.db, claim)
+      if (signal.aborted || this.#isPointless(claim)) return await releaseRead(this.#o.db, claim)
       const begunAt = this.#o.clock.now()
       const end = await carryOutRead({ ...this.#o, cause: 'poll' }, claim, signal)
       await this.#gate.note(claim, end, begunAt)
@@ -157,6 +156,12 @@ export class AccountPoller implements Service {
       await releaseRead(this.#o.db, claim).catch((second: unknown) => this.#o.log.debug({ err: second }, messageOf(second)))
       throw error
     }
+  }
+
+  /** Whether the service went down, or refused reads of this kind, while this one waited for a slot: it would only fail. */
+  #isPointless({ read }: ReadClaim): boolean {
+    const { client, switches } = this.#o
+    return client.waitMs() > 0 || switches.off.includes(read)
   }
 
   /** Sweeps if a sweep was requested, beside the reads. Never rejects. */

@@ -19,7 +19,7 @@ const KILLS = 4
 const FILES_MS = 90_000
 const STEP_MS = 20_000
 /** Less than the log of any such run: the whole of it is searched. */
-const LOG_BYTES = 200_000
+const LOG_BYTES = 40_000
 
 /** So that what is polled and replayed within days is polled and replayed within seconds. */
 const QUICK: Environment = {

@@ -108,14 +108,14 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     const { signal } = stopping
     const secondTurn = Promise.withResolvers<void>()
     let turns = 0
-    const waitMs = () => {
+    const rate = () => {
       turns += 1
       if (turns === 2) secondTurn.resolve()
-      return 0
+      return 0.1
     }
     const hangs = () => abortable(new Promise(() => {}), signal)
     const reads = { events: hangs, thread: hangs, requirements: hangs, detail: hangs }
-    const client = { ...reads, me: async () => ({ brokerage: 'b', clientId: null }), waitMs, rate: () => 0.1 } as unknown as UpstreamClient
+    const client = { ...reads, me: async () => ({ brokerage: 'b', clientId: null }), waitMs: () => 0, rate } as unknown as UpstreamClient
     const common = { clock: systemClock, log: silentLog, observer: silentObserver }
     const switches = new ReadSwitches({ ...common, account: ACCOUNT, db, wanted: optionalReads })
     const poller = new AccountPoller({ ...common, account: ACCOUNT, db, client, policy, concurrency: 8, switches }).run(signal)
