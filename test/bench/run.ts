@@ -1,5 +1,6 @@
 import { cpus, totalmem } from 'node:os'
 import { applyBench } from './apply.ts'
+import { consoleBench } from './console.ts'
 import { fillBench } from './fill.ts'
 import { lookupsBench } from './lookups.ts'
 import { pushBench } from './push.ts'
@@ -23,6 +24,7 @@ const benches: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
   push: pushBench,
   scale: scaleBench,
   lookups: lookupsBench,
+  console: consoleBench,
   start: startBench,
 }
 

@@ -1,0 +1,87 @@
+import type { DatabaseConfig } from '../../src/store/engine/db.ts'
+import { type Child, startChild } from '../tools/child.ts'
+import { newPostgres, newSqlite } from '../tools/databases.ts'
+import { startPostgres } from '../tools/postgres-server.ts'
+import type { Job, LoadResult } from './children/receive-load.ts'
+import { lookAround, pages, type Visits } from './console/people.ts'
+import { openFilled } from './lookups/filled.ts'
+import { BUSY, type Scale } from './lookups/rows.ts'
+import { startServe, WEBHOOK_SECRET } from './serve-process.ts'
+import { atMost, type BenchRow, quantile } from './table.ts'
+
+/** LOOKUPS_SUBMISSIONS makes a smaller database, to see what changes. */
+const SUBMISSIONS = Number(process.env['LOOKUPS_SUBMISSIONS'] ?? 100_000)
+const SCALE: Scale = { submissions: SUBMISSIONS, events: SUBMISSIONS * 50 }
+const PEOPLE = 10
+const SECONDS = 60
+const DELIVERIES_A_SECOND = 200
+const CONNECTIONS = 64
+/** Of the submissions that deliveries are about. */
+const NAMED = 500
+const MEDIAN_MS = 150
+const P99_MS = 400
+/** How much later an acknowledgement may come with people looking. */
+const WORSE = 1.2
+const TOKEN = 'bench-0123456789-abcdef'
+
+/** What each page of the console asks for, with a year of a large brokerage, while deliveries arrive; and what that does to their answers. */
+export async function consoleBench(): Promise<BenchRow[]> {
+  const sqlite = newSqlite()
+  const rows = await measure('SQLite', sqlite.config, { DATABASE_URL: `sqlite:${sqlite.config.path}` }).finally(sqlite.remove)
+  const server = await startPostgres()
+  try {
+    const { config } = newPostgres(server.url)
+    return [...rows, ...(await measure('Postgres', config, { DATABASE_URL: config.url.reveal(), DATABASE_SCHEMA: config.schema }))]
+  } finally {
+    await server.remove()
+  }
+}
+
+async function measure(name: string, config: DatabaseConfig, env: Record<string, string>): Promise<BenchRow[]> {
+  const { db } = await openFilled(config, SCALE)
+  await db.close()
+  const serve = await startServe({ ...env, ACCOUNT: BUSY, OPS_TOKENS: `bench:${TOKEN}:admin` })
+  const load = startChild('bench/children/receive-load.ts', [])
+  try {
+    await load.says('ready')
+    const port = Number(new URL(serve.receiverUrl).port)
+    const requests = DELIVERIES_A_SECOND * SECONDS + CONNECTIONS
+    const job = { port, secret: WEBHOOK_SECRET, connections: CONNECTIONS, seconds: SECONDS, rate: DELIVERIES_A_SECOND, submissions: NAMED }
+    const alone = await send(load, { ...job, requests })
+    const looking = new AbortController()
+    const people = lookAround(`${serve.opsUrl}/api/v1`, TOKEN, { people: PEOPLE, submissions: SUBMISSIONS }, looking.signal)
+    const watched = await send(load, { ...job, requests, first: requests })
+    looking.abort()
+    return [...pageRows(name, await people), acknowledged(name, alone, watched)]
+  } finally {
+    await load.kill()
+    await serve.stop()
+  }
+}
+
+async function send(load: Child, job: Job): Promise<LoadResult> {
+  load.tell(JSON.stringify(job))
+  const result = JSON.parse(await load.says('result')) as LoadResult
+  if (result.refused > 0) throw new Error(`${result.refused} deliveries were refused`)
+  return result
+}
+
+function pageRows(name: string, visits: Visits): BenchRow[] {
+  return Object.keys(pages).flatMap((page) => {
+    const times = visits.get(page) ?? []
+    const what = `data of the page "${page}", ${PEOPLE} people, ${DELIVERIES_A_SECOND} deliveries/s, ${name}`
+    return [atMost(`${what}, median`, 'ms', quantile(times, 0.5), MEDIAN_MS), atMost(`${what}, p99`, 'ms', quantile(times, 0.99), P99_MS)]
+  })
+}
+
+function acknowledged(name: string, alone: LoadResult, watched: LoadResult): BenchRow {
+  const [before, after] = [alone, watched].map(({ latencies }) => quantile(latencies, 0.99)) as [number, number]
+  return {
+    bar: `acknowledgement at ${DELIVERIES_A_SECOND}/s, p99, with ${PEOPLE} people looking against nobody, ${name}`,
+    value: `${after.toFixed(1)} ms`,
+    baseline: `${before.toFixed(1)} ms`,
+    ratio: (after / before).toFixed(2),
+    required: `≤ ${WORSE} ×`,
+    met: after <= before * WORSE,
+  }
+}
