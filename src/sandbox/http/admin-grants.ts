@@ -1,4 +1,6 @@
+import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import type { Account } from '../service/accounts.ts'
 import { OAuthError } from '../service/oauth-error.ts'
 import type { Sandbox } from '../service/sandbox.ts'
 import { scopes } from '../service/scopes.ts'
@@ -33,11 +35,34 @@ export function registerGrants(on: AdminRoutes): void {
     const location = own.deny === undefined ? authorizations.approve(asked, account, user) : authorizations.deny(asked)
     return new WholeAnswer({ status: 302, body: { location }, headers: { location } })
   })
+  on('GET', '/apps', (running, request) => {
+    const { account } = appsOf(running, request)
+    const apps = [...running.grants.sessions.list(account.name)].map(([id, { clientId, scopes: granted, userId }]) => ({
+      ...{ id, client_id: clientId, client_name: running.grants.clients.read(clientId)?.name ?? null, scope: granted.join(' ') },
+      email: account.users.find((user) => user.id === userId)?.email ?? null,
+    }))
+    return { account: account.name, apps }
+  })
+  on('DELETE', '/apps/:id', (running, request) => {
+    const { account } = appsOf(running, request)
+    const { id } = z.object({ id: z.string() }).parse(request.params)
+    if (!running.grants.sessions.list(account.name).has(id)) throw new RangeError(`account ${account.name} has no connected app ${id}`)
+    running.grants.sessions.end(id)
+    return { account: account.name, id, revoked: true }
+  })
   on('POST', '/programmatic-access', (running, request) => {
     const body = controlsBody.parse(request.body)
+    running.access.administrator(request.headers.authorization)
     running.account(body.account).programmaticScopes = body.scopes
     return body
   })
+}
+
+/** @returns the account whose connected apps a request manages. */
+function appsOf(running: Sandbox, request: FastifyRequest): { account: Account } {
+  const caller = running.access.administrator(request.headers.authorization)
+  const named = z.object({ account: z.string().optional() }).parse(request.query).account
+  return { account: caller?.account ?? running.account(named ?? running.accountNames[0] ?? '') }
 }
 
 function findUser(running: Sandbox, { account, email }: { account?: string | undefined; email: string }) {

@@ -61,7 +61,7 @@ export function registerAdmin(app: FastifyInstance, sandbox: () => Sandbox | und
   })
   on('POST', '/target', (running, request) => {
     const { account, target } = targetBody.parse(request.body)
-    running.access.manager(request.headers.authorization)
+    running.access.administrator(request.headers.authorization)
     running.setTarget(account, target)
     return { account, target }
   })

@@ -10,5 +10,6 @@ th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.75rem 0.3rem 0
 th { white-space: nowrap; }
 form, #story { display: flex; flex-wrap: wrap; gap: 0.75rem; align-items: center; margin: 0.5rem 0; }
 button, input, select { font: inherit; padding: 0.25rem 0.6rem; }
+button { white-space: nowrap; }
 [hidden] { display: none; }
 `

@@ -88,6 +88,16 @@ export class Access {
     throw new RangeError(`there is no active portal user ${email}`)
   }
 
+  /**
+   * "Brokerage admins manage connected apps", and webhook endpoints. @param authorization as of `manager`.
+   * @throws Refusal for any token but that of an admin's portal session.
+   */
+  administrator(authorization: string | undefined): Caller | null {
+    const caller = this.manager(authorization)
+    if (caller) this.#parts.authority.requireAdmin(caller)
+    return caller
+  }
+
   /** @returns the token of an unrestricted broker portal session, as signing in to the portal gives. */
   openPortalSession(account: Account, user: User): string {
     return this.#parts.tokens.mint({ account, scopes, kind: 'portal', credential: null, user })

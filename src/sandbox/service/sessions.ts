@@ -88,6 +88,12 @@ export class Sessions {
     return pair
   }
 
+  /** @returns the sessions of a brokerage's connected apps that have not ended, by their names. */
+  list(account: string): Map<string, Approval> {
+    const live = [...this.#refreshTokens.values()].filter((one) => one.approval.account === account && !one.isUsed)
+    return new Map(live.map(({ family, approval }) => [family, approval]))
+  }
+
   /** Ends a session: its tokens are refused from now on. */
   end(family: string): void {
     for (const [token, known] of this.#refreshTokens) if (known.family === family) this.#refreshTokens.delete(token)

@@ -335,3 +335,28 @@ test('missing fields of the token and device endpoints are named in a 422, an un
   expect((await app.device({ client_id: app.clientId, scope: 'x' })).body).toMatchObject({ error: 'invalid_scope' })
   expect((await app.device({ client_id: app.clientId })).status).toBe(200)
 })
+
+test('an admin lists the connected apps of the brokerage and ends their sessions', async () => {
+  const app = await App.open()
+  const pair = (await app.redeem((await app.approve()).searchParams.get('code'))).body
+  await app.refresh(pair['refresh_token'])
+  const admin = async (method: string, path: string, email?: string) => {
+    const body = JSON.stringify({ email })
+    const session = email === undefined ? null : await fetch(`${app.sandbox.origin}/_sandbox/portal-session`, { method: 'POST', body })
+    const token = session && ((await session.json()) as { access_token: string }).access_token
+    return reply(
+      await fetch(`${app.sandbox.origin}/_sandbox${path}`, { method, headers: token ? { authorization: `Bearer ${token}` } : {} }),
+    )
+  }
+  const [first, broker] = app.sandbox.account('default').users.map(({ email }) => email)
+  expect((await admin('GET', '/apps', broker)).status).toBe(403)
+  const { apps } = (await admin('GET', '/apps', first)).body as { apps: { id: string }[] }
+  expect(apps).toEqual([
+    { id: expect.any(String), client_id: app.clientId, client_name: 'desk', scope: 'broker_mcp broker_submit', email: app.email },
+  ])
+  expect((await admin('DELETE', `/apps/${apps[0]?.id}`, broker)).status).toBe(403)
+  expect((await admin('DELETE', `/apps/${apps[0]?.id}`)).status).toBe(200)
+  expect((await app.me(pair['access_token'])).status).toBe(401)
+  expect((await admin('GET', '/apps')).body).toMatchObject({ apps: [] })
+  expect((await admin('DELETE', `/apps/${apps[0]?.id}`)).status).toBe(400)
+})

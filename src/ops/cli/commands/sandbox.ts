@@ -10,9 +10,8 @@ A fault is an object with its kind, and what limits it: operation, account, subm
 count (how often at most). Such as [{"kind": "status", "status": 429, "retryAfterSeconds": 2, "count": 5}].
   of answers      status (status; body: json, html, empty; retryAfterSeconds; retryAfterAs: seconds, date),
                   html, cut, hang (ms), slow (ms)
-                  in the operations token, metadata, authorize, device, register, me, events, thread, requirements, outstanding, workspace,
-                  sessions, bind_request, policy, insured, document,
-                  extra, list, write
+                  in the operations token, metadata, authorize, device, register, me, events, thread, requirements,
+                  outstanding, workspace, sessions, bind_request, policy, insured, document, extra, list, write
   of feed pages   invalid_cursor, stuck_cursor, empty_page, short_page
   of tokens       token_dies_early (ms)
   of deliveries   lose, duplicate, twin (the same under two ids), reorder (ms), delay (ms)
@@ -26,6 +25,7 @@ While it runs, a page at its root shows its world. It is steered below /_sandbox
   GET  /authorize-as?email=& and the query of /oauth/authorize, or without it the latest request: approves it,
                  answered by the redirect with the code; &deny=1 does not
   POST /programmatic-access {"account", "scopes": [...]}: what connected apps may be granted at most
+  GET  /apps?account=, DELETE /apps/ID?account=: connected apps with their sessions
   POST /portal-session {"email"} gives the token of a session in the broker portal
   GET  /deliveries?account=&submission=&limit= (the latest first, with their outcomes)
   POST /deliveries/ID/resend, /deliveries/ID/lose, /deliveries/next/lose (the next one that there will be)
