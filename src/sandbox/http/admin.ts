@@ -11,7 +11,7 @@ import { overviewOf } from './overview.ts'
 const faultsBody = z.union([z.strictObject({ preset: z.enum(presets) }), z.strictObject({ faults: z.array(faultSchema).max(1_000) })])
 const storyBody = z.strictObject({ action: z.enum(['start', 'pause', 'step']) })
 export const targetUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-const targetBody = z.strictObject({ account: z.string(), target: targetUrl.nullable(), event_types: z.array(z.string()).optional() })
+const targetBody = z.strictObject({ account: z.string(), target: targetUrl.nullable() })
 const deliverBody = z.strictObject({
   account: z.string(),
   body: z.string(),
@@ -60,11 +60,10 @@ export function registerAdmin(app: FastifyInstance, sandbox: () => Sandbox | und
     return { step: action === 'step' ? (running.step()?.label ?? null) : null, story: running.stats().story }
   })
   on('POST', '/target', (running, request) => {
-    const { account, target, event_types } = targetBody.parse(request.body)
+    const { account, target } = targetBody.parse(request.body)
     running.access.administrator(request.headers.authorization)
     running.setTarget(account, target)
-    if (event_types) running.account(account).eventTypes = event_types
-    return { account, target, event_types: running.account(account).eventTypes }
+    return { account, target }
   })
   on('POST', '/deliver', (running, request) => {
     const { account, body, submissionId, id } = deliverBody.parse(request.body)

@@ -6,10 +6,13 @@ import type { BuiltParts } from '../service/parts.ts'
 import { BASE_PATH, Sandbox } from '../service/sandbox.ts'
 import type { StateFile } from '../service/state-file.ts'
 import { registerAdmin } from './admin.ts'
+import { registerLifeAdmin } from './admin-life.ts'
+import { adminRoutes } from './admin-routes.ts'
 import { errorAnswer, send } from './answers.ts'
 import { registerApi } from './api.ts'
 import { registerOAuth } from './oauth.ts'
 import { registerPage } from './page.ts'
+import { registerWrites } from './writes.ts'
 
 /** Reads that change something: codes are made, questions are counted. */
 const CHANGING_READS = /\/authorize|\/broker\/appetite/
@@ -34,7 +37,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   await app.register(async (api) => registerService(api, parts, options, () => origin), { prefix: BASE_PATH })
   registerPage(app)
   let sandbox: Sandbox | undefined
-  await app.register(async (admin) => registerAdmin(admin, () => sandbox), { prefix: '/_sandbox' })
+  const control = async (admin: FastifyInstance) => {
+    registerAdmin(admin, () => sandbox)
+    registerLifeAdmin(
+      adminRoutes(admin, () => sandbox),
+      parts,
+    )
+  }
+  await app.register(control, { prefix: '/_sandbox' })
   origin = await app.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 })
   sandbox = new Sandbox({ ...parts, app, origin })
   if (options.autoStart ?? true) sandbox.startStory()
@@ -56,6 +66,7 @@ function registerService(api: FastifyInstance, parts: BuiltParts, options: Sandb
   })
   // Accept any other body, so that writes reach the route that records and refuses them.
   api.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  registerWrites(api, parts)
   registerApi(api, { ...parts, lists: options.lists ?? false })
   registerOAuth(api, { ...parts, expiresIn: options.expiresIn ?? 'number', origin, baseUrl: () => `${origin()}${BASE_PATH}` })
   api.setNotFoundHandler((request, reply) => {

@@ -46,7 +46,7 @@ export interface Account {
   /** null: no webhook endpoint, so nothing is delivered. */
   target: string | null
   /** Event types and `message`; empty: everything. */
-  eventTypes: readonly string[]
+  readonly eventTypes: readonly string[]
 }
 
 export function newAccount(prng: Prng, options: AccountOptions, index: number): Account {

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import { generateAccount } from '../world/generate.ts'
 import { Prng } from '../world/prng.ts'
 import { Story } from '../world/story.ts'
-import { type Action, type News, World } from '../world/world.ts'
+import { type News, World } from '../world/world.ts'
 import { type Account, domainOf, newAccount } from './accounts.ts'
 import { ActivityLog } from './activity-log.ts'
 import { Authority } from './authority.ts'
@@ -10,6 +10,7 @@ import { createClock, FAST_FACTOR } from './clocks.ts'
 import { Deliveries } from './deliveries.ts'
 import { FaultInjector, presetFaults } from './faults.ts'
 import { createGrants } from './grants.ts'
+import { Life } from './life.ts'
 import { type AccountOptions, RETRY_SCHEDULE_MS, type SandboxOptions } from './options.ts'
 import type { BuiltParts } from './parts.ts'
 import { eventPayloads, messagePayload } from './payloads.ts'
@@ -61,10 +62,11 @@ export function buildParts(options: SandboxOptions): BuiltParts {
     speed: options.speed ?? 1,
     onStep: ({ account, submissionId, label }) => activity.notice({ kind: 'step', account, submissionId, label }),
   })
-  const schedule = new Schedule(clock, ({ account, submissionId, data, atMs }) => {
+  const schedule: Schedule = new Schedule(clock, (due) => {
     touch()
-    if (world.submissions(account).has(submissionId)) world.play(account, submissionId, data['actions'] as unknown as Action[], atMs)
+    life.carryOut(due)
   })
+  const life = new Life(world, schedule)
   const tokens = new Tokens({ clock, prng: prng.fork('tokens'), faults, accounts })
   const unshown = new Unshown(options.unshown)
   const grants = createGrants({ clock, prng: prng.fork('grants'), seeded: seeded.fork('grants'), tokens, accounts, unshown })
@@ -79,6 +81,7 @@ export function buildParts(options: SandboxOptions): BuiltParts {
     deliveries,
     activity,
     schedule,
+    life,
     grants,
     unshown,
     authority: new Authority(unshown),

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { uuidOf } from '../world/ids.ts'
+import { type Question, questionOf } from '../world/questions.ts'
 import type { Lane, Submission } from '../world/submission.ts'
 
 /*
@@ -6,37 +8,47 @@ import type { Lane, Submission } from '../world/submission.ts'
  * still needs is outstanding, and a carrier session is an application whose questions are answered in the end.
  */
 
+interface OutstandingItem {
+  readonly label: string
+  readonly source: string
+  readonly input: string
+  readonly how_to_provide: string
+}
+
+function asked(label: string, question: Question | undefined): OutstandingItem {
+  return { label, source: 'carrier_question', input: question?.input ?? 'number', how_to_provide: 'Answer it in the portal' }
+}
+
 /** @returns the outstanding requirements: what the programs need and the carriers ask, each once. */
-export function outstandingView(submission: Submission): Readonly<Record<string, unknown>> {
+export function outstandingView(submission: Submission) {
   const lanes = shownLanes(submission)
-  const items = new Map<string, { label: string; source: string; input: string; how_to_provide: string; markets: string[] }>()
-  const add = (key: string, market: string, item: { label: string; source: string; input: string; how_to_provide: string }) => {
+  const items = new Map<string, OutstandingItem & { markets: string[] }>()
+  const add = (key: string, market: string, item: OutstandingItem) => {
     const known = items.get(key)
     if (known) known.markets.push(market)
     else items.set(key, { ...item, markets: [market] })
   }
   for (const { assessment, session, rail } of lanes) {
     for (const { key, label } of assessment.unmet) {
-      add(key ?? `requirement:${label}`, rail.market_name, {
-        label,
-        source: 'requirement',
-        input: 'file',
-        how_to_provide: 'Reply in the thread with the file',
-      })
+      const question = questionOf(key)
+      if (question) add(`question:${question.key}`, rail.market_name, asked(label, question))
+      else {
+        add(key ?? `requirement:${label}`, rail.market_name, {
+          label,
+          source: 'requirement',
+          input: 'file',
+          how_to_provide: 'Reply in the thread with the file',
+        })
+      }
     }
     for (const { key, label } of session?.missing_questions ?? []) {
-      add(`question:${key}`, rail.market_name, {
-        label,
-        source: 'carrier_question',
-        input: 'number',
-        how_to_provide: 'Answer it in the portal',
-      })
+      add(`question:${key}`, rail.market_name, asked(label, questionOf(key)))
     }
   }
   return {
     submission_id: submission.id,
     form_fill_active: submission.facts.form_fill_active,
-    items: [...items].map(([key, item]) => ({ key, ...item, options: [] })),
+    items: [...items].map(([key, item]) => ({ key, ...item, options: questionOf(key.replace(/^question:/, ''))?.options ?? [] })),
     answerable_count: [...items.keys()].filter((key) => key.startsWith('question:')).length,
     markets_total: lanes.length,
   }
@@ -162,6 +174,5 @@ function shownLanes(submission: Submission): Lane[] {
 
 /** A uuid that depends on the submission and `label` alone. */
 function idFor({ id }: Submission, label: string): string {
-  const hex = createHash('sha256').update(`${id} ${label}`).digest('hex')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+  return uuidOf(`${id} ${label}`)
 }

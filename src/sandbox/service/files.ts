@@ -9,6 +9,8 @@ export interface DocumentFile {
 
 /** @returns the file at a path below the base URL; undefined when no submission names it. The same path always has the same bytes. */
 export function fileAt(submissions: readonly Submission[], path: string): DocumentFile | undefined {
+  const stored = submissions.flatMap(({ records }) => records.documents).find(({ id }) => path === `/broker/finalized-documents/${id}/pdf`)
+  if (stored) return { contentType: stored.contentType, bytes: Buffer.from(stored.bytes, 'base64') }
   const isNamed = submissions.some((one) => pathsOf(one).some((each) => each === path))
   return isNamed ? { contentType: 'application/pdf', bytes: pdfOf(`Document ${path}`) } : undefined
 }
@@ -21,8 +23,8 @@ function pathsOf(submission: Submission): (string | null | undefined)[] {
   return [...attached, ...originals, ...ofPolicies]
 }
 
-/** A PDF of one page that says `text`. */
-function pdfOf(text: string): Buffer {
+/** A PDF of one page that says `text`, in ASCII. */
+export function pdfOf(text: string): Buffer {
   const stream = `BT /F1 12 Tf 40 740 Td (${text.replace(/[()\\]/g, '\\$&')}) Tj ET`
   const objects = [
     '<< /Type /Catalog /Pages 2 0 R >>',

@@ -9,6 +9,7 @@ import type { Authority } from './authority.ts'
 import type { Deliveries } from './deliveries.ts'
 import type { FaultInjector } from './faults.ts'
 import type { Grants } from './grants.ts'
+import type { Life } from './life.ts'
 import type { SandboxOptions } from './options.ts'
 import type { Schedule } from './schedule.ts'
 import type { StateFile } from './state-file.ts'
@@ -29,6 +30,7 @@ export interface SandboxParts {
   readonly deliveries: Deliveries
   readonly activity: ActivityLog
   readonly schedule: Schedule
+  readonly life: Life
   readonly authority: Authority
   readonly grants: Grants
   readonly unshown: Unshown

@@ -10,7 +10,7 @@ export function requirementsView(submission: Submission, nowMs: number): Require
   return {
     submission_id: submission.id,
     ...submission.facts,
-    markets: lanes.map(marketOf),
+    markets: lanes.map((lane) => marketOf(submission, lane)),
     carrier_api_sessions: lanes.flatMap((lane) => lane.session ?? []),
     assessment: submission.railAvailable ? assessmentOf(submission.id, lanes, generatedAt) : null,
     rail: submission.railAvailable ? railOf(submission, lanes, generatedAt) : null,
@@ -18,8 +18,8 @@ export function requirementsView(submission: Submission, nowMs: number): Require
 }
 
 /** The one place in which a bind request is named. */
-function marketOf(lane: Lane): MarketReadiness {
-  const bindRequestId = bindRequestIdOf(lane)
+function marketOf(submission: Submission, lane: Lane): MarketReadiness {
+  const bindRequestId = bindRequestIdOf(submission, lane)
   return bindRequestId === null ? lane.market : { ...lane.market, bind_request_id: bindRequestId }
 }
 

@@ -1,7 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-
-/** A value that JSON keeps as it is. */
-export type Plain = string | number | boolean | null | readonly Plain[] | { readonly [key: string]: Plain }
+import type { PlainObject } from '../world/plain.ts'
 
 /** Something that happens to a submission later. Plain data, so that a state file can keep it. */
 export interface Due {
@@ -12,7 +10,7 @@ export interface Due {
   /** What happens; the owner of the schedule knows the kinds. */
   readonly kind: string
   /** What the kind needs beside the submission. */
-  readonly data: { readonly [key: string]: Plain }
+  readonly data: PlainObject
 }
 
 /** A clock that moves only when told to. */

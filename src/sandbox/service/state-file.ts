@@ -3,7 +3,7 @@ import { rename, writeFile } from 'node:fs/promises'
 import { UsageError } from '../../base/errors.ts'
 
 /** Counted up whenever the content of a part changes its shape. */
-const STATE_VERSION = 1
+const STATE_VERSION = 2
 /** How long a change waits for others before it is written, when no answer waits for it. */
 const WRITE_DELAY_MS = 200
 

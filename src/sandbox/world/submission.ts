@@ -1,5 +1,7 @@
 import { timeFromMs } from '../../model/time.ts'
 import { Feed, type FeedState } from './feeds.ts'
+import { uuidOf } from './ids.ts'
+import { emptyRecords, type Records } from './records.ts'
 import type {
   CarrierSession,
   EventMarket,
@@ -81,6 +83,7 @@ export interface SubmissionState {
   readonly lanes: readonly Lane[]
   readonly events: FeedState<MarketEvent>
   readonly thread: FeedState<ThreadMessage>
+  readonly records: Records
 }
 
 /** One submission of the emulated service: its two feeds and the data of its requirements view. */
@@ -91,6 +94,8 @@ export class Submission {
   readonly lanes = new Map<string, Lane>()
   readonly events = new Feed<MarketEvent>()
   readonly thread = new Feed<ThreadMessage>()
+  /** What was written to it by the API. */
+  records: Records = emptyRecords()
   railAvailable = false
   quoteHistory: readonly QuoteHistoryItem[] = []
   quoteHistoryUnavailable = false
@@ -101,6 +106,11 @@ export class Submission {
     this.taxId = taxId
     this.id = id
     this.facts = facts
+  }
+
+  /** @returns a new id for something of this submission, the same in every run with the same requests. */
+  newId(): string {
+    return uuidOf(`${this.id} ${this.records.ids++}`)
   }
 
   addLane(lane: LaneInit, visible: boolean): void {
@@ -192,6 +202,7 @@ export class Submission {
       lanes: [...lanes.values()],
       events: events.toState(),
       thread: thread.toState(),
+      records: this.records,
     }
   }
 
@@ -200,6 +211,7 @@ export class Submission {
     const { id, facts, taxId, railAvailable, quoteHistory, quoteHistoryUnavailable, lastMicros, lanes, events, thread } = state
     const submission = Object.assign(new Submission(id, facts, taxId), { railAvailable, quoteHistory, quoteHistoryUnavailable })
     submission.#lastMicros = lastMicros
+    submission.records = state.records
     for (const lane of lanes) submission.addLane(lane, lane.visible)
     submission.events.fromState(events)
     submission.thread.fromState(thread)

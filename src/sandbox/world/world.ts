@@ -1,5 +1,6 @@
 import { timeFromMs } from '../../model/time.ts'
 import type { Prng } from './prng.ts'
+import { type AccountRecords, emptyAccountRecords } from './records.ts'
 import {
   type EventInit,
   type LaneInit,
@@ -52,12 +53,18 @@ export interface WorldOptions {
 }
 
 /** Everything of all accounts, as plain data. */
-export type WorldState = readonly { readonly account: string; readonly submissions: readonly SubmissionState[] }[]
+export type WorldState = readonly {
+  readonly account: string
+  readonly submissions: readonly SubmissionState[]
+  readonly records: AccountRecords
+}[]
 
 /** All submissions of all accounts. Accounts are independent and may use the same submission ids. */
 export class World {
   readonly #options: WorldOptions
   readonly #accounts = new Map<string, Map<string, Submission>>()
+  /** What the API wrote beyond the submissions, by account. */
+  readonly records = new Map<string, AccountRecords>()
 
   constructor(options: WorldOptions) {
     this.#options = options
@@ -67,6 +74,7 @@ export class World {
 
   addAccount(account: string): void {
     this.#accounts.set(account, new Map())
+    this.records.set(account, emptyAccountRecords())
   }
 
   /** @throws RangeError for an unknown account. */
@@ -74,6 +82,13 @@ export class World {
     const submissions = this.#accounts.get(account)
     if (!submissions) throw new RangeError(`no account ${account}`)
     return submissions
+  }
+
+  /** @throws RangeError for an unknown account. */
+  recordsOf(account: string): AccountRecords {
+    const records = this.records.get(account)
+    if (!records) throw new RangeError(`no account ${account}`)
+    return records
   }
 
   /** @throws RangeError for an unknown account or submission. */
@@ -120,12 +135,14 @@ export class World {
     return [...this.#accounts].map(([account, submissions]) => ({
       account,
       submissions: [...submissions.values()].map((one) => one.toState()),
+      records: this.recordsOf(account),
     }))
   }
 
   fromState(state: WorldState): void {
-    for (const { account, submissions } of state) {
+    for (const { account, submissions, records } of state) {
       this.addAccount(account)
+      this.records.set(account, records)
       for (const saved of submissions) this.#accounts.get(account)?.set(saved.id, Submission.fromState(saved))
     }
   }

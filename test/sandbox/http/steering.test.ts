@@ -118,17 +118,3 @@ test('signatures carry the time of the receiver, however far a stepped clock is 
   expect(Date.parse(occurredAt)).toBe(clock.now() + 86_400_000)
   expect(endpoint.arrivals[0]?.headers['svix-timestamp']).toBe(String(clock.now() / 1000))
 })
-
-test('an endpoint can be set with a filter of event types', async () => {
-  const endpoint = await Endpoint.open()
-  const sandbox = await sandboxFor()
-  const submissionId = sandbox.addSubmission('default')
-  const target = { account: 'default', target: endpoint.url }
-  expect((await ask(sandbox, '/target', { ...target, event_types: ['declined'] })).body).toMatchObject({ event_types: ['declined'] })
-  sandbox.addMessage('default', submissionId, { body_text: 'not wanted' })
-  const [, declined] = sandbox.addEvents('default', submissionId, [{ type: 'quote_received' }, { type: 'declined' }])
-  await sandbox.deliveriesSettled()
-  expect(endpoint.contents.map(({ ids }) => ids)).toEqual([[declined?.id]])
-  expect((await ask(sandbox, '/target', target)).body).toMatchObject({ event_types: ['declined'] })
-  expect((await ask(sandbox, '/target', { ...target, event_types: [] })).body).toMatchObject({ event_types: [] })
-})

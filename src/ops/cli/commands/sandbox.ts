@@ -32,7 +32,7 @@ While it runs, a page at its root shows its world. It is steered below /_sandbox
   POST /clock    {"advance_s": 300} lets time pass, with --clock step
   POST /faults   {"preset": "none" or "all"} or {"faults": [...]}, in the place of those before
   POST /story    {"action": "start", "pause" or "step"}
-  POST /target   {"account": "default", "target": "http://..." or null, "event_types": [...]}, which may be left out
+  POST /target   {"account": "default", "target": "http://..." or null}
   POST /deliver  {"account": "default", "body": "...", "submissionId": "...", "id": "..."} sends any body, signed;
                  the last two may be left out
 `

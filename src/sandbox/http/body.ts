@@ -1,0 +1,39 @@
+import type { FastifyRequest } from 'fastify'
+import { invalid } from '../service/parse.ts'
+import type { UploadedFile } from '../service/uploads.ts'
+
+/** @returns the JSON of a request. @throws Refusal 422 when it is none. */
+export function jsonOf({ body }: FastifyRequest): unknown {
+  try {
+    return JSON.parse(Buffer.isBuffer(body) ? body.toString() : '')
+  } catch {
+    throw invalid(['body'], 'The body is not JSON', 'json_invalid')
+  }
+}
+
+export interface Form {
+  readonly fields: Readonly<Record<string, string>>
+  readonly files: readonly UploadedFile[]
+}
+
+/** @returns a form with its files. @throws Refusal 422 when the body is no form. */
+export async function formOf({ body, headers }: FastifyRequest): Promise<Form> {
+  if (body instanceof URLSearchParams) return { fields: Object.fromEntries(body), files: [] }
+  const form = await new Response(Buffer.isBuffer(body) ? body : null, { headers: { 'content-type': headers['content-type'] ?? '' } })
+    .formData()
+    .catch(() => {
+      throw invalid(['body'], 'The body is not multipart/form-data', 'form_invalid')
+    })
+  const fields: Record<string, string> = {}
+  const files: UploadedFile[] = []
+  for (const [name, value] of form) {
+    if (typeof value === 'string') fields[name] = value
+    else
+      files.push({
+        name: value.name,
+        contentType: value.type || 'application/octet-stream',
+        bytes: Buffer.from(await value.arrayBuffer()),
+      })
+  }
+  return { fields, files }
+}

@@ -1,0 +1,81 @@
+import type { FastifyInstance } from 'fastify'
+import { answerOutstanding, answersBody, applyFile } from '../service/answering.ts'
+import { createBind, uploadContingency } from '../service/bind.ts'
+import { createSubmission, finalize } from '../service/creation.ts'
+import { intakeBody } from '../service/intake.ts'
+import { parseBody } from '../service/parse.ts'
+import type { BuiltParts } from '../service/parts.ts'
+import { postToThread } from '../service/thread-post.ts'
+import { documentView, requireFile, storeDocument } from '../service/uploads.ts'
+import type { Submission } from '../world/submission.ts'
+import { formOf, jsonOf } from './body.ts'
+import { type WriteRoutes, writeRoutes } from './write-route.ts'
+
+/** The write operations of submissions: creation, release, answers, thread, documents and binding. */
+export function registerWrites(app: FastifyInstance, parts: BuiltParts): void {
+  const routes = writeRoutes(app, parts)
+  registerCreation(routes, parts)
+  registerConversation(routes, parts)
+  registerBinding(routes, parts)
+}
+
+function registerCreation({ on, onSubmission }: WriteRoutes, parts: BuiltParts): void {
+  const created = (submission: Submission) => ({
+    [parts.unshown.word('create_id_field')]: submission.id,
+    marketing_status: submission.facts.marketing_status,
+  })
+  on('POST', '/broker/submissions', ({ caller, request, atMs }) => created(createSubmission(parts, caller, jsonOf(request), atMs)))
+  on('POST', '/broker/intake', async ({ caller, request, account, atMs }) => {
+    const form = await formOf(request)
+    const submission = createSubmission(parts, caller, intakeBody(form), atMs)
+    for (const file of form.files) storeDocument(submission, file, {}, atMs)
+    for (const file of form.files) applyFile(parts, account, submission, file.name, atMs)
+    return created(submission)
+  })
+  onSubmission('POST', 'finalize', ({ account, atMs }, submission) => finalize(parts, account, submission, atMs))
+}
+
+function registerConversation({ onSubmission }: WriteRoutes, parts: BuiltParts): void {
+  const { authority, unshown } = parts
+  onSubmission('POST', 'outstanding-requirements/answers', ({ caller, request, account, atMs }, submission) => {
+    const body = parseBody(answersBody, jsonOf(request))
+    authority.attributed(caller, body.producer_email)
+    return answerOutstanding(parts, account, submission, body.answers, atMs)
+  })
+  onSubmission('POST', 'thread', ({ caller, request, account, atMs }, submission) => {
+    const input = jsonOf(request)
+    const user = authority.attributed(caller, (input as { producer_email?: unknown } | null)?.producer_email)
+    const key = request.headers['idempotency-key']
+    const id = postToThread(parts, {
+      ...{ account, submission, input, atMs, user },
+      idempotencyKey: Array.isArray(key) ? key[0] : key,
+    })
+    return { status: 'received', [unshown.word('thread_post_id_field')]: id }
+  })
+  onSubmission('POST', 'documents', async ({ request, account, atMs }, submission) => {
+    const { fields, files } = await formOf(request)
+    const file = requireFile(files)
+    const document = storeDocument(submission, file, { displayName: fields['display_name'] }, atMs)
+    applyFile(parts, account, submission, document.displayName, atMs)
+    return documentView(document)
+  })
+}
+
+function registerBinding({ onSubmission }: WriteRoutes, parts: BuiltParts): void {
+  const { authority, unshown } = parts
+  onSubmission('POST', 'bind-requests', ({ caller, request, atMs }, submission) => {
+    const input = jsonOf(request)
+    const user = authority.attributed(caller, (input as { producer_email?: unknown } | null)?.producer_email)
+    return createBind(submission, input, user, unshown, atMs)
+  })
+  onSubmission(
+    'POST',
+    'bind-requests/:bind_request_id/contingencies/:contingency_id/document',
+    async ({ caller, request, ids, atMs }, submission) => {
+      const { fields, files } = await formOf(request)
+      authority.attributed(caller, fields['producer_email'])
+      const bindIds = { bindRequestId: ids['bind_request_id'] ?? '', contingencyId: ids['contingency_id'] ?? '' }
+      return uploadContingency(submission, bindIds, { file: requireFile(files), notes: fields['notes'] ?? null }, unshown, atMs)
+    },
+  )
+}

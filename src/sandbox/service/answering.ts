@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { labelOf } from '../world/open-lane.ts'
+import type { Plain } from '../world/plain.ts'
+import { answerProblem, questionOf } from '../world/questions.ts'
+import type { Lane, Submission } from '../world/submission.ts'
+import type { World } from '../world/world.ts'
+import { outstandingView } from './details.ts'
+import type { Life } from './life.ts'
+
+export const answersBody = z.object({
+  answers: z.array(z.object({ key: z.string(), value: z.json() })),
+  producer_email: z.string().optional(),
+})
+
+export interface Answering {
+  readonly world: World
+  readonly life: Life
+}
+
+/**
+ * "Answers land on the brief and are routed to live carrier sessions. Keys not in the current outstanding view are skipped, never written."
+ * @returns the answer of the operation.
+ */
+export function answerOutstanding(
+  parts: Answering,
+  account: string,
+  submission: Submission,
+  answers: z.output<typeof answersBody>['answers'],
+  atMs: number,
+) {
+  const applied: string[] = []
+  const skipped: { key: string; reason: string }[] = []
+  const routed = new Set<string>()
+  for (const { key, value } of answers) {
+    const item = outstandingView(submission).items.find((other) => other.key === key)
+    const question = questionOf(key.replace(/^question:/, ''))
+    const problem = !item
+      ? 'not outstanding'
+      : !question
+        ? 'needs a file: upload it, or reply in the thread'
+        : answerProblem(question, value)
+    if (problem !== null || !question) {
+      skipped.push({ key, reason: problem ?? 'not outstanding' })
+      continue
+    }
+    for (const session of applyAnswer(parts, account, submission, question.key, value as Plain, atMs)) routed.add(session)
+    applied.push(key)
+  }
+  return { applied, skipped, routed: routed.size }
+}
+
+/** Puts an answer on the brief and to every lane that asks for it. @returns the carrier sessions that it was routed to. */
+export function applyAnswer(
+  { world, life }: Answering,
+  account: string,
+  submission: Submission,
+  key: string,
+  value: Plain,
+  atMs: number,
+): string[] {
+  submission.records.answers[key] = value
+  const sessions: string[] = []
+  for (const lane of [...submission.lanes.values()]) {
+    const asks = lane.session?.missing_questions.some((asked) => asked.key === key) ?? false
+    if (!asks && !lane.assessment.unmet.some((item) => item.key === key)) continue
+    if (asks && lane.session) sessions.push(lane.session.session_id)
+    const questions = (lane.session?.missing_questions ?? []).filter((asked) => asked.key !== key)
+    const patched = satisfy(lane, labelOf(key), (item) => item.key === key)
+    const session = { missing_questions: questions, completion_pct: questions.length === 0 ? 90 : 60 }
+    world.play(
+      account,
+      submission.id,
+      [{ do: 'patch_lane', laneId: lane.rail.submission_market_id, patch: { ...patched, ...(asks && { session }) } }],
+      atMs,
+    )
+    life.proceed(account, submission, submission.lane(lane.rail.submission_market_id), atMs)
+  }
+  return sessions
+}
+
+/** Takes a file that a requirement asks for. */
+export function applyFile({ world, life }: Answering, account: string, submission: Submission, name: string, atMs: number): void {
+  if (!/loss.?run/i.test(name)) return
+  for (const lane of [...submission.lanes.values()]) {
+    const item = lane.assessment.unmet.find(({ repr, label }) => repr === 'file' && /loss run/i.test(label))
+    if (!item) continue
+    const patch = satisfy(lane, item.label, (other) => other === item)
+    world.play(account, submission.id, [{ do: 'patch_lane', laneId: lane.rail.submission_market_id, patch }], atMs)
+    life.proceed(account, submission, submission.lane(lane.rail.submission_market_id), atMs)
+  }
+}
+
+function satisfy({ rail, market, assessment }: Lane, label: string, isMet: (item: Lane['assessment']['unmet'][number]) => boolean) {
+  const needs = market.needs_from_you.filter((need) => need !== label)
+  const ready = needs.length === 0
+  const [met, unmet] = [assessment.unmet.filter(isMet), assessment.unmet.filter((item) => !isMet(item))]
+  return {
+    rail: {
+      submit_ready: ready,
+      gapped: !ready,
+      unmet_labels: needs,
+      ...(rail.chip === 'needs_info' && ready && { chip: 'in_progress' as const, next_step: null }),
+    },
+    market: { ready, needs_from_you: needs },
+    assessment: {
+      submit_ready: ready,
+      met: [...assessment.met, ...met.map((item) => ({ ...item, satisfied: true, blocks_submission: false }))],
+      unmet,
+    },
+  }
+}

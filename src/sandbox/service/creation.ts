@@ -1,0 +1,151 @@
+import { programOf } from '../world/catalogue.ts'
+import { uuidOf } from '../world/ids.ts'
+import type { Plain, PlainObject } from '../world/plain.ts'
+import type { Submission } from '../world/submission.ts'
+import type { World } from '../world/world.ts'
+import type { Authority } from './authority.ts'
+import { insuredIdOf } from './binding.ts'
+import { type Life, MATCHING_S } from './life.ts'
+import { invalid, parseBody } from './parse.ts'
+import { Refusal } from './refusal.ts'
+import { type SubmissionCreate, submissionCreate } from './submission-create.ts'
+import type { Caller } from './tokens.ts'
+
+export interface CreationParts {
+  readonly world: World
+  readonly authority: Authority
+  readonly life: Life
+}
+
+/**
+ * Creates a submission and starts marketing, unless `hold` or `mode: rater`.
+ * @throws Refusal 422, 403 for `mode: rater` by a non-partner token, 404 for an unknown `insured_id`, 409 `service_file_exists`.
+ */
+export function createSubmission(parts: CreationParts, caller: Caller, input: unknown, atMs: number): Submission {
+  const isRater = (input as { mode?: unknown } | null)?.mode === 'rater'
+  if (isRater) parts.authority.requirePartner(caller)
+  const body = parseBody(submissionCreate, input)
+  const producer = parts.authority.attributed(caller, body.producer_email)
+  const state = stateOf(body)
+  const { account } = caller
+  const all = [...parts.world.submissions(account.name).values()]
+  if (body.insured_id !== undefined && !all.some((one) => insuredOfSubmission(one) === body.insured_id))
+    throw new Refusal(404, 'Insured not found')
+  for (const id of body.partner_program_ids ?? []) if (!programOf(id)) throw invalid(['body', 'partner_program_ids'], `no program ${id}`)
+  const createdBy = caller.credential?.clientId ?? caller.user?.id ?? ''
+  refuseCollision(all, body, createdBy)
+  const ledger = parts.world.recordsOf(account.name)
+  const id = uuidOf(`created ${account.name} ${account.brokerage.id} ${ledger.created++}`)
+  const facts = {
+    insured_name: body.applicant.insured_name,
+    lines: body.lines_of_business?.length ? body.lines_of_business : ['general_liability'],
+    effective_date: body.effective_date ?? new Date(atMs + 30 * 86_400_000).toISOString().slice(0, 10),
+    state,
+    forms: ['acord_125', 'acord_126'],
+    marketing_status: 'not_started',
+    marketing_hint: null,
+    form_fill_active: false,
+    documents_on_file: [],
+  } as const
+  const submission = parts.world.addSubmission(account.name, id, facts, body.applicant.fein_or_ssn ?? null)
+  Object.assign(submission.records.answers, answersOf(body, atMs))
+  submission.records.brief = {
+    body: JSON.parse(JSON.stringify(body)) as PlainObject,
+    createdAtMs: atMs,
+    producerEmail: body.applicant.contact_email ?? producer.email,
+    insuredId: body.insured_id ?? insuredIdOf(facts.insured_name),
+    raterPrograms: isRater ? (body.partner_program_ids ?? []) : null,
+    createdBy,
+  }
+  if (!body.hold && !isRater) parts.life.startMatching(account.name, submission, atMs)
+  return submission
+}
+
+/** "Releases a held submission." One that runs already is answered with where it stands. */
+export function finalize(parts: CreationParts, account: string, submission: Submission, atMs: number): PlainObject {
+  const wasHeld = submission.facts.marketing_status === 'not_started'
+  if (wasHeld) parts.life.startMatching(account, submission, atMs)
+  return {
+    status: wasHeld ? 'queued' : 'already_released',
+    marketing_status: submission.facts.marketing_status,
+    typical_wait_seconds: MATCHING_S,
+    detail: wasHeld ? 'Matching runs; markets attach in about five minutes.' : 'This submission is not held.',
+  }
+}
+
+/** "When the applicant mailing address also has a state the two must agree." */
+function stateOf({ primary_state, applicant, locations }: SubmissionCreate): string {
+  const mailing = applicant.mailing_address?.state.toUpperCase()
+  if (primary_state !== undefined && mailing !== undefined && primary_state !== mailing)
+    throw invalid(
+      ['body', 'primary_state'],
+      `primary_state is ${primary_state}, but the mailing address is in ${mailing}: correct one of them, or leave out primary_state`,
+    )
+  return primary_state ?? mailing ?? locations?.[0]?.address.state.toUpperCase() ?? ''
+}
+
+/** @returns what the brief already answers, by question. */
+function answersOf(body: SubmissionCreate, atMs: number): Record<string, Plain> {
+  const sum = (numbers: readonly (number | undefined)[]) =>
+    numbers.some((number) => number !== undefined) ? numbers.reduce<number>((total, number) => total + (number ?? 0), 0) : undefined
+  const started = body.applicant.date_business_started
+  const found = {
+    business_started: started,
+    years_in_business: started === undefined ? undefined : new Date(atMs).getUTCFullYear() - Number(started.slice(0, 4)),
+    annual_revenue: sum((body.locations ?? []).map((one) => one.annual_revenue_at_location)),
+    employees_full_time: sum((body.locations ?? []).map((one) => one.employees_full_time)),
+    wc_total_annual_payroll: body.wc_total_annual_payroll,
+    auto_vehicle_count: body.auto_vehicle_count,
+    property_tiv_total: body.property_tiv_total,
+  }
+  return Object.fromEntries(Object.entries(found).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])))
+}
+
+export function insuredOfSubmission({ facts, records }: Submission): string {
+  return records.brief?.insuredId ?? insuredIdOf(facts.insured_name)
+}
+
+function isLive({ facts, lanes }: Submission): boolean {
+  return facts.marketing_status !== 'no_markets_matched' && ![...lanes.values()].some(({ rail }) => rail.bound)
+}
+
+/**
+ * The rule of live files: one for an insured, except the caller's own rater submissions "where no chosen program's market already quotes one
+ * of the lines and no carrier application is shared".
+ */
+function refuseCollision(all: readonly Submission[], body: SubmissionCreate, createdBy: string): void {
+  const name = body.applicant.insured_name.trim().toLowerCase()
+  const isSame = (one: Submission) =>
+    body.insured_id === undefined ? one.facts.insured_name.trim().toLowerCase() === name : insuredOfSubmission(one) === body.insured_id
+  const live = all.filter((one) => isSame(one) && isLive(one))
+  const refuse = (submission: Submission, more: object = {}) => {
+    const message = 'A live submission for this insured exists'
+    throw new Refusal(409, { code: 'service_file_exists', message, submission_id: submission.id, ...more })
+  }
+  const foreign = live.find(
+    ({ records }) => body.mode !== 'rater' || !records.brief?.raterPrograms || records.brief.createdBy !== createdBy,
+  )
+  if (foreign) refuse(foreign)
+  const programs = (body.partner_program_ids ?? []).flatMap((program_id) => {
+    const reasons = new Set<string>()
+    const files = live.filter((file) => {
+      const found = collisions(file, program_id, body.lines_of_business ?? [])
+      for (const reason of found) reasons.add(reason)
+      return found.length > 0
+    })
+    return files.length === 0 ? [] : [{ program_id, reasons: [...reasons], submission_ids: files.map(({ id }) => id) }]
+  })
+  const first = live.find(({ id }) => programs.some(({ submission_ids }) => submission_ids.includes(id)))
+  if (first) refuse(first, { programs })
+}
+
+function collisions({ facts, records }: Submission, programId: string, lines: readonly string[]): string[] {
+  const program = programOf(programId)
+  const own = (records.brief?.raterPrograms ?? []).flatMap((id) => programOf(id) ?? [])
+  const sameMarket = own.filter(({ marketId }) => marketId === program?.marketId)
+  if (sameMarket.length === 0) return []
+  if (facts.lines.length === 0) return ['lines_unknown']
+  const reasons = facts.lines.some((line) => lines.includes(line)) ? ['market_line_on_live_file'] : []
+  const shared = sameMarket.some((one) => one.programId === programId && one.market.channel === 'api')
+  return shared ? [...reasons, 'carrier_application_on_live_file'] : reasons
+}

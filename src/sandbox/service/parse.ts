@@ -1,0 +1,15 @@
+import type { z } from 'zod'
+import { Refusal } from './refusal.ts'
+
+/** @returns the parsed body. @throws Refusal 422 whose detail is a list of `loc`, `msg` and `type`. */
+export function parseBody<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
+  const parsed = schema.safeParse(body)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map(({ path, message, code }) => ({ loc: ['body', ...path.map(String)], msg: message, type: code }))
+  throw new Refusal(422, problems)
+}
+
+/** @throws Refusal 422 for one field. */
+export function invalid(loc: readonly string[], msg: string, type = 'value_error'): Refusal {
+  return new Refusal(422, [{ loc, msg, type }])
+}

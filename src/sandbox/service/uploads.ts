@@ -1,0 +1,77 @@
+import { timeFromMs } from '../../model/time.ts'
+import type { StoredDocument } from '../world/records.ts'
+import type { Submission } from '../world/submission.ts'
+import { invalid } from './parse.ts'
+import type { Unshown } from './unshown.ts'
+
+/** A file as a form brought it. */
+export interface UploadedFile {
+  readonly name: string
+  readonly contentType: string
+  readonly bytes: Buffer
+}
+
+const MAX_FILE_BYTES = 25 * 1024 * 1024
+
+/** @throws Refusal for an empty file, or one of more than 25 MB. */
+export function checkFile(file: UploadedFile, unshown: Unshown): void {
+  if (file.bytes.length === 0)
+    throw unshown.refusal('empty_file', [{ loc: ['body', 'file'], msg: 'The file is empty', type: 'value_error' }])
+  if (file.bytes.length > MAX_FILE_BYTES) throw unshown.refusal('file_too_large', 'The file has more than 25 MB')
+}
+
+/** @throws Refusal 422 when the form has no file. */
+export function requireFile(files: readonly UploadedFile[]): UploadedFile {
+  const [file] = files
+  if (!file) throw invalid(['body', 'file'], 'Field required', 'missing')
+  return file
+}
+
+/** Keeps a file on a submission: a finalized document, and one of `documents_on_file`. */
+export function storeDocument(
+  submission: Submission,
+  file: UploadedFile,
+  about: { readonly displayName?: string | undefined; readonly source?: string; readonly kind?: string },
+  atMs: number,
+): StoredDocument {
+  const displayName = about.displayName ?? file.name
+  const kind = about.kind ?? (/loss.?run/i.test(displayName) ? 'loss_runs' : 'other')
+  const source = about.source ?? 'broker_upload'
+  const document: StoredDocument = {
+    id: submission.newId(),
+    source,
+    sourceLabel: sourceLabels[source] ?? source,
+    displayName,
+    contentType: file.contentType,
+    createdAtMs: atMs,
+    kind,
+    kindLabel: kindLabels[kind] ?? 'Document',
+    bytes: file.bytes.toString('base64'),
+  }
+  submission.records.documents.push(document)
+  const onFile = { kind, kind_label: document.kindLabel, display_name: displayName }
+  submission.facts = { ...submission.facts, documents_on_file: [...submission.facts.documents_on_file, onFile] }
+  return document
+}
+
+const sourceLabels: Readonly<Record<string, string>> = {
+  broker_upload: 'Uploaded by the broker',
+  form_fill: 'Filled form',
+  bind: 'Bind request',
+  carrier: 'Carrier',
+}
+const kindLabels: Readonly<Record<string, string>> = { loss_runs: 'Loss runs', form: 'Form', signed_form: 'Signed form', policy: 'Policy' }
+
+/** @returns the submission document ("BrokerFinalizedDocument"). */
+export function documentView(document: StoredDocument) {
+  return {
+    id: document.id,
+    source: document.source,
+    source_label: document.sourceLabel,
+    display_name: document.displayName,
+    size_bytes: Buffer.byteLength(document.bytes, 'base64'),
+    content_type: document.contentType,
+    created_at: timeFromMs(document.createdAtMs),
+    download_path: `/broker/finalized-documents/${document.id}/pdf`,
+  }
+}

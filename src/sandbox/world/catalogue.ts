@@ -1,0 +1,119 @@
+import { uuidOf } from './ids.ts'
+import { type Market, markets } from './names.ts'
+
+/** What a market's program takes, and what it has to know. */
+export interface Program {
+  readonly programId: string
+  readonly marketId: string
+  readonly market: Market
+  /** Canonical slugs. */
+  readonly lines: readonly string[]
+  /** Questions that only the broker can answer. */
+  readonly asks: readonly string[]
+  /** Questions that are answered in favor of the insured while nobody has. */
+  readonly assumes: readonly string[]
+  /** Files that only the broker has. */
+  readonly needs: readonly string[]
+}
+
+/** The lines of business that the service knows; the last ones have no market. */
+export const canonicalLines: Readonly<Record<string, string>> = {
+  general_liability: 'General liability',
+  workers_compensation: 'Workers compensation',
+  commercial_auto: 'Commercial auto',
+  commercial_property: 'Commercial property',
+  liquor_liability: 'Liquor liability',
+  umbrella: 'Umbrella',
+  inland_marine: 'Inland marine',
+  professional_liability: 'Professional liability',
+  cyber: 'Cyber',
+  motor_truck_cargo: 'Motor truck cargo',
+  aviation: 'Aviation',
+}
+
+const aliases: Readonly<Record<string, string>> = {
+  gl: 'general_liability',
+  wc: 'workers_compensation',
+  workers_comp: 'workers_compensation',
+  auto: 'commercial_auto',
+  ca: 'commercial_auto',
+  property: 'commercial_property',
+  cp: 'commercial_property',
+  liquor: 'liquor_liability',
+  excess: 'umbrella',
+  im: 'inland_marine',
+  eo: 'professional_liability',
+  pl: 'professional_liability',
+  cargo: 'motor_truck_cargo',
+}
+
+/** @returns the canonical slug of a line or of a common alias; undefined for a line that the service does not know. */
+export function canonicalLine(text: string): string | undefined {
+  const slug = text
+    .trim()
+    .toLowerCase()
+    .replace(/[\s-]+/g, '_')
+  return Object.hasOwn(canonicalLines, slug) ? slug : Object.hasOwn(aliases, slug) ? aliases[slug] : undefined
+}
+
+/** States in which no program writes. */
+const closedStates: readonly string[] = ['AK', 'HI']
+
+type Terms = Pick<Program, 'lines' | 'asks' | 'assumes' | 'needs'>
+
+const marketable = Object.keys(canonicalLines).filter((line) => line !== 'aviation')
+const lossRuns = ['Five years of currently valued loss runs']
+
+const termsOf: Readonly<Record<string, Terms>> = {
+  quickwell: { lines: marketable, asks: [], assumes: ['years_in_business', 'prior_losses', 'classification'], needs: [] },
+  'beacon-direct': {
+    lines: ['general_liability', 'workers_compensation', 'cyber', 'professional_liability'],
+    asks: ['annual_revenue'],
+    assumes: ['prior_losses', 'inspected'],
+    needs: [],
+  },
+  corvid: {
+    lines: ['commercial_property', 'commercial_auto', 'inland_marine'],
+    asks: ['employees_full_time'],
+    assumes: ['years_in_business', 'inspected'],
+    needs: [],
+  },
+  stonegate: { lines: ['general_liability', 'workers_compensation', 'inland_marine'], asks: [], assumes: [], needs: [] },
+  'prairie-national': {
+    lines: ['commercial_property', 'umbrella', 'cyber', 'professional_liability'],
+    asks: ['property_tiv_total'],
+    assumes: [],
+    needs: [],
+  },
+  harborline: {
+    lines: ['commercial_auto', 'motor_truck_cargo', 'liquor_liability'],
+    asks: ['auto_vehicle_count'],
+    assumes: [],
+    needs: [],
+  },
+  'alder-point': {
+    lines: ['general_liability', 'professional_liability', 'liquor_liability', 'umbrella', 'cyber'],
+    asks: [],
+    assumes: [],
+    needs: lossRuns,
+  },
+  kestrel: { lines: ['workers_compensation', 'commercial_auto', 'motor_truck_cargo'], asks: [], assumes: [], needs: lossRuns },
+  northfork: { lines: ['commercial_property', 'inland_marine'], asks: [], assumes: [], needs: lossRuns },
+}
+
+/** Every program of the service; the same ids in every sandbox. */
+export const programs: readonly Program[] = markets.map((market) => ({
+  programId: uuidOf(`program ${market.slug}`),
+  marketId: uuidOf(`market ${market.slug}`),
+  market,
+  ...(termsOf[market.slug] ?? { lines: [], asks: [], assumes: [], needs: [] }),
+}))
+
+export function programOf(programId: string): Program | undefined {
+  return programs.find((program) => program.programId === programId)
+}
+
+/** @param state two letters; empty: not known. */
+export function writesIn(state: string): boolean {
+  return !closedStates.includes(state)
+}

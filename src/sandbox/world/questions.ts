@@ -1,0 +1,71 @@
+import type { Plain } from './plain.ts'
+
+/** Something that a program has to know about a risk. */
+export interface Question {
+  readonly key: string
+  readonly label: string
+  /** Widget type, the `input` of an outstanding item. */
+  readonly input: 'text' | 'number' | 'bool' | 'select' | 'date'
+  /** For `select`. */
+  readonly options: readonly { readonly value: string; readonly label: string }[]
+  /** What is assumed in favor of the insured while nobody has answered; undefined: it cannot be assumed. */
+  readonly favorable?: Plain
+}
+
+const select = (...values: readonly (readonly [value: string, label: string])[]) => values.map(([value, label]) => ({ value, label }))
+
+export const questions: readonly Question[] = [
+  { key: 'years_in_business', label: 'Years in business', input: 'number', options: [], favorable: 12 },
+  {
+    key: 'prior_losses',
+    label: 'Losses in the last five years',
+    input: 'select',
+    options: select(['none', 'None'], ['one_or_two', 'One or two'], ['more', 'Three or more']),
+    favorable: 'none',
+  },
+  { key: 'inspected', label: 'The premises were inspected', input: 'bool', options: [], favorable: true },
+  {
+    key: 'classification',
+    label: 'Classification of the operations',
+    input: 'select',
+    options: select(
+      ['contractor', 'Contractor'],
+      ['retail', 'Retail or restaurant'],
+      ['manufacturer', 'Manufacturer'],
+      ['office', 'Office'],
+    ),
+    favorable: 'office',
+  },
+  { key: 'annual_revenue', label: 'Annual revenue', input: 'number', options: [] },
+  { key: 'employees_full_time', label: 'Full-time employees', input: 'number', options: [] },
+  { key: 'wc_total_annual_payroll', label: 'Total annual payroll', input: 'number', options: [] },
+  { key: 'auto_vehicle_count', label: 'Number of vehicles', input: 'number', options: [] },
+  { key: 'property_tiv_total', label: 'Total insured value', input: 'number', options: [] },
+  { key: 'business_started', label: 'Date on which the business started', input: 'date', options: [] },
+]
+
+const byKey = new Map(questions.map((question) => [question.key, question]))
+
+export function questionOf(key: string | null): Question | undefined {
+  return key === null ? undefined : byKey.get(key)
+}
+
+const wanted: Readonly<Record<Question['input'], string>> = {
+  text: 'a text that is not blank',
+  number: 'a number',
+  bool: 'true or false',
+  select: 'one of the options',
+  date: 'a date like 2027-01-31',
+}
+
+/** @returns what is wrong with an answer; null when it fits. */
+export function answerProblem(question: Question, value: unknown): string | null {
+  const fits = {
+    text: () => typeof value === 'string' && value.trim() !== '',
+    number: () => typeof value === 'number' && Number.isFinite(value),
+    bool: () => typeof value === 'boolean',
+    select: () => question.options.some((option) => option.value === value),
+    date: () => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(Date.parse(value)),
+  }[question.input]()
+  return fits ? null : `must be ${wanted[question.input]}`
+}

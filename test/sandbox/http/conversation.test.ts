@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest'
+import { Endpoint, sandboxFor } from '../support.ts'
+import { create, Writer, world } from '../writer.ts'
+
+test('a thread post appears at once, is answered a couple of minutes later, and a key attaches to its first turn', async () => {
+  const endpoint = await Endpoint.open()
+  const { writer, sandbox, pass } = await world()
+  const id = await create(writer, 'Harrow Roofing LLC')
+  sandbox.setTarget('default', endpoint.url)
+  const path = `/broker/submissions/${id}/thread`
+  const post = await writer.post(path, { body: 'Payroll is $400k.' }, { 'idempotency-key': 'turn 1' })
+  expect(post).toMatchObject({ status: 200, body: { status: 'received' } })
+  const again = await writer.post(path, { body: 'Payroll is $400k.' }, { 'idempotency-key': 'turn 1' })
+  expect(again.body).toEqual(post.body)
+  const messages = async () => (await writer.get(path)).body.messages
+  expect(await messages()).toMatchObject([{ id: post.body.message_id, direction: 'inbound', from: writer.producer }])
+  pass(120)
+  expect((await messages()).map(({ direction }: { direction: string }) => direction)).toEqual(['inbound', 'outbound'])
+  await sandbox.deliveriesSettled()
+  expect(endpoint.contents.map(({ type }) => type)).toEqual(['submission.message', 'submission.message'])
+})
+
+test('a blank body, a long key and a foreign document are refused, and nothing appears', async () => {
+  const { writer } = await world()
+  const id = await create(writer, 'Harrow Roofing LLC')
+  const path = `/broker/submissions/${id}/thread`
+  expect((await writer.post(path, { body: ' \n' })).status).toBe(422)
+  expect((await writer.post(path, { body: 'x' }, { 'idempotency-key': 'k'.repeat(129) })).status).toBe(422)
+  expect((await writer.post(path, { body: 'x' }, { 'idempotency-key': 'k'.repeat(128) })).status).toBe(200)
+  const foreign = { body: 'x', document_ids: ['00000000-0000-4000-8000-000000000000'] }
+  expect((await writer.post(path, foreign)).status).toBe(400)
+  expect((await writer.get(path)).body.messages).toHaveLength(1)
+  expect((await writer.post(`/broker/submissions/00000000-0000-4000-8000-000000000000/thread`, { body: 'x' })).status).toBe(404)
+})
+
+test('an upload is a document that comes back byte for byte, counts for what asks for it, and can be attached', async () => {
+  const { writer, pass } = await world()
+  const id = await create(writer, 'Harrow Roofing LLC')
+  pass(300)
+  const bytes = new TextEncoder().encode('%PDF-1.4 loss runs')
+  const stored = await writer.upload(`/broker/submissions/${id}/documents`, { display_name: 'Loss runs 2026' }, { name: 'a.pdf', bytes })
+  expect(stored.body).toMatchObject({ display_name: 'Loss runs 2026', size_bytes: bytes.length, content_type: 'application/pdf' })
+  const file = await writer.raw(stored.body.download_path)
+  expect(new Uint8Array(await file.arrayBuffer())).toEqual(bytes)
+  const view = (await writer.get(`/broker/submissions/${id}/requirements`)).body
+  expect(view.documents_on_file).toEqual([{ kind: 'loss_runs', kind_label: 'Loss runs', display_name: 'Loss runs 2026' }])
+  const alder = view.markets.find(({ market_name }: { market_name: string }) => market_name === 'Alder Point Specialty')
+  expect(alder).toMatchObject({ ready: true, needs_from_you: [] })
+  const posted = await writer.post(`/broker/submissions/${id}/thread`, { body: 'Here', document_ids: [stored.body.id] })
+  expect(posted.status).toBe(200)
+  const { messages } = (await writer.get(`/broker/submissions/${id}/thread`)).body
+  expect(messages.at(-1).attachments).toEqual([{ name: 'Loss runs 2026', download_path: stored.body.download_path }])
+  const none = await writer.upload(`/broker/submissions/${id}/documents`, {})
+  expect(none).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'file'], type: 'missing' }] } })
+})
+
+test('answers are applied, skipped or routed; applied items vanish, and the lane goes on to its quote', async () => {
+  const { writer, pass } = await world()
+  const id = await create(writer, 'Harrow Roofing LLC')
+  pass(300)
+  const outstanding = async () => (await writer.get(`/broker/submissions/${id}/outstanding-requirements`)).body
+  const { items } = await outstanding()
+  expect(items).toContainEqual(expect.objectContaining({ key: 'question:annual_revenue', input: 'number', markets: ['Beacon Direct'] }))
+  const lossRuns = items.find(({ input }: { input: string }) => input === 'file').key
+  const answers = [
+    { key: 'question:annual_revenue', value: 'a lot' },
+    { key: 'question:annual_revenue', value: 900_000 },
+    { key: 'question:annual_revenue', value: 900_000 },
+    { key: lossRuns, value: 'none' },
+    { key: 'unknown', value: 1 },
+  ]
+  const { body } = await writer.post(`/broker/submissions/${id}/outstanding-requirements/answers`, { answers })
+  expect(body).toMatchObject({ applied: ['question:annual_revenue'], routed: 1 })
+  expect(body.skipped.map(({ key }: { key: string }) => key)).toEqual([
+    'question:annual_revenue',
+    'question:annual_revenue',
+    lossRuns,
+    'unknown',
+  ])
+  expect((await outstanding()).items.map(({ key }: { key: string }) => key)).not.toContain('question:annual_revenue')
+  const beacon = async () =>
+    (await writer.get(`/broker/submissions/${id}/requirements`)).body.rail.lanes.find(
+      ({ market_name }: { market_name: string }) => market_name === 'Beacon Direct',
+    )
+  expect(await beacon()).toMatchObject({ chip: 'in_progress', gapped: false, submit_ready: true })
+  pass(60)
+  expect((await beacon()).chip).toBe('quoted')
+})
+
+test('trap 63: matched without a visible market is a state that the sandbox can be brought to', async () => {
+  const { writer, sandbox, pass } = await world()
+  const id = await create(writer, 'Harrow Roofing LLC')
+  pass(300)
+  const { lanes } = (await writer.get(`/broker/submissions/${id}/requirements`)).body.rail
+  for (const { submission_market_id } of lanes) sandbox.hideLane('default', id, submission_market_id)
+  expect((await writer.get(`/broker/submissions/${id}/requirements`)).body).toMatchObject({ marketing_status: 'matched', markets: [] })
+})
+
+test('generated submissions take writes too', async () => {
+  const sandbox = await sandboxFor({ submissions: 3 })
+  const writer = await new Writer(sandbox).login()
+  const id = sandbox.submissionIds('default')[0] ?? ''
+  expect((await writer.post(`/broker/submissions/${id}/thread`, { body: 'Any news?' })).status).toBe(200)
+})

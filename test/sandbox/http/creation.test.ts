@@ -1,0 +1,127 @@
+import { expect, test } from 'vitest'
+import { programs } from '../../../src/sandbox/world/catalogue.ts'
+import { brief, create, Writer, world } from '../writer.ts'
+
+test('trap 62: a created submission runs by itself: no markets while matching, then lanes in three categories, a clearance mail, an instant quote', async () => {
+  const { writer, pass } = await world()
+  const id = await create(writer, 'Harrow Roofing LLC')
+  const view = async () => (await writer.get(`/broker/submissions/${id}/requirements`)).body
+  expect(await view()).toMatchObject({ marketing_status: 'matching', markets: [], rail: null, state: 'TX', lines: ['general_liability'] })
+  pass(299)
+  expect((await view()).marketing_status).toBe('matching')
+  pass(1)
+  const matched = await view()
+  expect(matched.marketing_status).toBe('matched')
+  expect(new Set(matched.markets.map((market: { program_category: string }) => market.program_category))).toEqual(
+    new Set(['instant_quote', 'binding', 'specialty']),
+  )
+  const events = await writer.get(`/broker/submissions/${id}/events`)
+  expect(events.body.events.map(({ type }: { type: string }) => type)).toEqual(matched.markets.map(() => 'market_attached'))
+  const thread = await writer.get(`/broker/submissions/${id}/thread`)
+  expect(thread.body.messages).toMatchObject([{ kind: 'initial_clearance', direction: 'outbound', to: [writer.producer] }])
+  for (const { market_name } of matched.markets) expect(thread.body.messages[0].body_text).toContain(market_name)
+  pass(60)
+  const lane = (await view()).rail.lanes.find(({ program }: { program: string }) => program === 'Quickwell Main Street')
+  expect(lane).toMatchObject({ chip: 'quoted', quotes: [{ is_revision: false }] })
+  const later = await writer.get(`/broker/submissions/${id}/events`)
+  expect(later.body.events.at(-1)).toMatchObject({ type: 'quote_received', market: { lane_id: lane.submission_market_id } })
+})
+
+test('lines or states that no market takes end in no_markets_matched', async () => {
+  const { writer, pass } = await world()
+  const air = await create(writer, 'Silverlake Air LLC', { lines_of_business: ['aviation'] })
+  const far = await create(writer, 'Bluestem North LLC', { primary_state: 'AK' })
+  pass(300)
+  for (const id of [air, far]) {
+    const { body } = await writer.get(`/broker/submissions/${id}/requirements`)
+    expect(body).toMatchObject({ marketing_status: 'no_markets_matched', markets: [] })
+  }
+})
+
+test('a held submission waits for finalize', async () => {
+  const { writer, pass } = await world()
+  const id = await create(writer, 'Cedar Hollow LLC', { hold: true })
+  pass(1_000)
+  expect((await writer.get(`/broker/submissions/${id}/requirements`)).body.marketing_status).toBe('not_started')
+  const released = await writer.post(`/broker/submissions/${id}/finalize`)
+  expect(released).toMatchObject({ status: 200, body: { status: 'queued', marketing_status: 'matching', typical_wait_seconds: 300 } })
+  expect(typeof released.body.detail).toBe('string')
+  pass(300)
+  expect((await writer.get(`/broker/submissions/${id}/requirements`)).body.marketing_status).toBe('matched')
+})
+
+test('bodies that break a rule of the spec are refused, and create nothing', async () => {
+  const { writer, sandbox } = await world()
+  const address = { line1: '1 Main St', city: 'Austin', state: 'TX', zip: '78701' }
+  const bad: [object, number, string][] = [
+    [{ narrative: undefined }, 422, 'narrative'],
+    [{ applicant: {} }, 422, 'insured_name'],
+    [{ applicant: { insured_name: 'x'.repeat(257) } }, 422, 'insured_name'],
+    [{ applicant: { insured_name: 'A', sic: 'x'.repeat(65) } }, 422, 'sic'],
+    [{ applicant: { insured_name: 'A', mailing_address: { ...address, zip: undefined } } }, 422, 'zip'],
+    [{ applicant: { insured_name: 'A', mailing_address: { ...address, state: 'OH' } } }, 422, 'OH'],
+    [{ locations: [1, 1].map((location_number) => ({ location_number, address })) }, 422, 'unique'],
+    [{ locations: Array.from({ length: 251 }, (_, n) => ({ location_number: n + 1, address })) }, 422, 'locations'],
+    [{ insured_id: '00000000-0000-4000-8000-000000000000' }, 404, 'Insured'],
+    [{ producer_email: undefined }, 422, 'producer_email'],
+    [{ producer_email: 'nobody@elsewhere.invalid' }, 422, 'producer_email'],
+    [{ mode: 'rater' }, 403, 'partner'],
+  ]
+  for (const [more, status, word] of bad) {
+    const answer = await writer.post('/broker/submissions', brief('A LLC', more))
+    expect([answer.status, JSON.stringify(answer.body)], JSON.stringify(more).slice(0, 80)).toEqual([status, expect.stringContaining(word)])
+  }
+  expect(sandbox.submissionIds('default')).toEqual([])
+  const reader = await new Writer(sandbox).login('readOnly')
+  expect((await reader.post('/broker/submissions', brief('A LLC'))).status).toBe(403)
+})
+
+test('trap 53: a live file of the same insured answers 409 with its id, and nothing is created by trying again', async () => {
+  const { writer, sandbox } = await world()
+  const id = await create(writer, 'Ostrander LLC')
+  for (const name of ['Ostrander LLC', 'ostrander llc']) {
+    const answer = await writer.post('/broker/submissions', brief(name))
+    expect(answer).toMatchObject({ status: 409, body: { detail: { code: 'service_file_exists', submission_id: id } } })
+    expect(answer.body.detail).not.toHaveProperty('programs')
+  }
+  expect(sandbox.submissionIds('default')).toEqual([id])
+})
+
+test('a rater file quotes the chosen programs alone; siblings are allowed unless a market quotes the same line', async () => {
+  const { sandbox, pass } = await world()
+  const partner = await new Writer(sandbox).login('partner')
+  const idOf = (slug: string) => programs.find(({ market }) => market.slug === slug)?.programId ?? ''
+  const rater = (slugs: string[], more = {}) => ({ mode: 'rater', partner_program_ids: slugs.map(idOf), ...more })
+  const id = await create(partner, 'Kowalczyk LLC', rater(['quickwell', 'stonegate']))
+  pass(600)
+  expect((await partner.get(`/broker/submissions/${id}/requirements`)).body.marketing_status).toBe('not_started')
+  await partner.post(`/broker/submissions/${id}/finalize`)
+  pass(300)
+  const view = await partner.get(`/broker/submissions/${id}/requirements`)
+  expect(view.body.markets.map(({ market_name }: { market_name: string }) => market_name)).toEqual([
+    'Quickwell Commercial',
+    'Stonegate Mutual',
+  ])
+  await create(partner, 'Kowalczyk LLC', rater(['alder-point']))
+  const collides = await partner.post('/broker/submissions', brief('Kowalczyk LLC', rater(['beacon-direct', 'quickwell'])))
+  const reasons = ['market_line_on_live_file', 'carrier_application_on_live_file']
+  expect(collides).toMatchObject({ status: 409, body: { detail: { code: 'service_file_exists', submission_id: id } } })
+  expect(collides.body.detail.programs).toEqual([{ program_id: idOf('quickwell'), reasons, submission_ids: [id] }])
+  for (const more of [rater([]), rater(['quickwell', 'quickwell']), rater(['quickwell'], { primary_state: undefined })])
+    expect((await partner.post('/broker/submissions', brief('Other LLC', more))).status).toBe(422)
+})
+
+test('intake takes text and files', async () => {
+  const { writer, pass } = await world()
+  const made = await writer.upload(
+    '/broker/intake',
+    { text: 'Larkspur Grill LLC, TX. A restaurant.' },
+    { name: 'Loss runs.pdf', bytes: new Uint8Array([37]) },
+  )
+  expect(made.status).toBe(200)
+  pass(300)
+  const { body } = await writer.get(`/broker/submissions/${made.body.submission_id}/requirements`)
+  expect(body).toMatchObject({ insured_name: 'Larkspur Grill LLC', state: 'TX', marketing_status: 'matched' })
+  expect(body.documents_on_file).toEqual([{ kind: 'loss_runs', kind_label: 'Loss runs', display_name: 'Loss runs.pdf' }])
+  expect((await writer.upload('/broker/intake', {})).status).toBe(422)
+})
