@@ -3,6 +3,7 @@ import cookie from '@fastify/cookie'
 import swagger from '@fastify/swagger'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
+import type { Db } from '../../store/engine/db.ts'
 import { openReportReader } from '../../store/sqlite/report-reader.ts'
 import { descriptionOptions } from './api/description.ts'
 import { createGuard } from './api/guard.ts'
@@ -41,9 +42,9 @@ export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
       else refuse(reply, 400, ['the path is not well encoded: what follows a % must be UTF-8'])
     },
   })
-  // Large reads run elsewhere: deliveries arrive on this event loop.
-  const db = openReportReader(parts.db, parts.config().database)
-  app.addHook('onClose', () => db.close())
+  // Large reads run elsewhere: deliveries arrive on this event loop. What sums up everything holds up no other read.
+  const [db, sums] = [1, 2].map(() => openReportReader(parts.db, parts.config().database)) as [Db, Db]
+  app.addHook('onClose', () => Promise.all([db.close(), sums.close()]))
   const p = { ...parts, db }
   app.decorateRequest('who', '')
   app.decorateRequest('holder', null)
@@ -64,7 +65,7 @@ export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
   await app.register(
     (scope, _options, done) => {
       scope.addHook('onRoute', refuseOtherQueries)
-      addRoutes(scope.withTypeProvider<ZodTypeProvider>(), p, sessions)
+      addRoutes(scope.withTypeProvider<ZodTypeProvider>(), p, sums, sessions)
       done()
     },
     { prefix: '/api/v1' },

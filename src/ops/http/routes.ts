@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Db } from '../../store/engine/db.ts'
 import { answers } from './api/answers.ts'
 import type { AdminParts, Api } from './api/parts.ts'
 import type { Sessions } from './api/sessions.ts'
@@ -39,28 +40,18 @@ const self = {
   response: answers('an OpenAPI document', openapi),
 }
 
-/** Adds every route. */
-export function addRoutes(api: Api, p: AdminParts, sessions: Sessions): void {
+/** Adds every route. @param sums the database, for what sums up all of it. */
+export function addRoutes(api: Api, p: AdminParts, sums: Db, sessions: Sessions): void {
   api.get('/openapi.json', { schema: self }, () => openapi.parse(api.swagger()))
   addSession(api, p, sessions)
   addOidcSession(api, p, sessions)
   addLive(api, p, sessions)
-  for (const add of [
-    addStatus,
-    addOverview,
-    addHistory,
-    addAccounts,
-    addSubmissions,
-    addInbox,
-    addRejected,
-    addOutbox,
-    addDestinations,
-    addMappings,
-  ])
+  addStatus(api, { ...p, db: sums })
+  addCompleteness(api, { ...p, db: sums })
+  for (const add of [addOverview, addHistory, addAccounts, addSubmissions, addInbox, addRejected, addOutbox, addDestinations, addMappings])
     add(api, p)
   for (const add of [
     addReconcile,
-    addCompleteness,
     addAlarms,
     addDoctor,
     addDocuments,

@@ -164,20 +164,21 @@ async function rowsOfEach<T>(
   keys: readonly Key[],
   columns: RawBuilder<unknown>,
   from: RawBuilder<unknown>,
-  order: RawBuilder<unknown> = sql`account, submission_id`,
+  order?: RawBuilder<unknown>,
 ): Promise<T[]> {
   const given = valuesTable(
     q,
     { account: 'text', submission_id: 'text' },
     keys.map(({ account, submission_id }) => ({ account, submission_id })),
   )
+  // No order but where one is wanted: for that of the keys SQLite looks through the reads of every submission.
+  const ordered = order === undefined ? sql`` : sql` order by ${order}`
   const statement =
     q.kind === 'sqlite'
-      ? sql<T>`select ${columns} from ${from} and (x.account, x.submission_id) in (select given.account, given.submission_id from ${given})
-          order by ${order}`
+      ? sql<T>`select ${columns} from ${from} and (x.account, x.submission_id) in (select given.account, given.submission_id from ${given})${ordered}`
       : // Without an offset Postgres might read whole tables and hash them.
         sql<T>`select found.* from ${given} cross join lateral (select ${columns} from ${from}
-          and x.account = given.account and x.submission_id = given.submission_id offset 0) as found order by ${order}`
+          and x.account = given.account and x.submission_id = given.submission_id offset 0) as found${ordered}`
   return (await statement.execute(q.sql)).rows
 }
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { mainReads } from '../../model/reads.ts'
 import { earlierTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
+import { gather } from '../engine/gather.ts'
 import { failingReads, newestRead, stalestRead } from '../operators/alarm-queries.ts'
 import { type AlarmRow, listAlarms } from '../operators/alarms.ts'
 import { oldestBehind, oldestBlocked, oldestSendable } from '../operators/push-alarm-queries.ts'
@@ -65,40 +66,53 @@ export interface Health {
 
 /** Reads it. Every query ends at an index and most at a limit, so that it may be asked every few seconds. */
 export async function readHealth(q: Query): Promise<Health> {
-  const rows = await listAccounts(q)
-  const gauges = await inboxGauges(
-    q,
-    rows.map(({ account }) => account),
-  )
+  const [rows, { lastSeq }, named, alarms, processes] = await gather(q, [
+    () => listAccounts(q),
+    () => changeLogEnds(q),
+    () => listDestinations(q),
+    () => listAlarms(q),
+    () => listProcesses(q),
+  ])
+  const names = rows.map(({ account }) => account)
+  const [gauges, accounts, destinations] = await gather(q, [
+    () => inboxGauges(q, names),
+    () =>
+      gather(
+        q,
+        rows.map((row) => () => accountHealth(q, row)),
+      ),
+    () =>
+      gather(
+        q,
+        named.map((row) => () => destinationHealth(q, row, lastSeq)),
+      ),
+  ])
   const pileOf = (state: 'ready' | 'dead', account: string | null): Pile =>
     gauges.find((gauge) => gauge.state === state && gauge.account === account) ?? { count: 0, oldestAt: null }
-  const accounts: AccountHealth[] = []
-  for (const row of rows) accounts.push({ ...(await accountHealth(q, row)), dead: pileOf('dead', row.account) })
-  const { lastSeq } = await changeLogEnds(q)
-  const destinations: DestinationHealth[] = []
-  for (const row of await listDestinations(q)) destinations.push(await destinationHealth(q, row, lastSeq))
   return {
-    ...{ accounts, destinations, inbox: pileOf('ready', null) },
-    alarms: (await listAlarms(q)).filter(({ state }) => state === 'firing'),
-    isServed: (await listProcesses(q)).length > 0,
+    accounts: accounts.map((each) => ({ ...each, dead: pileOf('dead', each.account) })),
+    ...{ destinations, inbox: pileOf('ready', null) },
+    alarms: alarms.filter(({ state }) => state === 'firing'),
+    isServed: processes.length > 0,
   }
 }
 
 async function accountHealth(q: Query, row: AccountsTable): Promise<Omit<AccountHealth, 'dead'>> {
   const { account, state, reason, since, brokerage } = row
-  const due = await oldestDue(q, account)
   const count = async (where = sql``) => await countAll(q, sql`submissions where account = ${account} ${where}`)
+  const [due, submissions, unreachable, never, failing, newestReadAt, stalestReadAt, runs] = await gather(q, [
+    () => oldestDue(q, account),
+    () => count(),
+    () => count(sql`and unreachable_since is not null`),
+    () => neverRead(q, account),
+    () => failingReads(q, account, OFTEN),
+    () => newestRead(q, account),
+    () => stalestRead(q, account),
+    () => endedRuns(q, account),
+  ])
   return {
-    ...{ account, state, reason, since, brokerage },
-    submissions: await count(),
-    unreachable: await count(sql`and unreachable_since is not null`),
-    neverRead: await neverRead(q, account),
-    oldestWakeAt: due.live,
-    oldestReadDueAt: due.routine,
-    failing: (await failingReads(q, account, OFTEN)).longFailing,
-    newestReadAt: await newestRead(q, account),
-    stalestReadAt: await stalestRead(q, account),
-    runs: await endedRuns(q, account),
+    ...{ account, state, reason, since, brokerage, submissions, unreachable, neverRead: never, newestReadAt, stalestReadAt, runs },
+    ...{ oldestWakeAt: due.live, oldestReadDueAt: due.routine, failing: failing.longFailing },
   }
 }
 
@@ -120,10 +134,12 @@ async function neverRead(q: Query, account: string): Promise<number> {
 
 async function destinationHealth(q: Query, row: DestinationRow, lastSeq: number): Promise<DestinationHealth> {
   const { destination, state, reason, since, cursor, queued, dead, unknown } = row
-  const blocked = await countBlockedLanes(q, destination)
+  const [blocked, unsent, behind] = await gather(q, [
+    () => countBlockedLanes(q, destination),
+    async () => (queued === 0 ? null : await oldestSendable(q, destination)),
+    async () => (cursor < lastSeq ? await oldestBehind(q, cursor) : null),
+  ])
   const pile = async (count: number, oldest: () => Promise<TimeText | null>) => ({ count, oldestAt: count === 0 ? null : await oldest() })
-  const unsent = queued === 0 ? null : await oldestSendable(q, destination)
-  const behind = cursor < lastSeq ? await oldestBehind(q, cursor) : null
   return {
     ...{ destination, state, reason, since },
     dead: await pile(dead, () => oldestStopped(q, destination, 'dead')),

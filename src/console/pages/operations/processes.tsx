@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { processesQuery, statusQuery } from '../../api/more-queries.ts'
+import { Button } from '../../parts/button.tsx'
 import { Facts, Section } from '../../parts/fields.tsx'
 import { Sentence } from '../../parts/sentence.tsx'
 import { Asked, Empty } from '../../parts/states.tsx'
@@ -9,9 +11,9 @@ import { Age } from '../../parts/time.tsx'
 
 type Process = Schemas['Process']
 
-/** What runs, on which version and database, and what `status` warns of. */
+/** What runs; and, when somebody asks for it, what `status` tells: on a large database that takes a second or two. */
 export function Processes() {
-  const query = useQuery(statusQuery)
+  const [isAsked, setIsAsked] = useState(false)
   const running = useQuery(processesQuery)
   return (
     <Section title="Processes">
@@ -24,31 +26,46 @@ export function Processes() {
           )
         }
       </Asked>
-      <Asked query={query} rows={2}>
-        {(status) => (
-          <>
-            {status.warnings.length > 0 && (
-              <ul className="lines">
-                {status.warnings.map((warning) => (
-                  <li key={warning}>
-                    <span>
-                      <Sentence text={warning} />
-                    </span>
-                  </li>
-                ))}
-              </ul>
-            )}
-            <Facts
-              items={[
-                ['Version', status.version],
-                ['Database', status.database],
-                ['Change log', `${status.change_log.first_seq} to ${status.change_log.last_seq}`],
-              ]}
-            />
-          </>
-        )}
-      </Asked>
+      {isAsked ? (
+        <Status />
+      ) : (
+        <div className="actions">
+          <Button isSmall onClick={() => setIsAsked(true)}>
+            Show the status
+          </Button>
+        </div>
+      )}
     </Section>
+  )
+}
+
+function Status() {
+  const query = useQuery(statusQuery)
+  return (
+    <Asked query={query} rows={2}>
+      {(status) => (
+        <>
+          {status.warnings.length > 0 && (
+            <ul className="lines">
+              {status.warnings.map((warning) => (
+                <li key={warning}>
+                  <span>
+                    <Sentence text={warning} />
+                  </span>
+                </li>
+              ))}
+            </ul>
+          )}
+          <Facts
+            items={[
+              ['Version', status.version],
+              ['Database', status.database],
+              ['Change log', `${status.change_log.first_seq} to ${status.change_log.last_seq}`],
+            ]}
+          />
+        </>
+      )}
+    </Asked>
   )
 }
 
