@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { integer, sentUuid, text, texts, unshown, uuid } from './fields.ts'
+
+/** "Turnaround reports speed only (first marketing to first quoting); no hit-rate or decline data is exposed." */
+const turnaroundSchema = z
+  .looseObject({
+    carrier: text('The carrier'),
+    quotes_counted: integer('How many quotes were counted'),
+    median_hours: z.number().describe('Median, hours'),
+    avg_hours: z.number().describe('Average, hours'),
+    typical_turnaround: text('The same in words'),
+    pct_within_1d: integer('Within 1 day, percent'),
+    pct_within_2d: integer('Within 2 days, percent'),
+    pct_within_3d: integer('Within 3 days, percent'),
+    pct_within_5d: integer('Within 5 days, percent'),
+    pct_within_7d: integer('Within 7 days, percent'),
+  })
+  .partial()
+  .describe('How fast the carrier quotes')
+
+const appetiteMarketSchema = z
+  .looseObject({
+    market_id: uuid('The market').nullable(),
+    carrier_slug: text('The carrier').nullable(),
+    name: text('Name of the market'),
+    logo_url: text('Address of the logo').nullable(),
+    lines: z
+      .array(z.looseObject({ slug: text('Slug of the line'), label: text('Name of the line') }).partial())
+      .describe('Lines of business'),
+    matched_program_keys: texts('Keys of the programs that match'),
+    matched_program_names: texts('Names of the programs that match'),
+    turnaround: turnaroundSchema.nullable(),
+  })
+  .partial()
+  .describe('A market with appetite')
+
+export const appetiteSchema = z
+  .looseObject({
+    query: text('What was asked'),
+    state: text('The state that was asked for').nullable(),
+    lob: text('The line that was asked for').nullable(),
+    results: z.array(appetiteMarketSchema).describe('The markets'),
+  })
+  .partial()
+  .describe('Which markets have appetite')
+export type Appetite = z.output<typeof appetiteSchema>
+
+export const appetiteSearchSchema = z
+  .looseObject({ query: text('What to look for'), state: text('State'), lines: texts('Lines of business') })
+  .partial()
+  .describe('A search for appetite')
+export type AppetiteSearch = z.output<typeof appetiteSearchSchema>
+
+export const appetiteRankingSchema = z
+  .union([z.array(z.looseObject({})), z.looseObject({})])
+  .meta({ description: 'Ranked markets with matched programs and category', 'x-not-shown': 'All fields' })
+
+export const programLineSchema = z
+  .looseObject({
+    program_id: sentUuid('The program'),
+    lob_slug: text('Canonical slug of a line that the program lists'),
+    enabled: z.boolean().describe('Whether the line is on'),
+  })
+  .describe('Turns one line of a program on or off')
+export type ProgramLine = z.output<typeof programLineSchema>
+
+export const marketAccessSchema = z
+  .union([z.array(z.looseObject({})), z.looseObject({})])
+  .meta({ description: 'The refreshed market-access table', 'x-not-shown': 'All fields' })
+
+export const selectionSchema = unshown('The refreshed selection')
+
+export const policySchema = unshown(
+  "Full policy detail: identifiers, coverage lines, term, carrier and underwriting paper, premium breakdown, the broker's commission, payment terms, and downloadable documents",
+)
+export const insuredSchema = unshown(
+  "One insured: canonical identity, active contacts, and the brokerage's submissions and bound policies for it",
+)

@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import { day, flag, known, moment, producerEmail, sentUuid, text, texts, uuid } from './fields.ts'
+
+export const assumptionSchema = z
+  .looseObject({
+    key: text('What `attest_assumptions` lists'),
+    label: text('The assumption in words'),
+    value: z.unknown().describe('The exact value asserted to the carrier; absent when there is none').optional(),
+  })
+  .describe('An assumption that nobody confirmed')
+export type Assumption = z.output<typeof assumptionSchema>
+
+export const contingencySchema = z
+  .looseObject({
+    id: uuid('The contingency'),
+    kind: known(['question', 'signed_form', 'loss_runs', 'file_upload'], 'What is asked for'),
+    label: text("The carrier's wording"),
+    status: known(['pending', 'satisfied', 'waived'], 'Whether it is settled'),
+    required: flag('Whether it must be settled'),
+    upload_path: text('Path to POST a PDF to while the request is drafted; null afterwards').nullable(),
+    esign_status: text('State of a signature request started in the portal, for example sent, completed, queued_for_review').nullable(),
+  })
+  .partial()
+  .describe('A condition of the carrier before it binds')
+export type Contingency = z.output<typeof contingencySchema>
+
+export const bindRequestSchema = z
+  .looseObject({
+    bind_request_id: uuid('The bind request'),
+    submission_id: uuid('The submission'),
+    status: known(
+      ['drafted', 'submitted', 'sent', 'binder_received', 'bound', 'bind_failed', 'cancelled', 'declined', 'expired'],
+      'Where the bind request stands',
+    ),
+    status_label: text('The status in words'),
+    quote_id: uuid('The quote').nullable(),
+    payment_option: text('The payment plan').nullable(),
+    requested_at: moment('When it was requested'),
+    requested_by: text('The producing broker').nullable(),
+    effective_date: day('First day of cover').nullable(),
+    policy_id: uuid('Set once placed').nullable(),
+    unconfirmed_assumptions: z.array(assumptionSchema).describe('Assumptions to attest before the request can go on'),
+    contingencies: z.array(contingencySchema).describe('Conditions of the carrier'),
+    next_steps: texts('What to do, in order'),
+  })
+  .partial()
+  .required({
+    ...{ bind_request_id: true, submission_id: true, status: true, status_label: true, requested_at: true },
+    ...{ unconfirmed_assumptions: true, contingencies: true, next_steps: true },
+  })
+  .describe('A request to bind a quote')
+export type BindRequest = z.output<typeof bindRequestSchema>
+
+export const bindRequestCreateSchema = z
+  .looseObject({
+    quote_id: sentUuid('A released firm quote'),
+    payment_option: text('The payment plan').optional(),
+    attest_assumptions: z
+      .union([z.boolean(), z.array(z.string())])
+      .meta({ description: 'Whether the agent confirmed all assumptions, or the keys that were confirmed', default: false })
+      .optional(),
+    producer_email: producerEmail.optional(),
+  })
+  .describe('A draft of a bind request')
+export type BindRequestCreate = z.output<typeof bindRequestCreateSchema>
+
+export const contingencyUploadFormSchema = z
+  .looseObject({
+    file: z.string().meta({ description: 'A PDF of at most 25 MB', format: 'binary' }),
+    notes: text('Notes').optional(),
+    producer_email: producerEmail.optional(),
+  })
+  .describe('A file for a contingency')

@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import { assumptionSchema } from './binding.ts'
+import { known, text, texts, uuid } from './fields.ts'
+import { applicationSectionSchema } from './workspace.ts'
+
+/** "The body shape of errors other than the ones above, beyond a `detail` field: not shown." */
+export const errorSchema = z
+  .looseObject({ detail: z.unknown().describe('What went wrong: a text, a list or an object').optional() })
+  .meta({ description: 'An error', 'x-not-shown': 'The body, beyond `detail`' })
+export type ErrorBody = z.output<typeof errorSchema>
+
+/** The 422 of the token, device-authorization and document-upload endpoints. */
+export const validationErrorSchema = z
+  .looseObject({
+    detail: z
+      .array(
+        z.looseObject({
+          loc: z.array(z.union([z.string(), z.number()])).describe('Where'),
+          msg: text('What is wrong'),
+          type: text('Kind of the problem'),
+        }),
+      )
+      .describe('The problems'),
+  })
+  .describe('A validation error')
+export type ValidationErrorBody = z.output<typeof validationErrorSchema>
+
+export const collidingProgramSchema = z
+  .looseObject({
+    program_id: uuid('The program'),
+    reasons: z
+      .array(known(['market_line_on_live_file', 'carrier_application_on_live_file', 'lines_unknown'], 'Why it collides'))
+      .describe('Why it collides'),
+    submission_ids: texts('The submissions that it collides with'),
+  })
+  .partial()
+  .describe('A program that collides with a live submission')
+export type CollidingProgram = z.output<typeof collidingProgramSchema>
+
+/** The fields of a 409. The specification leaves open whether they stand at the top or in `detail`. */
+const conflict = <Shape extends z.ZodRawShape>(shape: Shape) => z.looseObject(shape).partial()
+
+const fileExists = {
+  code: known(['service_file_exists'], 'What it is'),
+  submission_id: uuid('The live submission of the same insured'),
+  programs: z.array(collidingProgramSchema).describe("The programs that collide, of the caller's own rater submissions"),
+}
+export const fileExistsSchema = z
+  .looseObject({ ...conflict(fileExists).shape, detail: z.union([conflict(fileExists), z.unknown()]).optional() })
+  .meta({ description: 'A live submission for the same insured exists', 'x-not-shown': 'Whether the fields stand in `detail`' })
+
+const unconfirmed = {
+  code: known(['assumptions_unconfirmed'], 'What it is'),
+  bind_request_id: uuid('The draft, which is kept'),
+  unconfirmed_assumptions: z.array(assumptionSchema).describe('The assumptions that nobody confirmed'),
+}
+/** "Body `detail.code`, the `bind_request_id` of the kept draft and the unconfirmed assumptions (key, label, value)." */
+export const assumptionsUnconfirmedSchema = z
+  .looseObject({ ...conflict(unconfirmed).shape, detail: z.looseObject({ code: unconfirmed.code }) })
+  .meta({
+    description: 'Assumptions that nobody confirmed hold the bind request; the draft is kept',
+    'x-not-shown': 'Where `bind_request_id` and the assumptions stand',
+  })
+
+const refused = {
+  code: known(['application_command_rejected', 'application_busy'], 'What it is; the code of a stale command is not shown'),
+  application: applicationSectionSchema,
+}
+export const checkpointConflictSchema = z
+  .looseObject({ ...conflict(refused).shape, detail: z.union([conflict(refused), z.unknown()]).optional() })
+  .meta({
+    description: 'The command is stale (the body has the current application), was rejected, or is to be repeated after `Retry-After`',
+    'x-not-shown': 'The code of a stale command, and where the fields stand',
+  })
+
+/** RFC 6749, RFC 8628: for example `authorization_pending`. */
+export const oauthErrorSchema = z
+  .looseObject({ error: known(['authorization_pending'], 'Code of the error'), detail: z.unknown().optional() })
+  .partial()
+  .meta({ description: 'A refused grant', 'x-not-shown': 'All fields' })

@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import { integer, text, texts } from './fields.ts'
+
+export const tokenFormSchema = z
+  .looseObject({
+    grant_type: text('`authorization_code`, `refresh_token`, `client_credentials` or `urn:ietf:params:oauth:grant-type:device_code`'),
+    code: text('The code of the authorization'),
+    code_verifier: text('The verifier of PKCE'),
+    redirect_uri: text('Where the authorization was sent to'),
+    client_id: text('The client; `bac_…` of a machine'),
+    client_secret: text('The secret of a machine, `bas_…`'),
+    refresh_token: text('The last refresh token'),
+    device_code: text('The code of the device'),
+    scope: text('Scopes, separated by spaces'),
+  })
+  .partial()
+  .required({ grant_type: true })
+  .describe('A request for tokens')
+export type TokenForm = z.output<typeof tokenFormSchema>
+
+export const tokenSchema = z
+  .looseObject({
+    access_token: text('Bearer token; lives 60 minutes'),
+    refresh_token: text('Rotates on every use; per-user flows only').optional(),
+    token_type: text('Not shown by the specification').optional(),
+    expires_in: z.unknown().meta({ description: 'Lifetime', 'x-not-shown': 'Whether it is sent' }).optional(),
+    scope: text('Not shown by the specification').optional(),
+  })
+  .meta({ description: 'Tokens', 'x-not-shown': 'All fields but `access_token` and `refresh_token`' })
+export type Token = z.output<typeof tokenSchema>
+
+export const deviceFormSchema = z
+  .looseObject({ client_id: text('The client'), scope: text('Scopes, separated by spaces') })
+  .partial()
+  .describe('A request to authorize a device')
+
+export const deviceAuthorizationSchema = z
+  .looseObject({
+    device_code: text('The code of the device'),
+    user_code: text('What the broker enters'),
+    verification_uri: text('Where the broker enters it'),
+    verification_uri_complete: text('The same with the code in it').optional(),
+    interval: integer('Time between two polls, seconds').optional(),
+    expires_in: integer('Time until the codes expire, seconds').optional(),
+  })
+  .describe('The authorization of a device')
+export type DeviceAuthorization = z.output<typeof deviceAuthorizationSchema>
+
+export const registrationSchema = z
+  .looseObject({ client_name: text('Name of the client'), redirect_uris: texts('Where authorizations are sent to') })
+  .partial()
+  .describe('Registers a client')
+export type Registration = z.output<typeof registrationSchema>
+
+export const registeredSchema = z
+  .looseObject({ client_id: text('The public id of the client') })
+  .partial()
+  .meta({ description: 'A registered client', 'x-not-shown': 'The body, beyond that it issues a client id' })
+export type Registered = z.output<typeof registeredSchema>
+
+export const metadataSchema = z
+  .looseObject({
+    issuer: text('The issuer'),
+    authorization_endpoint: text('Where the user authorizes'),
+    token_endpoint: text('Where tokens are given'),
+    device_authorization_endpoint: text('Where devices are authorized'),
+    registration_endpoint: text('Where clients are registered'),
+    grant_types_supported: texts('Supported grant types'),
+    scopes_supported: texts('Supported scopes'),
+  })
+  .partial()
+  .describe('Metadata of the authorization server')
+export type Metadata = z.output<typeof metadataSchema>
