@@ -1,14 +1,20 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { SandboxOptions } from '../../src/sandbox/service/options.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
+import { Contract } from './contract.ts'
 
-/** A sandbox without a story of its own, closed when the test ends. */
+/** A sandbox without a story of its own, closed when the test ends. Its answers must hold what the interface promises. */
 export async function sandboxFor(options: SandboxOptions = {}): Promise<Sandbox> {
-  const sandbox = await startSandbox({ submissions: 0, autoStart: false, retryScheduleMs: [1, 1, 1, 1, 1], ...options })
-  onTestFinished(() => sandbox.close())
+  const contract = new Contract()
+  const defaults = { submissions: 0, autoStart: false, retryScheduleMs: [1, 1, 1, 1, 1], observeAnswer: contract.observe }
+  const sandbox = await startSandbox({ ...defaults, ...options })
+  onTestFinished(async () => {
+    await sandbox.close()
+    expect(contract.problems).toEqual([])
+  })
   return sandbox
 }
 

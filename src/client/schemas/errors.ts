@@ -40,13 +40,15 @@ export type CollidingProgram = z.output<typeof collidingProgramSchema>
 /** The fields of a 409. The specification leaves open whether they stand at the top or in `detail`. */
 const conflict = <Shape extends z.ZodRawShape>(shape: Shape) => z.looseObject(shape).partial()
 
+const inDetail = <Shape extends z.ZodRawShape>(shape: Shape) => z.union([conflict(shape), z.string(), z.array(z.unknown())]).optional()
+
 const fileExists = {
   code: known(['service_file_exists'], 'What it is'),
   submission_id: uuid('The live submission of the same insured'),
   programs: z.array(collidingProgramSchema).describe("The programs that collide, of the caller's own rater submissions"),
 }
 export const fileExistsSchema = z
-  .looseObject({ ...conflict(fileExists).shape, detail: z.union([conflict(fileExists), z.unknown()]).optional() })
+  .looseObject({ ...conflict(fileExists).shape, detail: inDetail(fileExists) })
   .meta({ description: 'A live submission for the same insured exists', 'x-not-shown': 'Whether the fields stand in `detail`' })
 
 const unconfirmed = {
@@ -66,12 +68,10 @@ const refused = {
   code: known(['application_command_rejected', 'application_busy'], 'What it is; the code of a stale command is not shown'),
   application: applicationSectionSchema,
 }
-export const checkpointConflictSchema = z
-  .looseObject({ ...conflict(refused).shape, detail: z.union([conflict(refused), z.unknown()]).optional() })
-  .meta({
-    description: 'The command is stale (the body has the current application), was rejected, or is to be repeated after `Retry-After`',
-    'x-not-shown': 'The code of a stale command, and where the fields stand',
-  })
+export const checkpointConflictSchema = z.looseObject({ ...conflict(refused).shape, detail: inDetail(refused) }).meta({
+  description: 'The command is stale (the body has the current application), was rejected, or is to be repeated after `Retry-After`',
+  'x-not-shown': 'The code of a stale command, and where the fields stand',
+})
 
 /** RFC 6749, RFC 8628: for example `authorization_pending`. */
 export const oauthErrorSchema = z

@@ -1,7 +1,7 @@
 import { type FastifyError, type FastifyInstance, type FastifyReply, fastify } from 'fastify'
 import { requestRecord } from '../service/activity-log.ts'
 import { buildParts } from '../service/build.ts'
-import type { SandboxOptions } from '../service/options.ts'
+import type { SandboxOptions, SentAnswer } from '../service/options.ts'
 import type { BuiltParts } from '../service/parts.ts'
 import { BASE_PATH, Sandbox } from '../service/sandbox.ts'
 import type { StateFile } from '../service/state-file.ts'
@@ -11,6 +11,7 @@ import { adminRoutes } from './admin-routes.ts'
 import { errorAnswer, send } from './answers.ts'
 import { registerApi } from './api.ts'
 import { registerOAuth } from './oauth.ts'
+import { registerOpenApi } from './openapi.ts'
 import { registerPage } from './page.ts'
 import { registerWrites } from './writes.ts'
 
@@ -60,6 +61,7 @@ function keepState(app: FastifyInstance, stateFile: StateFile): void {
 }
 
 function registerService(api: FastifyInstance, parts: BuiltParts, options: SandboxOptions, origin: () => string): void {
+  if (options.observeAnswer) observeAnswers(api, options.observeAnswer)
   api.removeAllContentTypeParsers()
   api.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     done(null, new URLSearchParams(body.toString()))
@@ -67,10 +69,19 @@ function registerService(api: FastifyInstance, parts: BuiltParts, options: Sandb
   // Accept any other body, so that writes reach the route that records and refuses them.
   api.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   registerWrites(api, parts)
+  registerOpenApi(api)
   registerApi(api, { ...parts, lists: options.lists ?? false })
   registerOAuth(api, { ...parts, expiresIn: options.expiresIn ?? 'number', origin, baseUrl: () => `${origin()}${BASE_PATH}` })
   api.setNotFoundHandler((request, reply) => {
     parts.activity.request(requestRecord('unknown', request, parts.tokens.callerOf(request.headers.authorization)?.account.name))
     return send(reply, errorAnswer(404, 'Not Found'))
+  })
+}
+
+function observeAnswers(api: FastifyInstance, observe: (answer: SentAnswer) => void): void {
+  api.addHook('onSend', async (request, reply, payload) => {
+    const path = request.url.slice(BASE_PATH.length).replace(/\?.*$/, '')
+    const body = Buffer.isBuffer(payload) ? payload : Buffer.from(typeof payload === 'string' ? payload : '')
+    observe({ method: request.method, path, status: reply.statusCode, contentType: String(reply.getHeader('content-type') ?? ''), body })
   })
 }

@@ -76,4 +76,16 @@ export interface SandboxOptions {
   readonly unshown?: UnshownInput
   /** Called for each finished delivery, each fault and each step of the story. */
   readonly observe?: (notice: Notice) => void
+  /** Called for each whole answer of the API, before it is sent. Default: nobody looks. */
+  readonly observeAnswer?: (answer: SentAnswer) => void
+}
+
+/** An answer of the API as it is sent. */
+export interface SentAnswer {
+  readonly method: string
+  /** Below the base URL, without the query. */
+  readonly path: string
+  readonly status: number
+  readonly contentType: string
+  readonly body: Buffer
 }
