@@ -15,7 +15,7 @@ const body = { applicant: { insured_name: 'Acme' }, narrative: 'Roofing' }
 const accepts = (schema: z.ZodType, value: unknown) => schema.safeParse(value).success
 
 describe('answers are read tolerantly', () => {
-  it('keeps fields and words that the specification does not name (trap 58)', () => {
+  it('keeps fields and words that the specification does not name', () => {
     const event = { id: ID, type: 'rewritten', market: { name: 'A', rank: 3 }, added: { since: '1.1' } }
     expect(marketEventSchema.parse(event)).toEqual(event)
     expect(identitySchema.parse({ kind: 'partner', on_behalf_of: ID })).toEqual({ kind: 'partner', on_behalf_of: ID })
