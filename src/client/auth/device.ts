@@ -1,0 +1,42 @@
+import { LoginNeeded, ServiceError } from '../errors.ts'
+import type { Wire } from '../http/wire.ts'
+import { type DeviceAuthorization, deviceAuthorizationSchema } from '../schemas/oauth.ts'
+import type { Auth } from './auth.ts'
+import { afterLogin, type Login } from './login.ts'
+import { exchange, type Granted, postForm } from './token-endpoint.ts'
+
+const INTERVAL_S = 5
+const EXPIRES_S = 600
+
+export interface DeviceLogin extends Login {
+  readonly clientId: string
+  readonly scope?: string
+  /** Shows the person where to go and which code to enter. */
+  prompt(device: DeviceAuthorization): void | Promise<void>
+}
+
+/** RFC 8628: the broker approves with a code in any browser, while the client asks at the interval that it was given. */
+export function deviceLogin(options: DeviceLogin): Auth {
+  return afterLogin(options, options.clientId, (wire, signal) => approved(wire, options, signal))
+}
+
+async function approved(wire: Wire, { clientId, scope, prompt }: DeviceLogin, signal?: AbortSignal): Promise<Granted> {
+  const device = await postForm(wire, '/oauth/device_authorization', { client_id: clientId, scope }, deviceAuthorizationSchema, signal)
+  await prompt(device)
+  const endsAt = wire.clock.now() + (device.expires_in ?? EXPIRES_S) * 1000
+  const form = { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code: device.device_code, client_id: clientId }
+  for (let everyS = device.interval ?? INTERVAL_S; wire.clock.now() < endsAt; ) {
+    await wire.clock.sleep(everyS * 1000, signal)
+    signal?.throwIfAborted()
+    try {
+      return await exchange(wire, form, signal)
+    } catch (error) {
+      const code = error instanceof ServiceError ? error.code : null
+      if (code === 'slow_down') everyS += INTERVAL_S
+      else if (code === 'access_denied') throw new LoginNeeded('the device was not approved: start the login again')
+      else if (code === 'expired_token') break
+      else if (code !== 'authorization_pending') throw error
+    }
+  }
+  throw new LoginNeeded('nobody approved the device in time: start the login again')
+}

@@ -1,0 +1,63 @@
+import { serviceError, UnexpectedAnswer } from '../errors.ts'
+import type { Reads } from '../http/channel.ts'
+import { urlOf } from '../http/paths.ts'
+import { bodyText, errorAnswer, parsed, sendOnce, type Wire } from '../http/wire.ts'
+import { type Token, tokenSchema } from '../schemas/oauth.ts'
+
+/** "Access tokens live 60 minutes." */
+const LIFETIME_S = 3_600
+/** A token is renewed this long before it ends, or after half of a shorter life. */
+const EARLY_S = 300
+
+/**
+ * Posts a form below the base URL, as every endpoint of the grants wants it (traps 41, 42).
+ * @throws ServiceError, Unreachable, UnexpectedAnswer.
+ */
+export async function postForm<T>(
+  wire: Wire,
+  path: string,
+  fields: Readonly<Record<string, string | undefined>>,
+  schema: Reads<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  const given = Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined)
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' }
+  return await post(wire, path, { headers, body: new URLSearchParams(given).toString() }, schema, signal)
+}
+
+/** Posts JSON without a token. */
+export async function postJson<T>(wire: Wire, path: string, json: unknown, schema: Reads<T>, signal?: AbortSignal): Promise<T> {
+  const headers = { 'content-type': 'application/json', accept: 'application/json' }
+  return await post(wire, path, { headers, body: JSON.stringify(json) }, schema, signal)
+}
+
+async function post<T>(wire: Wire, path: string, init: RequestInit, schema: Reads<T>, signal?: AbortSignal): Promise<T> {
+  const what = `POST ${path}`
+  const answer = await sendOnce(wire, what, urlOf(wire.baseUrl, path), { ...init, method: 'POST' }, signal)
+  if (!answer.ok) throw serviceError(what, await errorAnswer(wire, what, answer), false)
+  const read = schema.safeParse(parsed(await bodyText(wire, what, answer)))
+  if (!read.success) throw new UnexpectedAnswer(`${what} was answered ${answer.status} without the fields that the specification shows`)
+  return read.data
+}
+
+/** The tokens of an exchange, and until when the access token is used. */
+export interface Granted {
+  readonly accessToken: string
+  readonly refreshToken: string | null
+  /** Milliseconds since the epoch. */
+  readonly renewAtMs: number
+}
+
+/** Exchanges what the grant asks for. @throws as `postForm`. */
+export async function exchange(wire: Wire, form: Readonly<Record<string, string | undefined>>, signal?: AbortSignal): Promise<Granted> {
+  return granted(await postForm(wire, '/oauth/token', form, tokenSchema, signal), wire.clock.now())
+}
+
+/** @param nowMs when the answer came. */
+function granted(token: Token, nowMs: number): Granted {
+  // A number, a text, or nothing (trap 38).
+  const told = Number(token.expires_in ?? Number.NaN)
+  const lifeS = told > 0 ? Math.min(told, LIFETIME_S) : LIFETIME_S
+  const useS = Math.max(lifeS - EARLY_S, lifeS / 2)
+  return { accessToken: token.access_token, refreshToken: token.refresh_token ?? null, renewAtMs: nowMs + useS * 1000 }
+}

@@ -1,0 +1,92 @@
+import { LoginNeeded, ServiceError } from '../errors.ts'
+import type { Wire } from '../http/wire.ts'
+import type { Auth } from './auth.ts'
+import { exchange, type Granted } from './token-endpoint.ts'
+
+/** What is kept of a user's grant. It is a secret: keep it where others do not read it. */
+export interface StoredTokens {
+  readonly accessToken: string
+  readonly refreshToken: string | null
+  /** Milliseconds since the epoch. */
+  readonly renewAtMs: number
+  /** Of a client that registered itself. */
+  readonly clientId?: string
+}
+
+export interface TokensOptions {
+  /** @returns what was stored last; null when nothing was. */
+  load(): Promise<StoredTokens | null>
+  /** Stores the pair durably before it resolves: the client uses it only then. */
+  store(tokens: StoredTokens): Promise<void>
+  readonly clientId: string
+}
+
+/**
+ * A user's tokens, which outlive the process. "Refresh tokens rotate on every use": the new pair is stored before it is used, so a crash
+ * after that loses nothing. One between the service's answer and the end of `store` loses the new pair; the next start then uses the old
+ * access token while it lives and tries the old refresh token, which a service may still take. When it does not, LoginNeeded says so.
+ */
+export function tokens({ load, store, clientId }: TokensOptions): Auth {
+  let held: StoredTokens | null = null
+  /** What the service gave and `store` has not taken yet. */
+  let unstored: StoredTokens | null = null
+  /** An access token that the service refused before its time. */
+  let refused: string | null = null
+  let asked: Promise<StoredTokens> | null = null
+  const keep = async (next: StoredTokens): Promise<StoredTokens> => {
+    unstored = next
+    await store(next)
+    unstored = null
+    return next
+  }
+  const renew = async (wire: Wire, old: StoredTokens): Promise<StoredTokens> => {
+    if (old.refreshToken === null) throw new LoginNeeded('the access token has ended and there is no refresh token: log in again')
+    const form = { grant_type: 'refresh_token', refresh_token: old.refreshToken, client_id: old.clientId ?? clientId }
+    const next = await exchange(wire, form).catch((error: unknown) => {
+      throw isFinal(error) ? new LoginNeeded(`the refresh token was refused: log in again (${(error as Error).message})`) : error
+    })
+    return await keep({ ...old, ...next, refreshToken: next.refreshToken ?? old.refreshToken })
+  }
+  const current = async (wire: Wire): Promise<StoredTokens> => {
+    try {
+      // A refresh token is spent once: what another process has stored meanwhile is newer than what is held here.
+      const known = unstored === null ? await load() : await keep(unstored)
+      if (known === null) throw new LoginNeeded('no tokens are stored: log in')
+      const holds = wire.clock.now() < known.renewAtMs && known.accessToken !== refused
+      held = holds ? known : await renew(wire, known)
+      return held
+    } finally {
+      asked = null
+    }
+  }
+  return {
+    async token(wire) {
+      if (held !== null && wire.clock.now() < held.renewAtMs) return held.accessToken
+      asked ??= current(wire)
+      return (await asked).accessToken
+    },
+    refused(token) {
+      refused = token
+      const isRenewable = held?.accessToken !== token || held.refreshToken !== null
+      if (held?.accessToken === token) held = null
+      return isRenewable
+    },
+  }
+}
+
+function isFinal(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === 'invalid_grant'
+}
+
+/** Keeps a grant in memory, for logins whose tokens nobody stores. */
+export function remembered(first: Granted, clientId: string): Auth {
+  let kept: StoredTokens = first
+  return tokens({
+    load: () => Promise.resolve(kept),
+    store: (next) => {
+      kept = next
+      return Promise.resolve()
+    },
+    clientId,
+  })
+}

@@ -1,0 +1,41 @@
+import type { Channel } from '../http/channel.ts'
+import { pathOf } from '../http/paths.ts'
+import { type BindRequest, bindRequestSchema } from '../schemas/binding.ts'
+import type { BindRequestBody } from './bodies.ts'
+import { attributed, type FileContent, type FileToSend, fileOf, formOf } from './writing.ts'
+
+/** "Binding" of the specification. */
+export interface Binding {
+  /**
+   * Creates a draft, "idempotent per carrier lane": it is repeated until it is answered.
+   * @throws AssumptionsUnconfirmed with the kept draft, NotBindable, ValidationError for an indication.
+   */
+  create(submissionId: string, body: BindRequestBody): Promise<BindRequest>
+  get(submissionId: string, bindRequestId: string): Promise<BindRequest>
+  /** Appends a file to a contingency; only while the request is `drafted`. */
+  upload(
+    submissionId: string,
+    bindRequestId: string,
+    contingencyId: string,
+    given: { readonly file: FileToSend | FileContent; readonly notes?: string },
+  ): Promise<BindRequest>
+}
+
+export function bindCalls(channel: Channel, producerEmail: string | undefined): Binding {
+  return {
+    create: (submissionId, body) => {
+      const path = pathOf`/broker/submissions/${submissionId}/bind-requests`
+      const json = attributed(body, producerEmail)
+      return channel.ask({ method: 'POST', path, json, manner: 'repeatable', isBind: true }, bindRequestSchema)
+    },
+    get: (submissionId, bindRequestId) => {
+      const path = pathOf`/broker/submissions/${submissionId}/bind-requests/${bindRequestId}`
+      return channel.ask({ method: 'GET', path, manner: 'repeatable' }, bindRequestSchema)
+    },
+    async upload(submissionId, bindRequestId, contingencyId, { file, notes }) {
+      const form = formOf({ notes, producer_email: producerEmail }, [{ field: 'file', ...(await fileOf(file)) }])
+      const path = pathOf`/broker/submissions/${submissionId}/bind-requests/${bindRequestId}/contingencies/${contingencyId}/document`
+      return await channel.ask({ method: 'POST', path, form, manner: 'once' }, bindRequestSchema)
+    },
+  }
+}

@@ -1,0 +1,29 @@
+import { UnexpectedAnswer } from '../errors.ts'
+import type { Channel } from '../http/channel.ts'
+import { downloadPathOf, pathOf } from '../http/paths.ts'
+
+/** A document while it arrives. */
+export interface Download {
+  readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>
+  readonly contentType: string | null
+  /** As the service says it; null when it does not. */
+  readonly sizeBytes: number | null
+}
+
+/** Gets a finalized document. @param path relative to the base URL. */
+export async function download(channel: Channel, path: string): Promise<Download> {
+  const answer = await channel.send({
+    method: 'GET',
+    path: downloadPathOf(path),
+    headers: { accept: 'application/pdf, */*' },
+    manner: 'repeatable',
+  })
+  if (answer.body === null) throw new UnexpectedAnswer(`${path} was answered ${answer.status} without a body`)
+  // The length of what was sent, which is not that of the document when it was packed.
+  const size = answer.headers.has('content-encoding') ? Number.NaN : Number(answer.headers.get('content-length') ?? Number.NaN)
+  return { stream: answer.body, contentType: answer.headers.get('content-type'), sizeBytes: Number.isNaN(size) ? null : size }
+}
+
+export function pdf(channel: Channel, documentId: string): Promise<Download> {
+  return download(channel, pathOf`/broker/finalized-documents/${documentId}/pdf`)
+}

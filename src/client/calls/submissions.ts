@@ -1,0 +1,152 @@
+import { type Feed, walk } from '../feeds.ts'
+import type { Channel } from '../http/channel.ts'
+import { pathOf } from '../http/paths.ts'
+import { type Answers, type AnswersResult, answersResultSchema } from '../schemas/answers.ts'
+import { selectionSchema } from '../schemas/appetite.ts'
+import { type CheckpointReceipt, checkpointReceiptSchema } from '../schemas/checkpoint.ts'
+import {
+  type FormFillSession,
+  formFillSessionSchema,
+  type QuoteSessions,
+  quoteSessionsSchema,
+  type SubmissionDocument,
+  submissionDocumentSchema,
+} from '../schemas/documents.ts'
+import { type EventsPage, eventsPageSchema, type MarketEvent } from '../schemas/events.ts'
+import { type Outstanding, outstandingSchema, type RequirementsView, requirementsViewSchema } from '../schemas/requirements.ts'
+import { type CreatedSubmission, createdSubmissionSchema, type FinalizeAnswer, finalizeAnswerSchema } from '../schemas/submission-create.ts'
+import { type ThreadMessage, type ThreadPage, type ThreadPostAnswer, threadPageSchema, threadPostAnswerSchema } from '../schemas/thread.ts'
+import { type Workspace, workspaceSchema } from '../schemas/workspace.ts'
+import type { CheckpointCommand, CreateBody, PostBody, QuoteProductsBody } from './bodies.ts'
+import { attributed, type FileContent, type FileToSend, fileOf, formOf } from './writing.ts'
+
+/** Where a page of a feed begins, and how many items it may have. */
+export interface PageOptions {
+  /** The cursor; from the beginning when left out. */
+  readonly since?: string
+  readonly limit?: number
+}
+
+/** "Submissions and marketing" and "Application workspace" of the specification. */
+export interface Submissions {
+  create(body: CreateBody): Promise<CreatedSubmission>
+  /** `fields` are form fields that the specification does not show. */
+  intake(given: {
+    readonly text?: string
+    readonly files?: readonly (FileToSend | FileContent)[]
+    readonly fields?: Readonly<Record<string, string>>
+  }): Promise<CreatedSubmission>
+  /** Releases a held submission. */
+  finalize(id: string): Promise<FinalizeAnswer>
+  requirements(id: string): Promise<RequirementsView>
+  outstanding(id: string): Promise<Outstanding>
+  answer(id: string, answers: Answers['answers']): Promise<AnswersResult>
+  events(id: string, options?: PageOptions): Promise<EventsPage>
+  thread(id: string, options?: PageOptions): Promise<ThreadPage>
+  /** All events behind `since`, each once; ends on a null cursor only. */
+  allEvents(id: string, options?: PageOptions): Feed<MarketEvent>
+  /** All messages behind `since`, each once; ends on a null cursor only. */
+  allMessages(id: string, options?: PageOptions): Feed<ThreadMessage>
+  /** Replies in the thread. A key is made when none is given, and kept over retries, so the reply is recorded once. */
+  post(id: string, body: PostBody, options?: { readonly idempotencyKey?: string }): Promise<ThreadPostAnswer>
+  upload(id: string, given: { readonly file: FileToSend | FileContent; readonly displayName?: string }): Promise<SubmissionDocument>
+  formFill(id: string, body?: { readonly form_keys?: readonly string[] }): Promise<FormFillSession>
+  quoteSessions(id: string): Promise<QuoteSessions>
+  workspace(id: string): Promise<Workspace>
+  /** Idempotent per `operation_id`: it is repeated while the application is busy. */
+  checkpoint(id: string, applicationId: string, command: CheckpointCommand): Promise<CheckpointReceipt>
+  /** Portal sessions only. */
+  quoteProducts(id: string, body: QuoteProductsBody): Promise<Record<string, unknown>>
+}
+
+export function submissionCalls(channel: Channel, producerEmail: string | undefined): Submissions {
+  return { ...creating(channel, producerEmail), ...reading(channel), ...writing(channel, producerEmail) }
+}
+
+type Creating = Pick<Submissions, 'create' | 'intake' | 'finalize'>
+
+function creating(channel: Channel, producerEmail: string | undefined): Creating {
+  const path = '/broker/submissions'
+  return {
+    create: (body) => channel.ask({ method: 'POST', path, json: attributed(body, producerEmail), manner: 'once' }, createdSubmissionSchema),
+    async intake({ text, files = [], fields = {} }) {
+      const read = await Promise.all(files.map(async (file) => ({ field: 'files', ...(await fileOf(file)) })))
+      const form = formOf({ producer_email: producerEmail, text, ...fields }, read)
+      return await channel.ask({ method: 'POST', path: '/broker/intake', form, manner: 'once' }, createdSubmissionSchema)
+    },
+    finalize: (id) =>
+      channel.ask({ method: 'POST', path: pathOf`/broker/submissions/${id}/finalize`, manner: 'once' }, finalizeAnswerSchema),
+  }
+}
+
+type Reading = Pick<
+  Submissions,
+  'requirements' | 'outstanding' | 'events' | 'thread' | 'allEvents' | 'allMessages' | 'quoteSessions' | 'workspace'
+>
+
+function reading(channel: Channel): Reading {
+  const get = (path: string, query: Readonly<Record<string, string | number | undefined>> = {}) =>
+    ({ method: 'GET', path, query, manner: 'repeatable' }) as const
+  const events: Submissions['events'] = (id, { since, limit } = {}) =>
+    channel.ask(get(pathOf`/broker/submissions/${id}/events`, { since, limit }), eventsPageSchema)
+  const thread: Submissions['thread'] = (id, { since, limit } = {}) =>
+    channel.ask(get(pathOf`/broker/submissions/${id}/thread`, { since, limit }), threadPageSchema)
+  const sized = (limit: number | undefined, since: string | undefined) => ({
+    ...(limit !== undefined && { limit }),
+    ...(since !== undefined && { since }),
+  })
+  return {
+    events,
+    thread,
+    requirements: (id) => channel.ask(get(pathOf`/broker/submissions/${id}/requirements`), requirementsViewSchema),
+    outstanding: (id) => channel.ask(get(pathOf`/broker/submissions/${id}/outstanding-requirements`), outstandingSchema),
+    quoteSessions: (id) => channel.ask(get(pathOf`/broker/submissions/${id}/api-quotes/sessions`), quoteSessionsSchema),
+    workspace: (id) => channel.ask(get(pathOf`/broker/submissions/${id}/application-workspace`), workspaceSchema),
+    allEvents: (id, { since, limit } = {}) =>
+      walk(since ?? null, async (at) => {
+        const { events: items, next_cursor } = await events(id, sized(limit, at))
+        return { items, next_cursor }
+      }),
+    allMessages: (id, { since, limit } = {}) =>
+      walk(since ?? null, async (at) => {
+        const { messages: items, next_cursor } = await thread(id, sized(limit, at))
+        return { items, next_cursor }
+      }),
+  }
+}
+
+type Writing = Pick<Submissions, 'answer' | 'post' | 'upload' | 'formFill' | 'checkpoint' | 'quoteProducts'>
+
+function writing(channel: Channel, producerEmail: string | undefined): Writing {
+  const json = <T>(body: T) => attributed(body, producerEmail)
+  return {
+    answer: (id, answers) => {
+      const path = pathOf`/broker/submissions/${id}/outstanding-requirements/answers`
+      return channel.ask({ method: 'POST', path, json: json({ answers }), manner: 'once' }, answersResultSchema)
+    },
+    post: (id, body, { idempotencyKey = crypto.randomUUID() } = {}) => {
+      const headers = { 'idempotency-key': idempotencyKey }
+      const path = pathOf`/broker/submissions/${id}/thread`
+      return channel.ask({ method: 'POST', path, json: json(body), headers, manner: 'repeatable' }, threadPostAnswerSchema)
+    },
+    async upload(id, { file, displayName }) {
+      const form = formOf({ display_name: displayName, producer_email: producerEmail }, [{ field: 'file', ...(await fileOf(file)) }])
+      return await channel.ask(
+        { method: 'POST', path: pathOf`/broker/submissions/${id}/documents`, form, manner: 'once' },
+        submissionDocumentSchema,
+      )
+    },
+    formFill: (id, body = {}) => {
+      const path = pathOf`/broker/submissions/${id}/form-fill-session`
+      return channel.ask({ method: 'POST', path, json: json(body), manner: 'once' }, formFillSessionSchema)
+    },
+    checkpoint: (id, applicationId, command) => {
+      const path = pathOf`/broker/submissions/${id}/applications/${applicationId}/checkpoint`
+      return channel.ask({ method: 'POST', path, json: json(command), manner: 'repeatable' }, checkpointReceiptSchema)
+    },
+    quoteProducts: (id, body) => {
+      const path = pathOf`/broker/submissions/${id}/application-workspace/quote-products`
+      return channel.ask({ method: 'PUT', path, json: body, manner: 'once' }, selectionSchema)
+    },
+  }
+}

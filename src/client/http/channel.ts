@@ -1,0 +1,132 @@
+import type { Auth } from '../auth/auth.ts'
+import { serviceError, UnexpectedAnswer, Unreachable } from '../errors.ts'
+import { urlOf } from './paths.ts'
+import { backoffMs, LONGEST_WAIT_S, type Retry } from './retry.ts'
+import { bodyText, errorAnswer, parsed, sendOnce, type Wire } from './wire.ts'
+
+/** Something that reads a value of the service and keeps fields that it does not know: a schema. */
+export interface Reads<T> {
+  safeParse(value: unknown): { readonly success: true; readonly data: T } | { readonly success: false; readonly error: Error }
+}
+
+/**
+ * How often a request may be sent: a read, or a write that the specification makes idempotent, until it is answered; any other write once,
+ * unless it surely was not sent; a metered read likewise.
+ */
+export type Manner = 'repeatable' | 'once'
+
+/** One call of the service. */
+export interface Call {
+  readonly method: string
+  /** Relative to the base URL. */
+  readonly path: string
+  readonly query?: Readonly<Record<string, string | number | undefined>> | undefined
+  readonly json?: unknown
+  /** Made anew for each attempt, for a form is sent but once. */
+  readonly form?: () => FormData
+  readonly headers?: Readonly<Record<string, string>>
+  readonly manner: Manner
+  /** Whether a 409 says that a quote cannot be bound. */
+  readonly isBind?: boolean
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Sends calls with a token, and repeats those that may be. */
+export class Channel {
+  readonly wire: Wire
+  readonly #auth: Auth
+  readonly #retry: Retry
+
+  constructor(wire: Wire, auth: Auth, retry: Retry) {
+    this.wire = wire
+    this.#auth = auth
+    this.#retry = retry
+  }
+
+  /**
+   * @returns what the service answered, read by `schema`.
+   * @throws ServiceError, Unreachable; UnexpectedAnswer for an answer without the fields that the specification requires.
+   */
+  async ask<T>(call: Call, schema: Reads<T>): Promise<T> {
+    const what = `${call.method} ${call.path}`
+    const answer = await this.send(call)
+    const read = schema.safeParse(parsed(await this.#bodyOf(call, what, answer)))
+    if (!read.success)
+      throw new UnexpectedAnswer(`${what} was answered ${answer.status} with what the specification does not show: ${inShort(read.error)}`)
+    return read.data
+  }
+
+  /** @returns the successful answer, its body unread. */
+  async send(call: Call): Promise<Response> {
+    const what = `${call.method} ${call.path}`
+    let isRenewed = false
+    for (let attempt = 1; ; attempt++) {
+      let waitMs = backoffMs(this.#retry, attempt)
+      try {
+        const token = await this.#token(what, call.signal)
+        const answer = await this.#once(call, what, token)
+        if (answer.ok) return answer
+        const told = await errorAnswer(this.wire, what, answer)
+        const error = serviceError(what, told, call.isBind ?? false)
+        if (told.status === 401 && !isRenewed && this.#auth.refused(token)) {
+          // A refused token had no effect. The same request goes once more, with another.
+          isRenewed = true
+          attempt--
+          continue
+        }
+        if (call.manner === 'once' || !mayPass(told.status, told.retryAfterS)) throw error
+        if (attempt >= this.#retry.tries || (told.retryAfterS ?? 0) > LONGEST_WAIT_S) throw error
+        waitMs = told.retryAfterS === null ? waitMs : told.retryAfterS * 1000
+      } catch (error) {
+        if (!(error instanceof Unreachable) || attempt >= this.#retry.tries) throw error
+        if (call.manner === 'once' && error.sent !== 'no') throw error
+      }
+      await this.wire.clock.sleep(waitMs, call.signal)
+      call.signal?.throwIfAborted()
+    }
+  }
+
+  /** Without a token nothing was sent, whatever became of the request for one. */
+  async #token(what: string, signal?: AbortSignal): Promise<string> {
+    try {
+      return await this.#auth.token(this.wire, signal)
+    } catch (error) {
+      throw error instanceof Unreachable ? new Unreachable(what, 'no', error) : error
+    }
+  }
+
+  async #once(call: Call, what: string, token: string): Promise<Response> {
+    const { method, path, query, json, form, headers } = call
+    const body = form ? form() : json === undefined ? undefined : JSON.stringify(json)
+    const init: RequestInit = {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        accept: 'application/json',
+        ...(json !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body }),
+    }
+    return await sendOnce(this.wire, what, urlOf(this.wire.baseUrl, path, query), init, call.signal)
+  }
+
+  /** A body that broke off is asked for again where the call may be repeated. */
+  async #bodyOf(call: Call, what: string, answer: Response): Promise<string> {
+    try {
+      return await bodyText(this.wire, what, answer)
+    } catch (error) {
+      if (call.manner === 'once' || this.#retry.tries === 1) throw error
+      return await bodyText(this.wire, what, await this.send(call))
+    }
+  }
+}
+
+/** Whether the same request may succeed later: the header tells, whatever the status (trap 50), else the class of the status (trap 51). */
+function mayPass(status: number, afterS: number | null): boolean {
+  return afterS !== null || status === 429 || status >= 500
+}
+
+function inShort(error: Error): string {
+  return error.message.replace(/\s+/g, ' ').slice(0, 300)
+}

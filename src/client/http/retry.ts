@@ -1,0 +1,27 @@
+/** How reads, and writes that may be, are repeated. */
+export interface Retry {
+  /** Attempts in all; 1 repeats nothing. */
+  readonly tries: number
+  /** The longest wait before the second attempt, in milliseconds; it doubles with each. */
+  readonly baseMs: number
+}
+
+export const RETRY: Retry = { tries: 4, baseMs: 250 }
+
+/** The service asks for more than anybody waits for: the caller is told instead. */
+export const LONGEST_WAIT_S = 120
+const LONGEST_BACKOFF_MS = 20_000
+
+/** @returns how long to wait before the next attempt, with full jitter, in milliseconds. */
+export function backoffMs({ baseMs }: Retry, attempt: number): number {
+  return Math.random() * Math.min(LONGEST_BACKOFF_MS, baseMs * 2 ** (attempt - 1))
+}
+
+/** @returns what `Retry-After` asks for, seconds or a date, in seconds from `nowMs`; null without it or when it is neither (trap 49). */
+export function retryAfterS(header: string | null, nowMs: number): number | null {
+  if (header === null) return null
+  const text = header.trim()
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text)
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? null : Math.max(0, (at - nowMs) / 1000)
+}

@@ -1,0 +1,97 @@
+import { isObject } from '../../model/json.ts'
+import { type ErrorAnswer, Unreachable } from '../errors.ts'
+import type { ClientClock } from './clock.ts'
+import { retryAfterS } from './retry.ts'
+
+export type Fetch = typeof fetch
+
+/** What one request needs of its surroundings. */
+export interface Wire {
+  readonly baseUrl: string
+  readonly fetch: Fetch
+  readonly clock: ClientClock
+  /** For an answer to begin, and for a body that is read whole to end; milliseconds. */
+  readonly timeoutMs: number
+}
+
+/** More than any answer of the service that is not a document. */
+const LARGEST_BODY = 64 * 1024 * 1024
+
+/** Codes with which a request surely did not leave. */
+const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
+
+/**
+ * Sends one request. Redirects are not followed, so that a token goes nowhere else (trap 45).
+ * @param what the request, for messages.
+ * @throws Unreachable without an answer; the reason of `signal` when it aborts.
+ */
+export async function sendOnce(wire: Wire, what: string, url: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(new Error(`no answer within ${wire.timeoutMs} ms`)), wire.timeoutMs)
+  const signals = signal ? AbortSignal.any([signal, late.signal]) : late.signal
+  try {
+    return await wire.fetch(url, { ...init, redirect: 'manual', signal: signals })
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw new Unreachable(what, isUnsent(error) ? 'no' : 'maybe', late.signal.aborted ? late.signal.reason : error)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function isUnsent(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined
+  const causes = cause instanceof AggregateError ? cause.errors : [cause]
+  return causes.length > 0 && causes.every((each) => isObject(each) && NOT_SENT.has(String(each['code'])))
+}
+
+/**
+ * @returns the body as text.
+ * @throws Unreachable when it breaks off, takes longer than `timeoutMs`, or is larger than any answer is.
+ */
+export async function bodyText(wire: Wire, what: string, answer: Response): Promise<string> {
+  if (answer.body === null) return ''
+  const reader = answer.body.getReader()
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    void reader.cancel().catch(() => undefined)
+  }, wire.timeoutMs)
+  const decoder = new TextDecoder()
+  let text = ''
+  try {
+    for (let bytes = 0; ; ) {
+      const { done, value } = await reader.read()
+      if (isLate) throw new Error('the answer took too long')
+      if (done) return text + decoder.decode()
+      bytes += value.byteLength
+      if (bytes > LARGEST_BODY) throw new Error('the answer is too large')
+      text += decoder.decode(value, { stream: true })
+    }
+  } catch (error) {
+    await reader.cancel().catch(() => undefined)
+    throw new Unreachable(what, 'maybe', error)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** @returns the value when the text is JSON, else the text (trap 52). */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** Reads an error answer of any shape. */
+export async function errorAnswer(wire: Wire, what: string, answer: Response): Promise<ErrorAnswer> {
+  const body = parsed(await bodyText(wire, what, answer).catch(() => ''))
+  const top = isObject(body) ? body : {}
+  const detail = top['detail']
+  const inner = isObject(detail) ? detail : {}
+  const code = [top['code'], inner['code'], top['error'], inner['error']].find((value) => typeof value === 'string')
+  const asked = retryAfterS(answer.headers.get('retry-after'), wire.clock.now())
+  return { status: answer.status, code: code === undefined ? null : String(code), detail, body, retryAfterS: asked }
+}

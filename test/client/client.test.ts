@@ -1,0 +1,106 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { bearer, clientCredentials, createClient, FileExists, ServiceError, Unreachable } from '../../src/client/exports.ts'
+import { brief, world } from '../sandbox/writer.ts'
+
+async function signedIn() {
+  const made = await world()
+  const { clientId = '', clientSecret = '' } = made.sandbox.account('default').credentials[0] ?? {}
+  const auth = clientCredentials({ clientId, clientSecret })
+  const client = createClient({ baseUrl: made.sandbox.baseUrl, auth, producerEmail: made.writer.producer })
+  return { ...made, client }
+}
+
+/** A server that answers in turn. @returns its address, and what was asked of it. */
+async function answering(...answers: { status: number; body?: string; headers?: Record<string, string> }[]) {
+  const asked: { url: string; authorization: string | undefined; key: unknown }[] = []
+  const server = createServer((request, reply) => {
+    asked.push({ url: request.url ?? '', authorization: request.headers.authorization, key: request.headers['idempotency-key'] })
+    const { status, body = '', headers = {} } = answers[Math.min(asked.length, answers.length) - 1] ?? { status: 500 }
+    reply.writeHead(status, headers).end(body)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`
+  return { client: createClient({ baseUrl, auth: bearer('secret'), retry: { baseMs: 1 } }), asked }
+}
+
+async function collected<T>(entries: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const entry of entries) all.push(entry)
+  return all
+}
+
+const ID = '0b9f6c1e-1111-4222-8333-444455556666'
+
+test('a submission is created, posted to, read page by page', async () => {
+  const { client, pass } = await signedIn()
+  const { submission_id: id } = (await client.submissions.create(brief('Harrow Roofing LLC'))) as { submission_id: string }
+  pass(360)
+  expect((await client.submissions.requirements(id)).submission_id).toBe(id)
+  await client.submissions.post(id, { body: 'Please go on.' })
+  const events = client.submissions.allEvents(id)
+  expect((await collected(events)).length).toBeGreaterThan(0)
+  expect((await collected(client.submissions.allMessages(id))).map(({ body_text }) => body_text)).toContain('Please go on.')
+})
+
+test('trap 53: the 409 of a live file carries its submission', async () => {
+  const { client } = await signedIn()
+  const first = (await client.submissions.create(brief('Harrow Roofing LLC'))) as { submission_id: string }
+  const error = await client.submissions.create(brief('Harrow Roofing LLC')).catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(FileExists)
+  expect(error).toMatchObject({ status: 409, code: 'service_file_exists', submissionId: first.submission_id })
+})
+
+test.each(['', '<html>no</html>', '{}', '{"detail":"no"}', '{"detail":[1]}', '[]', 'null'])(
+  'trap 52: the error body %j does not throw',
+  async (body) => {
+    const { client } = await answering({ status: 400, body })
+    const error = await client.me().catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(ServiceError)
+    expect(error).toMatchObject({ status: 400, code: null })
+  },
+)
+
+test('trap 45: the bearer follows no redirect', async () => {
+  const { client, asked } = await answering({ status: 302, headers: { location: '/api/v1/elsewhere' } })
+  await expect(client.me()).rejects.toMatchObject({ status: 302 })
+  expect(asked).toMatchObject([{ url: '/api/v1/broker/me', authorization: 'Bearer secret' }])
+})
+
+test.each(['https://other.test/x', '//other.test/x', '/a/../x', '/a/%2e%2e/x'])('trap 76: %s is not downloaded', async (path) => {
+  const { client, asked } = await answering({ status: 200 })
+  await expect(client.download(path)).rejects.toThrow('leads away from the service')
+  expect(asked).toEqual([])
+})
+
+test('trap 78: an id that is no uuid enters no URL', async () => {
+  const { client, asked } = await answering({ status: 200 })
+  expect(() => client.policies.get('../me')).toThrow('not an id (a uuid)')
+  expect(asked).toEqual([])
+})
+
+test('reads and keyed posts are repeated, the latter with one key; other writes are not', async () => {
+  const reading = await answering({ status: 503 }, { status: 200, body: '[]' })
+  expect(await reading.client.forms('acord')).toEqual([])
+  const posting = await answering({ status: 503 }, { status: 200, body: '{"status":"received"}' })
+  await posting.client.submissions.post(ID, { body: 'Hello' })
+  expect(posting.asked[1]?.key).toBe(posting.asked[0]?.key)
+  const finalizing = await answering({ status: 503 })
+  await expect(finalizing.client.submissions.finalize(ID)).rejects.toMatchObject({ status: 503 })
+  expect(finalizing.asked).toHaveLength(1)
+})
+
+test('nobody listens: nothing was sent', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  const client = createClient({ baseUrl: `http://127.0.0.1:${port}/api/v1`, auth: bearer('x'), retry: { tries: 1 } })
+  await expect(client.me()).rejects.toSatisfy((error) => error instanceof Unreachable && error.sent === 'no')
+})

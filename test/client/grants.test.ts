@@ -1,0 +1,151 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import {
+  type Auth,
+  type ClientOptions,
+  clientCredentials,
+  createClient,
+  deviceLogin,
+  LoginNeeded,
+  loopbackLogin,
+  type StoredTokens,
+  tokens,
+} from '../../src/client/exports.ts'
+import { sandboxFor } from '../sandbox/support.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** A token endpoint that notes its forms; each answer of it is the next in turn. */
+async function tokenServer(...answers: object[]) {
+  const forms: Record<string, string>[] = []
+  const seen: (string | undefined)[] = []
+  const server = createServer(async (request, reply) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    if (request.url?.endsWith('/oauth/token')) {
+      forms.push(Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString())))
+      const answer = answers[forms.length - 1]
+      reply.writeHead(answer ? 200 : 400, { 'content-type': 'application/json' }).end(JSON.stringify(answer ?? { error: 'invalid_grant' }))
+      return
+    }
+    seen.push(request.headers.authorization)
+    const isOld = request.headers.authorization === 'Bearer old'
+    reply.writeHead(isOld ? 401 : 200, { 'content-type': 'application/json' }).end(isOld ? '{}' : '[]')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`
+  return { baseUrl, forms, seen }
+}
+
+const machine = () => clientCredentials({ clientId: 'bac_1', clientSecret: 'bas_1', scope: 'broker_mcp' })
+const clientOf = (baseUrl: string, auth: Auth, more: Partial<ClientOptions> = {}) => createClient({ baseUrl, auth, retry: { tries: 1 }, ...more })
+
+test('trap 40, trap 41: those who ask at once share one exchange, by a form, and no refresh token is asked for', async () => {
+  const { baseUrl, forms } = await tokenServer({ access_token: 'a', expires_in: '3600' })
+  const client = clientOf(baseUrl, machine())
+  await Promise.all([client.forms(), client.forms(), client.forms()])
+  expect(forms).toEqual([{ grant_type: 'client_credentials', client_id: 'bac_1', client_secret: 'bas_1', scope: 'broker_mcp' }])
+})
+
+test.each([
+  ['a number', { expires_in: 60 }, 31],
+  ['a text', { expires_in: '60' }, 31],
+  ['nothing', {}, 3_301],
+  ['more than an hour', { expires_in: 99_999 }, 3_301],
+])('trap 38: a lifetime that is %s is used, but for its end', async (_, lifetime, seconds) => {
+  const { baseUrl, forms } = await tokenServer({ access_token: 'a', ...lifetime }, { access_token: 'b', ...lifetime })
+  let now = Date.now()
+  const clock = { now: () => now, sleep: () => Promise.resolve() }
+  const client = clientOf(baseUrl, machine(), { clock })
+  await client.forms()
+  now += (seconds - 2) * 1000
+  await client.forms()
+  expect(forms).toHaveLength(1)
+  now += 2_000
+  await client.forms()
+  expect(forms).toHaveLength(2)
+})
+
+test('trap 39: a refused token is exchanged once, and the same request goes again', async () => {
+  const { baseUrl, forms, seen } = await tokenServer({ access_token: 'old' }, { access_token: 'new' })
+  expect(await clientOf(baseUrl, machine()).forms()).toEqual([])
+  expect(forms).toHaveLength(2)
+  expect(seen).toEqual(['Bearer old', 'Bearer new'])
+})
+
+test('a rotated pair is stored before it is used, and what could not be stored is stored first', async () => {
+  const { baseUrl, forms } = await tokenServer({ access_token: 'a', refresh_token: 'two' })
+  const stored: StoredTokens[] = [{ accessToken: 'x', refreshToken: 'one', renewAtMs: 0 }]
+  let fails = true
+  const store = async (next: StoredTokens) => {
+    if (fails) throw new Error('the disk is full')
+    stored.push(next)
+  }
+  const client = clientOf(baseUrl, tokens({ load: async () => stored.at(-1) ?? null, store, clientId: 'app' }))
+  await expect(client.forms()).rejects.toThrow('the disk is full')
+  fails = false
+  expect(await client.forms()).toEqual([])
+  expect(forms).toEqual([{ grant_type: 'refresh_token', refresh_token: 'one', client_id: 'app' }])
+  expect(stored.at(-1)).toMatchObject({ accessToken: 'a', refreshToken: 'two' })
+})
+
+test('killed before the new pair was stored, it asks with the old one, and says that a login is needed where that was spent', async () => {
+  const { baseUrl, forms } = await tokenServer({ access_token: 'a', refresh_token: 'two' })
+  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-tokens-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'tokens.json')
+  const child = spawn(process.execPath, [join(ROOT, 'test/client/token-child.ts'), baseUrl, file], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(child, 'exit')
+  expect(child.signalCode).toBe('SIGKILL')
+  const kept = JSON.parse(readFileSync(file, 'utf8')) as StoredTokens
+  expect(kept.refreshToken).toBe('one')
+  const client = clientOf(baseUrl, tokens({ load: async () => kept, store: async () => {}, clientId: 'app' }))
+  await expect(client.forms()).rejects.toThrow(LoginNeeded)
+  expect(forms.map((form) => form['refresh_token'])).toEqual(['one', 'one'])
+})
+
+test('a device is approved by its code while the client asks at the interval', async () => {
+  const sandbox = await sandboxFor()
+  const email = sandbox.account('default').users[1]?.email ?? ''
+  const registered = await fetch(`${sandbox.baseUrl}/oauth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ client_name: 'desk', redirect_uris: ['http://127.0.0.1/callback'] }),
+  })
+  const { client_id: clientId } = (await registered.json()) as { client_id: string }
+  const prompt = async ({ user_code }: { user_code: string }) => {
+    const answer = await fetch(`${sandbox.origin}/_sandbox/approve`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ user_code, email }),
+    })
+    expect(answer.ok).toBe(true)
+  }
+  const clock = { now: () => Date.now(), sleep: () => Promise.resolve() }
+  const client = clientOf(sandbox.baseUrl, deviceLogin({ clientId, scope: 'broker_mcp', prompt }), { clock })
+  expect(await client.me()).toMatchObject({ kind: 'user', email })
+})
+
+test('a browser login comes back to this machine, for a client that registers itself', async () => {
+  const sandbox = await sandboxFor()
+  const email = sandbox.account('default').users[1]?.email ?? ''
+  const open = async (url: string) => {
+    const approval = new URL(`${sandbox.origin}/_sandbox/authorize-as`)
+    approval.search = new URL(url).search
+    approval.searchParams.set('email', email)
+    const answer = await fetch(approval, { redirect: 'follow' })
+    expect(answer.ok).toBe(true)
+  }
+  const client = clientOf(sandbox.baseUrl, loopbackLogin({ scope: 'broker_mcp', open }))
+  expect(await client.me()).toMatchObject({ kind: 'user', email })
+})
