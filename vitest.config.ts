@@ -46,8 +46,9 @@ export default defineConfig({
     // Two cores, and tests that wait for a process or a pause as often as they compute.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Three times what the slowest takes on a machine that has much else to do.
+    testTimeout: 180_000,
+    hookTimeout: 120_000,
     // A filter that matches nothing, or a stray `.only`, must not look like success.
     passWithNoTests: false,
     allowOnly: false,

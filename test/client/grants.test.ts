@@ -48,7 +48,8 @@ async function tokenServer(...answers: object[]) {
 }
 
 const machine = () => clientCredentials({ clientId: 'bac_1', clientSecret: 'bas_1', scope: 'broker_mcp' })
-const clientOf = (baseUrl: string, auth: Auth, more: Partial<ClientOptions> = {}) => createClient({ baseUrl, auth, retry: { tries: 1 }, ...more })
+const clientOf = (baseUrl: string, auth: Auth, more: Partial<ClientOptions> = {}) =>
+  createClient({ baseUrl, auth, retry: { tries: 1 }, ...more })
 
 test('trap 40, trap 41: those who ask at once share one exchange, by a form, and no refresh token is asked for', async () => {
   const { baseUrl, forms } = await tokenServer({ access_token: 'a', expires_in: '3600' })

@@ -27,9 +27,13 @@ export function loopbackLogin(options: LoopbackLogin): Auth {
     options,
     () => clientId,
     async (wire, signal) => {
-      await using redirect = await listen(options.waitMs ?? WAIT_MS, signal)
-      clientId = options.clientId ?? (await register(wire, options.clientName, redirect.uri, signal))
-      return await granted(wire, options, clientId, redirect, signal)
+      const redirect = await listen(options.waitMs ?? WAIT_MS, signal)
+      try {
+        clientId = options.clientId ?? (await register(wire, options.clientName, redirect.uri, signal))
+        return await granted(wire, options, clientId, redirect, signal)
+      } finally {
+        await redirect.close()
+      }
     },
   )
 }
@@ -64,10 +68,11 @@ async function granted(
   return await exchange(wire, form, signal)
 }
 
-interface Redirect extends AsyncDisposable {
+interface Redirect {
   readonly uri: string
   /** What the browser brought. */
   readonly answer: Promise<URLSearchParams>
+  close(): Promise<unknown>
 }
 
 async function listen(waitMs: number, signal?: AbortSignal): Promise<Redirect> {
@@ -90,7 +95,7 @@ async function listen(waitMs: number, signal?: AbortSignal): Promise<Redirect> {
   return {
     uri: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/callback`,
     answer: promise,
-    async [Symbol.asyncDispose]() {
+    async close() {
       clearTimeout(timer)
       server.closeAllConnections()
       await new Promise((closed) => server.close(closed))
