@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { freePort } from '../tools/free-port.ts'
 import { deliver, openConsole, startProgram, stopProgram } from './program.ts'
 
 const run = promisify(execFile)
@@ -81,7 +82,7 @@ async function checkClient(folder: string): Promise<void> {
   await writeFile(
     join(folder, 'own.mts'),
     `import { bearer, createClient, type Client } from 'submission-mirror/client'
-const client: Client = createClient({ baseUrl: 'http://127.0.0.1:9/api/v1', auth: bearer('none'), retry: { tries: 1 } })
+const client: Client = createClient({ baseUrl: 'http://127.0.0.1:${await freePort()}/api/v1', auth: bearer('none'), retry: { tries: 1 } })
 const insured: Promise<string | undefined> = client.submissions.requirements('0b9f6c1e-1111-4222-8333-444455556666').then((view) => view.submission_id)
 await insured.catch(({ name, sent }: { name: string; sent: string }) => console.log(name, sent))
 `,
