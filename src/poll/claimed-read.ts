@@ -16,7 +16,7 @@ import { noteUnreadable, type Unreadable } from '../store/mirror/evidence.ts'
 import { type ReadClaim, type ReadSettlement, recordPage, refuseCursor, settleRead } from '../store/reads/claims.ts'
 import { REPLAY_COALESCE_MS, rank } from '../store/reads/reads.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
-import { AuthRefusedError, UpstreamPermanentError, upstreamClass } from '../upstream/http/errors.ts'
+import { AuthRefusedError, isForbidden, UpstreamPermanentError, upstreamClass } from '../upstream/http/errors.ts'
 import { afterDeclined } from './declined.ts'
 import { type PollPolicy, pollIntervalMs, readIntervalMs, replayIntervalMs } from './intervals.ts'
 
@@ -192,7 +192,7 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
     await o.db.write('read-refused', (tx) => settleRead(tx, claim, { ...kept, rank: ranked, dueInMs: 0, failures: claim.failures }))
     return 'refused'
   }
-  if (isDetail(claim.read) && (kind === 'gone' || kind === 'auth')) {
+  if (isDetail(claim.read) && (kind === 'gone' || isForbidden(error))) {
     const settled = afterDeclined(claim, countedOnce(o, claim.failures), kept.error)
     await o.db.write('read-declined', (tx) => settleRead(tx, claim, settled))
     return 'declined'
@@ -216,7 +216,7 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
     { ...place(claim), failures, waitMs: Math.round(dueInMs), ...(kind === null ? { err: error } : { class: kind }) },
     `${claim.read} could not be read and will be tried again in ${Math.ceil(dueInMs / 1000)} s: ${messageOf(error)}`,
   )
-  return kind === 'auth' ? 'refused' : 'failed'
+  return kind === 'auth' && !isDetail(claim.read) ? 'refused' : 'failed'
 }
 
 /** Defers a replay that keeps failing, perhaps at one page of old history, so that news after the cursor is read meanwhile. */

@@ -17,7 +17,7 @@ import { LeaseLostError } from '../store/engine/leases.ts'
 import { noteUnreadable } from '../store/mirror/evidence.ts'
 import { type IdClaim, settleId } from '../store/reads/known-ids.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
-import { AuthRefusedError, upstreamClass } from '../upstream/http/errors.ts'
+import { AuthRefusedError, isForbidden, upstreamClass } from '../upstream/http/errors.ts'
 import { goneById } from '../upstream/wire/binding.ts'
 import { declinedWaitMs } from './declined.ts'
 import { idWaitMs, isFinalStatus } from './id-intervals.ts'
@@ -70,7 +70,7 @@ async function readAndSettle(o: IdReadOptions, claim: IdClaim, cause: Cause, sig
     const kind = upstreamClass(error)
     if (kind === null || signal.aborted) throw error
     o.observer.count('walks_total', { account: claim.account, read: claim.kind, outcome: kind })
-    return kind === 'gone' ? await settleMiss(o, claim, cause, messageOf(error)) : await settleFailure(o, claim, error, kind)
+    return kind === 'gone' ? await settleMiss(o, claim, cause, messageOf(error)) : await settleFailure(o, claim, error)
   }
 }
 
@@ -125,20 +125,21 @@ async function settleMiss(o: IdReadOptions, claim: IdClaim, cause: Cause, error:
   return 'gone'
 }
 
-async function settleFailure(o: IdReadOptions, claim: IdClaim, error: unknown, kind: string): Promise<'declined' | 'failed'> {
+async function settleFailure(o: IdReadOptions, claim: IdClaim, error: unknown): Promise<'declined' | 'failed'> {
   const kept = { misses: claim.misses, error: messageOf(error).slice(0, 500), complete: false, changed: false }
   const isRefused = error instanceof AuthRefusedError
   const failures = isRefused ? claim.failures : claim.failures + 1
   const retryAfterMs = error instanceof TransientError ? (error.retryAfterMs ?? 0) : 0
-  const waitMs =
-    kind === 'auth' ? declinedWaitMs(failures) : Math.max(retryAfterMs, backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS))
+  const waitMs = isForbidden(error)
+    ? declinedWaitMs(failures)
+    : Math.max(retryAfterMs, backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS))
   const dueInMs = isRefused ? REFUSED_WAIT_MS : waitMs
   await o.db.write('read-failed', (tx) => settleId(tx, claim, { ...kept, dueInMs, failures }))
   o.log.debug(
     place(claim),
     `${claim.kind} ${claim.id} could not be read and will be tried again in ${Math.ceil(dueInMs / 1000)} s: ${kept.error}`,
   )
-  return kind === 'auth' && !isRefused ? 'declined' : 'failed'
+  return isForbidden(error) ? 'declined' : 'failed'
 }
 
 function place(claim: IdClaim): { account: string; submission: string; read: string } {

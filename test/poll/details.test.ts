@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import { detailReads } from '../../src/model/reads.ts'
 import { findAccount } from '../../src/store/reads/accounts.ts'
+import { listReadsOff } from '../../src/store/reads/reads-off.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { rowsOf } from '../tools/mirror.ts'
 import { HOUR, Rig } from '../tools/poller.ts'
@@ -30,6 +31,21 @@ describe.each(testDatabases)('the reads beside the requirements view on $name', 
     expect((await findAccount(rig.db.read, ACCOUNT))?.state).toBe('active')
     rig.sandbox.faults.set([])
     await rig.pass(24 * HOUR)
+    await rig.rest()
+    for (const id of ids) expect((await rig.read(id, 'workspace'))?.last_read_at).not.toBeNull()
+  })
+
+  it('that are answered 401 come again like any that failed: that is about the token, not about the read', async () => {
+    const rig = await Rig.open(database)
+    for (const operation of detailReads) rig.sandbox.faults.add({ kind: 'status', status: 401, operation })
+    const ids = await track(rig, 6)
+    for (const waitMs of [120_000, HOUR]) {
+      await rig.pass(waitMs)
+      await rig.rest()
+    }
+    expect(await listReadsOff(rig.db.read)).toEqual([])
+    rig.sandbox.faults.set([])
+    await rig.pass(HOUR / 4)
     await rig.rest()
     for (const id of ids) expect((await rig.read(id, 'workspace'))?.last_read_at).not.toBeNull()
   })

@@ -1,7 +1,7 @@
 import { parseExact } from '../../model/exact-json.ts'
 import { isObject } from '../../model/json.ts'
 import { parseUuid } from '../../model/uuid.ts'
-import { UpstreamPermanentError, UpstreamTransientError } from './errors.ts'
+import { TokenNotTakenError, UpstreamPermanentError, UpstreamTransientError } from './errors.ts'
 import type { Call } from './operations.ts'
 
 /** A received answer. `body` is null when a failed answer's body could not be read completely. */
@@ -25,7 +25,7 @@ export function failureOf(call: Call, answer: HttpAnswer, nowMs: number): Upstre
   const pauseMs = retryAfterMs(headers, nowMs)
   const detail = shortDetail(answer.body)
   const what = `the service answered ${status}${detail === '' ? '' : ` (${detail})`}`
-  if (status === 401) return new UpstreamPermanentError('auth', call, what)
+  if (status === 401) return new TokenNotTakenError('auth', call, what)
   if (status === 404) return new UpstreamPermanentError('gone', call, what)
   if (status === 429) return new UpstreamTransientError('throttled', call, what, pauseMs)
   if (status < 400) return new UpstreamTransientError('unavailable', call, `${what}; redirects are not followed`, pauseMs)

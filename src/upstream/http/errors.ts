@@ -34,6 +34,15 @@ export class UpstreamPermanentError extends PermanentError {
 /** Every credential of the account was refused a token. The catcher parks the account (trap 43). */
 export class AuthRefusedError extends UpstreamPermanentError {}
 
+/** 401: the service did not take the token, which says nothing about what was asked. */
+export class TokenNotTakenError extends UpstreamPermanentError {}
+
+/** Whether the service refuses what was asked to credentials that it knows. */
+export function isForbidden(error: unknown): boolean {
+  const isOfToken = error instanceof AuthRefusedError || error instanceof TokenNotTakenError
+  return upstreamClass(error) === 'auth' && !isOfToken
+}
+
 /** @returns the class of a failed request, or null for any other error. */
 export function upstreamClass(error: unknown): UpstreamClass | null {
   return error instanceof UpstreamTransientError || error instanceof UpstreamPermanentError ? error.class : null
