@@ -1,6 +1,6 @@
-import type { Wire } from '../http/wire.ts'
 import type { Auth } from './auth.ts'
-import { exchange, type Granted } from './token-endpoint.ts'
+import { HeldToken } from './held-token.ts'
+import { exchange } from './token-endpoint.ts'
 
 /** A machine credential of the brokerage. */
 export interface ClientCredentials {
@@ -15,24 +15,11 @@ export interface ClientCredentials {
 /** Exchanges a machine credential, once for all who wait; it gets no refresh token, so it is exchanged again (traps 39, 40). */
 export function clientCredentials({ clientId, clientSecret, scope }: ClientCredentials): Auth {
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret, scope }
-  let held: Granted | null = null
-  let asked: Promise<Granted> | null = null
-  const ask = async (wire: Wire): Promise<Granted> => {
-    try {
-      held = await exchange(wire, form)
-      return held
-    } finally {
-      asked = null
-    }
-  }
+  const held = new HeldToken((wire) => exchange(wire, form))
   return {
-    async token(wire) {
-      if (held !== null && wire.clock.now() < held.renewAtMs) return held.accessToken
-      asked ??= ask(wire)
-      return (await asked).accessToken
-    },
+    token: (wire) => held.token(wire),
     refused(token) {
-      if (held?.accessToken === token) held = null
+      held.drop(token)
       return true
     },
   }

@@ -1,14 +1,11 @@
 import { LoginNeeded, ServiceError } from '../errors.ts'
 import type { Wire } from '../http/wire.ts'
 import type { Auth } from './auth.ts'
+import { HeldToken } from './held-token.ts'
 import { exchange, type Granted } from './token-endpoint.ts'
 
 /** What is kept of a user's grant. It is a secret: keep it where others do not read it. */
-export interface StoredTokens {
-  readonly accessToken: string
-  readonly refreshToken: string | null
-  /** Milliseconds since the epoch. */
-  readonly renewAtMs: number
+export interface StoredTokens extends Granted {
   /** Of a client that registered itself. */
   readonly clientId?: string
 }
@@ -27,12 +24,10 @@ export interface TokensOptions {
  * access token while it lives and tries the old refresh token, which a service may still take. When it does not, LoginNeeded says so.
  */
 export function tokens({ load, store, clientId }: TokensOptions): Auth {
-  let held: StoredTokens | null = null
   /** What the service gave and `store` has not taken yet. */
   let unstored: StoredTokens | null = null
   /** An access token that the service refused before its time. */
   let refused: string | null = null
-  let asked: Promise<StoredTokens> | null = null
   const keep = async (next: StoredTokens): Promise<StoredTokens> => {
     unstored = next
     await store(next)
@@ -47,29 +42,19 @@ export function tokens({ load, store, clientId }: TokensOptions): Auth {
     })
     return await keep({ ...old, ...next, refreshToken: next.refreshToken ?? old.refreshToken })
   }
-  const current = async (wire: Wire): Promise<StoredTokens> => {
-    try {
-      // A refresh token is spent once: what another process has stored meanwhile is newer than what is held here.
-      const known = unstored === null ? await load() : await keep(unstored)
-      if (known === null) throw new LoginNeeded('no tokens are stored: log in')
-      const holds = wire.clock.now() < known.renewAtMs && known.accessToken !== refused
-      held = holds ? known : await renew(wire, known)
-      return held
-    } finally {
-      asked = null
-    }
-  }
+  const held = new HeldToken(async (wire) => {
+    // A refresh token is spent once: what another process has stored meanwhile is newer than what was held here.
+    const known = unstored === null ? await load() : await keep(unstored)
+    if (known === null) throw new LoginNeeded('no tokens are stored: log in')
+    const holds = wire.clock.now() < known.renewAtMs && known.accessToken !== refused
+    return holds ? known : await renew(wire, known)
+  })
   return {
-    async token(wire) {
-      if (held !== null && wire.clock.now() < held.renewAtMs) return held.accessToken
-      asked ??= current(wire)
-      return (await asked).accessToken
-    },
+    token: (wire) => held.token(wire),
     refused(token) {
       refused = token
-      const isRenewable = held?.accessToken !== token || held.refreshToken !== null
-      if (held?.accessToken === token) held = null
-      return isRenewable
+      const dropped = held.drop(token)
+      return dropped === null || dropped.refreshToken !== null
     },
   }
 }
