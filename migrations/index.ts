@@ -36,6 +36,7 @@ import { submissionSearch } from './0034-submission-search.ts'
 import { figures } from './0035-figures.ts'
 import { resends } from './0036-resends.ts'
 import { oidcSessions } from './0037-oidc-sessions.ts'
+import { alarmHistory } from './0038-alarm-history.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -76,4 +77,5 @@ export const migrations: readonly Migration[] = [
   figures,
   resends,
   oidcSessions,
+  alarmHistory,
 ]

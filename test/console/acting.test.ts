@@ -1,6 +1,8 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { timeFromMs } from '../../src/model/time.ts'
 import { listActions } from '../../src/store/operators/actions.ts'
+import { reportAlarm } from '../../src/store/operators/alarms.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { launchBrowser, Person } from './browser.ts'
 import { openScene, playStory, type Scene } from './scene.ts'
@@ -100,6 +102,31 @@ describe.each(testDatabases)('what an operator does in the console, on $name', {
     await page.getByText('1 of 1 submissions').waitFor(SOON)
     const [run] = (await scene.api<{ items: { options: object; state: string }[] }>('/reconcile-runs?limit=1')).items
     expect(run?.options).toEqual({ submissions: [id] })
+  })
+
+  it('takes note of an alarm, which goes on to fire, and shows when alarms fired', async () => {
+    const at = timeFromMs(Date.now() - 60_000)
+    const alarm = {
+      account: '',
+      destination: '',
+      severity: 'warning',
+      since: at,
+      last_at: at,
+      resolved_at: null,
+      notified_at: null,
+    } as const
+    await reportAlarm(scene.db, { ...alarm, name: 'disk_space', state: 'firing', text: 'The disk fills.' }, [])
+    await person.goto('/operations')
+    const alarms = page.getByRole('table', { name: 'Alarms', exact: true })
+    await alarms.getByRole('button', { name: 'Acknowledge disk space' }).focus()
+    await page.keyboard.press('Enter')
+    await person.says(/you know of disk space/)
+    const row = alarms.getByRole('row').filter({ hasText: 'disk space' })
+    await row.getByText(/^otto,/).waitFor()
+    expect(await row.innerText()).toContain('firing')
+    const history = page.getByRole('table', { name: 'History of alarms' })
+    expect(await history.getByRole('row').filter({ hasText: 'disk space' }).innerText()).toMatch(/fires[\s\S]*otto/)
+    expect(await actions('alarm.acknowledge')).toBe(1)
   })
 
   it('starts a dry run by keys alone', async () => {

@@ -1,4 +1,5 @@
 import { timeFromMs } from '../../src/model/time.ts'
+import { reportAlarm } from '../../src/store/operators/alarms.ts'
 import { requestRun } from '../../src/store/reconcile/runs.ts'
 import { sign } from '../receive/support.ts'
 import { letSessionsAge } from '../store/operators/session-time.ts'
@@ -39,6 +40,16 @@ export const adminPoints: readonly KillPoint[] = [
       const id = await requestRun(db, { account: ACCOUNT, options: { dry_run: true, no_state: true }, requestedBy: 'command' })
       // It may have ended by now.
       await ask(rig, `/reconcile-runs/${id}/stop`, undefined, [200, 409])
+    },
+  },
+  {
+    transaction: 'alarm-acknowledge',
+    async provoke(rig) {
+      const at = timeFromMs(Date.now())
+      const alarm = { name: 'record_conflict', account: ACCOUNT, destination: '', severity: 'warning', since: at, last_at: at } as const
+      const db = await rig.store()
+      await reportAlarm(db, { ...alarm, state: 'firing', resolved_at: null, notified_at: null, text: 'a test made it' }, [])
+      await ask(rig, '/alarms/acknowledge', { name: alarm.name })
     },
   },
   { transaction: 'inbox-replay', provoke: (rig) => ask(rig, '/inbox/replay', { ids: [...rig.acknowledged.keys()].slice(0, 3) }) },

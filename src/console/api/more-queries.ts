@@ -50,6 +50,16 @@ export const alarmsQuery = queryOptions({
   refetchInterval: every.while,
 })
 
+export const alarmHistoryQuery = () =>
+  infiniteQueryOptions({
+    queryKey: ['alarms', 'history'],
+    queryFn: ({ signal, pageParam: after }) =>
+      answered(api.GET('/api/v1/alarms/history', { params: { query: { limit: 10, ...(after && { after: Number(after) }) } }, signal })),
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
+    refetchInterval: every.while,
+  })
+
 export const statusQuery = queryOptions({
   queryKey: ['status'],
   queryFn: ({ signal }) => answered(api.GET('/api/v1/status', { signal })),

@@ -86,6 +86,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/alarms/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * take note of alarms that fire
+         * @description They say by whom and when, and go on to fire and to be told. When one is over and fires again, nobody has taken note of that.
+         */
+        post: operations["postAlarmsAcknowledge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alarms/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * when alarms fired and ended, the newest first
+         * @description What is over is kept for `CHANGES_RETENTION_DAYS`.
+         */
+        get: operations["getAlarmsHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/alarms/test": {
         parameters: {
             query?: never;
@@ -1117,6 +1157,10 @@ export interface components {
             /** @enum {string} */
             was: "active" | "paused" | "parked" | "not configured" | "not started";
         };
+        Acknowledged: {
+            acknowledged: number;
+            already: number;
+        };
         Action: {
             action: string;
             action_id: number;
@@ -1140,6 +1184,9 @@ export interface components {
         Alarm: {
             /** @description empty when it is about no account */
             account: string;
+            acknowledged_at: string | null;
+            /** @description who took note of it; null: nobody */
+            acknowledged_by: string | null;
             /** @description empty when it is about no destination */
             destination: string;
             /**
@@ -1159,6 +1206,34 @@ export interface components {
             since: string;
             /** @enum {string} */
             state: "pending" | "firing" | "resolved";
+            /** @description what happened, and what to do */
+            text: string;
+        };
+        AlarmEpisode: {
+            /** @description empty when it is about no account */
+            account: string;
+            acknowledged_at: string | null;
+            /** @description who took note of it; null: nobody */
+            acknowledged_by: string | null;
+            /** @description empty when it is about no destination */
+            destination: string;
+            /** @description in the order in which they fired */
+            episode_id: number;
+            /**
+             * Format: date-time
+             * @description UTC, with six fractional digits
+             */
+            fired_at: string;
+            name: string;
+            /** @description null while it fires */
+            resolved_at: string | null;
+            /** @enum {string} */
+            severity: "warning" | "critical";
+            /**
+             * Format: date-time
+             * @description since when it was so
+             */
+            since: string;
             /** @description what happened, and what to do */
             text: string;
         };
@@ -3027,6 +3102,78 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Alarm"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
+                };
+            };
+        };
+    };
+    postAlarmsAcknowledge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description all of that name when it and `destination` are left out */
+                    account?: string;
+                    destination?: string;
+                    name: string;
+                };
+            };
+        };
+        responses: {
+            /** @description of how many nobody had taken note, and of how many somebody had */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Acknowledged"];
+                };
+            };
+        };
+    };
+    getAlarmsHistory: {
+        parameters: {
+            query?: {
+                account?: string;
+                /** @description the `next` of the page before */
+                after?: number;
+                destination?: string;
+                /** @description how many at most */
+                limit?: number;
+                name?: string;
+                severity?: "warning" | "critical";
+                /**
+                 * @description fired since
+                 * @example 24h
+                 */
+                since?: string;
+                /**
+                 * @description fired before
+                 * @example 24h
+                 */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page of times at which alarms fired */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["AlarmEpisode"][];
                         /** @description give it as `after` for the next page; null: this is the last */
                         next: string | null;
                     };

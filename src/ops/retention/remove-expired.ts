@@ -5,6 +5,7 @@ import type { Db } from '../../store/engine/db.ts'
 import {
   type RetentionStep,
   removeChanges,
+  removeEpisodes,
   removeFindings,
   removePushed,
   removeRejected,
@@ -29,6 +30,8 @@ export interface RemovedCounts {
   readonly pushed: number
   readonly changes: number
   readonly findings: number
+  /** Times at which alarms fired. */
+  readonly alarms: number
 }
 
 const DAY_MS = 86_400_000
@@ -68,17 +71,19 @@ export async function removeExpired(
   const pushed = await walk(days, (order) => removePushed(db, order))
   const changes = await walk(changesDays, (order) => removeChanges(db, order, names))
   const findings = await walk(changesDays, (order) => removeFindings(db, order))
-  return { deliveries, rejected, pushed, changes, findings }
+  const alarms = await walk(changesDays, (order) => removeEpisodes(db, order))
+  return { deliveries, rejected, pushed, changes, findings, alarms }
 }
 
 /** What a run did, in a sentence. */
-export function summaryOf({ deliveries, rejected, pushed, changes, findings }: RemovedCounts): string {
+export function summaryOf({ deliveries, rejected, pushed, changes, findings, alarms }: RemovedCounts): string {
   const trimmed = `body and headers of ${pluralize(deliveries, 'delivery', 'deliveries')}`
   const removed = [
     pluralize(rejected, 'refused delivery', 'refused deliveries'),
     pluralize(pushed, 'push', 'pushes'),
     pluralize(changes, 'change'),
     pluralize(findings, 'finding'),
+    pluralize(alarms, 'past alarm'),
   ]
   return `removed ${[trimmed, ...removed].join(', ')}`
 }

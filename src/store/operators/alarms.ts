@@ -4,6 +4,7 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { LeaseLostError } from '../engine/leases.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
 import type { AlarmsTable, OperatorNoticesTable } from '../schema/tables-alarms.ts'
+import { writeHistory } from './alarm-history.ts'
 
 /** What an alarm is about. `account` and `destination` are '' when it is about none. */
 export interface AlarmKey {
@@ -12,7 +13,11 @@ export interface AlarmKey {
   readonly destination: string
 }
 
-export type AlarmRow = Readonly<AlarmsTable>
+/** An alarm as an evaluation writes it. */
+export type AlarmRow = Readonly<Omit<AlarmsTable, 'acknowledged_by' | 'acknowledged_at'>>
+
+/** An alarm as it stands, with who took note of it. */
+export type ListedAlarm = Readonly<AlarmsTable>
 
 /** The last message about an alarm to an operator, sent or still to be sent. */
 export type NoticeRow = Readonly<Omit<OperatorNoticesTable, 'body' | 'lease_token'>>
@@ -26,7 +31,7 @@ export type NewNotice = Readonly<
 export interface AlarmPlan {
   /** Whether every alarm was evaluated; if not, a missing alarm means nothing. */
   readonly whole: boolean
-  /** Rows to write; `notified_at` stays unchanged. */
+  /** Rows to write; `notified_at` stays unchanged, and who took note of an alarm for as long as it fires. */
   readonly alarms: readonly AlarmRow[]
   readonly forgotten: readonly AlarmKey[]
   readonly notices: readonly NewNotice[]
@@ -34,7 +39,7 @@ export interface AlarmPlan {
 }
 
 /** Every known alarm, firing or not, in key order. */
-export function listAlarms(q: Query): Promise<AlarmRow[]> {
+export function listAlarms(q: Query): Promise<ListedAlarm[]> {
   return q.sql.selectFrom('alarms').selectAll().orderBy('name').orderBy('account').orderBy('destination').execute()
 }
 
@@ -82,6 +87,7 @@ export async function storeEvaluation(
       await sql`delete from sync_operator_notices where operator = ${operator} and name = ${name} and account = ${account}
         and destination = ${destination}`.execute(tx.sql)
     }
+    await writeHistory(tx)
     if (decided.whole) await sql`update sync_alarm_watch set evaluated_at = ${dbTime(tx)} where id = 1`.execute(tx.sql)
     return decided
   })
@@ -95,6 +101,7 @@ export async function reportAlarm(db: Db, alarm: AlarmRow, sent: readonly NewNot
   await db.write('alarms', async (tx) => {
     await putAlarm(tx, alarm)
     for (const notice of sent) await putNotice(tx, notice)
+    await writeHistory(tx)
   })
 }
 
@@ -121,7 +128,9 @@ async function putAlarm(tx: Tx, row: AlarmRow): Promise<void> {
     insert into alarms (name, account, destination, state, severity, since, last_at, resolved_at, text)
     values (${name}, ${account}, ${destination}, ${state}, ${severity}, ${since}, ${lastAt}, ${resolvedAt}, ${text})
     on conflict (name, account, destination) do update set state = excluded.state, severity = excluded.severity, since = excluded.since,
-      last_at = excluded.last_at, resolved_at = excluded.resolved_at, text = excluded.text`.execute(tx.sql)
+      last_at = excluded.last_at, resolved_at = excluded.resolved_at, text = excluded.text,
+      acknowledged_by = case when alarms.state = 'firing' then alarms.acknowledged_by end,
+      acknowledged_at = case when alarms.state = 'firing' then alarms.acknowledged_at end`.execute(tx.sql)
 }
 
 async function putNotice(tx: Tx, notice: NewNotice): Promise<void> {

@@ -5,7 +5,7 @@ import { extraReads } from './relations/extra-reads.ts'
 import { knownIds } from './relations/known-ids.ts'
 import { changes, logEpochs, mirrorInfo } from './relations/log.ts'
 import { bindBoard, openItems } from './relations/open-items.ts'
-import { alarms, operatorActions } from './relations/operations.ts'
+import { alarmHistory, alarms, operatorActions } from './relations/operations.ts'
 import { pushMap, pushStatus } from './relations/push.ts'
 import { reconcileFindings, reconcileRuns } from './relations/reconcile.ts'
 import { type Relation, relationOf } from './relations/relation.ts'
@@ -23,6 +23,7 @@ export const relations: readonly Relation[] = [
   reconcileFindings,
   arrivalCounts,
   alarms,
+  alarmHistory,
   knownIds,
   freshness,
   submissionOverview,

@@ -1,8 +1,10 @@
+import type { Generated } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 
-/** The tables of migration 0007, for kysely. */
+/** The tables of 0007-alarms and 0038-alarm-history, for kysely. */
 export interface AlarmTables {
   alarms: AlarmsTable
+  alarm_history: AlarmHistoryTable
   sync_operator_notices: OperatorNoticesTable
   sync_delivery_rhythm: DeliveryRhythmTable
   sync_alarm_watch: AlarmWatchTable
@@ -25,6 +27,26 @@ export interface AlarmsTable {
   resolved_at: TimeText | null
   text: string
   notified_at: TimeText | null
+  /** Who took note of it while it fired, this time; null for nobody. */
+  acknowledged_by: string | null
+  acknowledged_at: TimeText | null
+}
+
+/** One time that an alarm fired. */
+export interface AlarmHistoryTable {
+  /** In the order in which they fired. */
+  episode_id: Generated<number>
+  name: string
+  account: string
+  destination: string
+  severity: AlarmSeverity
+  since: TimeText
+  fired_at: TimeText
+  /** null while it fires. */
+  resolved_at: TimeText | null
+  text: string
+  acknowledged_by: string | null
+  acknowledged_at: TimeText | null
 }
 
 export type NoticeKind = 'firing' | 'repeated' | 'resolved'

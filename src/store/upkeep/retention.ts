@@ -197,6 +197,19 @@ export function removeFindings(db: Db, { lease, before, limit }: StepInput): Pro
   })
 }
 
+/** Deletes times at which alarms fired and that are over. */
+export function removeEpisodes(db: Db, { lease, before, limit }: StepInput): Promise<RetentionStep> {
+  return step(db, lease, async (tx) => {
+    const { numAffectedRows } = await sql`
+      delete from alarm_history where episode_id in (
+        select episode_id from alarm_history where ${isBefore(tx, 'resolved_at', before)} order by episode_id limit ${sql.lit(limit)})`.execute(
+      tx.sql,
+    )
+    const removed = Number(numAffectedRows ?? 0)
+    return { removed, next: removed < limit ? null : 0 }
+  })
+}
+
 /** The oldest change number that somebody may still need; larger than any when nobody does. */
 export async function oldestNeeded(q: Query, destinations: readonly string[]): Promise<number> {
   const states = await q.sql.selectFrom('sync_destinations').select(['destination', 'cursor']).execute()

@@ -38,6 +38,8 @@ const ROUTES = [
   'POST /api/v1/accounts/{name}/resume',
   'GET /api/v1/actions',
   'GET /api/v1/alarms',
+  'GET /api/v1/alarms/history',
+  'POST /api/v1/alarms/acknowledge',
   'POST /api/v1/alarms/test',
   'POST /api/v1/backup',
   'GET /api/v1/completeness',

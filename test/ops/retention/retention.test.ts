@@ -7,8 +7,10 @@ import { removeExpired } from '../../../src/ops/retention/remove-expired.ts'
 import { Retention, slotAt } from '../../../src/ops/retention/retention.ts'
 import type { Db, Tx } from '../../../src/store/engine/db.ts'
 import { LeaseLostError } from '../../../src/store/engine/leases.ts'
+import { timeValue } from '../../../src/store/engine/sql.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { findDeliveries, makeReady } from '../../../src/store/inbox/queries.ts'
+import { listEpisodes } from '../../../src/store/operators/alarm-history.ts'
 import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
 import { insertFindings } from '../../../src/store/reconcile/findings.ts'
 import { insertRun, listRuns, newRun } from '../../../src/store/reconcile/runs.ts'
@@ -301,6 +303,28 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect(await listRuns(db.read)).toHaveLength(8)
   })
 
+  it('removes when alarms fired that are over, after the time that changes are kept, and none that fires', async () => {
+    const db = await openedDb(open, clock)
+    const row = { account: '', destination: '', severity: 'warning', text: '' } as const
+    await db.write('test', async (tx) => {
+      for (const [name, over] of [
+        ['old', 401],
+        ['young', 399],
+        ['fires', null],
+      ] as const) {
+        const at = timeValue(tx, daysAgo(500))
+        const resolved_at = over === null ? null : timeValue(tx, daysAgo(over))
+        await tx.sql
+          .insertInto('alarm_history')
+          .values({ ...row, name, since: at, fired_at: at, resolved_at })
+          .execute()
+      }
+    })
+    expect(await turn(db, 'a', { changesDays: null })).toMatchObject({ alarms: 0 })
+    expect(await turn(db, 'b', { changesDays: 400 })).toMatchObject({ alarms: 1 })
+    expect((await listEpisodes(db.read, {}, 10)).map(({ name }) => name)).toEqual(['fires', 'young'])
+  })
+
   it('is done by one process for each day, and by another one when that has died', async () => {
     const [one, two] = await openedDbs(open, 2, clock)
     if (!one || !two) throw new Error('no database')
@@ -312,7 +336,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect(await Promise.all(services.map((service) => service.runIfDue(never)))).toEqual(['done', 'done'])
     expect(await lastUpkeep(one.read, 'retention')).toMatchObject({
       slot: '2026-06-15',
-      note: 'removed body and headers of 1 delivery, 0 refused deliveries, 0 pushes, 0 changes, 0 findings',
+      note: 'removed body and headers of 1 delivery, 0 refused deliveries, 0 pushes, 0 changes, 0 findings, 0 past alarms',
     })
     // Other settings are heeded the same day.
     const shorter = { ...config, retention: { days: 7, changesDays: 400, maxShare: 100 } }

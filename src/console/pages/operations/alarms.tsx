@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
-import { alarmsQuery } from '../../api/more-queries.ts'
+import { alarmHistoryQuery, alarmsQuery } from '../../api/more-queries.ts'
 import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
@@ -12,7 +12,7 @@ import { Age } from '../../parts/time.tsx'
 
 type Alarm = Schemas['Alarm']
 
-/** What fires, and what fired. */
+/** What fires, who took note of it, and when each fired and ended before. */
 export function Alarms() {
   const query = useQuery(alarmsQuery)
   const test = useAction({
@@ -30,7 +30,7 @@ export function Alarms() {
       <Asked query={query} rows={2}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty>No alarm fires, and none did lately.</Empty>
+            <Empty>No alarm fires.</Empty>
           ) : (
             <Table
               label="Alarms"
@@ -41,9 +41,73 @@ export function Alarms() {
           )
         }
       </Asked>
+      <History />
     </Section>
   )
 }
+
+function History() {
+  const query = useInfiniteQuery(alarmHistoryQuery())
+  return (
+    <>
+      <h3>History of alarms</h3>
+      <Asked query={query} rows={2}>
+        {({ pages }) => {
+          const rows = pages.flatMap(({ items }) => items)
+          return rows.length === 0 ? (
+            <Empty>No alarm has fired for as long as the history is kept.</Empty>
+          ) : (
+            <>
+              <Table label="History of alarms" columns={episodeColumns} rows={rows} keyOf={({ episode_id }) => String(episode_id)} />
+              {query.hasNextPage && (
+                <div className="more">
+                  <Button isSmall isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+                    Show earlier alarms
+                  </Button>
+                </div>
+              )}
+            </>
+          )
+        }}
+      </Asked>
+    </>
+  )
+}
+
+function Acknowledge({ alarm: { name, account, destination } }: { readonly alarm: Alarm }) {
+  const about = { ...(account && { account }), ...(destination && { destination }) }
+  const acknowledge = useAction({
+    run: () => answered(api.POST('/api/v1/alarms/acknowledge', { body: { name, ...about } })),
+    done: ({ acknowledged }) =>
+      acknowledged === 0
+        ? `Somebody took note of ${wordsOf(name)} before.`
+        : `Noted: you know of ${wordsOf(name)}. It fires until its cause ends.`,
+  })
+  return (
+    <Button
+      needs="operator"
+      isSmall
+      isBusy={acknowledge.isPending}
+      label={`Acknowledge ${[wordsOf(name), account, destination].filter(Boolean).join(' ')}`}
+      onClick={() => acknowledge.mutate()}
+    >
+      Acknowledge
+    </Button>
+  )
+}
+
+function Noted({ by, at }: { readonly by: string | null; readonly at: string | null }) {
+  if (by === null) return <span className="quiet">–</span>
+  return (
+    <span>
+      {by}, <Age at={at} />
+    </span>
+  )
+}
+
+const wordsOf = (name: string) => name.replaceAll('_', ' ')
+const aboutOf = ({ account, destination }: Pick<Alarm, 'account' | 'destination'>) =>
+  [account, destination].filter(Boolean).join(' · ') || '–'
 
 const columns: readonly Column<Alarm>[] = [
   {
@@ -53,8 +117,8 @@ const columns: readonly Column<Alarm>[] = [
       <Chip word={state} tone={state === 'firing' ? (severity === 'critical' ? 'bad' : 'waiting') : 'unknown'} />
     ),
   },
-  { id: 'name', head: 'Alarm', cell: ({ name }) => name.replaceAll('_', ' ') },
-  { id: 'of', head: 'Of', rank: 2, cell: ({ account, destination }) => [account, destination].filter(Boolean).join(' · ') || '–' },
+  { id: 'name', head: 'Alarm', cell: ({ name }) => wordsOf(name) },
+  { id: 'of', head: 'Of', rank: 2, cell: aboutOf },
   {
     id: 'text',
     head: 'What happened',
@@ -68,4 +132,38 @@ const columns: readonly Column<Alarm>[] = [
   },
   { id: 'since', head: 'Since', isNumber: true, cell: ({ since }) => <Age at={since} /> },
   { id: 'over', head: 'Over', isNumber: true, rank: 3, cell: ({ resolved_at }) => <Age at={resolved_at} /> },
+  {
+    id: 'noted',
+    head: 'Noted by',
+    cell: (alarm) =>
+      alarm.state === 'firing' && alarm.acknowledged_by === null ? (
+        <Acknowledge alarm={alarm} />
+      ) : (
+        <Noted by={alarm.acknowledged_by} at={alarm.acknowledged_at} />
+      ),
+  },
+]
+
+const episodeColumns: readonly Column<Schemas['AlarmEpisode']>[] = [
+  { id: 'name', head: 'Alarm', cell: ({ name }) => wordsOf(name) },
+  { id: 'of', head: 'Of', rank: 2, cell: aboutOf },
+  {
+    id: 'text',
+    head: 'What happened',
+    isWide: true,
+    rank: 3,
+    cell: ({ text }) => (
+      <span title={text}>
+        <Sentence text={text} />
+      </span>
+    ),
+  },
+  { id: 'fired', head: 'Fired', isNumber: true, cell: ({ fired_at }) => <Age at={fired_at} /> },
+  { id: 'ended', head: 'Ended', isNumber: true, cell: ({ resolved_at }) => <Age at={resolved_at} none="fires" /> },
+  {
+    id: 'noted',
+    head: 'Noted by',
+    rank: 2,
+    cell: ({ acknowledged_by, acknowledged_at }) => <Noted by={acknowledged_by} at={acknowledged_at} />,
+  },
 ]

@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
-import { type AlarmRow, listAlarms, listNotices } from '../../../store/operators/alarms.ts'
+import { type ListedAlarm, listAlarms, listNotices } from '../../../store/operators/alarms.ts'
 import { auditedOperatorTests } from '../../actions/alarms.ts'
 import { testOperators } from '../../alarms/operator-test.ts'
 import type { Cell } from '../../output/table.ts'
 import { ago, printableLine, wrapped } from '../../output/text.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { addAcknowledge, addAlarmHistory } from './alarm-history.ts'
 import {
   actionContextOf,
   auditedIfPossible,
@@ -16,7 +17,7 @@ import {
   withStore,
 } from './context.ts'
 
-/** `alarm list|test` */
+/** `alarm list|history|acknowledge|test` */
 export function addAlarm(program: Command, c: CommandContext): void {
   const alarm = program.command('alarm').description('look at alarms, and try whether operators can be told')
   alarm
@@ -25,6 +26,8 @@ export function addAlarm(program: Command, c: CommandContext): void {
     .option('--all', 'also what is over')
     .option('--json', 'as JSON, for programs')
     .action((options: { all?: boolean; json?: boolean }) => list(c, options.all ?? false, options.json ?? false))
+  addAlarmHistory(alarm, c)
+  addAcknowledge(alarm, c)
   alarm
     .command('test')
     .description('send a test message to operators, and tell what came of it')
@@ -49,15 +52,15 @@ async function list(c: CommandContext, all: boolean, json: boolean): Promise<voi
 }
 
 const HEADINGS = [
-  ...['alarm', 'severity', 'account', 'destination', 'state', 'for', 'over for', 'told ago'],
+  ...['alarm', 'severity', 'account', 'destination', 'state', 'for', 'over for', 'told ago', 'noted by'],
   { heading: 'what', fit: 'below' } as const,
 ]
 
-function rowOf(row: AlarmRow, now: number): readonly Cell[] {
+function rowOf(row: ListedAlarm, now: number): readonly Cell[] {
   const isFiring = row.state === 'firing'
   return [
     ...[row.name, row.severity, row.account, row.destination, row.state],
-    ...[isFiring ? ago(row.since, now) : null, isFiring ? null : ago(row.resolved_at, now), ago(row.notified_at, now)],
+    ...[isFiring ? ago(row.since, now) : null, isFiring ? null : ago(row.resolved_at, now), ago(row.notified_at, now), row.acknowledged_by],
     isFiring ? row.text : null,
   ]
 }

@@ -1,10 +1,16 @@
 import { z } from 'zod'
+import { listEpisodes } from '../../../store/operators/alarm-history.ts'
 import { listAlarms } from '../../../store/operators/alarms.ts'
-import { auditedOperatorTests } from '../../actions/alarms.ts'
+import { acknowledge, auditedOperatorTests } from '../../actions/alarms.ts'
 import { testOperators } from '../../alarms/operator-test.ts'
 import { answers, answersOfAction } from '../api/answers.ts'
-import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
-import { name, pageOf, time, whole } from '../api/schemas.ts'
+import { type AdminParts, type Api, actionContextFor, momentOf } from '../api/parts.ts'
+import { afterNumber, limit, moment, name, page, pageOf, time, whole } from '../api/schemas.ts'
+
+const acknowledged = {
+  acknowledged_by: z.string().nullable().meta({ description: 'who took note of it; null: nobody' }),
+  acknowledged_at: time.nullable(),
+}
 
 const alarm = z
   .object({
@@ -18,8 +24,21 @@ const alarm = z
     resolved_at: time.nullable(),
     text: z.string().meta({ description: 'what happened, and what to do' }),
     notified_at: time.nullable(),
+    ...acknowledged,
   })
   .meta({ id: 'Alarm' })
+
+const episode = z
+  .object({
+    episode_id: z.int().meta({ description: 'in the order in which they fired' }),
+    ...{ name: alarm.shape.name, account: alarm.shape.account, destination: alarm.shape.destination, severity: alarm.shape.severity },
+    since: time.meta({ description: 'since when it was so' }),
+    fired_at: time,
+    resolved_at: time.nullable().meta({ description: 'null while it fires' }),
+    text: alarm.shape.text,
+    ...acknowledged,
+  })
+  .meta({ id: 'AlarmEpisode' })
 
 const tried = z.object({ operator: z.string(), ok: z.boolean(), text: z.string() }).meta({ id: 'OperatorTried' })
 
@@ -28,6 +47,39 @@ const list = {
   tags: ['alarms'],
   querystring: z.strictObject({ all: z.enum(['true', 'false']).default('false').meta({ description: 'also what is over' }) }),
   response: answers('the alarms', pageOf(alarm)),
+}
+
+const history = {
+  summary: 'when alarms fired and ended, the newest first',
+  description: 'What is over is kept for `CHANGES_RETENTION_DAYS`.',
+  tags: ['alarms'],
+  querystring: z.strictObject({
+    name: name.optional(),
+    account: name.optional(),
+    destination: name.optional(),
+    severity: alarm.shape.severity.optional(),
+    since: moment.optional().meta({ description: 'fired since' }),
+    until: moment.optional().meta({ description: 'fired before' }),
+    limit,
+    after: afterNumber,
+  }),
+  response: answers('a page of times at which alarms fired', pageOf(episode)),
+}
+
+const acknowledging = {
+  summary: 'take note of alarms that fire',
+  description:
+    'They say by whom and when, and go on to fire and to be told. When one is over and fires again, nobody has taken note of that.',
+  tags: ['alarms'],
+  body: z.strictObject({
+    name,
+    account: name.optional().meta({ description: 'all of that name when it and `destination` are left out' }),
+    destination: name.optional(),
+  }),
+  response: answersOfAction(
+    'of how many nobody had taken note, and of how many somebody had',
+    z.object({ acknowledged: z.int(), already: z.int() }).meta({ id: 'Acknowledged' }),
+  ),
 }
 
 const test = {
@@ -43,6 +95,15 @@ export function addAlarms(api: Api, p: AdminParts): void {
     const all = query.all === 'true'
     const rows = await listAlarms(p.db.read)
     return whole(rows.filter(({ state }) => state === 'firing' || (all && state === 'resolved')))
+  })
+  api.get('/alarms/history', { schema: history }, async ({ query }) => {
+    const { limit: max, since, until, ...filter } = query
+    const rows = await listEpisodes(p.db.read, { ...filter, since: momentOf(p, since), until: momentOf(p, until) }, max + 1)
+    return page(rows, max, (last) => last.episode_id)
+  })
+  api.post('/alarms/acknowledge', { schema: acknowledging }, async (request) => {
+    const { name: of, account, destination } = request.body
+    return await acknowledge(actionContextFor(p, request), { name: of, account, destination })
   })
   api.post('/alarms/test', { schema: test }, async (request) => {
     const operator = request.body?.operator ?? null

@@ -1,3 +1,4 @@
+import type { DescribedColumn } from '../../../model/entity.ts'
 import type { Relation } from './relation.ts'
 
 export const operatorActions: Relation = {
@@ -49,6 +50,23 @@ export const operatorActions: Relation = {
   ],
 }
 
+/** What an alarm is about: the same in both tables. */
+const alarmKey: Readonly<Record<string, DescribedColumn>> = {
+  name: { kind: 'text', class: 'none', source: 'program', meaning: 'which alarm it is, such as `webhook_silence`' },
+  account: { kind: 'text', class: 'none', source: 'program', meaning: 'the account that it is about; empty when it is about none' },
+  destination: { kind: 'text', class: 'none', source: 'program', meaning: 'the destination that it is about; empty when it is about none' },
+}
+
+const acknowledged: Readonly<Record<string, DescribedColumn>> = {
+  acknowledged_by: {
+    kind: 'text',
+    class: 'none',
+    source: 'settings',
+    meaning: 'the name of the token of whoever took note of it while it fired, or `command`; null for nobody. It goes on to fire',
+  },
+  acknowledged_at: { kind: 'time', class: 'none', source: 'program', meaning: 'when that was' },
+}
+
 export const alarms: Relation = {
   name: 'alarms',
   type: 'table',
@@ -57,14 +75,7 @@ export const alarms: Relation = {
     'tells each name and what to do.',
   key: ['name', 'account', 'destination'],
   columns: {
-    name: { kind: 'text', class: 'none', source: 'program', meaning: 'which alarm it is, such as `webhook_silence`' },
-    account: { kind: 'text', class: 'none', source: 'program', meaning: 'the account that it is about; empty when it is about none' },
-    destination: {
-      kind: 'text',
-      class: 'none',
-      source: 'program',
-      meaning: 'the destination that it is about; empty when it is about none',
-    },
+    ...alarmKey,
     state: {
       kind: 'text',
       class: 'none',
@@ -82,5 +93,23 @@ export const alarms: Relation = {
       source: 'program',
       meaning: 'when an operator took a message about it last; null when none did',
     },
+    ...acknowledged,
+  },
+}
+
+export const alarmHistory: Relation = {
+  name: 'alarm_history',
+  type: 'table',
+  holds: 'When each alarm fired and ended: one row for each time. What is over is removed after `CHANGES_RETENTION_DAYS`.',
+  key: ['episode_id'],
+  columns: {
+    episode_id: { kind: 'int', class: 'none', source: 'program', meaning: 'in the order in which they fired' },
+    ...alarmKey,
+    severity: { kind: 'text', class: 'none', source: 'program', meaning: '`warning` or `critical`' },
+    since: { kind: 'time', class: 'none', source: 'program', meaning: 'since when it was so' },
+    fired_at: { kind: 'time', class: 'none', source: 'program', meaning: 'when it had been so for long enough to tell somebody' },
+    resolved_at: { kind: 'time', class: 'none', source: 'program', meaning: 'when it was over; null while it fires' },
+    text: { kind: 'text', class: 'free', source: 'program', meaning: 'what happened, and what to do, as it was told last' },
+    ...acknowledged,
   },
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../../../src/model/time.ts'
+import { reportAlarm } from '../../../../src/store/operators/alarms.ts'
 import type { AlarmsTable } from '../../../../src/store/schema/tables-alarms.ts'
 import { json, runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
@@ -16,11 +17,13 @@ describe.each(testDatabases)('alarms by the admin routes, on $name', (database) 
   })
   afterEach(() => rig.close())
 
+  const ago = (ms: number) => timeFromMs(Date.now() - ms)
+
   async function alarm(over: Partial<AlarmsTable>): Promise<void> {
     const at = timeFromMs(Date.now())
     const row: AlarmsTable = {
       ...{ name: 'test', account: 'default', destination: '', state: 'firing', severity: 'warning', text: 'look at it', notified_at: null },
-      ...{ since: at, last_at: at, resolved_at: null },
+      ...{ since: at, last_at: at, resolved_at: null, acknowledged_by: null, acknowledged_at: null },
     }
     await rig.db.write('test', (tx) =>
       tx.sql
@@ -40,6 +43,91 @@ describe.each(testDatabases)('alarms by the admin routes, on $name', (database) 
     const all = (await rig.ask<Page>('GET', '/alarms?all=true')).json.items
     expect(all).toEqual(json(await runHere(['alarm', 'list', '--all', '--json'], rig.env)))
     expect(all.map((each) => each['name']).sort()).toEqual(['fires', 'over'])
+  })
+
+  it('keeps when each fired and ended, page by page, as the command does', async () => {
+    const at = ago(60_000)
+    const row = {
+      account: 'default',
+      destination: '',
+      severity: 'warning',
+      since: at,
+      last_at: at,
+      resolved_at: null,
+      notified_at: null,
+    } as const
+    for (const name of ['inbox_dead', 'push_late']) await reportAlarm(rig.db, { ...row, name, state: 'firing', text: 'first' }, [])
+    await reportAlarm(rig.db, { ...row, name: 'inbox_dead', state: 'firing', text: 'second' }, [])
+    await reportAlarm(rig.db, { ...row, name: 'inbox_dead', state: 'resolved', resolved_at: ago(1_000), text: 'second' }, [])
+    await reportAlarm(rig.db, { ...row, name: 'inbox_dead', state: 'pending', since: ago(500), text: 'third' }, [])
+    await reportAlarm(rig.db, { ...row, name: 'inbox_dead', state: 'firing', since: ago(500), text: 'third' }, [])
+    const all = await rig.ask<Page>('GET', '/alarms/history')
+    expect(all.json.items).toMatchObject([
+      { name: 'inbox_dead', text: 'third', resolved_at: null },
+      { name: 'push_late', text: 'first', resolved_at: null },
+      { name: 'inbox_dead', text: 'second', fired_at: at, resolved_at: expect.any(String) },
+    ])
+    expect(all.json.items).toEqual(json(await runHere(['alarm', 'history', '--json'], rig.env)))
+    const first = (await rig.ask<{ items: Page['items']; next: string }>('GET', '/alarms/history?limit=2')).json
+    const rest = (await rig.ask<Page>('GET', `/alarms/history?limit=2&after=${first.next}`)).json
+    expect([...first.items, ...rest.items]).toEqual(all.json.items)
+    const names = async (query: string) => (await rig.ask<Page>('GET', `/alarms/history?${query}`)).json.items.map((each) => each['name'])
+    expect(await names('name=push_late')).toEqual(['push_late'])
+    expect(await names('until=1h')).toEqual([])
+    expect((await runHere(['alarm', 'history', '--name', 'push_late'], rig.env)).out).toMatch(/push_late/)
+  })
+
+  it('closes in the history what a process of an older release ended', async () => {
+    const at = ago(60_000)
+    const row = { account: '', destination: '', severity: 'warning', since: at, last_at: at, resolved_at: null, notified_at: null } as const
+    await reportAlarm(rig.db, { ...row, name: 'disk_space', state: 'firing', text: 'full' }, [])
+    await rig.db.write('test', (tx) => tx.sql.deleteFrom('alarms').execute())
+    await reportAlarm(rig.db, { ...row, name: 'push_late', state: 'firing', text: 'late' }, [])
+    const items = (await rig.ask<Page>('GET', '/alarms/history')).json.items
+    expect(items.map(({ name, resolved_at }) => [name, resolved_at !== null])).toEqual([
+      ['push_late', false],
+      ['disk_space', true],
+    ])
+  })
+
+  it('takes note of what fires, by whom and when, until it fires anew', async () => {
+    const at = ago(60_000)
+    const row = { destination: '', severity: 'warning', since: at, last_at: at, resolved_at: null, notified_at: null, text: 'x' } as const
+    const fire = (account: string, over: object = {}) =>
+      reportAlarm(rig.db, { ...row, name: 'inbox_dead', account, state: 'firing', ...over }, [])
+    for (const account of ['default', 'other', 'third']) await fire(account)
+    expect(await rig.ask('POST', '/alarms/acknowledge', { body: { name: 'push_late' } })).toMatchObject({
+      ...{ status: 404, json: { detail: 'no alarm push_late fires' } },
+    })
+    expect((await runHere(['alarm', 'acknowledge', 'inbox_dead', '--account', 'none'], rig.env)).err).toBe(
+      'no alarm inbox_dead fires of account none\n',
+    )
+    expect(await rig.notes()).toEqual([])
+    const note = async (body: object) => (await rig.ask('POST', '/alarms/acknowledge', { body: { name: 'inbox_dead', ...body } })).json
+    expect(await note({ account: 'default' })).toEqual({ acknowledged: 1, already: 0 })
+    expect(await note({ account: 'default' })).toEqual({ acknowledged: 0, already: 1 })
+    expect((await runHere(['alarm', 'acknowledge', 'inbox_dead'], rig.env)).out).toMatch(
+      /^note taken of 2 alarms, of 1 somebody had before/,
+    )
+    const listed = (await rig.ask<Page>('GET', '/alarms')).json.items
+    expect(listed.map(({ account, acknowledged_by: by }) => [account, by])).toEqual([
+      ['default', 'alice'],
+      ['other', 'command'],
+      ['third', 'command'],
+    ])
+    expect(listed[0]).toMatchObject({ state: 'firing', acknowledged_at: expect.any(String) })
+    // It stays while it fires, and is gone when it fires anew; the history keeps it.
+    await fire('default', { text: 'still' })
+    expect((await rig.ask<Page>('GET', '/alarms')).json.items[0]).toMatchObject({ text: 'still', acknowledged_by: 'alice' })
+    await fire('default', { state: 'resolved', resolved_at: at })
+    await fire('default', { since: ago(10) })
+    expect((await rig.ask<Page>('GET', '/alarms')).json.items[0]).toMatchObject({ acknowledged_by: null, acknowledged_at: null })
+    const history = (await rig.ask<Page>('GET', '/alarms/history?account=default')).json.items
+    expect(history.map(({ acknowledged_by: by }) => by)).toEqual([null, 'alice'])
+    expect(await rig.notes()).toEqual([
+      { who: 'alice', action: 'alarm.acknowledge', target: 'inbox_dead', detail: { account: 'default' }, outcome: 'done' },
+      { who: 'command', action: 'alarm.acknowledge', target: 'inbox_dead', detail: {}, outcome: 'done' },
+    ])
   })
 
   it('sends a test message to operators, and notes who took none', async () => {
