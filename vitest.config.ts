@@ -11,6 +11,7 @@ const proofs = [
     'e2e/postgres',
     'e2e/runbook',
     'e2e/sqlite',
+    'e2e/submit-to-bound',
     'e2e/whole-state',
     'app/alarms',
     'app/demo',

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { producerOf } from '../../src/sandbox/service/accounts.ts'
+import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
+import { newPostgres, newSqlite } from '../tools/databases.ts'
+import { logFaults, untilAgreed, waitFor } from './agreement.ts'
+import { Stage } from './stage.ts'
+
+const TEST_MS = 240_000
+const LOOKS = 1_200
+const WEBHOOKS_MS = 30_000
+const EXAMPLES = join(import.meta.dirname, '../client/examples')
+const scripts = [
+  { language: 'curl', command: ['bash', join(EXAMPLES, 'submit-to-bound.sh')] },
+  { language: 'TypeScript', command: [process.execPath, join(EXAMPLES, 'submit-to-bound.ts')] },
+] as const
+
+describe.each([
+  { name: 'sqlite', newPlace: () => newSqlite() },
+  { name: 'postgres', newPlace: () => newPostgres(inject('postgresUrl')) },
+])('a submission from its creation to bound, followed on $name', ({ newPlace }) => {
+  it.each(scripts)('by $language', { timeout: TEST_MS }, async ({ command }) => {
+    const place = newPlace()
+    onTestFinished(() => place.remove())
+    const stage = await Stage.open(place.config, { submissions: 0, clockKind: 'step' })
+    onTestFinished(() => stage.close())
+    const running = await stage.serve()
+    stage.deliverTo(running.receiver)
+    const db = await stage.openStore()
+
+    const steps: string[] = []
+    const failure = await follow(command, stage.sandbox, async (step) => {
+      steps.push(step.split(' ')[0] ?? '')
+      // A held submission shows nothing that a webhook could tell of.
+      if (step.startsWith('created')) await stage.track()
+      expect(await untilAgreed(db, stage.sandbox, LOOKS), `${step}\n${running.lines().join('\n')}`).toEqual([])
+    })
+
+    expect(failure).toBe('')
+    expect(steps).toEqual([
+      ...['created', 'uploaded', 'finalized', 'matched', 'answered', 'replied', 'quoted', 'drafted', 'attested', 'satisfied'],
+      ...['submitted', 'sent', 'binder_received', 'bound', 'policy'],
+    ])
+    const binds = await db.read.sql.selectFrom('bind_requests').select(['status']).execute()
+    expect(binds).toEqual([{ status: 'bound' }])
+    expect(await db.read.sql.selectFrom('policies').select('policy_id').execute()).toHaveLength(1)
+    // Polls may be ahead of the webhooks, which come all the same.
+    const told = db.read.sql.selectFrom('arrivals').select(['record_id', 'webhook'])
+    await waitFor(async () => (await told.where('webhook', '=', 'none').execute()).length === 0, WEBHOOKS_MS)
+    expect((await told.execute()).filter(({ webhook }) => webhook === 'none')).toEqual([])
+    expect(await told.execute()).not.toEqual([])
+    expect(await running.stop()).toBe(0)
+    expect(await logFaults(db)).toEqual([])
+  })
+})
+
+/**
+ * Runs a script, which waits after each of its steps until it was followed.
+ * @returns why it failed; empty when it came to its end.
+ */
+async function follow(command: readonly [string, string], sandbox: Sandbox, seen: (step: string) => Promise<void>): Promise<string> {
+  const account = sandbox.account('default')
+  const child = spawn(command[0], [command[1]], {
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      BASE_URL: sandbox.baseUrl,
+      ADMIN_URL: `${sandbox.origin}/_sandbox`,
+      CLIENT_ID: account.credentials[0]?.clientId ?? '',
+      CLIENT_SECRET: account.credentials[0]?.clientSecret ?? '',
+      PRODUCER_EMAIL: producerOf(account),
+      FOLLOW: 'yes',
+    },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => {
+    child.kill()
+  })
+  const closed = once(child, 'close')
+  const complaints = text(child.stderr)
+  for await (const step of createInterface({ input: child.stdout })) {
+    await seen(step)
+    child.stdin.write('\n')
+  }
+  await closed
+  return child.exitCode === 0 ? '' : `${child.exitCode}: ${await complaints}`
+}
