@@ -30,7 +30,7 @@ const rooms = {
     'engine',
     'schema',
   ],
-  'src/upstream': ['webhook', 'wire', 'http', 'network'],
+  'src/upstream': ['drift', 'webhook', 'wire', 'http', 'network'],
 }
 
 const ground = ['src/config', 'src/base']

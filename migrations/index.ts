@@ -37,6 +37,7 @@ import { figures } from './0035-figures.ts'
 import { resends } from './0036-resends.ts'
 import { oidcSessions } from './0037-oidc-sessions.ts'
 import { alarmHistory } from './0038-alarm-history.ts'
+import { interfaceDrift } from './0039-interface-drift.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -78,4 +79,5 @@ export const migrations: readonly Migration[] = [
   resends,
   oidcSessions,
   alarmHistory,
+  interfaceDrift,
 ]

@@ -3,6 +3,7 @@ import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { Service } from '../base/service.ts'
 import { type Config, proxySettings } from '../config/config.ts'
+import type { DriftWatch } from '../model/interface-drift.ts'
 import { Notifier } from '../ops/alarms/notifier.ts'
 import { Senders } from '../ops/alarms/senders.ts'
 import { type ClockJudge, ClockWatch } from '../ops/clocks/clock-watch.ts'
@@ -18,6 +19,8 @@ export interface BackgroundParts {
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
+  /** Told what deliveries have beyond the specification. */
+  readonly drift?: DriftWatch
   /** The client of each configured account, by name. */
   readonly clients: ReadonlyMap<string, UpstreamClient>
 }

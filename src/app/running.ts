@@ -8,6 +8,7 @@ import { protectionSettings } from '../config/protect.ts'
 import { signalledReload } from '../ops/actions/reload.ts'
 import type { ReloadResult } from '../ops/actions/reload-result.ts'
 import { type OpsHttp, startOpsHttp } from '../ops/http/server.ts'
+import { DriftRecorder } from '../ops/metrics/drift-recorder.ts'
 import { FigureRecorder } from '../ops/metrics/figure-recorder.ts'
 import { createMetrics, type Metrics } from '../ops/metrics/metrics.ts'
 import { StoreGauges } from '../ops/metrics/store-gauges.ts'
@@ -87,6 +88,7 @@ export class Running {
   readonly #secretUses: SecretUses
   readonly #clients: UpstreamClients
   readonly #figures: FigureRecorder
+  readonly #drift: DriftRecorder
   readonly #senders = new Set<Sender>()
   #config: Config
   #receiver: RunningReceiver | null = null
@@ -101,6 +103,7 @@ export class Running {
     this.#readiness = new Readiness(parts.db, this.#entry, this.#appender)
     this.#secretUses = new SecretUses(parts.db, parts.clock, parts.log)
     this.#figures = new FigureRecorder(parts.db, parts.log)
+    this.#drift = new DriftRecorder(parts.db, parts.log)
     const observer = this.#figures.besides(this.#metrics.observer)
     this.#observer = {
       ...observer,
@@ -110,7 +113,7 @@ export class Running {
       },
     }
     const { clock, log, load, secrets } = parts
-    this.#clients = new UpstreamClients({ clock, log, observer: this.#observer })
+    this.#clients = new UpstreamClients({ clock, log, observer: this.#observer, drift: this.#drift })
     const graceMs = () => this.#config.shutdownGraceMs
     this.#groups = new ServiceGroups({ clock, log, graceMs, onFailure: (error) => this.#failure.reject(error) })
     const apply = (config: Config) => this.#apply(config)
@@ -264,8 +267,9 @@ export class Running {
     const figures = permanentGroup(this.#figures.name, () => this.#figures)
     const always = [permanentGroup('heartbeat', () => heartbeat), figures, ...(role === 'work' ? [] : [secretUses])]
     if (role === 'receive') return always
-    const parts = { config, db, clock, log, observer: this.#observer, clients, senders: this.#senders }
-    return [...always, ...workingGroups({ ...parts, restMs: (workedMs) => this.#restMs(workedMs) })]
+    const drift = permanentGroup(this.#drift.name, () => this.#drift)
+    const parts = { config, db, clock, log, observer: this.#observer, clients, senders: this.#senders, drift: this.#drift }
+    return [...always, drift, ...workingGroups({ ...parts, restMs: (workedMs) => this.#restMs(workedMs) })]
   }
 
   #restMs(workedMs: number): number {

@@ -23,6 +23,11 @@ const KIND_OF_KEY: ReadonlyMap<string, KnownKind> = new Map(knownKinds.map((kind
 const MENTIONS = new RegExp(`"(?:(?:${knownKinds.join('|')})_id|download_path)"`)
 const DOCUMENT_PATH = /\/finalized-documents\/([0-9a-f-]{36})\/pdf(?:$|\?)/i
 
+/** Whether the mirror learns an id from a field of this name and value, wherever it stands. */
+export function isKnownIdField(name: string, value: unknown): boolean {
+  return KIND_OF_KEY.has(name) && parseUuid(value) !== null
+}
+
 /**
  * Searches a JSON value of any shape for ids: a uuid under a key such as `policy_id`, and the document of a `download_path`, at any depth.
  * @param submissionId what an id belongs to that no object with a `submission_id` of its own encloses.

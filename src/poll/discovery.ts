@@ -19,7 +19,7 @@ import {
   type ProbePath,
   settleProbe,
 } from '../store/reads/discovery.ts'
-import type { ProbeAnswer } from '../upstream/client.ts'
+import type { ProbeAnswer } from '../upstream/answer-bodies.ts'
 import { AuthRefusedError, UpstreamTransientError, upstreamClass } from '../upstream/http/errors.ts'
 import { isSameBrokerage } from '../upstream/wire/answers.ts'
 import type { GateOptions } from './account-gate.ts'

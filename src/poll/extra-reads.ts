@@ -19,7 +19,7 @@ import {
   releaseExtraRead,
   scheduleExtraReads,
 } from '../store/reads/extra-reads.ts'
-import type { ProbeAnswer } from '../upstream/client.ts'
+import type { ProbeAnswer } from '../upstream/answer-bodies.ts'
 import { AuthRefusedError, UpstreamTransientError, upstreamClass } from '../upstream/http/errors.ts'
 import type { GateOptions } from './account-gate.ts'
 

@@ -2,19 +2,20 @@ import type { Clock } from '../base/clock.ts'
 import type { Priority } from '../base/limiter.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
-import { isObject } from '../model/json.ts'
+import { type DriftWatch, noDriftWatch } from '../model/interface-drift.ts'
 import type { DetailRead, IdRead } from '../model/reads.ts'
-import { parseUuid } from '../model/uuid.ts'
-import { type HttpAnswer, parseJson } from './http/answer.ts'
+import { anyJson, bodyOf, identityIn, misshapen, type ProbeAnswer, pageIn, viewIn } from './answer-bodies.ts'
+import { lookAtAnswer } from './drift/known.ts'
+import type { HttpAnswer } from './http/answer.ts'
 import { Channel, type RequestManner } from './http/channel.ts'
 import type { ProxySettings } from './http/dispatcher.ts'
 import { type TakeDocument, type Taken, takenFrom } from './http/document.ts'
-import { UpstreamTransientError, upstreamClass } from './http/errors.ts'
+import { upstreamClass } from './http/errors.ts'
 import { Http, type Parts, type Timeouts } from './http/http.ts'
 import { type Call, type Operation, pathIdOf, submissionIdOf } from './http/operations.ts'
 import { PageSizes } from './http/page-sizes.ts'
 import { type Credential, TokenSource } from './token.ts'
-import { type FeedPage, type Identity, readIdentity, readPage } from './wire/answers.ts'
+import type { FeedPage, Identity } from './wire/answers.ts'
 
 /**
  * The service as one account sees it. Each call is one request, plus one when the token had to be renewed, plus others with fewer items when
@@ -73,12 +74,6 @@ export interface UpstreamClient {
 /** Where the service has a document. */
 export type DocumentPlace = { readonly id: string } | { readonly path: string }
 
-/** The answer of a probed path, as text and parsed. */
-export interface ProbeAnswer {
-  readonly text: string
-  readonly json: unknown
-}
-
 export interface UpstreamOptions {
   readonly account: string
   readonly baseUrl: string
@@ -89,6 +84,8 @@ export interface UpstreamOptions {
   readonly clock: Clock
   readonly observer: Observer
   readonly log: Log
+  /** Told what answers have beyond the specification. Default: nobody. */
+  readonly drift?: DriftWatch | undefined
   readonly timeouts?: Partial<Timeouts>
   readonly bodyLimitBytes?: number
 }
@@ -107,7 +104,8 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
   const channel = new Channel(account, http, options.requestsPerSecond, clock, observer)
   const { credentials, scope } = options
   const tokens = new TokenSource(channel, { account, credentials, scope, parkMs: PARK_MS }, { clock, observer, log })
-  const reader = new Reader(channel, tokens)
+  const look = (operation: Operation, body: unknown) => lookAtAnswer(options.drift ?? noDriftWatch, account, operation, body)
+  const reader = new Reader(channel, tokens, look)
   channel.probeFirst(() => reader.read(callOf('me'), {}, identityIn, {}))
   return {
     async me(signal) {
@@ -164,11 +162,13 @@ interface RequestOptions {
 class Reader {
   readonly #channel: Channel
   readonly #tokens: TokenSource
+  readonly #look: (operation: Operation, body: unknown) => void
   readonly #pageSizes = new PageSizes()
 
-  constructor(channel: Channel, tokens: TokenSource) {
+  constructor(channel: Channel, tokens: TokenSource, look: (operation: Operation, body: unknown) => void) {
     this.#channel = channel
     this.#tokens = tokens
+    this.#look = look
   }
 
   async page(feed: 'events' | 'thread', submissionId: string, since: string | null, manner: RequestManner): Promise<FeedPage<unknown>> {
@@ -237,7 +237,13 @@ class Reader {
   ): Promise<T> {
     return await this.#withToken(call, manner, (authorization) => {
       const parts = { query: Object.entries(query), headers: { authorization }, bodyLimitBytes }
-      return this.#channel.run(call, parts, (answer) => read(call, bodyOf(call, answer), answer.body?.length ?? 0), manner)
+      const take = (answer: HttpAnswer) => {
+        const body = bodyOf(call, answer)
+        const result = read(call, body, answer.body?.length ?? 0)
+        this.#look(call.operation, body)
+        return result
+      }
+      return this.#channel.run(call, parts, take, manner)
     })
   }
 
@@ -259,41 +265,4 @@ class Reader {
 
 function callOf(operation: Operation, submissionId: string | null = null, withCursor = false): Call {
   return { operation, submissionId, withCursor }
-}
-
-function bodyOf(call: Call, answer: HttpAnswer): unknown {
-  const body = parseJson(answer.body)
-  // The spec does not show whether the sessions come as a list or in an object.
-  if (call.operation === 'sessions' && Array.isArray(body)) return body
-  if (!isObject(body)) throw misshapen(call, 'is not a JSON object')
-  return body
-}
-
-function anyJson(call: Call, answer: HttpAnswer): ProbeAnswer {
-  const json = parseJson(answer.body)
-  if (answer.body === null || json === undefined) throw misshapen(call, 'is not JSON')
-  return { text: answer.body, json }
-}
-
-function pageIn(call: Call, body: unknown): FeedPage<unknown> {
-  const page = readPage(body, call.operation === 'events' ? 'events' : 'messages')
-  if (page === null) throw misshapen(call, 'is not a page of a feed')
-  return page
-}
-
-function identityIn(call: Call, body: unknown): Identity {
-  const identity = readIdentity(body)
-  if (identity === null) throw misshapen(call, 'has no kind or no brokerage')
-  return identity
-}
-
-function viewIn(call: Call, body: unknown): unknown {
-  const about = isObject(body) ? parseUuid(body['submission_id']) : null
-  if (about !== null && call.submissionId !== null && about !== call.submissionId) throw misshapen(call, 'is about another submission')
-  return body
-}
-
-/** A 2xx of the wrong shape is a fault of the service or of a proxy, and may pass. */
-function misshapen(call: Call, what: string): UpstreamTransientError {
-  return new UpstreamTransientError('unavailable', call, `the answer ${what}`)
 }

@@ -13,6 +13,8 @@ export interface ReadDelivery {
   readonly sweep: boolean
   /** The delivery was about events, and none of them could be read. */
   readonly unreadableEvents: boolean
+  /** The body as it was parsed; undefined when it is not JSON. */
+  readonly json: unknown
 }
 
 const origin = { via: 'webhook', cause: 'webhook', fromReplay: false, firstWalk: false } as const satisfies Origin
@@ -40,7 +42,7 @@ async function knownAmong(db: Db, read: readonly { delivery: ClaimedDelivery; co
 function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySet<string>): ReadDelivery {
   const { account } = delivery
   const { type: kind, message } = content
-  const none = { facts: [], sweep: false, unreadableEvents: false }
+  const none = { facts: [], sweep: false, unreadableEvents: false, json: content.json }
   // Sent by `doctor` to check that deliveries arrive.
   if (kind === SELF_DELIVERY_TYPE) return { ...none, settlement: { delivery, state: 'done', submissionId: null, kind, error: null } }
   if (message !== null) {
@@ -64,6 +66,7 @@ function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySe
       kind,
       error,
     },
+    json: content.json,
     sweep: ids.length === 0,
     unreadableEvents: kind === 'submission.events' && content.events.length === 0,
   }

@@ -6,6 +6,7 @@ import { FatalError, messageOf, TransientError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { Service } from '../base/service.ts'
+import type { DriftWatch } from '../model/interface-drift.ts'
 import { msFromTime, timeFromMs } from '../model/time.ts'
 import type { Db, Tx } from '../store/engine/db.ts'
 import { LeaseLostError } from '../store/engine/leases.ts'
@@ -18,6 +19,7 @@ import {
   settleDeliveries,
 } from '../store/inbox/work.ts'
 import { noteUnreadableEvents, requestSweep } from '../store/reads/accounts.ts'
+import { lookAtDelivery } from '../upstream/drift/known.ts'
 import { type ReadDelivery, readDeliveries } from './read-facts.ts'
 
 /** Deliveries in one batch: as many as keep a transaction on SQLite under its 20 ms. */
@@ -37,6 +39,8 @@ export interface WorkerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
+  /** Told what deliveries have beyond the specification. Default: nobody. */
+  readonly drift?: DriftWatch | undefined
   /** Milliseconds to rest after a batch that took `workedMs`: the receiver may share its thread with the worker. */
   readonly restMs: (workedMs: number) => number
 }
@@ -125,7 +129,7 @@ export class Worker implements Service {
   }
 
   async #apply(batch: readonly ClaimedDelivery[]): Promise<void> {
-    const { db, observer } = this.#o
+    const { db, observer, drift } = this.#o
     const read = await readDeliveries(db, batch)
     const settlements = read.map((item) => item.settlement)
     await inApplyTransaction(db, observer, 'inbox-apply', async (transaction) => {
@@ -135,6 +139,7 @@ export class Worker implements Service {
       const settlements = read.map((item) => (isOfPurged(item) ? { ...item.settlement, isEmptied: true } : item.settlement))
       await settleDeliveries(transaction.tx, settlements)
     })
+    for (const { json, settlement } of read) if (drift !== undefined) lookAtDelivery(drift, settlement.delivery.account, json)
     this.#report(settlements)
   }
 

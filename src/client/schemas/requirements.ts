@@ -110,7 +110,7 @@ const outstandingItemSchema = z
     key: text('Key of the item'),
     label: text('The item in words'),
     source: text('Where it comes from'),
-    input: known(['text', 'number', 'bool', 'select', 'date'], 'Type of the widget'),
+    input: known(['text', 'number', 'bool', 'select', 'date'], 'Type of the widget, such as these').meta({ 'x-not-shown': 'Other types' }),
     options: z
       .array(z.looseObject({ value: z.unknown().describe('The value'), label: text('The value in words') }).partial())
       .describe('Values to choose from'),

@@ -101,7 +101,7 @@ export const applicationSectionSchema = z
     errors: z.array(texted).describe('Errors'),
     visible_fields: texts('Keys of the visible questions'),
     readiness: known(['needs_information', 'ready_for_quote'], 'Whether every required visible question is answered'),
-    request_state: known(['draft'], '`draft` until a quote request is made; other values are not shown'),
+    request_state: known(['draft'], '`draft` until a quote request is made').meta({ 'x-not-shown': 'Other values' }),
     request_id: text('The last request').nullable(),
     result: z.looseObject({}).describe("The carrier's outcome of the last request"),
     allowed_actions: texts('What can be done'),

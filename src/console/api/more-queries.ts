@@ -84,6 +84,11 @@ export const processesQuery = queryOptions({
   refetchInterval: every.while,
 })
 
+export const interfaceDriftQuery = queryOptions({
+  queryKey: ['interface-drift'],
+  queryFn: ({ signal }) => answered(api.GET('/api/v1/interface-drift', { signal })),
+})
+
 export const settingsQuery = queryOptions({
   queryKey: ['settings'],
   queryFn: ({ signal }) => answered(api.GET('/api/v1/settings', { signal })),

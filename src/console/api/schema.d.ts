@@ -483,6 +483,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/interface-drift": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * fields, values and types that the service sends and the specification does not name
+         * @description What `submission-mirror status --drift` prints: where, of which type and how often, never a value. At most 1,000 an account.
+         */
+        get: operations["getInterfaceDrift"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/live": {
         parameters: {
             query?: never;
@@ -1909,6 +1929,32 @@ export interface components {
             row_key: string;
             /** @description the submission whose answer named it first; empty when an operator named it without one */
             submission_id: string | null;
+        };
+        InterfaceDrift: {
+            account: string;
+            /** @description in how many answers and deliveries */
+            answers: number;
+            /**
+             * Format: date-time
+             * @description UTC, with six fractional digits
+             */
+            first_seen_at: string;
+            /**
+             * @description what is not named: the field, the value of a vocabulary, or the type
+             * @enum {string}
+             */
+            kind: "field" | "value" | "type";
+            /**
+             * Format: date-time
+             * @description UTC, with six fractional digits
+             */
+            last_seen_at: string;
+            /** @description names of fields, `[]` for the items of a list, `{}` for a key that is data */
+            path: string;
+            /** @description the read that it was in, or the kind of the delivery */
+            resource: string;
+            /** @description the JSON type that was seen */
+            type: string;
         };
         LaneChip: {
             bound: boolean | null;
@@ -3807,6 +3853,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Skipped"];
+                };
+            };
+        };
+    };
+    getInterfaceDrift: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description all of them, those first seen lately first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["InterfaceDrift"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
                 };
             };
         };

@@ -13,6 +13,7 @@ import { addDoctor } from './routes/doctor.ts'
 import { addDocuments } from './routes/documents.ts'
 import { addHistory } from './routes/history.ts'
 import { addInbox } from './routes/inbox.ts'
+import { addInterfaceDrift } from './routes/interface-drift.ts'
 import { addLive } from './routes/live.ts'
 import { addMappings } from './routes/mappings.ts'
 import { addOutbox } from './routes/outbox.ts'
@@ -61,6 +62,7 @@ export function addRoutes(api: Api, p: AdminParts, sums: Db, sessions: Sessions)
     addReload,
     addSettings,
     addProcesses,
+    addInterfaceDrift,
     addActions,
     addSubmissionViews,
     addRows,

@@ -2,6 +2,7 @@ import { Gauge, type Registry } from 'prom-client'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Config } from '../../config/config.ts'
+import { surpriseKinds } from '../../model/interface-drift.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import { oldestProof } from '../../store/completeness/ledger.ts'
 import type { Db } from '../../store/engine/db.ts'
@@ -18,6 +19,7 @@ import {
   rankNames,
   SMALL_COUNT_CAP,
 } from '../../store/upkeep/gauges.ts'
+import { interfaceDriftCounts } from '../../store/upkeep/interface-drift.ts'
 import { alarmGauges, alarmValues, storeUnavailableValue } from '../alarms/gauges.ts'
 import { ClockWatch } from '../clocks/clock-watch.ts'
 import type { Readiness } from '../status/readiness.ts'
@@ -50,6 +52,10 @@ const definitions = {
   clock_ahead_seconds: [
     "How far this machine's clock is ahead of another, or of the newest that was recorded; only differences of a minute or more.",
     ['clock'],
+  ],
+  interface_drift: [
+    'Fields, values and types that the service sent and the specification does not name, by kind: field, value, type. `status --drift` lists them.',
+    ['account', 'kind'],
   ],
   last_seq: ['The last number of the change log.', []],
   destination_state: ['1 for the state that the destination is in: active, paused, parked, disabled.', ['destination', 'state']],
@@ -140,6 +146,13 @@ export class StoreGauges {
         values.push(['freshness_seconds', { account, read }, this.#age(oldestAt)], ['never_read', { account, read }, never])
       }
       values.push(...(await this.#completeness(account)))
+    }
+    const drift = await interfaceDriftCounts(q)
+    for (const { account } of accounts) {
+      for (const kind of surpriseKinds) {
+        const seen = drift.find((one) => one.account === account && one.kind === kind)
+        values.push(['interface_drift', { account, kind }, seen?.count ?? 0])
+      }
     }
     values.push(...(await this.#destinations()))
     const { apart } = await new ClockWatch({ db: this.#db, clock: this.#db.clock, clients: new Map() }).judge()

@@ -10,6 +10,7 @@ import type { DocumentTables } from './tables-documents.ts'
 import type { ExtraReadsTables } from './tables-extra-reads.ts'
 import type { FiguresTables } from './tables-figures.ts'
 import type { HostileSendersTables } from './tables-hostile-senders.ts'
+import type { InterfaceDriftTables } from './tables-interface-drift.ts'
 import type { KnownIdsTables } from './tables-known-ids.ts'
 import type { OperationsTables } from './tables-operations.ts'
 import type { PushTables } from './tables-push.ts'
@@ -34,6 +35,7 @@ export interface Tables
     KnownIdsTables,
     ExtraReadsTables,
     FiguresTables,
+    InterfaceDriftTables,
     DocumentTables {
   changes: ChangesTable
   mirror_info: MirrorInfoTable

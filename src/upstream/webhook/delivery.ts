@@ -19,6 +19,8 @@ export interface Delivery {
   readonly submissionIds: readonly string[]
   /** Every other uuid in the body, which may be a known submission. */
   readonly otherIds: readonly string[]
+  /** The body as it was parsed; undefined when it is not JSON. */
+  readonly json: unknown
   /** Whether the body was JSON at all. */
   readonly isJson: boolean
 }
@@ -43,6 +45,7 @@ export function readDelivery(body: Buffer): Delivery {
     events: found.events,
     submissionIds: message ? [message.submissionId] : [...found.submissionIds],
     otherIds: [...found.otherIds].filter((id) => !found.submissionIds.has(id)),
+    json,
     isJson: json !== undefined,
   }
 }

@@ -59,6 +59,7 @@ const ROUTES = [
   'POST /api/v1/inbox/replay',
   'POST /api/v1/inbox/skip',
   'GET /api/v1/inbox/{id}',
+  'GET /api/v1/interface-drift',
   'GET /api/v1/openapi.json',
   'GET /api/v1/outbox',
   'POST /api/v1/outbox/retry',

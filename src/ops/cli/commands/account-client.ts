@@ -1,6 +1,7 @@
 import type { Observer } from '../../../base/observer.ts'
 import { createAccountClient } from '../../../upstream/account-client.ts'
 import type { UpstreamClient } from '../../../upstream/client.ts'
+import { DriftRecorder } from '../../metrics/drift-recorder.ts'
 import { Heartbeat } from '../../status/heartbeat.ts'
 import type { CommandContext, OpenStore } from './context.ts'
 
@@ -21,7 +22,8 @@ export async function withAccountClient<T>(
   { role, account, observer, looksOnly }: Reading,
   work: (client: UpstreamClient) => Promise<T>,
 ): Promise<T> {
-  const client = createAccountClient(config, account, { clock, observer, log })
+  const drift = new DriftRecorder(db, log)
+  const client = createAccountClient(config, account, { clock, observer, log, drift })
   const done = new AbortController()
   const heartbeat = new Heartbeat(db, log, { id: db.processId, role, version }, ({ reading }) => client.shareAmong(reading), {
     looksOnly: looksOnly ?? false,
@@ -36,5 +38,6 @@ export async function withAccountClient<T>(
     done.abort()
     await beating
     await client.close()
+    if (!looksOnly) await drift.write()
   }
 }

@@ -49,6 +49,9 @@ export const internalTables: Readonly<Record<string, string>> = {
   sync_figures:
     'what each process counted in each minute (of two days) and hour (of 31 days): deliveries, changes, lost webhooks, lags, requests, how ' +
     'much waited; `GET /api/v1/history` sums it up',
+  sync_interface_drift:
+    'what answers and deliveries have beyond the specification: fields, values of vocabularies and types, by path, with how often; never ' +
+    'values. `status --drift` shows it',
   sync_purged: 'submissions that were purged: they are not tracked until `track --again`',
   sync_inbox_left: 'deliveries that were not worked yet when retention passed them',
   sync_log_epochs: 'the numberings of the change log, and in which server or file each began; `log_epochs` shows them',

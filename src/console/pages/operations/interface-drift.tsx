@@ -1,0 +1,40 @@
+import { useQuery } from '@tanstack/react-query'
+import type { Schemas } from '../../api/client.ts'
+import { interfaceDriftQuery } from '../../api/more-queries.ts'
+import { Section } from '../../parts/fields.tsx'
+import { Asked, Empty } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Age } from '../../parts/time.tsx'
+
+type Drift = Schemas['InterfaceDrift']
+
+/** What the service sends and its specification does not name: it moves, and nothing is broken yet. */
+export function InterfaceDrift() {
+  const query = useQuery(interfaceDriftQuery)
+  return (
+    <Section title="Drift of the interface">
+      <Asked query={query} rows={1}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty>Whatever was read is as the specification names it.</Empty>
+          ) : (
+            <Table label="Drift of the interface" columns={columns} rows={items} keyOf={keyOf} />
+          )
+        }
+      </Asked>
+    </Section>
+  )
+}
+
+const keyOf = ({ account, resource, path, kind, type }: Drift) => [account, resource, path, kind, type].join(' ')
+
+const columns: readonly Column<Drift>[] = [
+  { id: 'path', head: 'Path', isWide: true, cell: ({ path }) => <span className="mono">{path}</span> },
+  { id: 'resource', head: 'Read', cell: ({ resource }) => resource },
+  { id: 'kind', head: 'Unnamed', cell: ({ kind }) => kind },
+  { id: 'type', head: 'Type', rank: 2, cell: ({ type }) => type },
+  { id: 'account', head: 'Account', rank: 2, cell: ({ account }) => account },
+  { id: 'answers', head: 'Answers', isNumber: true, rank: 2, cell: ({ answers }) => answers },
+  { id: 'first', head: 'First seen', isNumber: true, cell: ({ first_seen_at }) => <Age at={first_seen_at} /> },
+  { id: 'last', head: 'Last seen', isNumber: true, rank: 2, cell: ({ last_seen_at }) => <Age at={last_seen_at} /> },
+]

@@ -1,0 +1,63 @@
+import { messageOf } from '../../base/errors.ts'
+import type { Log } from '../../base/log.ts'
+import type { Service } from '../../base/service.ts'
+import type { DriftWatch, Surprise } from '../../model/interface-drift.ts'
+import { timeFromMs } from '../../model/time.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { type DriftSeen, MOST_DRIFT, writeInterfaceDrift } from '../../store/upkeep/interface-drift.ts'
+
+const EVERY_MS = 30_000
+
+/**
+ * Keeps what answers and deliveries have beyond the specification. It counts in memory and writes now and then, so that a read costs no
+ * write more. While the database is away it goes on counting.
+ */
+export class DriftRecorder implements DriftWatch, Service {
+  readonly name = 'interface drift'
+  readonly #db: Db
+  readonly #log: Log
+  #seen = new Map<string, DriftSeen>()
+
+  constructor(db: Db, log: Log) {
+    this.#db = db
+    this.#log = log
+  }
+
+  note(account: string, resource: string, surprises: readonly Surprise[]): void {
+    const at = timeFromMs(this.#db.clock.now())
+    for (const one of surprises) this.#add({ ...one, account, resource, firstAt: at, lastAt: at, answers: 1 })
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.write()
+      await this.#db.clock.sleep(EVERY_MS, signal)
+    }
+    await this.write()
+  }
+
+  /** Writes what was seen since the last time. */
+  async write(): Promise<void> {
+    const seen = this.#seen
+    if (seen.size === 0) return
+    this.#seen = new Map()
+    try {
+      await writeInterfaceDrift(this.#db, [...seen.values()])
+    } catch (error) {
+      const later = [...this.#seen.values()]
+      this.#seen = seen
+      for (const one of later) this.#add(one)
+      this.#log.debug(
+        { err: error },
+        `what the specification does not name could not be recorded and is written later: ${messageOf(error)}`,
+      )
+    }
+  }
+
+  #add(one: DriftSeen): void {
+    const key = JSON.stringify([one.account, one.resource, one.path, one.kind, one.type])
+    const before = this.#seen.get(key)
+    if (before !== undefined) this.#seen.set(key, { ...before, lastAt: one.lastAt, answers: before.answers + one.answers })
+    else if (this.#seen.size < MOST_DRIFT) this.#seen.set(key, one)
+  }
+}

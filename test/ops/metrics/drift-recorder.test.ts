@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import type { Surprise } from '../../../src/model/interface-drift.ts'
+import { timeFromMs } from '../../../src/model/time.ts'
+import { DriftRecorder } from '../../../src/ops/metrics/drift-recorder.ts'
+import { driftText, interfaceDrift } from '../../../src/ops/status/interface-drift.ts'
+import { interfaceDriftCounts, MOST_DRIFT } from '../../../src/store/upkeep/interface-drift.ts'
+import { type OpenedDatabase, openAgain, silentLog, testDatabases } from '../../tools/databases.ts'
+import { interrupted } from '../../tools/meddled.ts'
+
+const MINUTE = 60_000
+const field = (path: string): Surprise => ({ path, kind: 'field', type: 'string' })
+
+describe.each(testDatabases)('drift of the interface on $name', (database) => {
+  let clock: ManualClock
+  let opened: OpenedDatabase
+  beforeEach(async () => {
+    clock = new ManualClock(Math.floor(Date.now() / MINUTE) * MINUTE)
+    opened = await database.open({ clock })
+  })
+  afterEach(async () => {
+    await opened.close()
+  })
+  const items = async () => (await interfaceDrift(opened.db.read)).items
+
+  it('is counted in memory, and added up over processes and time', async () => {
+    const again = await openAgain(opened.config, { clock })
+    onTestFinished(() => again.close())
+    const [one, other] = [new DriftRecorder(opened.db, silentLog), new DriftRecorder(again, silentLog)]
+    const begin = clock.now()
+    one.note('acme', 'events', [field('events[].region'), { path: 'events[].type', kind: 'value', type: 'string' }])
+    expect(await items()).toEqual([])
+    await one.write()
+    clock.advance(MINUTE)
+    other.note('acme', 'events', [field('events[].region')])
+    other.note('acme', 'events', [field('events[].region')])
+    await other.write()
+    await other.write()
+    const seen = { account: 'acme', resource: 'events', type: 'string' }
+    const [first, last] = [timeFromMs(begin), timeFromMs(begin + MINUTE)]
+    expect(await items()).toEqual([
+      { ...seen, path: 'events[].region', kind: 'field', first_seen_at: first, last_seen_at: last, answers: 3 },
+      { ...seen, path: 'events[].type', kind: 'value', first_seen_at: first, last_seen_at: first, answers: 1 },
+    ])
+    const text = driftText(await interfaceDrift(opened.db.read), clock.now(), 120)
+    expect(text).toContain('events[].region')
+    expect(text).toContain('value')
+    expect(await interfaceDriftCounts(opened.db.read)).toEqual(
+      expect.arrayContaining([
+        { account: 'acme', kind: 'field', count: 1 },
+        { account: 'acme', kind: 'value', count: 1 },
+      ]),
+    )
+  })
+
+  it('of a service that names its fields anew each time fills no database, and what is known is still counted', async () => {
+    const recorder = new DriftRecorder(opened.db, silentLog)
+    for (let turn = 0; turn < 3; turn++) {
+      for (let i = 0; i < 400; i++) recorder.note('acme', 'events', [field(`f${turn}.${i}`)])
+      await recorder.write()
+    }
+    recorder.note('acme', 'events', [field('f0.0'), field('one_more')])
+    recorder.note('other', 'events', [field('fresh')])
+    await recorder.write()
+    const { items: stored, full } = await interfaceDrift(opened.db.read)
+    expect(stored.filter(({ account }) => account === 'acme')).toHaveLength(MOST_DRIFT)
+    expect(stored.find(({ path }) => path === 'f0.0')).toMatchObject({ answers: 2 })
+    expect(stored.filter(({ account }) => account === 'other')).toHaveLength(1)
+    expect(full).toEqual(['acme'])
+    expect(driftText({ items: stored, full }, clock.now(), 120)).toContain('Account acme has 1000 of them')
+    // In memory neither.
+    const away = new DriftRecorder(
+      interrupted(opened.db, () => Promise.reject(new Error('the database is away'))),
+      silentLog,
+    )
+    for (let i = 0; i < 3 * MOST_DRIFT; i++) away.note('acme', 'events', [field(`m${i}`)])
+    await away.write()
+  })
+
+  it('is written later when the database was away', async () => {
+    let isAway = true
+    const recorder = new DriftRecorder(
+      interrupted(opened.db, () => (isAway ? Promise.reject(new Error('the database is away')) : undefined)),
+      silentLog,
+    )
+    recorder.note('acme', 'thread', [field('messages[].mood')])
+    await recorder.write()
+    recorder.note('acme', 'thread', [field('messages[].mood')])
+    isAway = false
+    await recorder.write()
+    expect(await items()).toMatchObject([{ path: 'messages[].mood', answers: 2 }])
+  })
+
+  it('says so when there is none', () => {
+    expect(driftText({ items: [], full: [] }, 0, 80)).toBe('Nothing: whatever was read is as the specification names it.\n')
+  })
+})

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { eventsPageSchema } from '../../../src/client/schemas/events.ts'
+import { identitySchema } from '../../../src/client/schemas/identity.ts'
+import { workspaceSchema } from '../../../src/client/schemas/workspace.ts'
+import type { DriftWatch, Surprise } from '../../../src/model/interface-drift.ts'
+import { lookAtAnswer, lookAtDelivery } from '../../../src/upstream/drift/known.ts'
+import { shapeOf } from '../../../src/upstream/drift/shape.ts'
+import { surprisesIn } from '../../../src/upstream/drift/surprises.ts'
+
+const ID = '0b5f0a9e-6b1c-4a53-9d3c-0a4f6f2f9b11'
+const lines = (found: readonly Surprise[]) => found.map(({ kind, path, type }) => `${kind} ${path} ${type}`)
+const within = (schema: z.ZodType, value: unknown) => lines(surprisesIn(shapeOf(schema), value))
+const event = (more: object = {}) => ({
+  ...{ id: ID, type: 'bound', occurred_at: '2026-01-02T03:04:05Z', status: 'x', status_label: 'X', detail: null },
+  market: { name: 'A', lines: ['gl'], lane_id: null, category: 'binding' },
+  ...more,
+})
+
+describe('what an answer has beyond the specification', () => {
+  it('is nothing when all is named, and null where null is allowed', () => {
+    expect(within(eventsPageSchema, { events: [event()], next_cursor: null })).toEqual([])
+  })
+
+  it('is each field, value and type once, by its path', () => {
+    const odd = event({
+      type: 'reinstated',
+      status: 7,
+      region: { code: 'x' },
+      market: { name: 'A', lines: [null, 'gl'], lane_id: 'seven' },
+    })
+    expect(within(eventsPageSchema, { events: [odd, odd], next_cursor: 5, more: true })).toEqual([
+      'value events[].type string',
+      'type events[].status integer',
+      'type events[].market.lines[] null',
+      'type events[].market.lane_id string, no uuid',
+      'field events[].region object',
+      'type next_cursor integer',
+      'field more boolean',
+    ])
+  })
+
+  it('leaves alone what is not shown, and looks behind keys that are data', () => {
+    const application = {
+      schema: { any: { thing: 1 } },
+      answers: { q1: [1], q2: null },
+      ownership: { q1: { kind: 'guessed', revision: 1.5 } },
+    }
+    expect(within(workspaceSchema, { applications: [application], contract_version: 'structured_v2' })).toEqual([
+      'value applications[].ownership{}.kind string',
+      'type applications[].ownership{}.revision number',
+      'value contract_version string',
+    ])
+    expect(within(identitySchema, { kind: 'user', brokerage: { anything: 1 }, email: 'a@b.c', active_states: null })).toEqual([])
+    expect(within(identitySchema, { kind: 'robot', serial: 1 })).toEqual(['value kind string', 'field serial integer'])
+  })
+
+  it('never holds a value: keys that may be data are told as such', () => {
+    const keys = { 'ann@agency.example': 1, [ID]: 1, '123-45-6789': 1, 'Jane Doe': 1, fein_123456789: 1, ok_1: 1 }
+    expect(within(z.looseObject({ a: z.string() }), keys)).toEqual(['field {} integer', 'field ok_1 integer'])
+    const secrets = event({ status: { ssn: '123-45-6789' }, type: '123-45-6789' })
+    expect(JSON.stringify(surprisesIn(shapeOf(eventsPageSchema), { events: [secrets], next_cursor: null }))).not.toContain('6789')
+  })
+
+  it('is no id that the mirror learns wherever it stands, nor a word of a vocabulary that is shown in part', () => {
+    expect(within(eventsPageSchema, { events: [event({ policy_id: ID })], next_cursor: null })).toEqual([])
+    expect(within(eventsPageSchema, { events: [event({ policy_id: 'seven' })], next_cursor: null })).toEqual([
+      'field events[].policy_id string',
+    ])
+    expect(within(workspaceSchema, { applications: [{ request_state: 'quoted', readiness: 'later' }] })).toEqual([
+      'value applications[].readiness string',
+    ])
+  })
+
+  it('is bounded, whatever the service sends', () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 5_000 }, (_, i) => [`f${'abcdefghij'[i % 10]}_${i % 1000}_${Math.floor(i / 1000)}`, i]),
+    )
+    expect(surprisesIn(shapeOf(eventsPageSchema), { events: [], next_cursor: null, ...many })).toHaveLength(100)
+  })
+})
+
+describe('what is told', () => {
+  const watch = () => {
+    const told: string[] = []
+    const it: DriftWatch = { note: (account, resource, found) => void told.push(`${account} ${resource}: ${lines(found).join(', ')}`) }
+    return { it, told }
+  }
+
+  it('names account and read, and nobody is bothered when there is nothing', () => {
+    const { it: drift, told } = watch()
+    lookAtAnswer(drift, 'acme', 'events', { events: [event()], next_cursor: null })
+    lookAtAnswer(drift, 'acme', 'policy', { whatever: 1 })
+    lookAtAnswer(drift, 'acme', 'events', { events: [event({ region: 1 })], next_cursor: null })
+    expect(told).toEqual(['acme events: field events[].region integer'])
+  })
+
+  it('covers the messages of deliveries, and types of deliveries that nobody named', () => {
+    const { it: drift, told } = watch()
+    const message = {
+      ...{ id: ID, channel: 'email', direction: 'inbound', kind: 'chat', occurred_at: '2026-01-02T03:04:05Z', body_text: '' },
+      mood: 'good',
+    }
+    lookAtDelivery(drift, 'acme', { type: 'submission.message', submission_id: ID, message })
+    lookAtDelivery(drift, 'acme', { type: 'submission.events', anything: 1 })
+    lookAtDelivery(drift, 'acme', { type: 'policy.changed' })
+    for (const nothing of [undefined, null, [], 7, {}, { type: 7 }]) lookAtDelivery(drift, 'acme', nothing)
+    expect(told).toEqual(['acme submission.message: field message.mood string', 'acme delivery: value type string'])
+  })
+})
