@@ -1,5 +1,8 @@
+import assert from 'node:assert/strict'
 import { ManualClock } from '../../src/base/clock.ts'
+import { type Auth, bearer, type Client, clientCredentials, createClient, ServiceError } from '../../src/client/exports.ts'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
+import { type Account, producerOf } from '../../src/sandbox/service/accounts.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import { Contract } from '../sandbox/contract.ts'
 import type { Reply } from '../sandbox/writer.ts'
@@ -11,93 +14,85 @@ export interface Case {
   readonly run: (desk: Desk) => Promise<void>
 }
 
-/** A quiet sandbox on a stepped clock, and a developer before it who knows its credentials. */
+export type Credential = 'own' | 'partner' | 'readOnly'
+
+/** A quiet sandbox on a stepped clock, and a developer before it, who has clients of all its credentials. */
 export class Desk {
   readonly sandbox: Sandbox
   readonly contract: Contract
   readonly producer: string
+  /** Of the first credential, which reads and writes. */
+  readonly client: Client
   readonly #clock: ManualClock
-  #token = ''
 
   private constructor(sandbox: Sandbox, contract: Contract, clock: ManualClock) {
     this.sandbox = sandbox
     this.contract = contract
     this.#clock = clock
-    this.producer = sandbox.account('default').users[1]?.email ?? ''
+    this.producer = producerOf(this.account)
+    this.client = this.as('own')
   }
 
-  /** @returns a desk that is signed in with the first credential. */
   static async open(): Promise<Desk> {
     const contract = new Contract({ areStatusesFixed: true })
     const clock = new ManualClock()
-    const sandbox = await startSandbox({ submissions: 0, autoStart: false, clock, observeAnswer: contract.observe })
-    const desk = new Desk(sandbox, contract, clock)
-    await desk.signIn()
-    return desk
+    const accounts = [{ name: 'default' }, { name: 'brokerage-2' }]
+    const sandbox = await startSandbox({ accounts, submissions: 0, autoStart: false, clock, observeAnswer: contract.observe })
+    return new Desk(sandbox, contract, clock)
   }
 
-  async signIn(as: 'own' | 'partner' | 'readOnly' = 'own', more: Record<string, string> = {}): Promise<Reply> {
-    const account = this.sandbox.account('default')
-    const credential = as === 'own' ? account.credentials[0] : account[as]
-    const own = { client_id: credential?.clientId ?? '', client_secret: credential?.clientSecret ?? '' }
-    const reply = await this.form('/oauth/token', { grant_type: 'client_credentials', ...own, ...more })
-    if (reply.status === 200) this.#token = reply.body.access_token
-    return reply
+  get account(): Account {
+    return this.sandbox.account('default')
   }
 
-  signOut(): void {
-    this.#token = ''
+  key(which: Credential): { readonly clientId: string; readonly clientSecret: string } {
+    const key = which === 'own' ? this.account.credentials[0] : this.account[which]
+    assert.ok(key)
+    return key
+  }
+
+  as(which: Credential, scope?: string): Client {
+    return this.clientOf(clientCredentials({ ...this.key(which), ...(scope !== undefined && { scope }) }))
+  }
+
+  /** A client that asks once, so that each refusal is seen. */
+  clientOf(auth: Auth, producerEmail: string | null = this.producer): Client {
+    const { baseUrl } = this.sandbox
+    const clock = { now: () => this.#clock.now(), sleep: () => Promise.resolve() }
+    return createClient({ baseUrl, auth, clock, retry: { tries: 1 }, ...(producerEmail !== null && { producerEmail }) })
+  }
+
+  /** A client of a person who is signed in to the portal. */
+  async inPortal(email: string): Promise<Client> {
+    const { body } = await this.admin('/portal-session', { email })
+    return this.clientOf(bearer(body.access_token))
   }
 
   pass(seconds: number): void {
     this.sandbox.schedule.advance(this.#clock, seconds * 1000)
   }
 
+  /** Posts a form without a token, as the endpoints below `/oauth` take it. */
   async form(path: string, fields: Record<string, string>): Promise<Reply> {
     return read(await fetch(`${this.sandbox.baseUrl}${path}`, { method: 'POST', body: new URLSearchParams(fields) }))
   }
 
-  async get(path: string): Promise<Reply> {
-    return read(await this.raw(path))
+  /** Exchanges a key. @param more further fields of the form. */
+  exchange(which: Credential, more: Record<string, string> = {}): Promise<Reply> {
+    const { clientId, clientSecret } = this.key(which)
+    return this.form('/oauth/token', { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret, ...more })
   }
 
-  raw(path: string): Promise<Response> {
-    return fetch(`${this.sandbox.baseUrl}${path}`, { headers: this.#headers() })
-  }
-
-  /** Sends JSON in the producer's name. */
-  async send(method: string, path: string, body: object = {}, headers: Record<string, string> = {}): Promise<Reply> {
-    const text = JSON.stringify({ producer_email: this.producer, ...body })
-    const all = { ...headers, ...this.#headers(), 'content-type': 'application/json' }
-    return read(await fetch(`${this.sandbox.baseUrl}${path}`, { method, body: text, headers: all }))
-  }
-
-  post(path: string, body: object = {}, headers: Record<string, string> = {}): Promise<Reply> {
-    return this.send('POST', path, body, headers)
-  }
-
-  async upload(path: string, fields: Record<string, string>, size?: number): Promise<Reply> {
-    const form = new FormData()
-    for (const [name, value] of Object.entries({ producer_email: this.producer, ...fields })) form.append(name, value)
-    const bytes = new Uint8Array(size ?? 0)
-    bytes.set(new TextEncoder().encode('%PDF-1.7').slice(0, bytes.length))
-    if (size !== undefined) form.append('file', new Blob([bytes], { type: 'application/pdf' }), 'file.pdf')
-    return read(await fetch(`${this.sandbox.baseUrl}${path}`, { method: 'POST', body: form, headers: this.#headers() }))
-  }
-
-  async admin(path: string, body: object): Promise<Reply> {
-    return read(await fetch(`${this.sandbox.origin}/_sandbox${path}`, { method: 'POST', body: JSON.stringify(body) }))
+  async admin(path: string, body: object, method: 'GET' | 'POST' | 'DELETE' = 'POST'): Promise<Reply> {
+    const init = method === 'GET' ? {} : { method, body: JSON.stringify(body) }
+    return read(await fetch(`${this.sandbox.origin}/_sandbox${path}`, init))
   }
 
   /** @returns the id of a new submission. */
   async create(insured: string, more: object = {}): Promise<string> {
-    const { status, body } = await this.post('/broker/submissions', brief(insured, more))
-    if (status !== 200) throw new Error(`not created: ${status} ${JSON.stringify(body)}`)
-    return body.submission_id
-  }
-
-  #headers(): Record<string, string> {
-    return this.#token === '' ? {} : { authorization: `Bearer ${this.#token}` }
+    const { submission_id } = await this.client.submissions.create(brief(insured, more))
+    assert.ok(submission_id)
+    return submission_id
   }
 }
 
@@ -110,6 +105,34 @@ export const brief = (insured: string, more: object = {}) => ({
 })
 
 export const NOBODYS = '00000000-0000-4000-8000-000000000000'
+
+/** Bytes that begin as a PDF does. */
+export function pdfOf(size: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(size)
+  bytes.set(new TextEncoder().encode('%PDF-1.7').slice(0, size))
+  return bytes
+}
+
+/** @returns the error with which the service refused. @throws AssertionError when it did not, or with another status. */
+export async function refused(asked: Promise<unknown>, status: number): Promise<ServiceError>
+export async function refused<T extends ServiceError>(
+  asked: Promise<unknown>,
+  status: number,
+  as: abstract new (...given: never[]) => T,
+): Promise<T>
+export async function refused(
+  asked: Promise<unknown>,
+  status: number,
+  as: abstract new (...given: never[]) => ServiceError = ServiceError,
+) {
+  const error = await asked.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  assert.ok(error instanceof as, `expected ${as.name}, not ${error === undefined ? 'an answer' : String(error)}`)
+  assert.equal(error.status, status)
+  return error
+}
 
 async function read(answer: Response): Promise<Reply> {
   return { status: answer.status, headers: answer.headers, body: JSON.parse((await answer.text()) || 'null') }

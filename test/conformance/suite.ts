@@ -1,9 +1,19 @@
-import { accessCases } from './cases/access.ts'
+import { applicationCases } from './cases/applications.ts'
+import { authenticationCases } from './cases/authentication.ts'
 import { bindingCases } from './cases/binding.ts'
-import { submissionCases } from './cases/submissions.ts'
+import { conversingCases } from './cases/conversing.ts'
+import { creatingCases } from './cases/creating.ts'
+import { deliveryCases } from './cases/deliveries.ts'
 import { type Case, Desk } from './desk.ts'
 
-export const cases: readonly Case[] = [...accessCases, ...submissionCases, ...bindingCases]
+export const cases: readonly Case[] = [
+  ...authenticationCases,
+  ...creatingCases,
+  ...conversingCases,
+  ...applicationCases,
+  ...bindingCases,
+  ...deliveryCases,
+]
 
 /** Runs a case on a sandbox of its own, whose answers are held to the OpenAPI document. @returns why it failed; null when it passed. */
 export async function failureOf({ run }: Case): Promise<string | null> {

@@ -63,7 +63,7 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
     )
   }
 
-  registerById(app, world, handle)
+  registerById(app, options, handle)
   registerExtra(app, world, handle)
 
   app.route({

@@ -2,17 +2,21 @@ import type { FastifyInstance } from 'fastify'
 import { parseUuid } from '../../model/uuid.ts'
 import { bindRequestsOf, insuredIdOf, insuredOf, policiesOf } from '../service/binding.ts'
 import { fileAt } from '../service/files.ts'
+import type { BuiltParts } from '../service/parts.ts'
 import { BASE_PATH } from '../service/sandbox.ts'
 import type { Submission } from '../world/submission.ts'
-import type { World } from '../world/world.ts'
 import { errorAnswer, validationError } from './answers.ts'
 import type { Handle } from './handle.ts'
 
+type ByIdParts = Pick<BuiltParts, 'faults' | 'unshown' | 'world'>
+
 /** The files of documents, at every path that a document has. */
-function registerFiles(app: FastifyInstance, world: World, handle: Handle): void {
+function registerFiles(app: FastifyInstance, { faults, unshown, world }: ByIdParts, handle: Handle): void {
   const serve = (path: string) =>
     app.get(path, (request, reply) =>
       handle('document', request, reply, undefined, ({ account }) => {
+        if (faults.draw(['pdf_unavailable'], { operation: 'document', account: account.name }))
+          throw unshown.refusal('pdf_unavailable', 'The stored document could not be retrieved')
         const file = fileAt([...world.submissions(account.name).values()], request.url.slice(BASE_PATH.length))
         return file === undefined
           ? errorAnswer(404, 'Document not found')
@@ -24,8 +28,9 @@ function registerFiles(app: FastifyInstance, world: World, handle: Handle): void
 }
 
 /** The reads of what has an id of its own. */
-export function registerById(app: FastifyInstance, world: World, handle: Handle): void {
-  registerFiles(app, world, handle)
+export function registerById(app: FastifyInstance, parts: ByIdParts, handle: Handle): void {
+  const { world } = parts
+  registerFiles(app, parts, handle)
   const read = (
     operation: 'bind_request' | 'policy' | 'insured',
     path: string,

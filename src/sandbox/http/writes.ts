@@ -1,12 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { answerOutstanding, answersBody, applyFile } from '../service/answering.ts'
 import { createBind, uploadContingency } from '../service/bind.ts'
+import { checkpoint } from '../service/checkpoint.ts'
 import { createSubmission, finalize } from '../service/creation.ts'
 import { intakeBody } from '../service/intake.ts'
 import { parseBody } from '../service/parse.ts'
 import type { BuiltParts } from '../service/parts.ts'
+import { selectProducts } from '../service/quote-products.ts'
 import { postToThread } from '../service/thread-post.ts'
-import { documentView, requireFile, storeDocument } from '../service/uploads.ts'
+import { checkFile, documentView, requireFile, storeDocument } from '../service/uploads.ts'
 import type { Submission } from '../world/submission.ts'
 import { formOf, jsonOf } from './body.ts'
 import { type WriteRoutes, writeRoutes } from './write-route.ts'
@@ -16,6 +18,7 @@ export function registerWrites(app: FastifyInstance, parts: BuiltParts): void {
   const routes = writeRoutes(app, parts)
   registerCreation(routes, parts)
   registerConversation(routes, parts)
+  registerApplications(routes, parts)
   registerBinding(routes, parts)
 }
 
@@ -55,9 +58,23 @@ function registerConversation({ onSubmission }: WriteRoutes, parts: BuiltParts):
   onSubmission('POST', 'documents', async ({ request, account, atMs }, submission) => {
     const { fields, files } = await formOf(request)
     const file = requireFile(files)
+    checkFile(file, unshown)
     const document = storeDocument(submission, file, { displayName: fields['display_name'] }, atMs)
     applyFile(parts, account, submission, document.displayName, atMs)
     return documentView(document)
+  })
+}
+
+function registerApplications({ onSubmission }: WriteRoutes, parts: BuiltParts): void {
+  const { authority, unshown } = parts
+  onSubmission('POST', 'applications/:session_id/checkpoint', ({ caller, request, account, ids, atMs }, submission) => {
+    const input = jsonOf(request)
+    authority.checkNamed(caller, (input as { producer_email?: unknown } | null)?.producer_email)
+    return checkpoint(parts, { account, submission, sessionId: ids['session_id'] ?? '' }, input, atMs)
+  })
+  onSubmission('PUT', 'application-workspace/quote-products', ({ caller, request }, submission) => {
+    authority.requirePortalSession(caller)
+    return selectProducts(submission, jsonOf(request), unshown)
   })
 }
 

@@ -4,6 +4,7 @@ import type { Plain } from '../world/plain.ts'
 import { answerProblem, questionOf } from '../world/questions.ts'
 import type { Lane, Submission } from '../world/submission.ts'
 import type { World } from '../world/world.ts'
+import { applicationRecord, noteAnswer } from './applications.ts'
 import { outstandingView } from './details.ts'
 import type { Life } from './life.ts'
 
@@ -11,6 +12,11 @@ export const answersBody = z.object({
   answers: z.array(z.object({ key: z.string(), value: z.json() })),
   producer_email: z.string().optional(),
 })
+
+const OUTSTANDING = {
+  ...{ source_id: 'outstanding', content_hash: 'outstanding', channel: 'broker_portal' },
+  ...{ evidence: 'explicit', snippet: null, extractor_version: null },
+}
 
 export interface Answering {
   readonly world: World
@@ -75,7 +81,31 @@ export function applyAnswer(
     )
     life.proceed(account, submission, submission.lane(lane.rail.submission_market_id), atMs)
   }
+  for (const id of sessions) {
+    const record = applicationRecord(submission, id)
+    record.commands++
+    noteAnswer(record, key, value, record.commands + 1, OUTSTANDING)
+  }
   return sessions
+}
+
+/** Asks a lane's question again, whose answer was cleared. */
+export function reopen({ world }: Answering, account: string, submission: Submission, laneId: string, key: string, atMs: number): void {
+  const { market, rail, session } = submission.lane(laneId)
+  if (!session || session.missing_questions.some((asked) => asked.key === key)) return
+  const label = labelOf(key)
+  const needs = [...market.needs_from_you, label]
+  delete submission.records.answers[key]
+  const patch = {
+    rail: {
+      ...{ submit_ready: false, gapped: true, unmet_labels: needs },
+      ...(rail.chip === 'in_progress' && { chip: 'needs_info' as const, next_step: `Provide: ${needs.join(', ')}` }),
+    },
+    market: { ready: false, needs_from_you: needs },
+    assessment: { submit_ready: false },
+    session: { missing_questions: [...session.missing_questions, { key, label }], completion_pct: 60 },
+  }
+  world.play(account, submission.id, [{ do: 'patch_lane', laneId, patch }], atMs)
 }
 
 /** Takes a file that a requirement asks for. */

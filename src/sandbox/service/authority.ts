@@ -53,4 +53,8 @@ export class Authority {
     if (!user) throw new Refusal(422, `producer_email ${producerEmail} is no active portal user of this brokerage`)
     return user
   }
+  /** Where the specification lists a write without `producer_email`: who names one has to name an active user all the same. */
+  checkNamed(caller: Caller, producerEmail: unknown): void {
+    if (producerEmail !== undefined) this.attributed(caller, producerEmail)
+  }
 }

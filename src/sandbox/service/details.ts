@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { uuidOf } from '../world/ids.ts'
 import { type Question, questionOf } from '../world/questions.ts'
 import type { Lane, Submission } from '../world/submission.ts'
+import { applicationOf, factRevision } from './applications.ts'
 
 /*
  * The reads beside the requirements view. They are made from the same data, so that a step of the story shows in all of them: what a lane
@@ -68,11 +69,11 @@ export function workspaceView(submission: Submission): Readonly<Record<string, u
       fact_set_id: idFor(submission, 'facts'),
       owner_host: 'service',
       owner_resource_id: submission.id,
-      revision: 1,
-      replica_applied_revision: 1,
+      revision: factRevision(submission),
+      replica_applied_revision: factRevision(submission),
       facts: factsOf(submission),
     },
-    applications: lanes.flatMap((lane) => applicationsOf(submission, workspaceId, lane)),
+    applications: lanes.flatMap((lane) => applicationOf(submission, lane) ?? []),
     residual_pdf: { status: 'ready', form_keys: submission.facts.forms },
   }
 }
@@ -92,7 +93,7 @@ export function sessionsView(submission: Submission): readonly Readonly<Record<s
   )
 }
 
-function factsOf({ facts, taxId }: Submission) {
+function factsOf({ facts, records, taxId }: Submission) {
   const source = {
     ...{ source_id: 'intake', content_hash: createHash('sha256').update(facts.insured_name).digest('hex'), channel: 'broker_portal' },
     ...{ evidence: 'explicit', snippet: null, extractor_version: null },
@@ -111,60 +112,7 @@ function factsOf({ facts, taxId }: Submission) {
     ...(taxId === null ? [] : [fact('applicant.fein', taxId)]),
     fact('policy.effective_date', facts.effective_date),
     fact('policy.lines', facts.lines, facts.effective_date.slice(0, 4)),
-  ]
-}
-
-function applicationsOf(
-  submission: Submission,
-  workspaceId: string,
-  { session, rail }: Lane,
-): readonly Readonly<Record<string, unknown>>[] {
-  if (session === null) return []
-  const { taxId } = submission
-  const questions = ['insured.name', ...(taxId === null ? [] : ['fein_or_ssn']), 'years_in_business']
-  const missing = session.missing_questions.map(({ key }) => key)
-  const years = missing.includes('years_in_business') ? {} : { years_in_business: 12 }
-  const source = {
-    source_id: 'intake',
-    content_hash: 'intake',
-    channel: 'mapping',
-    evidence: 'translated',
-    snippet: null,
-    extractor_version: '1',
-  }
-  return [
-    {
-      application_id: session.session_id,
-      workspace_id: workspaceId,
-      connection_id: idFor(submission, `connection ${session.carrier_slug}`),
-      provider_key: session.carrier_slug,
-      program_identifier: session.program,
-      owner_host: 'service',
-      owner_session_id: session.session_id,
-      route: 'service',
-      market_program_id: rail.program_id,
-      submission_id: submission.id,
-      line_of_business: rail.lines[0] ?? null,
-      schema: { fields: questions, required_field_keys: questions, program: session.program },
-      schema_fingerprint: createHash('sha256').update(questions.join()).digest('hex'),
-      answers: { 'insured.name': submission.facts.insured_name, ...(taxId === null ? {} : { fein_or_ssn: taxId }), ...years },
-      ownership: { 'insured.name': { kind: 'derived', revision: 1, source, dependencies: ['insured.name'] } },
-      answer_revision: missing.length === 0 ? 2 : 1,
-      fact_revision: 1,
-      selection_revision: 1,
-      selected_products: rail.lines,
-      available_products: rail.lines,
-      mapping_state: 'idle',
-      unresolved_dependencies: [],
-      missing,
-      errors: [],
-      visible_fields: questions,
-      readiness: missing.length === 0 ? 'ready_for_quote' : 'needs_information',
-      request_state: session.has_quote ? 'completed' : 'draft',
-      request_id: null,
-      result: session.has_quote ? { outcome: session.outcome } : {},
-      allowed_actions: missing.length === 0 ? ['request_quote'] : ['checkpoint'],
-    },
+    ...Object.entries(records.answers).map(([key, value]) => fact(key, value)),
   ]
 }
 

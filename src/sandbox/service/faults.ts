@@ -45,6 +45,8 @@ const inAnswers = limits(operations.filter((operation) => operation !== 'deliver
 const inFeeds = limits(['events', 'thread'])
 const inTokens = limits(['token'])
 const inDeliveries = limits(['delivery'])
+const inDocuments = limits(['document'])
+const inWrites = limits(['write'])
 
 const ms = z.number().int().min(0).max(600_000)
 
@@ -78,6 +80,10 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('short_page'), ...inFeeds }),
   /** A new token expires after `ms`, whatever the answer says. */
   z.strictObject({ kind: z.literal('token_dies_early'), ms: ms.default(0), ...inTokens }),
+  /** A stored PDF cannot be retrieved. */
+  z.strictObject({ kind: z.literal('pdf_unavailable'), ...inDocuments }),
+  /** A checkpoint is refused, for the application is being saved. */
+  z.strictObject({ kind: z.literal('application_busy'), ...inWrites }),
   // Deliveries.
   /** Never sent. */
   z.strictObject({ kind: z.literal('lose'), ...inDeliveries }),
@@ -142,6 +148,8 @@ export function presetFaults(preset: Preset): FaultInput[] {
     { kind: 'empty_page', probability: 0.1 },
     { kind: 'short_page', probability: 0.3 },
     { kind: 'token_dies_early', probability: 0.5, ms: 5_000 },
+    { kind: 'pdf_unavailable', probability: 0.02 },
+    { kind: 'application_busy', probability: 0.1 },
   ]
 }
 

@@ -71,12 +71,14 @@ export interface BindRecord {
   readonly contingencies: Contingency[]
 }
 
-/** What was saved of one carrier application. */
+/** What was saved of one carrier application, beyond what it shows by itself. */
 export interface ApplicationRecord {
-  readonly questions: readonly string[]
-  answers: Record<string, Plain>
-  ownership: Record<string, { readonly kind: 'explicit' | 'derived' | 'cleared'; readonly revision: number; readonly source: PlainObject }>
-  revision: number
+  readonly answers: Record<string, Plain>
+  /** Questions whose answers were cleared. */
+  cleared: readonly string[]
+  readonly ownership: Record<string, PlainObject>
+  /** How many commands changed its answers. */
+  commands: number
   selected: readonly string[] | null
   /** Records of each collection by field and record id. */
   readonly collections: Record<string, Record<string, PlainObject>>

@@ -1,20 +1,26 @@
 import assert from 'node:assert/strict'
-import type { Case, Desk } from '../desk.ts'
+import { AssumptionsUnconfirmed, NotBindable, ServiceError, ValidationError } from '../../../src/client/exports.ts'
+import { type Case, type Desk, pdfOf, refused } from '../desk.ts'
 
-interface Lane {
-  readonly submission_market_id: string
-  readonly quotes: readonly { readonly quote_id: string }[]
-}
+const MAX_FILE_BYTES = 25 * 1024 * 1024
 
+/** A submission with an instant quote. */
 async function quoted(desk: Desk) {
   const id = await desk.create('Harrow Roofing LLC')
   desk.pass(360)
-  const { body } = await desk.get(`/broker/submissions/${id}/requirements`)
-  const lanes = body.rail.lanes as Lane[]
-  const lane = lanes.find(({ quotes }) => quotes.length > 0)
-  const other = lanes.find(({ quotes }) => quotes.length === 0)
-  assert.ok(lane?.quotes[0] && other)
-  return { id, lane, other, quote_id: lane.quotes[0].quote_id, path: `/broker/submissions/${id}/bind-requests` }
+  const { rail } = await desk.client.submissions.requirements(id)
+  const lanes = rail?.lanes ?? []
+  const lane = lanes.find(({ quotes = [] }) => quotes.length > 0)
+  const other = lanes.find(({ quotes = [] }) => quotes.length === 0)
+  const quote_id = lane?.quotes?.[0]?.quote_id
+  assert.ok(lane && other && quote_id)
+  return { id, lane, other, quote_id }
+}
+
+async function drafted(desk: Desk) {
+  const { id, quote_id } = await quoted(desk)
+  const draft = await desk.client.bind.create(id, { quote_id, attest_assumptions: true })
+  return { id, draft, bindId: draft.bind_request_id }
 }
 
 export const bindingCases: readonly Case[] = [
@@ -22,24 +28,34 @@ export const bindingCases: readonly Case[] = [
     name: 'unconfirmed assumptions keep one draft, which becomes whole when they are attested',
     rows: ['endpoint.createBindRequest', 'endpoint.getBindRequest', 'error.unconfirmed', 'state.draft', 'state.draft_kept'],
     run: async (desk) => {
-      const { path, quote_id } = await quoted(desk)
-      const first = await desk.post(path, { quote_id })
-      assert.deepEqual([first.status, first.body.detail.code], [409, 'assumptions_unconfirmed'])
-      const { bind_request_id } = first.body.detail
-      assert.equal((await desk.get(`${path}/${bind_request_id}`)).body.status, 'drafted')
-      const whole = await desk.post(path, { quote_id, attest_assumptions: true })
-      assert.deepEqual([whole.body.bind_request_id, whole.body.unconfirmed_assumptions], [bind_request_id, []])
+      const { id, quote_id } = await quoted(desk)
+      const { bind } = desk.client
+      const unconfirmed = await refused(bind.create(id, { quote_id }), 409, AssumptionsUnconfirmed)
+      assert.equal(unconfirmed.code, 'assumptions_unconfirmed')
+      const kept = await bind.get(id, unconfirmed.bindRequestId ?? '')
+      assert.deepEqual([kept.status, kept.unconfirmed_assumptions.length], ['drafted', unconfirmed.assumptions.length])
+      const [first] = unconfirmed.assumptions
+      const fewer = await refused(bind.create(id, { quote_id, attest_assumptions: [first?.key ?? ''] }), 409, AssumptionsUnconfirmed)
+      assert.deepEqual([fewer.bindRequestId, fewer.assumptions.length], [kept.bind_request_id, unconfirmed.assumptions.length - 1])
+      const whole = await bind.create(id, { quote_id, attest_assumptions: true })
+      assert.deepEqual([whole.bind_request_id, whole.unconfirmed_assumptions], [kept.bind_request_id, []])
+      assert.equal((await bind.create(id, { quote_id })).bind_request_id, kept.bind_request_id)
     },
   },
   {
-    name: 'an indication, and a superseded quote, cannot be bound',
+    name: 'an indication, a superseded quote, and a lane that is binding cannot be bound',
     rows: ['error.indication', 'error.not_bindable'],
     run: async (desk) => {
-      const { id, path, lane, other, quote_id } = await quoted(desk)
-      const made = await desk.admin('/quotes', { submission_id: id, lane_id: other.submission_market_id, firm: false })
-      assert.equal((await desk.post(path, { quote_id: made.body.quote_id, attest_assumptions: true })).status, 422)
-      await desk.admin('/quotes', { submission_id: id, lane_id: lane.submission_market_id, firm: true })
-      assert.equal((await desk.post(path, { quote_id, attest_assumptions: true })).status, 409)
+      const { id, lane, other, quote_id } = await quoted(desk)
+      const create = (quote: string) => desk.client.bind.create(id, { quote_id: quote, attest_assumptions: true })
+      const release = async (lane_id: string | undefined, firm: boolean) =>
+        (await desk.admin('/quotes', { submission_id: id, lane_id, firm })).body.quote_id as string
+      await refused(create(await release(other.submission_market_id, false)), 422, ValidationError)
+      const revision = await release(lane.submission_market_id, true)
+      await refused(create(quote_id), 409, NotBindable)
+      const draft = await create(revision)
+      await desk.admin('/bind', { bind_request_id: draft.bind_request_id, to: 'sent' })
+      await refused(create(revision), 409, NotBindable)
     },
   },
   {
@@ -49,29 +65,33 @@ export const bindingCases: readonly Case[] = [
       ...['state.draft_upload', 'state.contingency'],
     ],
     run: async (desk) => {
-      const { path, quote_id } = await quoted(desk)
-      const { body } = await desk.post(path, { quote_id, attest_assumptions: true })
-      const to: string = body.contingencies[0].upload_path
-      assert.equal((await desk.upload(to, {}, 0)).status, 422)
-      assert.equal((await desk.upload(to, {}, 25 * 1024 * 1024 + 1)).status, 413)
-      const done = await desk.upload(to, { notes: 'signed' }, 25 * 1024 * 1024)
-      assert.deepEqual([done.status, done.body.status, done.body.contingencies[0].status], [200, 'drafted', 'satisfied'])
-      await desk.admin('/bind', { bind_request_id: body.bind_request_id, to: 'submitted' })
-      assert.equal((await desk.upload(to, {}, 100)).status, 409)
+      const { id, draft, bindId } = await drafted(desk)
+      const [first] = draft.contingencies
+      assert.equal(first?.status, 'pending')
+      const upload = (size: number) => desk.client.bind.upload(id, bindId, first?.id ?? '', { file: pdfOf(size), notes: 'signed' })
+      await refused(upload(0), 422)
+      await refused(upload(MAX_FILE_BYTES + 1), 413)
+      const done = await upload(MAX_FILE_BYTES)
+      assert.deepEqual([done.status, done.contingencies[0]?.status], ['drafted', 'satisfied'])
+      await desk.admin('/bind', { bind_request_id: bindId, to: 'submitted' })
+      await refused(upload(100), 409, ServiceError)
     },
   },
   {
-    name: 'a bound request has an event, a policy and an insured',
+    name: 'a bound request has an event, a policy with documents, and an insured',
     rows: ['state.bound', 'endpoint.getPolicy', 'endpoint.getInsured'],
     run: async (desk) => {
-      const { id, path, quote_id } = await quoted(desk)
-      const { body } = await desk.post(path, { quote_id, attest_assumptions: true })
-      for (const to of ['submitted', 'sent', 'bound']) await desk.admin('/bind', { bind_request_id: body.bind_request_id, to })
-      const { policy_id } = (await desk.get(`${path}/${body.bind_request_id}`)).body
-      const policy = await desk.get(`/broker/policies/${policy_id}`)
-      assert.equal(policy.status, 200)
-      assert.equal((await desk.get(`/broker/insureds/${policy.body.insured_id}`)).status, 200)
-      assert.equal((await desk.get(`/broker/submissions/${id}/events`)).body.events.at(-1).type, 'bound')
+      const { id, bindId } = await drafted(desk)
+      for (const to of ['submitted', 'sent', 'bound']) await desk.admin('/bind', { bind_request_id: bindId, to })
+      const { policy_id } = await desk.client.bind.get(id, bindId)
+      const policy = (await desk.client.policies.get(policy_id ?? '')) as { insured_id: string; documents: { download_path: string }[] }
+      const insured = await desk.client.insureds.get(policy.insured_id)
+      assert.match(JSON.stringify(insured), new RegExp(policy_id ?? 'none'))
+      for (const { download_path } of policy.documents)
+        assert.equal((await desk.client.download(download_path)).contentType, 'application/pdf')
+      const types: string[] = []
+      for await (const { type } of desk.client.submissions.allEvents(id)) types.push(type)
+      assert.equal(types.at(-1), 'bound')
     },
   },
 ]

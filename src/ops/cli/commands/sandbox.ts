@@ -14,6 +14,8 @@ count (how often at most). Such as [{"kind": "status", "status": 429, "retryAfte
                   outstanding, workspace, sessions, bind_request, policy, insured, document, extra, list, write
   of feed pages   invalid_cursor, stuck_cursor, empty_page, short_page
   of tokens       token_dies_early (ms)
+  of documents    pdf_unavailable
+  of checkpoints  application_busy
   of deliveries   lose, duplicate, twin (the same under two ids), reorder (ms), delay (ms)
   of all          clock_skew (ms, negative when behind)
 

@@ -1,0 +1,161 @@
+import { z } from 'zod'
+import type { Plain, PlainObject } from '../world/plain.ts'
+import { answerProblem, questionOf } from '../world/questions.ts'
+import type { ApplicationRecord } from '../world/records.ts'
+import type { Lane, Submission } from '../world/submission.ts'
+import { type Answering, applyAnswer, reopen } from './answering.ts'
+import { type Application, applicationOf, applicationRecord, noteAnswer } from './applications.ts'
+import type { FaultInjector } from './faults.ts'
+import { parseBody } from './parse.ts'
+import { Refusal } from './refusal.ts'
+import type { Unshown } from './unshown.ts'
+
+const sourceReference = z.object({
+  source_id: z.string(),
+  content_hash: z.string(),
+  channel: z.enum(['broker_portal', 'broker_email', 'insured', 'connected_app', 'document', 'paste', 'mapping']),
+  evidence: z.enum(['explicit', 'translated', 'assumed']).default('explicit'),
+  snippet: z.string().nullable().default(null),
+  extractor_version: z.string().nullable().default(null),
+})
+
+const collectionOperation = z.object({
+  field_key: z.string(),
+  operation: z.enum(['insert', 'update', 'remove']),
+  record_id: z.string(),
+  changes: z.record(z.string(), z.json()).default({}),
+})
+
+const checkpointBody = z.object({
+  operation_id: z.string().min(1),
+  expected_answer_revision: z.int(),
+  expected_schema_fingerprint: z.string(),
+  field_changes: z.record(z.string(), z.json()).default({}),
+  explicit_clears: z.array(z.string()).default([]),
+  collection_operations: z.array(collectionOperation).default([]),
+  selected_products: z.array(z.string()).nullish(),
+  source_reference: sourceReference.optional(),
+})
+type Command = z.output<typeof checkpointBody>
+
+export interface CheckpointParts extends Answering {
+  readonly faults: FaultInjector
+  readonly unshown: Unshown
+}
+
+/** The application that a command is for. */
+interface Target {
+  readonly account: string
+  readonly submission: Submission
+  readonly lane: Lane
+  readonly record: ApplicationRecord
+  readonly atMs: number
+}
+
+/**
+ * Saves answers to one application. "Idempotent per `operation_id` (a retry replays the original receipt)."
+ * @throws Refusal 404; 409 with the current application when the revision or the fingerprint is stale; busy; a rejected command.
+ */
+export function checkpoint(
+  parts: CheckpointParts,
+  { account, submission, sessionId }: { readonly account: string; readonly submission: Submission; readonly sessionId: string },
+  input: unknown,
+  atMs: number,
+): PlainObject {
+  const command = parseBody(checkpointBody, input)
+  const lane = [...submission.lanes.values()].find(({ session, visible }) => visible && session?.session_id === sessionId)
+  const current = lane && applicationOf(submission, lane)
+  if (!lane || !current) throw new Refusal(404, 'Application not found')
+  const receipt = submission.records.applications[sessionId]?.receipts[command.operation_id]
+  if (receipt) return receipt
+  refuseBusy(parts, account, submission.id)
+  if (command.expected_answer_revision !== current.answer_revision || command.expected_schema_fingerprint !== current.schema_fingerprint)
+    throw new Refusal(409, { code: 'stale_application', message: 'The application has changed meanwhile', application: current })
+  const record = applicationRecord(submission, sessionId)
+  const refused = rejection(command, record, current.available_products)
+  if (refused !== null) throw parts.unshown.refusal('command_rejected', { code: 'application_command_rejected', message: refused })
+  return save(parts, { account, submission, lane, record, atMs }, command, current)
+}
+
+function refuseBusy({ faults, unshown }: CheckpointParts, account: string, submissionId: string): void {
+  if (!faults.draw(['application_busy'], { operation: 'write', account, submissionId })) return
+  const seconds = unshown.number('busy_retry_after_s')
+  const detail = { code: 'application_busy', message: 'The application is being saved' }
+  throw unshown.refusal('application_busy', detail, { 'retry-after': String(seconds) })
+}
+
+/** @returns why the command cannot be carried out at all, "for example an invalid classification"; null when it can. */
+function rejection(command: Command, record: ApplicationRecord, available: readonly string[]): string | null {
+  const { classification } = command.field_changes
+  const question = questionOf('classification')
+  if (classification !== undefined && question && answerProblem(question, classification) !== null)
+    return `classification ${JSON.stringify(classification)} is not valid`
+  const strange = command.selected_products?.find((product) => !available.includes(product))
+  if (strange !== undefined) return `the product ${strange} is not available`
+  for (const { field_key, operation, record_id } of command.collection_operations) {
+    const exists = record.collections[field_key]?.[record_id] !== undefined
+    if (exists === (operation === 'insert')) return `${field_key} has ${exists ? 'a' : 'no'} record ${record_id}`
+  }
+  return null
+}
+
+function save(parts: CheckpointParts, target: Target, command: Command, before: Application): PlainObject {
+  const { submission, lane, record } = target
+  const source = (command.source_reference ?? {
+    ...{ source_id: command.operation_id, content_hash: command.operation_id, channel: 'connected_app' },
+    ...{ evidence: 'explicit', snippet: null, extractor_version: null },
+  }) as PlainObject
+  const revision = before.answer_revision + 1
+  const commands = record.commands + 1
+  const rejected: Record<string, string>[] = []
+  const questionProblem = (key: string) => (before.visible_fields.includes(key) ? null : 'is no question of this application')
+  const isTaken = (key: string, problem: string | null) => {
+    if (problem !== null) rejected.push({ key, reason: problem })
+    return problem === null
+  }
+  const changed = Object.entries(command.field_changes).filter(([key, value]) => {
+    const question = questionOf(key)
+    return isTaken(key, questionProblem(key) ?? (question ? answerProblem(question, value) : null))
+  }) as [string, Plain][]
+  const cleared = command.explicit_clears.filter((key) => isTaken(key, questionProblem(key)))
+  for (const [key, value] of changed) {
+    applyAnswer(parts, target.account, submission, key, value, target.atMs)
+    noteAnswer(record, key, value, revision, source)
+  }
+  for (const key of cleared) {
+    delete record.answers[key]
+    record.cleared = [...new Set([...record.cleared, key])]
+    record.ownership[key] = { kind: 'cleared', revision, source, dependencies: [] }
+    reopen(parts, target.account, submission, lane.rail.submission_market_id, key, target.atMs)
+  }
+  const collections = changeCollections(record, command, revision, source)
+  if (command.selected_products !== undefined) record.selected = command.selected_products
+  // The answers of this command are one change of its application, however many they are.
+  record.commands = commands
+  const facts = changed.map(([key, value]) => ({ key, value, scope: 'insured', period: null, source, confirmed: true }))
+  const receipt = {
+    operation_id: command.operation_id,
+    application: applicationOf(submission, submission.lane(lane.rail.submission_market_id)),
+    applied: [...changed.map(([key]) => key), ...cleared, ...collections],
+    rejected,
+    fact_changes: facts,
+  }
+  const kept = JSON.parse(JSON.stringify(receipt)) as PlainObject
+  record.receipts[command.operation_id] = kept
+  return kept
+}
+
+/** Changes lists of records. A list is the answer to the question of its field. @returns the fields. */
+function changeCollections(record: ApplicationRecord, command: Command, revision: number, source: PlainObject): string[] {
+  const fields = new Set<string>()
+  for (const { field_key, operation, record_id, changes } of command.collection_operations) {
+    const records = record.collections[field_key] ?? {}
+    record.collections[field_key] = records
+    if (operation === 'remove') delete records[record_id]
+    else records[record_id] = { ...records[record_id], ...(changes as PlainObject) }
+    const list = Object.entries(records).map(([id, values]) => ({ record_id: id, ...values }))
+    noteAnswer(record, field_key, list, revision, source)
+    fields.add(field_key)
+  }
+  return [...fields]
+}
