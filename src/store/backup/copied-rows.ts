@@ -59,7 +59,8 @@ export async function lastNumber(q: Query, { name, serial }: CopiedTable): Promi
     q.kind === 'sqlite'
       ? sql<{ last: number | null }>`select (select seq from sqlite_sequence where name = ${name}) as last`
       : sql<{ last: number | null }>`select pg_sequence_last_value(pg_get_serial_sequence(${name}, ${serial})) as last`
-  return (await text.execute(q.sql)).rows[0]?.last ?? null
+  // SQLite keeps a 0 for a table of which only the statement that would fill it has run.
+  return (await text.execute(q.sql)).rows[0]?.last || null
 }
 
 /** Has a table go on behind that number. */
