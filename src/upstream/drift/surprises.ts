@@ -60,7 +60,7 @@ export function jsonType(value: unknown): string {
 }
 
 /** A key that may be data, such as an id, an address or a number, is never kept. */
-function plainName(name: string): string {
+export function plainName(name: string): string {
   return /^[A-Za-z_$][\w$-]{0,63}$/.test(name) && !/\d{4}/.test(name) && parseUuid(name) === null ? name : '{}'
 }
 
