@@ -1,7 +1,7 @@
 import { backoffMs, type Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
-import { AuthRefusedError, type UpstreamClass, UpstreamPermanentError, upstreamClass } from '../../upstream/http/errors.ts'
+import { AuthRefusedError, isForbidden, type UpstreamClass, UpstreamPermanentError, upstreamClass } from '../../upstream/http/errors.ts'
 
 /** A failing read gets 3 attempts within 20 s, then it is reported as unreadable. Each page of a feed is one read. */
 const MAX_ATTEMPTS = 3
@@ -19,6 +19,8 @@ export interface Failure {
   readonly class: UpstreamClass | 'cursor' | 'stalled' | 'overtaken'
   readonly reason: string
   readonly attempts: number
+  /** Whether the service refuses what was asked to credentials that it knows. */
+  readonly isForbidden?: boolean
 }
 
 export type Attempt<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure }
@@ -55,7 +57,12 @@ export async function attempt<T>(
     } catch (error) {
       const kind = upstreamClass(error)
       if (kind === null || signal.aborted || error instanceof AuthRefusedError) throw error
-      const failure: Failure = { class: isCursorRefused(error) ? 'cursor' : kind, reason: messageOf(error), attempts }
+      const failure: Failure = {
+        class: isCursorRefused(error) ? 'cursor' : kind,
+        reason: messageOf(error),
+        attempts,
+        isForbidden: isForbidden(error),
+      }
       // Repeating it would give the same answer.
       if (failure.class === 'cursor') return { ok: false, failure }
       const asked = Math.max(retryAfterOf(error), client.waitMs())

@@ -96,7 +96,7 @@ export class StateReads {
   }
 }
 
-/** Whether the service does not give this read, which says nothing about the submission. */
+/** Whether the service does not give this read, which says nothing about the submission. A 401 is about the token: nothing was declined. */
 function isDeclined(read: ReadKind, failure: Failure): boolean {
-  return (isDetail(read) && failure.class === 'gone') || (read !== 'requirements' && failure.class === 'auth')
+  return (isDetail(read) && failure.class === 'gone') || (read !== 'requirements' && failure.isForbidden === true)
 }

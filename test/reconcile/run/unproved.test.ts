@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
-import { readKinds } from '../../../src/model/reads.ts'
+import { detailReads, readKinds } from '../../../src/model/reads.ts'
 import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { ACCOUNT, DamageRig, told } from '../damage/rig.ts'
 import { RunRig } from '../rig.ts'
@@ -38,6 +38,22 @@ describe.each(testDatabases)('what could not be checked proves nothing, on $name
     expect(await proofOf(rig, failing)).toMatchObject({ proved_at: null })
     expect((await proofOf(rig, other))?.proved_at).not.toBeNull()
   })
+
+  it.each(detailReads)(
+    'a submission whose %s is answered 401 is not proved: that is about the token; by 403 the service declines it',
+    async (operation) => {
+      const rig = await RunRig.open(database, 1)
+      const [id = ''] = rig.ids
+      const clock = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.min(ms, 5), signal) }
+      rig.sandbox.faults.add({ kind: 'status', status: 401, operation, submissionId: id })
+      expect(await rig.reconcile({}, { clock })).toMatchObject({ state: 'done', unreadable: 1, exit_code: 1 })
+      expect(await proofOf(rig, id)).toMatchObject({ proved_at: null })
+      rig.sandbox.faults.set([])
+      rig.sandbox.faults.add({ kind: 'status', status: 403, operation, submissionId: id })
+      expect(await rig.reconcile({}, { clock })).toMatchObject({ state: 'done', unreadable: 0, exit_code: 0 })
+      expect((await proofOf(rig, id))?.proved_at).not.toBeNull()
+    },
+  )
 
   it('an item that became malformed is unreadable, and not marked as gone', async () => {
     const rig = await DamageRig.open(database)
