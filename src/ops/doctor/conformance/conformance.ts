@@ -40,7 +40,7 @@ export async function* compareService(
   const opened = submission === null ? await openForDoctor(p.config, p) : null
   const unusable = opened !== null && 'about' in opened ? opened.text : null
   const db = opened === null || 'about' in opened ? null : opened
-  const service = new ComparedService(p.config, account, p.host.signal)
+  const service = new ComparedService(p.config, account, p.clock, p.host.signal)
   try {
     await service.signIn()
     const desk = new Desk({ service, account, db, unusable, submission })

@@ -1,8 +1,9 @@
+import type { Clock } from '../../../base/clock.ts'
 import { messageOf } from '../../../base/errors.ts'
+import { RateLimiter } from '../../../base/limiter.ts'
 import { type AccountConfig, type Config, proxySettings } from '../../../config/config.ts'
-import { parseJson, shortDetail } from '../../../upstream/http/answer.ts'
-import { Http } from '../../../upstream/http/http.ts'
-import type { Call } from '../../../upstream/http/operations.ts'
+import { type HttpAnswer, parseJson, retryAfterMs, shortDetail } from '../../../upstream/http/answer.ts'
+import { Http, type Parts } from '../../../upstream/http/http.ts'
 import { readToken } from '../../../upstream/wire/answers.ts'
 import { NotTold } from './verdict.ts'
 
@@ -29,6 +30,8 @@ export class CannotCompare extends Error {}
 /** The real service as the comparison sees it: it sends GET requests, and POST to the token endpoint, and nothing else. */
 export class ComparedService {
   readonly #http: Http
+  readonly #clock: Clock
+  readonly #limiter: RateLimiter
   readonly #account: AccountConfig
   readonly #signal: AbortSignal
   readonly #answers = new Map<string, Promise<Answer>>()
@@ -36,7 +39,9 @@ export class ComparedService {
   #granted: unknown
   #credential: AccountConfig['credentials'][number] | null = null
 
-  constructor(config: Config, account: AccountConfig, signal: AbortSignal) {
+  constructor(config: Config, account: AccountConfig, clock: Clock, signal: AbortSignal) {
+    this.#clock = clock
+    this.#limiter = new RateLimiter(clock, config.upstream.requestsPerSecond)
     this.#account = account
     this.#signal = signal
     this.#http = new Http({ baseUrl: account.baseUrl, proxy: proxySettings(config), timeouts: TIMEOUTS, bodyLimitBytes: BODY_LIMIT_BYTES })
@@ -92,42 +97,49 @@ export class ComparedService {
   /** Reads how a file begins. @throws NotTold when there is no answer. */
   async file(path: string): Promise<FileAnswer> {
     let seen: FileAnswer | null = null
-    const sent = this.#http.send(
-      callOf('probe'),
-      {
-        path,
-        headers: { accept: '*/*', ...this.#authorization(true) },
-        take: async ({ status, contentType, body }) => {
-          let start = ''
-          for await (const chunk of body) {
-            start += Buffer.from(chunk).toString('latin1')
-            if (start.length >= FILE_START) break
-          }
-          seen = { status, contentType, start: start.slice(0, FILE_START) }
-        },
+    const sent = this.#send('probe', {
+      path,
+      headers: { accept: '*/*', ...this.#authorization(true) },
+      take: async ({ status, contentType, body }) => {
+        let start = ''
+        for await (const chunk of body) {
+          start += Buffer.from(chunk).toString('latin1')
+          if (start.length >= FILE_START) break
+        }
+        seen = { status, contentType, start: start.slice(0, FILE_START) }
       },
-      this.#signal,
-    )
+    })
     const { status } = await sent.catch((error: unknown) => this.#notTold(path, error))
     // The compiler does not see that `take` ran.
     return (seen as FileAnswer | null) ?? { status, contentType: '', start: '' }
   }
 
   async close(): Promise<void> {
+    this.#limiter.close()
     await this.#http.close()
   }
 
   async #get(path: string, query: Readonly<Record<string, string>>, withToken: boolean): Promise<Answer> {
     const parts = { path, query: Object.entries(query), headers: this.#authorization(withToken) }
-    const answer = await this.#http.send(callOf('probe'), parts, this.#signal).catch((error: unknown) => this.#notTold(path, error))
+    const answer = await this.#send('probe', parts).catch((error: unknown) => this.#notTold(path, error))
     if (answer.status === 429 || answer.status >= 500) throw new NotTold(`${path} was answered ${answer.status}; try again later`)
     return { status: answer.status, json: parseJson(answer.body) }
   }
 
   async #exchange(form: Readonly<Record<string, string>>): Promise<{ answer: Answer; detail: string }> {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-    const { status, body } = await this.#http.send(callOf('token'), { headers, body: String(new URLSearchParams(form)) }, this.#signal)
+    const { status, body } = await this.#send('token', { headers, body: String(new URLSearchParams(form)) })
     return { answer: { status, json: parseJson(body) }, detail: shortDetail(body) }
+  }
+
+  /** Keeps to the account's rate, which a running `serve` uses too, and to the pauses that the service asks for. */
+  async #send(operation: 'token' | 'probe', parts: Parts): Promise<HttpAnswer> {
+    await this.#limiter.take('background', this.#signal)
+    const sentAt = this.#clock.steady()
+    const answer = await this.#http.send({ operation, submissionId: null, withCursor: false }, parts, this.#signal)
+    const pauseMs = retryAfterMs(answer.headers, this.#clock.now()) ?? 0
+    if (answer.status === 429 || pauseMs > 0) this.#limiter.throttled(pauseMs, sentAt)
+    return answer
   }
 
   #authorization(withToken: boolean): Record<string, string> {
@@ -138,8 +150,4 @@ export class ComparedService {
     this.#signal.throwIfAborted()
     throw new NotTold(`${what}: ${messageOf(error)}`)
   }
-}
-
-function callOf(operation: 'token' | 'probe'): Call {
-  return { operation, submissionId: null, withCursor: false }
 }

@@ -44,7 +44,8 @@ async function compared(env: Environment, ...args: string[]) {
   return { code: ended.code, found, of, row: (id: string) => found.find(({ row }) => row === id) }
 }
 
-const nowhere = { DATABASE_URL: 'sqlite:/tmp/there-is-no-mirror-here.db' }
+/** No mirror, and no rate that holds a test up. */
+const nowhere = { DATABASE_URL: 'sqlite:/tmp/there-is-no-mirror-here.db', UPSTREAM_RPS: '5000' }
 
 /** What is found when one submission is looked at in a service that differs. */
 async function differing(alter: (answer: PassingAnswer) => void) {
@@ -58,7 +59,7 @@ describe.each(testDatabases)('the sandbox beside the specification, with the ids
     const opened = await database.open()
     onTestFinished(() => opened.close())
     const { baseUrl, sent } = await service()
-    const env = { ...accountEnv(sandbox), ...databaseEnv(opened.config), BROKER_API_BASE_URL: baseUrl }
+    const env = { ...accountEnv(sandbox), ...databaseEnv(opened.config), BROKER_API_BASE_URL: baseUrl, UPSTREAM_RPS: '5000' }
     await runHere(['track', ...sandbox.submissionIds('default')], env)
     await runHere(['sync', '--all'], env)
     const writes = sandbox.writesSeen.length
