@@ -19,7 +19,7 @@ export interface BackgroundParts {
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
-  /** Told what deliveries have beyond the specification. */
+  /** Told of the body of each delivery that was settled. */
   readonly drift?: DriftWatch
   /** The client of each configured account, by name. */
   readonly clients: ReadonlyMap<string, UpstreamClient>

@@ -11,11 +11,8 @@ export interface Surprise {
 export const surpriseKinds = ['field', 'value', 'type'] as const
 export type SurpriseKind = (typeof surpriseKinds)[number]
 
-/** Takes note of what is read beyond the specification. Called for each answer that has any; it must not wait. */
+/** Told of each answer and delivery as it is read. It must not wait. */
 export interface DriftWatch {
-  /** @param resource the read (`requirements`, `events` …), or what the delivery is. */
-  note(account: string, resource: string, surprises: readonly Surprise[]): void
+  /** @param resource the read (`requirements`, `events` …), or `delivery`. */
+  look(account: string, resource: string, body: unknown): void
 }
-
-/** Looks at nothing: for commands and tests that keep no record. */
-export const noDriftWatch: DriftWatch = { note() {} }

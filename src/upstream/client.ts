@@ -2,10 +2,9 @@ import type { Clock } from '../base/clock.ts'
 import type { Priority } from '../base/limiter.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
-import { type DriftWatch, noDriftWatch } from '../model/interface-drift.ts'
+import type { DriftWatch } from '../model/interface-drift.ts'
 import type { DetailRead, IdRead } from '../model/reads.ts'
 import { anyJson, bodyOf, identityIn, misshapen, type ProbeAnswer, pageIn, viewIn } from './answer-bodies.ts'
-import { lookAtAnswer } from './drift/known.ts'
 import type { HttpAnswer } from './http/answer.ts'
 import { Channel, type RequestManner } from './http/channel.ts'
 import type { ProxySettings } from './http/dispatcher.ts'
@@ -84,7 +83,7 @@ export interface UpstreamOptions {
   readonly clock: Clock
   readonly observer: Observer
   readonly log: Log
-  /** Told what answers have beyond the specification. Default: nobody. */
+  /** Told of each answer that was read, as one that may have more than the specification names. Default: nobody. */
   readonly drift?: DriftWatch | undefined
   readonly timeouts?: Partial<Timeouts>
   readonly bodyLimitBytes?: number
@@ -104,7 +103,7 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
   const channel = new Channel(account, http, options.requestsPerSecond, clock, observer)
   const { credentials, scope } = options
   const tokens = new TokenSource(channel, { account, credentials, scope, parkMs: PARK_MS }, { clock, observer, log })
-  const look = (operation: Operation, body: unknown) => lookAtAnswer(options.drift ?? noDriftWatch, account, operation, body)
+  const look = (operation: Operation, body: unknown) => options.drift?.look(account, operation, body)
   const reader = new Reader(channel, tokens, look)
   channel.probeFirst(() => reader.read(callOf('me'), {}, identityIn, {}))
   return {

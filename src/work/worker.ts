@@ -19,7 +19,6 @@ import {
   settleDeliveries,
 } from '../store/inbox/work.ts'
 import { noteUnreadableEvents, requestSweep } from '../store/reads/accounts.ts'
-import { lookAtDelivery } from '../upstream/drift/known.ts'
 import { type ReadDelivery, readDeliveries } from './read-facts.ts'
 
 /** Deliveries in one batch: as many as keep a transaction on SQLite under its 20 ms. */
@@ -39,7 +38,7 @@ export interface WorkerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
-  /** Told what deliveries have beyond the specification. Default: nobody. */
+  /** Told of the body of each delivery that was settled. Default: nobody. */
   readonly drift?: DriftWatch | undefined
   /** Milliseconds to rest after a batch that took `workedMs`: the receiver may share its thread with the worker. */
   readonly restMs: (workedMs: number) => number
@@ -139,7 +138,7 @@ export class Worker implements Service {
       const settlements = read.map((item) => (isOfPurged(item) ? { ...item.settlement, isEmptied: true } : item.settlement))
       await settleDeliveries(transaction.tx, settlements)
     })
-    for (const { json, settlement } of read) if (drift !== undefined) lookAtDelivery(drift, settlement.delivery.account, json)
+    for (const { json, settlement } of read) drift?.look(settlement.delivery.account, 'delivery', json)
     this.#report(settlements)
   }
 

@@ -6,7 +6,7 @@ import { identitySchema } from '../../client/schemas/identity.ts'
 import { outstandingSchema, requirementsViewSchema } from '../../client/schemas/requirements.ts'
 import { messageDeliverySchema, threadPageSchema } from '../../client/schemas/thread.ts'
 import { workspaceSchema } from '../../client/schemas/workspace.ts'
-import type { DriftWatch } from '../../model/interface-drift.ts'
+import type { Surprise } from '../../model/interface-drift.ts'
 import { isObject } from '../../model/json.ts'
 import { SELF_DELIVERY_TYPE } from '../webhook/delivery.ts'
 import { type Shape, shapeOf } from './shape.ts'
@@ -41,16 +41,27 @@ function knownShape(resource: string): Shape | null {
   return shape
 }
 
-/** Tells `watch` what an answer has beyond the specification. @param operation the read. */
-export function lookAtAnswer(watch: DriftWatch, account: string, operation: string, body: unknown): void {
-  const shape = knownShape(operation)
-  const surprises = shape === null ? [] : surprisesIn(shape, body)
-  if (surprises.length > 0) watch.note(account, operation, surprises)
+/** What an answer or a delivery has beyond the specification, and what it is. */
+export interface Surprised {
+  readonly resource: string
+  readonly surprises: readonly Surprise[]
 }
 
-/** Tells `watch` what the body of a delivery has beyond the specification. */
-export function lookAtDelivery(watch: DriftWatch, account: string, json: unknown): void {
-  if (!isObject(json) || typeof json['type'] !== 'string') return
-  if (!deliveryTypes.includes(json['type'])) watch.note(account, 'delivery', [{ path: 'type', kind: 'value', type: 'string' }])
-  else lookAtAnswer(watch, account, json['type'], json)
+const NOTHING: readonly Surprise[] = []
+
+/**
+ * @param resource the read, or `delivery`, which is then named by its type.
+ * @returns what the body of an answer or a delivery has beyond the specification.
+ */
+export function surprisesOf(resource: string, body: unknown): Surprised {
+  if (resource === 'delivery') return surprisesOfDelivery(body)
+  const shape = knownShape(resource)
+  return { resource, surprises: shape === null ? NOTHING : surprisesIn(shape, body) }
+}
+
+function surprisesOfDelivery(json: unknown): Surprised {
+  const type = isObject(json) ? json['type'] : null
+  if (typeof type !== 'string') return { resource: 'delivery', surprises: NOTHING }
+  if (deliveryTypes.includes(type)) return surprisesOf(type, json)
+  return { resource: 'delivery', surprises: [{ path: 'type', kind: 'value', type: 'string' }] }
 }

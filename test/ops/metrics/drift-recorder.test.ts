@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
-import type { Surprise } from '../../../src/model/interface-drift.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { DriftRecorder } from '../../../src/ops/metrics/drift-recorder.ts'
 import { driftText, interfaceDrift } from '../../../src/ops/status/interface-drift.ts'
@@ -9,7 +8,9 @@ import { type OpenedDatabase, openAgain, silentLog, testDatabases } from '../../
 import { interrupted } from '../../tools/meddled.ts'
 
 const MINUTE = 60_000
-const field = (path: string): Surprise => ({ path, kind: 'field', type: 'string' })
+const event = { id: '0b5f0a9e-6b1c-4a53-9d3c-0a4f6f2f9b11', type: 'bound' }
+/** A page of events with fields that nobody named. */
+const page = (...names: readonly string[]) => ({ events: [], next_cursor: null, ...Object.fromEntries(names.map((name) => [name, 'x'])) })
 
 describe.each(testDatabases)('drift of the interface on $name', (database) => {
   let clock: ManualClock
@@ -28,12 +29,24 @@ describe.each(testDatabases)('drift of the interface on $name', (database) => {
     onTestFinished(() => again.close())
     const [one, other] = [new DriftRecorder(opened.db, silentLog), new DriftRecorder(again, silentLog)]
     const begin = clock.now()
-    one.note('acme', 'events', [field('events[].region'), { path: 'events[].type', kind: 'value', type: 'string' }])
+    one.look('acme', 'events', { events: [{ ...event, type: 'reinstated', region: 'x' }], next_cursor: null })
     expect(await items()).toEqual([])
     await one.write()
     clock.advance(MINUTE)
-    other.note('acme', 'events', [field('events[].region')])
-    other.note('acme', 'events', [field('events[].region')])
+    other.look('acme', 'events', {
+      events: [
+        { ...event, region: 'y' },
+        { ...event, region: 'z' },
+      ],
+      next_cursor: null,
+    })
+    other.look('acme', 'events', {
+      events: [
+        { ...event, region: 'y' },
+        { ...event, region: 'z' },
+      ],
+      next_cursor: null,
+    })
     await other.write()
     await other.write()
     const seen = { account: 'acme', resource: 'events', type: 'string' }
@@ -56,15 +69,15 @@ describe.each(testDatabases)('drift of the interface on $name', (database) => {
   it('of a service that names its fields anew each time fills no database, and what is known is still counted', async () => {
     const recorder = new DriftRecorder(opened.db, silentLog)
     for (let turn = 0; turn < 3; turn++) {
-      for (let i = 0; i < 400; i++) recorder.note('acme', 'events', [field(`f${turn}.${i}`)])
+      for (let i = 0; i < 50; i++) recorder.look('acme', 'events', page(...Array.from({ length: 8 }, (_, n) => `f${turn}_${i}_${n}`)))
       await recorder.write()
     }
-    recorder.note('acme', 'events', [field('f0.0'), field('one_more')])
-    recorder.note('other', 'events', [field('fresh')])
+    recorder.look('acme', 'events', page('f0_0_0', 'one_more'))
+    recorder.look('other', 'events', page('fresh'))
     await recorder.write()
     const { items: stored, full } = await interfaceDrift(opened.db.read)
     expect(stored.filter(({ account }) => account === 'acme')).toHaveLength(MOST_DRIFT)
-    expect(stored.find(({ path }) => path === 'f0.0')).toMatchObject({ answers: 2 })
+    expect(stored.find(({ path }) => path === 'f0_0_0')).toMatchObject({ answers: 2 })
     expect(stored.filter(({ account }) => account === 'other')).toHaveLength(1)
     expect(full).toEqual(['acme'])
     expect(driftText({ items: stored, full }, clock.now(), 120)).toContain('Account acme has 1000 of them')
@@ -73,7 +86,7 @@ describe.each(testDatabases)('drift of the interface on $name', (database) => {
       interrupted(opened.db, () => Promise.reject(new Error('the database is away'))),
       silentLog,
     )
-    for (let i = 0; i < 3 * MOST_DRIFT; i++) away.note('acme', 'events', [field(`m${i}`)])
+    for (let i = 0; i < 500; i++) away.look('acme', 'events', page(...Array.from({ length: 90 }, (_, n) => `m${i}_${n}`)))
     await away.write()
   })
 
@@ -83,12 +96,12 @@ describe.each(testDatabases)('drift of the interface on $name', (database) => {
       interrupted(opened.db, () => (isAway ? Promise.reject(new Error('the database is away')) : undefined)),
       silentLog,
     )
-    recorder.note('acme', 'thread', [field('messages[].mood')])
+    recorder.look('acme', 'thread', { messages: [], next_cursor: null, mood: 'good' })
     await recorder.write()
-    recorder.note('acme', 'thread', [field('messages[].mood')])
+    recorder.look('acme', 'thread', { messages: [], next_cursor: null, mood: 'good' })
     isAway = false
     await recorder.write()
-    expect(await items()).toMatchObject([{ path: 'messages[].mood', answers: 2 }])
+    expect(await items()).toMatchObject([{ path: 'mood', answers: 2 }])
   })
 
   it('says so when there is none', () => {

@@ -4,6 +4,7 @@ import { detailReads } from '../../../src/model/reads.ts'
 import { startSandbox } from '../../../src/sandbox/http/server.ts'
 import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
 import type { UpstreamClient } from '../../../src/upstream/client.ts'
+import { surprisesOf } from '../../../src/upstream/drift/known.ts'
 import { type Altered, altered, alterJson, type PassingAnswer } from '../../tools/altered.ts'
 import { sandboxClient } from '../../tools/sandbox-client.ts'
 
@@ -23,7 +24,8 @@ async function through(sandbox: Sandbox, alter: (answer: PassingAnswer) => void)
 function watched(sandbox: Pick<Sandbox, 'account' | 'baseUrl'>) {
   const told: string[] = []
   const drift: DriftWatch = {
-    note: (account, read, found) => told.push(...found.map(({ kind, path, type }) => `${account} ${read} ${kind} ${path} ${type}`)),
+    look: (account, read, body) =>
+      told.push(...surprisesOf(read, body).surprises.map(({ kind, path, type }) => `${account} ${read} ${kind} ${path} ${type}`)),
   }
   const client = sandboxClient(sandbox, 'default', { drift })
   onTestFinished(() => client.close())

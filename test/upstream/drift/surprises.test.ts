@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { eventsPageSchema } from '../../../src/client/schemas/events.ts'
 import { identitySchema } from '../../../src/client/schemas/identity.ts'
 import { workspaceSchema } from '../../../src/client/schemas/workspace.ts'
-import type { DriftWatch, Surprise } from '../../../src/model/interface-drift.ts'
-import { lookAtAnswer, lookAtDelivery } from '../../../src/upstream/drift/known.ts'
+import type { Surprise } from '../../../src/model/interface-drift.ts'
+import { surprisesOf } from '../../../src/upstream/drift/known.ts'
 import { shapeOf } from '../../../src/upstream/drift/shape.ts'
 import { surprisesIn } from '../../../src/upstream/drift/surprises.ts'
 
@@ -80,31 +80,26 @@ describe('what an answer has beyond the specification', () => {
   })
 })
 
-describe('what is told', () => {
-  const watch = () => {
-    const told: string[] = []
-    const it: DriftWatch = { note: (account, resource, found) => void told.push(`${account} ${resource}: ${lines(found).join(', ')}`) }
-    return { it, told }
+describe('what is told of an answer or a delivery', () => {
+  const of = (resource: string, body: unknown) => {
+    const told = surprisesOf(resource, body)
+    return `${told.resource}: ${lines(told.surprises).join(', ')}`
   }
 
-  it('names account and read, and nobody is bothered when there is nothing', () => {
-    const { it: drift, told } = watch()
-    lookAtAnswer(drift, 'acme', 'events', { events: [event()], next_cursor: null })
-    lookAtAnswer(drift, 'acme', 'policy', { whatever: 1 })
-    lookAtAnswer(drift, 'acme', 'events', { events: [event({ region: 1 })], next_cursor: null })
-    expect(told).toEqual(['acme events: field events[].region integer'])
+  it('names the read; of what is not shown there is nothing to tell', () => {
+    expect(of('events', { events: [event()], next_cursor: null })).toBe('events: ')
+    expect(of('policy', { whatever: 1 })).toBe('policy: ')
+    expect(of('events', { events: [event({ region: 1 })], next_cursor: null })).toBe('events: field events[].region integer')
   })
 
   it('covers the messages of deliveries, and types of deliveries that nobody named', () => {
-    const { it: drift, told } = watch()
     const message = {
       ...{ id: ID, channel: 'email', direction: 'inbound', kind: 'chat', occurred_at: '2026-01-02T03:04:05Z', body_text: '' },
       mood: 'good',
     }
-    lookAtDelivery(drift, 'acme', { type: 'submission.message', submission_id: ID, message })
-    lookAtDelivery(drift, 'acme', { type: 'submission.events', anything: 1 })
-    lookAtDelivery(drift, 'acme', { type: 'policy.changed' })
-    for (const nothing of [undefined, null, [], 7, {}, { type: 7 }]) lookAtDelivery(drift, 'acme', nothing)
-    expect(told).toEqual(['acme submission.message: field message.mood string', 'acme delivery: value type string'])
+    expect(of('delivery', { type: 'submission.message', submission_id: ID, message })).toBe('submission.message: field message.mood string')
+    expect(of('delivery', { type: 'submission.events', anything: 1 })).toBe('submission.events: ')
+    expect(of('delivery', { type: 'policy.changed' })).toBe('delivery: value type string')
+    for (const nothing of [undefined, null, [], 7, {}, { type: 7 }]) expect(of('delivery', nothing)).toBe('delivery: ')
   })
 })
