@@ -1,5 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { timeFromMs } from '../../src/model/time.ts'
+import { writeInterfaceDrift } from '../../src/store/upkeep/interface-drift.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { launchBrowser, Person } from './browser.ts'
 import { openScene, playStory, type Scene } from './scene.ts'
@@ -174,6 +176,17 @@ describe.each(testDatabases)('what the console shows, on $name', { timeout: 180_
     await person.goto('/nowhere')
     await page.getByRole('link', { name: 'Back to the overview' }).click()
     await expect.poll(() => person.heading()).toMatch(/^(Complete|Catching|Needs)/)
+  })
+
+  it('says on the page of operations whether the service sends what nobody named', async () => {
+    await person.goto('/operations')
+    const section = page.getByRole('region', { name: 'Drift of the interface' })
+    await section.getByText('Whatever was read is as the specification names it.').waitFor()
+    const at = timeFromMs(Date.now())
+    const seen = { account: 'default', resource: 'events', type: 'string', firstAt: at, lastAt: at, answers: 2 } as const
+    await writeInterfaceDrift(scene.db, [{ ...seen, path: 'events[].region', kind: 'field' }])
+    await page.reload()
+    await section.getByRole('table').getByText('events[].region').waitFor()
   })
 
   // The page does not know its database: a theme for each is enough.
