@@ -15,19 +15,30 @@ export interface Reply {
 export class Writer {
   readonly producer: string
   readonly #sandbox: Sandbox
+  readonly #account: string
   #token = ''
 
-  constructor(sandbox: Sandbox) {
+  constructor(sandbox: Sandbox, account = 'default') {
     this.#sandbox = sandbox
-    this.producer = sandbox.account('default').users[1]?.email ?? ''
+    this.#account = account
+    this.producer = sandbox.account(account).users[1]?.email ?? ''
   }
 
   async login(as: 'own' | 'partner' | 'readOnly' = 'own'): Promise<this> {
-    const account = this.#sandbox.account('default')
+    const account = this.#sandbox.account(this.#account)
     const credential = as === 'own' ? account.credentials[0] : account[as]
     const form = { grant_type: 'client_credentials', client_id: credential?.clientId ?? '', client_secret: credential?.clientSecret ?? '' }
     const answer = await fetch(`${this.#sandbox.baseUrl}/oauth/token`, { method: 'POST', body: new URLSearchParams(form) })
     this.#token = ((await answer.json()) as { access_token: string }).access_token
+    return this
+  }
+
+  /** Signs in to the portal, as the admin or the producer of the brokerage. */
+  signIn(as: 'admin' | 'producer'): this {
+    const account = this.#sandbox.account(this.#account)
+    const user = account.users[as === 'admin' ? 0 : 1]
+    if (!user) throw new Error(`the brokerage has no ${as}`)
+    this.#token = this.#sandbox.access.openPortalSession(account, user)
     return this
   }
 

@@ -74,8 +74,12 @@ function creating(channel: Channel, producerEmail: string | undefined): Creating
       const form = formOf({ producer_email: producerEmail, text, ...fields }, read)
       return await channel.ask({ method: 'POST', path: '/broker/intake', form, manner: 'once' }, createdSubmissionSchema)
     },
-    finalize: (id) =>
-      channel.ask({ method: 'POST', path: pathOf`/broker/submissions/${id}/finalize`, manner: 'once' }, finalizeAnswerSchema),
+    // "No body", but "with a machine credential every write names `producer_email`".
+    finalize: (id) => {
+      const call = { method: 'POST', path: pathOf`/broker/submissions/${id}/finalize`, manner: 'once' } as const
+      const json = producerEmail === undefined ? undefined : { producer_email: producerEmail }
+      return channel.ask({ ...call, json }, finalizeAnswerSchema)
+    },
   }
 }
 

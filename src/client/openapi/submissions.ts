@@ -45,6 +45,7 @@ const creating: readonly Operation[] = [
     summary: 'Releases a held submission',
     answer: json(finalizeAnswerSchema),
     errors: [unauthenticated, outOfScope, notFound, noProducer],
+    notShown: 'Where a machine credential names `producer_email`, for the call has no body',
   },
 ]
 

@@ -11,6 +11,7 @@ import { registerById } from './by-id.ts'
 import { registerExtra } from './extra.ts'
 import { type HandleOptions, readHandler, writeHandler } from './handle.ts'
 import { listAnswer, listPaths } from './lists.ts'
+import { registerLookups } from './lookups.ts'
 import { type PageRequest, page } from './pages.ts'
 
 export interface ApiOptions extends HandleOptions {
@@ -64,6 +65,7 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
   }
 
   registerById(app, options, handle)
+  registerLookups(app, options, handle)
   registerExtra(app, world, handle)
 
   app.route({

@@ -11,6 +11,12 @@ export function jsonOf({ body }: FastifyRequest): unknown {
   }
 }
 
+/** @returns the JSON of a request that may have no body; then an empty object. @throws Refusal 422 when it is none. */
+export function optionalJsonOf(request: FastifyRequest): unknown {
+  const { body } = request
+  return Buffer.isBuffer(body) && body.length > 0 ? jsonOf(request) : {}
+}
+
 export interface Form {
   readonly fields: Readonly<Record<string, string>>
   readonly files: readonly UploadedFile[]

@@ -15,12 +15,11 @@ function registerFiles(app: FastifyInstance, { faults, unshown, world }: ByIdPar
   const serve = (path: string) =>
     app.get(path, (request, reply) =>
       handle('document', request, reply, undefined, ({ account }) => {
+        const file = fileAt([...world.submissions(account.name).values()], request.url.slice(BASE_PATH.length))
+        if (file === undefined) return errorAnswer(404, 'Document not found')
         if (faults.draw(['pdf_unavailable'], { operation: 'document', account: account.name }))
           throw unshown.refusal('pdf_unavailable', 'The stored document could not be retrieved')
-        const file = fileAt([...world.submissions(account.name).values()], request.url.slice(BASE_PATH.length))
-        return file === undefined
-          ? errorAnswer(404, 'Document not found')
-          : { status: 200, body: file.bytes, contentType: file.contentType }
+        return { status: 200, body: file.bytes, contentType: file.contentType }
       }),
     )
   serve('/broker/finalized-documents/:id/pdf')

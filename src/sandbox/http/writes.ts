@@ -1,16 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import { answerOutstanding, answersBody, applyFile } from '../service/answering.ts'
-import { createBind, uploadContingency } from '../service/bind.ts'
+import { createBind, submitBind, uploadContingency } from '../service/bind.ts'
 import { checkpoint } from '../service/checkpoint.ts'
 import { createSubmission, finalize } from '../service/creation.ts'
+import { formFillBody, startFormFill } from '../service/forms.ts'
 import { intakeBody } from '../service/intake.ts'
+import { programLineBody, setProgramLine } from '../service/market-access.ts'
 import { parseBody } from '../service/parse.ts'
 import type { BuiltParts } from '../service/parts.ts'
 import { selectProducts } from '../service/quote-products.ts'
 import { postToThread } from '../service/thread-post.ts'
 import { checkFile, documentView, requireFile, storeDocument } from '../service/uploads.ts'
 import type { Submission } from '../world/submission.ts'
-import { formOf, jsonOf } from './body.ts'
+import { formOf, jsonOf, optionalJsonOf } from './body.ts'
 import { type WriteRoutes, writeRoutes } from './write-route.ts'
 
 /** The write operations of submissions: creation, release, answers, thread, documents and binding. */
@@ -19,6 +21,7 @@ export function registerWrites(app: FastifyInstance, parts: BuiltParts): void {
   registerCreation(routes, parts)
   registerConversation(routes, parts)
   registerApplications(routes, parts)
+  registerFormsAndAccess(routes, parts)
   registerBinding(routes, parts)
 }
 
@@ -35,7 +38,12 @@ function registerCreation({ on, onSubmission }: WriteRoutes, parts: BuiltParts):
     for (const file of form.files) applyFile(parts, account, submission, file.name, atMs)
     return created(submission)
   })
-  onSubmission('POST', 'finalize', ({ account, atMs }, submission) => finalize(parts, account, submission, atMs))
+  // "No body": the producer may stand in the query as well.
+  onSubmission('POST', 'finalize', ({ caller, request, account, atMs }, submission) => {
+    const { producer_email } = { ...(request.query as object), ...(optionalJsonOf(request) as object) } as { producer_email?: unknown }
+    parts.authority.checkNamed(caller, producer_email)
+    return finalize(parts, account, submission, atMs)
+  })
 }
 
 function registerConversation({ onSubmission }: WriteRoutes, parts: BuiltParts): void {
@@ -55,9 +63,10 @@ function registerConversation({ onSubmission }: WriteRoutes, parts: BuiltParts):
     })
     return { status: 'received', [unshown.word('thread_post_id_field')]: id }
   })
-  onSubmission('POST', 'documents', async ({ request, account, atMs }, submission) => {
+  onSubmission('POST', 'documents', async ({ caller, request, account, atMs }, submission) => {
     const { fields, files } = await formOf(request)
     const file = requireFile(files)
+    authority.checkNamed(caller, fields['producer_email'])
     checkFile(file, unshown)
     const document = storeDocument(submission, file, { displayName: fields['display_name'] }, atMs)
     applyFile(parts, account, submission, document.displayName, atMs)
@@ -78,12 +87,30 @@ function registerApplications({ onSubmission }: WriteRoutes, parts: BuiltParts):
   })
 }
 
+function registerFormsAndAccess({ on, onSubmission }: WriteRoutes, parts: BuiltParts): void {
+  const { authority, unshown, world } = parts
+  onSubmission('POST', 'form-fill-session', ({ caller, request, account, atMs }, submission) => {
+    const body = parseBody(formFillBody, optionalJsonOf(request))
+    authority.checkNamed(caller, body.producer_email)
+    return startFormFill(parts, account, submission, body.form_keys, atMs)
+  })
+  on('PUT', '/broker/market-access/program-line', ({ caller, request, account }) => {
+    authority.requireAdmin(caller)
+    return setProgramLine(world.recordsOf(account), parseBody(programLineBody, jsonOf(request)), unshown)
+  })
+}
+
 function registerBinding({ onSubmission }: WriteRoutes, parts: BuiltParts): void {
   const { authority, unshown } = parts
   onSubmission('POST', 'bind-requests', ({ caller, request, atMs }, submission) => {
     const input = jsonOf(request)
     const user = authority.attributed(caller, (input as { producer_email?: unknown } | null)?.producer_email)
     return createBind(submission, input, user, unshown, atMs)
+  })
+  onSubmission('POST', `bind-requests/:bind_request_id/${unshown.word('bind_submit_path')}`, ({ caller, request, ids }, submission) => {
+    const input = optionalJsonOf(request)
+    authority.attributed(caller, (input as { producer_email?: unknown } | null)?.producer_email)
+    return submitBind(submission, ids['bind_request_id'] ?? '', input, unshown)
   })
   onSubmission(
     'POST',

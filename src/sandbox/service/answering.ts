@@ -4,7 +4,7 @@ import type { Plain } from '../world/plain.ts'
 import { answerProblem, questionOf } from '../world/questions.ts'
 import type { Lane, Submission } from '../world/submission.ts'
 import type { World } from '../world/world.ts'
-import { applicationRecord, noteAnswer } from './applications.ts'
+import { applicationOf, applicationRecord, noteAnswer } from './applications.ts'
 import { outstandingView } from './details.ts'
 import type { Life } from './life.ts'
 
@@ -81,10 +81,13 @@ export function applyAnswer(
     )
     life.proceed(account, submission, submission.lane(lane.rail.submission_market_id), atMs)
   }
-  for (const id of sessions) {
-    const record = applicationRecord(submission, id)
+  for (const lane of submission.lanes.values()) {
+    // An application that only assumed it has another answer now, so its revision rises as well.
+    const application = applicationOf(submission, lane)
+    if (!application?.visible_fields.includes(key)) continue
+    const record = applicationRecord(submission, application.application_id)
     record.commands++
-    noteAnswer(record, key, value, record.commands + 1, OUTSTANDING)
+    noteAnswer(record, key, value, application.answer_revision + 1, OUTSTANDING)
   }
   return sessions
 }

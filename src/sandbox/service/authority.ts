@@ -53,8 +53,12 @@ export class Authority {
     if (!user) throw new Refusal(422, `producer_email ${producerEmail} is no active portal user of this brokerage`)
     return user
   }
-  /** Where the specification lists a write without `producer_email`: who names one has to name an active user all the same. */
+  /**
+   * The same for a write whose row lists no `producer_email`: "with a machine credential every write names" it. Whether it must be there can
+   * be varied; who names one has to name an active user all the same.
+   */
   checkNamed(caller: Caller, producerEmail: unknown): void {
-    if (producerEmail !== undefined) this.attributed(caller, producerEmail)
+    if (producerEmail === undefined && this.#unshown.word('unlisted_attribution') === 'optional') return
+    this.attributed(caller, producerEmail)
   }
 }

@@ -59,16 +59,7 @@ export function createBind(submission: Submission, input: unknown, user: User, u
     throw unshown.refusal('not_bindable', 'This lane is binding already, or not available')
   const draft = current ?? newDraft(submission, lane, body.quote_id, user, atMs)
   if (body.payment_option !== undefined) draft.paymentOption = body.payment_option
-  const { attest_assumptions: attested } = body
-  const isConfirmed = (key: string) => attested === true || (Array.isArray(attested) && attested.includes(key))
-  draft.unconfirmed = draft.unconfirmed.filter(({ key }) => !isConfirmed(key))
-  if (draft.unconfirmed.length > 0)
-    throw new Refusal(409, {
-      code: 'assumptions_unconfirmed',
-      message: 'Confirm the assumptions of this quote; the draft is kept',
-      bind_request_id: draft.id,
-      assumptions: draft.unconfirmed,
-    })
+  confirmAssumptions(draft, body.attest_assumptions)
   return bindRecordView(submission, draft)
 }
 
@@ -114,6 +105,43 @@ export function bindOf(submission: Submission, id: string): BindRecord {
   const bind = submission.records.binds.find((one) => one.id === id)
   if (!bind) throw new Refusal(404, 'Bind request not found')
   return bind
+}
+
+export const bindSubmitBody = z.object({
+  attest_assumptions: z.union([z.boolean(), z.array(z.string())]).default(false),
+  producer_email: z.string().optional(),
+})
+
+/**
+ * Submits a draft.
+ * @throws Refusal 404; 422 for a lane that collects card payment in the portal; 409 `assumptions_unconfirmed` with the kept draft; not
+ *   bindable when it is no draft any more.
+ */
+export function submitBind(submission: Submission, id: string, input: unknown, unshown: Unshown) {
+  const body = parseBody(bindSubmitBody, input)
+  const bind = bindOf(submission, id)
+  if (bind.status !== 'drafted') throw unshown.refusal('not_bindable', 'This bind request is no longer drafted')
+  if (programOf(submission.lane(bind.laneId).rail.program_id)?.collectsCard)
+    throw new Refusal(422, {
+      code: 'card_payment_in_portal',
+      message: 'This carrier bills directly and collects card payment in the portal; submit the bind request there',
+    })
+  confirmAssumptions(bind, body.attest_assumptions)
+  bind.status = 'submitted'
+  return bindRecordView(submission, bind)
+}
+
+/** @throws Refusal 409 when assumptions remain; what was attested is kept. */
+function confirmAssumptions(draft: BindRecord, attested: boolean | readonly string[]): void {
+  const isConfirmed = (key: string) => attested === true || (Array.isArray(attested) && attested.includes(key))
+  draft.unconfirmed = draft.unconfirmed.filter(({ key }) => !isConfirmed(key))
+  if (draft.unconfirmed.length > 0)
+    throw new Refusal(409, {
+      code: 'assumptions_unconfirmed',
+      message: 'Confirm the assumptions of this quote; the draft is kept',
+      bind_request_id: draft.id,
+      assumptions: draft.unconfirmed,
+    })
 }
 
 /** Adds a file to a contingency, which is then satisfied. @throws Refusal 404, 409 when the request is no draft, or for the file. */

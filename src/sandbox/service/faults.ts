@@ -19,6 +19,8 @@ export const operations = [
   'policy',
   'insured',
   'document',
+  'forms',
+  'appetite',
   'list',
   'write',
   'extra',

@@ -7,10 +7,13 @@ import { questionOf } from '../world/questions.ts'
 import type { Lane, Submission } from '../world/submission.ts'
 import type { RailQuote } from '../world/wire.ts'
 import type { Action, World } from '../world/world.ts'
+import { finishForms } from './forms.ts'
 import type { Due, Schedule } from './schedule.ts'
 
 /** "Matching time: about 5 minutes (300 seconds typical)." */
 export const MATCHING_S = 300
+/** How long the service takes to fill the forms of a session. */
+const FILL_MS = 180_000
 /** "Quotes in minutes" of a carrier's interface, and longer ones of portals and underwriters. */
 const QUOTE_AFTER_MS = { instant_quote: 60_000, binding: 600_000, specialty: 1_200_000 } as const
 
@@ -47,6 +50,33 @@ export class Life {
     if (due.kind === 'play') this.#world.play(due.account, submission.id, due.data['actions'] as unknown as Action[], due.atMs)
     if (due.kind === 'match') this.#match(due, submission)
     if (due.kind === 'quote') this.#quote(due, submission)
+    if (due.kind === 'forms') this.#finishForms(due, submission)
+  }
+
+  /** Fills the forms of a session later. */
+  fillForms(account: string, submission: Submission, forms: readonly string[], atMs: number): void {
+    this.#world.play(account, submission.id, [{ do: 'facts', patch: { form_fill_active: true } }], atMs)
+    this.#schedule.add({ atMs: atMs + FILL_MS, account, submissionId: submission.id, kind: 'forms', data: { forms: [...forms] } })
+  }
+
+  /** The forms are filled: they are documents, a mail brings them, and the last session ends. */
+  #finishForms({ account, atMs, data, kind }: Due, submission: Submission): void {
+    const { producer, rootMessageId, insuredName } = writerOf(submission)
+    const attachments = finishForms(submission, data['forms'] as readonly string[], atMs)
+    const isLast = !this.#schedule.pending().some((other) => other.kind === kind && other.submissionId === submission.id)
+    const message = {
+      id: submission.newId(),
+      kind: 'forms_completed',
+      subject: `Completed forms: ${insuredName}`,
+      body_text: `Hi ${producer.name},\n\nthe forms of ${insuredName} are filled and attached.\n\nYour submissions desk`,
+      from: 'submissions@desk.invalid',
+      to: [producer.email],
+      attachments,
+      in_reply_to: rootMessageId,
+    }
+    const actions: Action[] = [{ do: 'message', message }]
+    if (isLast) actions.push({ do: 'facts', patch: { form_fill_active: false } })
+    this.#world.play(account, submission.id, actions, atMs)
   }
 
   /** Lets a lane that lacks nothing any more go on to its quote. A generated submission follows its own story. */

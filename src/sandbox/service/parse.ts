@@ -1,11 +1,11 @@
 import type { z } from 'zod'
 import { Refusal } from './refusal.ts'
 
-/** @returns the parsed body. @throws Refusal 422 whose detail is a list of `loc`, `msg` and `type`. */
-export function parseBody<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
+/** @returns the parsed body, or query. @throws Refusal 422 whose detail is a list of `loc`, `msg` and `type`. */
+export function parseBody<T extends z.ZodType>(schema: T, body: unknown, place: 'body' | 'query' = 'body'): z.output<T> {
   const parsed = schema.safeParse(body)
   if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.map(({ path, message, code }) => ({ loc: ['body', ...path.map(String)], msg: message, type: code }))
+  const problems = parsed.error.issues.map(({ path, message, code }) => ({ loc: [place, ...path.map(String)], msg: message, type: code }))
   throw new Refusal(422, problems)
 }
 

@@ -70,5 +70,14 @@ export const words = {
   },
   device_clients: { row: 'POST /oauth/device_authorization: which client_id is taken', values: ['any', 'registered'] },
   register_answer: { row: 'POST /oauth/register: body of the response', values: ['rfc7591', 'client_id'] },
+  bind_submit_path: { row: 'Binding: path of the bind submission, below the bind request', values: ['submit', 'submission'] },
+  forms_assigned: {
+    row: 'POST …/form-fill-session: whether forms_assigned lists the forms or counts them',
+    values: ['list', 'count'],
+  },
+  unlisted_attribution: {
+    row: 'Endpoints: whether a machine credential names producer_email in writes whose row lists no such field (finalize, documents, form-fill-session, checkpoint)',
+    values: ['required', 'optional'],
+  },
   me_scope: { row: 'GET /broker/me: form of the granted scopes of an api_client', values: ['text', 'list'] },
 } as const satisfies Readonly<Record<string, WordChoice>>

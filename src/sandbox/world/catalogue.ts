@@ -14,6 +14,8 @@ export interface Program {
   readonly assumes: readonly string[]
   /** Files that only the broker has. */
   readonly needs: readonly string[]
+  /** Whether the carrier bills directly, by a card that is entered in the portal. */
+  readonly collectsCard?: boolean
 }
 
 /** The lines of business that the service knows; the last ones have no market. */
@@ -59,7 +61,7 @@ export function canonicalLine(text: string): string | undefined {
 /** States in which no program writes. */
 const closedStates: readonly string[] = ['AK', 'HI']
 
-type Terms = Pick<Program, 'lines' | 'asks' | 'assumes' | 'needs'>
+type Terms = Pick<Program, 'lines' | 'asks' | 'assumes' | 'needs' | 'collectsCard'>
 
 const marketable = Object.keys(canonicalLines).filter((line) => line !== 'aviation')
 const lossRuns = ['Five years of currently valued loss runs']
@@ -77,6 +79,7 @@ const termsOf: Readonly<Record<string, Terms>> = {
     asks: ['employees_full_time'],
     assumes: ['years_in_business', 'inspected'],
     needs: [],
+    collectsCard: true,
   },
   stonegate: { lines: ['general_liability', 'workers_compensation', 'inland_marine'], asks: [], assumes: [], needs: [] },
   'prairie-national': {

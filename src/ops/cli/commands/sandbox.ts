@@ -11,7 +11,8 @@ count (how often at most). Such as [{"kind": "status", "status": 429, "retryAfte
   of answers      status (status; body: json, html, empty; retryAfterSeconds; retryAfterAs: seconds, date),
                   html, cut, hang (ms), slow (ms)
                   in the operations token, metadata, authorize, device, register, me, events, thread, requirements,
-                  outstanding, workspace, sessions, bind_request, policy, insured, document, extra, list, write
+                  outstanding, workspace, sessions, bind_request, policy, insured, document, forms, appetite, extra,
+                  list, write
   of feed pages   invalid_cursor, stuck_cursor, empty_page, short_page
   of tokens       token_dies_early (ms)
   of documents    pdf_unavailable

@@ -1,0 +1,94 @@
+import { z } from 'zod'
+import { canonicalLine, canonicalLines, type Program, programs, writesIn } from '../world/catalogue.ts'
+import { categoryLabels } from '../world/names.ts'
+import type { AccountRecords } from '../world/records.ts'
+import type { Unshown } from './unshown.ts'
+
+export const appetiteSearchBody = z.object({
+  query: z.string().optional(),
+  state: z.string().optional(),
+  lines: z.array(z.string()).optional(),
+})
+
+/**
+ * Counts one question about appetite. "Same daily limit" for both operations; the day is that of the service's clock, in UTC.
+ * @throws Refusal when the brokerage has asked as often as it may today.
+ */
+export function countQuestion({ appetite }: AccountRecords, unshown: Unshown, atMs: number): void {
+  const day = new Date(atMs).toISOString().slice(0, 10)
+  if (appetite.day !== day) Object.assign(appetite, { day, used: 0 })
+  if (appetite.used >= unshown.number('appetite_daily_limit'))
+    throw unshown.refusal('daily_limit', 'The daily limit of appetite questions is reached; ask again tomorrow')
+  appetite.used++
+}
+
+export const appetiteQuery = z.object({ q: z.string(), state: z.string().optional(), lob: z.string().optional() })
+
+/** @returns programs that write one of `lines` (any, when empty) in `state`, those with words of `query` in their names or lines first. */
+function matching(query: string, state: string | undefined, lines: readonly string[]): Program[] {
+  const open = programs.filter(
+    (program) => writesIn(state?.toUpperCase() ?? '') && (lines.length === 0 || lines.some((line) => program.lines.includes(line))),
+  )
+  const words = query
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word.length > 2)
+  const score = ({ market, lines: own }: Program) => {
+    const text = `${market.name} ${market.program} ${own.map((line) => canonicalLines[line]).join(' ')}`.toLowerCase()
+    return words.filter((word) => text.includes(word)).length
+  }
+  return open.toSorted((a, b) => score(b) - score(a))
+}
+
+function linesOf(program: Program) {
+  return program.lines.map((slug) => ({ slug, label: canonicalLines[slug] ?? slug }))
+}
+
+/** @returns the answer of the appetite read ("Appetite result"). */
+export function appetiteResult({ q, state, lob }: z.output<typeof appetiteQuery>) {
+  const line = lob === undefined ? undefined : (canonicalLine(lob) ?? lob)
+  return {
+    query: q,
+    state: state ?? null,
+    lob: lob ?? null,
+    results: matching(q, state, line === undefined ? [] : [line]).map((program) => ({
+      market_id: program.marketId,
+      carrier_slug: program.market.slug,
+      name: program.market.name,
+      logo_url: null,
+      lines: linesOf(program),
+      matched_program_keys: [program.market.slug],
+      matched_program_names: [program.market.program],
+      turnaround: program.market.category === 'instant_quote' ? turnaroundOf(program) : null,
+    })),
+  }
+}
+
+function turnaroundOf({ market }: Program) {
+  return {
+    carrier: market.name,
+    quotes_counted: 40,
+    median_hours: 0.2,
+    avg_hours: 0.5,
+    typical_turnaround: 'Minutes',
+    ...{ pct_within_1d: 98, pct_within_2d: 99, pct_within_3d: 100, pct_within_5d: 100, pct_within_7d: 100 },
+  }
+}
+
+/** @returns the answer of the appetite search: ranked markets with matched programs and category. */
+export function appetiteSearch({ query, state, lines }: z.output<typeof appetiteSearchBody>) {
+  const wanted = (lines ?? []).map((line) => canonicalLine(line) ?? line)
+  return {
+    query: query ?? '',
+    state: state ?? null,
+    lines: wanted,
+    results: matching(query ?? '', state, wanted).map((program, index) => ({
+      rank: index + 1,
+      market_id: program.marketId,
+      name: program.market.name,
+      category: program.market.category,
+      category_label: categoryLabels[program.market.category],
+      programs: [{ program_id: program.programId, name: program.market.program, lines: linesOf(program) }],
+    })),
+  }
+}
