@@ -1,0 +1,207 @@
+import { expect, test } from 'vitest'
+import type { UnshownInput } from '../../../src/sandbox/service/unshown.ts'
+import { numbers, statuses, words } from '../../../src/sandbox/service/unshown-choices.ts'
+import { brief, create, type Reply, Writer, world } from '../writer.ts'
+
+type Made = Awaited<ReturnType<typeof world>>
+type Probe = (made: Made) => unknown
+
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
+const REDIRECT = 'http://127.0.0.1:4711/callback'
+const VERIFIER = 'v'.repeat(43)
+
+function oauth({ sandbox }: Made, path: string, form: Record<string, string>): Promise<Reply> {
+  return reply(fetch(`${sandbox.baseUrl}/oauth/${path}`, { method: 'POST', body: new URLSearchParams(form) }))
+}
+
+async function reply(asked: Promise<Response>): Promise<Reply> {
+  const answer = await asked
+  return { status: answer.status, headers: answer.headers, body: await answer.json() }
+}
+
+const statusOf = async (asked: Promise<{ status: number }>) => (await asked).status
+
+function register({ sandbox }: Made): Promise<Reply> {
+  const body = JSON.stringify({ client_name: 'desk', redirect_uris: [REDIRECT] })
+  const headers = { 'content-type': 'application/json' }
+  return reply(fetch(`${sandbox.baseUrl}/oauth/register`, { method: 'POST', headers, body }))
+}
+
+const device = (made: Made) => oauth(made, 'device_authorization', { client_id: 'cli', scope: 'broker_mcp' })
+
+/** @returns the refresh token of a device that was approved. */
+async function connected(made: Made): Promise<string> {
+  const { body } = await device(made)
+  await made.writer.admin('/approve', { user_code: body.user_code, email: made.writer.producer })
+  const pair = await oauth(made, 'token', { grant_type: DEVICE_GRANT, device_code: body.device_code, client_id: 'cli' })
+  return pair.body.refresh_token
+}
+
+const refresh = (made: Made, refresh_token: string) =>
+  oauth(made, 'token', { grant_type: 'refresh_token', refresh_token, client_id: 'cli' })
+
+async function matched(made: Made) {
+  const id = await create(made.writer, 'Harrow Roofing LLC')
+  made.pass(360)
+  const path = `/broker/submissions/${id}`
+  const [application] = (await made.writer.get(`${path}/application-workspace`)).body.applications
+  const lanes: { market_name: string; submission_market_id: string; quotes: { quote_id: string }[] }[] = (
+    await made.writer.get(`${path}/requirements`)
+  ).body.rail.lanes
+  return { id, path, application, lane: lanes.find(({ quotes }) => quotes.length > 0) }
+}
+
+async function checkpoint(made: Made, more: object): Promise<Reply> {
+  const { path, application } = await matched(made)
+  const { application_id, answer_revision, schema_fingerprint } = application
+  const tokens = { operation_id: 'x', expected_answer_revision: answer_revision, expected_schema_fingerprint: schema_fingerprint }
+  return made.writer.post(`${path}/applications/${application_id}/checkpoint`, { ...tokens, ...more })
+}
+
+async function upload(made: Made, size: number): Promise<number> {
+  const path = `/broker/submissions/${await create(made.writer, 'Harrow Roofing LLC', { hold: true })}/documents`
+  return (await made.writer.upload(path, {}, { name: 'a.pdf', bytes: new Uint8Array(size) })).status
+}
+
+const appetite = ({ writer }: Made) => statusOf(writer.get('/broker/appetite?q=roofing'))
+const programLine = (as: Writer, lob_slug: string, program_id: string) =>
+  statusOf(as.send('PUT', '/broker/market-access/program-line', { program_id, lob_slug, enabled: true }))
+const someProgram = async ({ writer }: Made): Promise<string> =>
+  (await writer.send('POST', '/broker/appetite/search', { query: '' })).body.results[0].programs[0].program_id
+
+const statusProbes: Record<keyof typeof statuses, Probe> = {
+  missing_token: ({ sandbox }) => statusOf(fetch(`${sandbox.baseUrl}/broker/me`)),
+  missing_scope: async ({ sandbox }) => statusOf((await new Writer(sandbox).login('readOnly')).post('/broker/submissions', {})),
+  missing_role: ({ sandbox }) => programLine(new Writer(sandbox).signIn('producer'), 'general_liability', ''),
+  portal_session_only: async (made) => {
+    const { body } = await oauth(made, 'token', {
+      grant_type: 'client_credentials',
+      client_id: made.sandbox.account('default').readOnly.clientId,
+      client_secret: made.sandbox.account('default').readOnly.clientSecret,
+    })
+    const headers = { authorization: `Bearer ${body.access_token}` }
+    return statusOf(fetch(`${made.sandbox.origin}/_sandbox/keys`, { headers }))
+  },
+  inactive_credential: ({ sandbox, writer }) => {
+    sandbox.revokeCredential('default', sandbox.account('default').credentials[0]?.clientId ?? '')
+    return statusOf(writer.get('/broker/me'))
+  },
+  invalid_cursor: ({ sandbox, writer }) => statusOf(writer.get(`/broker/submissions/${sandbox.addSubmission('default')}/events?since=x`)),
+  blank_body: ({ sandbox, writer }) =>
+    statusOf(writer.post(`/broker/submissions/${sandbox.addSubmission('default')}/thread`, { body: ' ' })),
+  file_too_large: (made) => upload(made, 25 * 1024 * 1024 + 1),
+  empty_file: (made) => upload(made, 0),
+  daily_limit: async (made) => {
+    made.sandbox.faults.set([])
+    for (let n = 0; n < numbers.appetite_daily_limit.value; n += 100) {
+      const answers = await Promise.all(Array.from({ length: 100 }, () => appetite(made)))
+      if (answers.some((status) => status !== 200)) return answers.at(-1)
+    }
+    return appetite(made)
+  },
+  application_busy: async (made) => {
+    made.sandbox.faults.set([{ kind: 'application_busy' }])
+    return (await checkpoint(made, {})).status
+  },
+  command_rejected: async (made) => (await checkpoint(made, { field_changes: { classification: 'pirate' } })).status,
+  stale_selection: async (made) => {
+    const { path, application } = await matched(made)
+    const body = { program_ids: [application.market_program_id], selected_ids: [], expected_revision: 0 }
+    return statusOf(new Writer(made.sandbox).signIn('producer').send('PUT', `${path}/application-workspace/quote-products`, body))
+  },
+  not_bindable: async (made) => {
+    const { id, path, lane } = await matched(made)
+    await made.writer.admin('/quotes', { submission_id: id, lane_id: lane?.submission_market_id, firm: true })
+    return statusOf(made.writer.post(`${path}/bind-requests`, { quote_id: lane?.quotes[0]?.quote_id }))
+  },
+  line_not_listed: async (made) => programLine(new Writer(made.sandbox).signIn('admin'), 'aviation', await someProgram(made)),
+  pdf_unavailable: async (made) => {
+    const path = `/broker/submissions/${await create(made.writer, 'Harrow Roofing LLC', { hold: true })}/documents`
+    const { body } = await made.writer.upload(path, {}, { name: 'a.pdf', bytes: new Uint8Array([37]) })
+    made.sandbox.faults.set([{ kind: 'pdf_unavailable' }])
+    return statusOf(made.writer.raw(body.download_path))
+  },
+  grant_refused: (made) => statusOf(refresh(made, 'unknown')),
+  registration_limit: async (made) => {
+    for (let n = 0; n < numbers.registrations_per_hour.value; n++) await register(made)
+    return statusOf(register(made))
+  },
+  key_limit: async ({ writer }) => {
+    for (let n = 0; n < 8; n++) await writer.admin('/keys', { label: `key ${n}` })
+    return statusOf(writer.admin('/keys', { label: 'eleventh' }))
+  },
+}
+
+const numberProbes: Record<keyof typeof numbers, Probe> = {
+  refresh_lifetime_s: async (made) => {
+    const token = await connected(made)
+    made.pass(60)
+    return (await refresh(made, token)).status
+  },
+  code_lifetime_s: async (made) => {
+    const client_id = (await register(made)).body.client_id
+    const challenge = Buffer.from(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(VERIFIER))).toString('base64url')
+    const asked = { response_type: 'code', client_id, redirect_uri: REDIRECT, code_challenge: challenge, code_challenge_method: 'S256' }
+    const query = new URLSearchParams({ ...asked, email: made.writer.producer })
+    const sent = await fetch(`${made.sandbox.origin}/_sandbox/authorize-as?${query}`, { redirect: 'manual' })
+    const code = new URL(sent.headers.get('location') ?? '').searchParams.get('code') ?? ''
+    made.pass(60)
+    const grant = { grant_type: 'authorization_code', code, code_verifier: VERIFIER, redirect_uri: REDIRECT, client_id }
+    return (await oauth(made, 'token', grant)).status
+  },
+  device_lifetime_s: async (made) => (await device(made)).body.expires_in,
+  device_interval_s: async (made) => (await device(made)).body.interval,
+  registrations_per_hour: async (made) => [(await register(made)).status, (await register(made)).status, (await register(made)).status],
+  appetite_daily_limit: async (made) => [await appetite(made), await appetite(made), await appetite(made)],
+  busy_retry_after_s: async (made) => {
+    made.sandbox.faults.set([{ kind: 'application_busy' }])
+    return (await checkpoint(made, {})).headers.get('retry-after')
+  },
+}
+
+const fields = async (asked: Promise<Reply>) => Object.keys((await asked).body).sort()
+
+const wordProbes: Record<keyof typeof words, Probe> = {
+  create_id_field: ({ writer }) => fields(writer.post('/broker/submissions', brief('Harrow Roofing LLC'))),
+  thread_post_id_field: ({ sandbox, writer }) =>
+    fields(writer.post(`/broker/submissions/${sandbox.addSubmission('default')}/thread`, { body: 'x' })),
+  refresh_reuse: async (made) => {
+    const first = await connected(made)
+    const second = (await refresh(made, first)).body.refresh_token
+    await refresh(made, first)
+    return (await refresh(made, second)).status
+  },
+  device_clients: (made) => statusOf(device(made)),
+  register_answer: (made) => fields(register(made)),
+  bind_submit_path: async (made) => {
+    const { path, lane } = await matched(made)
+    const { body } = await made.writer.post(`${path}/bind-requests`, { quote_id: lane?.quotes[0]?.quote_id, attest_assumptions: true })
+    return statusOf(made.writer.post(`${path}/bind-requests/${body.bind_request_id}/submit`))
+  },
+  forms_assigned: async ({ sandbox, writer }) =>
+    (await writer.post(`/broker/submissions/${sandbox.addSubmission('default')}/form-fill-session`)).body.forms_assigned,
+  unlisted_attribution: ({ sandbox, writer }) =>
+    statusOf(writer.send('POST', `/broker/submissions/${sandbox.addSubmission('default')}/finalize`, {})),
+  me_scope: async ({ writer }) => (await writer.get('/broker/me')).body.scope,
+}
+
+/** @returns the other value of each choice. */
+function varied(name: string): string | number {
+  if (name in statuses) return 418
+  if (name in numbers) return 2
+  return words[name as keyof typeof words].values[1]
+}
+
+const probes: [string, Probe][] = Object.entries({ ...statusProbes, ...numberProbes, ...wordProbes })
+
+test('each choice that can be varied has a probe', () => {
+  expect(probes.map(([name]) => name).sort()).toEqual(Object.keys({ ...statuses, ...numbers, ...words }).sort())
+})
+
+test.each(probes)('%s is read: varying it changes an answer', async (name, probe) => {
+  const unshown: UnshownInput = { [name]: varied(name) }
+  const usual = await probe(await world())
+  const other = await probe(await world({ unshown }))
+  expect(other).not.toEqual(usual)
+  if (name in statuses) expect([usual, other]).toEqual([statuses[name as keyof typeof statuses].value, 418])
+})
