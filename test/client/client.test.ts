@@ -2,11 +2,23 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { bearer, clientCredentials, createClient, FileExists, ServiceError, Unreachable } from '../../src/client/exports.ts'
+import {
+  bearer,
+  clientCredentials,
+  createClient,
+  FileExists,
+  Forbidden,
+  RateLimited,
+  ServiceError,
+  StaleApplication,
+  Unreachable,
+  ValidationError,
+} from '../../src/client/exports.ts'
+import type { UnshownInput } from '../../src/sandbox/service/unshown.ts'
 import { brief, world } from '../sandbox/writer.ts'
 
-async function signedIn() {
-  const made = await world()
+async function signedIn(unshown: UnshownInput = {}) {
+  const made = await world({ unshown })
   const { clientId = '', clientSecret = '' } = made.sandbox.account('default').credentials[0] ?? {}
   const auth = clientCredentials({ clientId, clientSecret })
   const client = createClient({ baseUrl: made.sandbox.baseUrl, auth, producerEmail: made.writer.producer })
@@ -103,4 +115,76 @@ test('nobody listens: nothing was sent', async () => {
   await new Promise((resolve) => server.close(resolve))
   const client = createClient({ baseUrl: `http://127.0.0.1:${port}/api/v1`, auth: bearer('x'), retry: { tries: 1 } })
   await expect(client.me()).rejects.toSatisfy((error) => error instanceof Unreachable && error.sent === 'no')
+})
+
+test('an application is saved again while it is busy, and a stale command brings the current one', async () => {
+  const { client, pass, sandbox } = await signedIn()
+  const { submission_id: id = '' } = await client.submissions.create(brief('Harrow Roofing LLC'))
+  pass(300)
+  const { applications = [] } = await client.submissions.workspace(id)
+  const [first] = applications
+  if (!first) throw new Error('there is no application')
+  const command = {
+    operation_id: 'op 1',
+    expected_answer_revision: first.answer_revision,
+    expected_schema_fingerprint: first.schema_fingerprint,
+    field_changes: { prior_losses: 'more' },
+  }
+  sandbox.faults.set([{ kind: 'application_busy', count: 1 }])
+  const receipt = await client.submissions.checkpoint(id, first.application_id, command)
+  expect(receipt).toMatchObject({ operation_id: 'op 1', applied: ['prior_losses'] })
+  expect(sandbox.faults.list()).toMatchObject([{ struck: 1 }])
+  expect(await client.submissions.checkpoint(id, first.application_id, command)).toEqual(receipt)
+  const error = await client.submissions.checkpoint(id, first.application_id, { ...command, operation_id: 'op 2' }).catch((e: unknown) => e)
+  expect(error).toBeInstanceOf(StaleApplication)
+  expect(error).toMatchObject({ application: receipt.application })
+})
+
+test('products and market access are refused to a machine; forms land as documents that are downloaded', async () => {
+  const { client, pass } = await signedIn()
+  const { submission_id: id = '' } = await client.submissions.create(brief('Harrow Roofing LLC', { hold: true }))
+  expect(await client.submissions.finalize(id)).toMatchObject({ status: 'queued', marketing_status: 'matching' })
+  const products = { program_ids: [ID], selected_ids: [], expected_revision: 1 }
+  await expect(client.submissions.quoteProducts(id, products)).rejects.toBeInstanceOf(Forbidden)
+  const line = { program_id: ID, lob_slug: 'general_liability', enabled: true }
+  await expect(client.marketAccess.setProgramLine(line)).rejects.toBeInstanceOf(Forbidden)
+  expect((await client.forms('acord_125')).map(({ form_key }) => form_key)).toEqual(['acord_125'])
+  expect(await client.submissions.formFill(id, { form_keys: [] })).toMatchObject({ forms_assigned: ['acord_125'] })
+  pass(180)
+  const messages = await collected(client.submissions.allMessages(id))
+  const path = messages.flatMap(({ attachments = [] }) => attachments.map(({ download_path }) => download_path)).at(-1)
+  const { stream, contentType } = await client.download(path ?? '')
+  expect(contentType).toBe('application/pdf')
+  expect(await new Response(stream).text()).toMatch(/^%PDF-/)
+})
+
+test('a portal session selects products and sets market access', async () => {
+  const { client, pass, sandbox } = await signedIn()
+  const { submission_id: id = '' } = await client.submissions.create(brief('Harrow Roofing LLC'))
+  pass(300)
+  const [admin] = sandbox.account('default').users
+  if (!admin) throw new Error('the brokerage has no admin')
+  const portal = createClient({
+    baseUrl: sandbox.baseUrl,
+    auth: bearer(sandbox.access.openPortalSession(sandbox.account('default'), admin)),
+  })
+  const { applications = [] } = await client.submissions.workspace(id)
+  const [{ market_program_id: program, selection_revision: expected_revision = 0 } = {}] = applications
+  const body = { program_ids: [program ?? ''], selected_ids: [program ?? ''], expected_revision }
+  expect(await portal.submissions.quoteProducts(id, body)).toMatchObject({ selected_ids: [program] })
+  await expect(portal.submissions.quoteProducts(id, body)).rejects.toMatchObject({ status: 409 })
+  const line = { program_id: program ?? '', lob_slug: 'general_liability', enabled: false }
+  expect(await portal.marketAccess.setProgramLine(line)).toHaveProperty('programs')
+  await expect(portal.marketAccess.setProgramLine({ ...line, lob_slug: 'aviation' })).rejects.toBeInstanceOf(ValidationError)
+})
+
+test('trap 55: a question about appetite is asked once, and the daily limit is an error of its own', async () => {
+  const limited = await answering({ status: 503 })
+  await expect(limited.client.appetite.read({ q: 'roofing' })).rejects.toMatchObject({ status: 503 })
+  await expect(limited.client.appetite.search({ query: 'roofing' })).rejects.toMatchObject({ status: 503 })
+  expect(limited.asked).toHaveLength(2)
+  const { client } = await signedIn({ appetite_daily_limit: 2 })
+  expect(await client.appetite.read({ q: 'cyber', state: 'TX', lob: 'cyber' })).toMatchObject({ query: 'cyber', state: 'TX', lob: 'cyber' })
+  expect(await client.appetite.search({ query: 'cyber', lines: ['cyber'] })).toHaveProperty('results')
+  await expect(client.appetite.read({ q: 'cyber' })).rejects.toBeInstanceOf(RateLimited)
 })
