@@ -2,7 +2,6 @@ import { z } from 'zod'
 import type { Submission } from '../world/submission.ts'
 import type { Attachment } from '../world/wire.ts'
 import { pdfOf } from './files.ts'
-import type { Life } from './life.ts'
 import type { Unshown } from './unshown.ts'
 import { storeDocument } from './uploads.ts'
 
@@ -56,12 +55,17 @@ export function searchForms(q: string): readonly FormItem[] {
 
 export const formFillBody = z.object({ form_keys: z.array(z.string()).optional(), producer_email: z.string().optional() })
 
+/** What fills forms, a little later. */
+export interface FormFiller {
+  fillForms(account: string, submission: Submission, forms: readonly string[], atMs: number): void
+}
+
 /**
  * Starts a form-fill session. `form_keys` trims the resolved set; the first form, the application itself, is required and always kept.
  * The completed forms land as finalized documents a little later.
  */
 export function startFormFill(
-  { life, unshown }: { readonly life: Life; readonly unshown: Unshown },
+  { life, unshown }: { readonly life: FormFiller; readonly unshown: Unshown },
   account: string,
   submission: Submission,
   formKeys: readonly string[] | undefined,
