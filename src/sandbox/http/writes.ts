@@ -38,10 +38,10 @@ function registerCreation({ on, onSubmission }: WriteRoutes, parts: BuiltParts):
     for (const file of form.files) applyFile(parts, account, submission, file.name, atMs)
     return created(submission)
   })
-  // "No body": the producer may stand in the query as well.
+  // "No body": who names the producer all the same may do so in the query as well.
   onSubmission('POST', 'finalize', ({ caller, request, account, atMs }, submission) => {
     const { producer_email } = { ...(request.query as object), ...(optionalJsonOf(request) as object) } as { producer_email?: unknown }
-    parts.authority.checkNamed(caller, producer_email)
+    parts.authority.checkNamed(caller, producer_email, false)
     return finalize(parts, account, submission, atMs)
   })
 }

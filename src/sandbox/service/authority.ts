@@ -54,11 +54,13 @@ export class Authority {
     return user
   }
   /**
-   * The same for a write whose row lists no `producer_email`: "with a machine credential every write names" it. Whether it must be there can
-   * be varied; who names one has to name an active user all the same.
+   * The same for a write whose row lists no `producer_email`: "with a machine credential every write names" it. Where that holds can be varied;
+   * who names one has to name an active user all the same.
+   * @param hasBody false: the call has "no body" to name it in.
    */
-  checkNamed(caller: Caller, producerEmail: unknown): void {
-    if (producerEmail === undefined && this.#unshown.word('unlisted_attribution') === 'optional') return
-    this.attributed(caller, producerEmail)
+  checkNamed(caller: Caller, producerEmail: unknown, hasBody = true): void {
+    const where = this.#unshown.word('unlisted_attribution')
+    const isRequired = where === 'every' || (where === 'with_body' && hasBody)
+    if (producerEmail !== undefined || isRequired) this.attributed(caller, producerEmail)
   }
 }

@@ -76,8 +76,8 @@ export const words = {
     values: ['list', 'count'],
   },
   unlisted_attribution: {
-    row: 'Endpoints: whether a machine credential names producer_email in writes whose row lists no such field (finalize, documents, form-fill-session, checkpoint)',
-    values: ['required', 'optional'],
+    row: 'Endpoints: in which writes whose row lists no producer_email a machine credential names it: those with a body (documents, form-fill-session, checkpoint), every one (finalize, too), or none',
+    values: ['with_body', 'every', 'none'],
   },
   me_scope: { row: 'GET /broker/me: form of the granted scopes of an api_client', values: ['text', 'list'] },
 } as const satisfies Readonly<Record<string, WordChoice>>

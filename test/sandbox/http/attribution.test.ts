@@ -16,8 +16,8 @@ async function held(options: SandboxOptions = {}) {
   return { ...made, path, answers }
 }
 
-test('a machine names the producer in every write, also where the row lists no such field', async () => {
-  const { writer, answers, path, sandbox } = await held()
+test('a machine can be made to name the producer in every write, also where the row lists no such field', async () => {
+  const { writer, answers, path, sandbox } = await held({ unshown: { unlisted_attribution: 'every' } })
   for (const email of [undefined, 'nobody@elsewhere.invalid'])
     for (const [name, { status }] of Object.entries(await answers(writer, email))) expect([name, status]).toEqual([name, 422])
   const before = await writer.get(`${path}/requirements`)
@@ -26,16 +26,27 @@ test('a machine names the producer in every write, also where the row lists no s
   for (const [name, { status }] of Object.entries(await answers(user, undefined))) expect([name, status]).toEqual([name, 200])
 })
 
-test('finalize takes the producer in the query too, for it has no body; whether writes must name one can be varied', async () => {
-  const { writer, path } = await held()
+test('a machine names the producer where there is a body; finalize has none, so it need not, but whom it names must be one', async () => {
+  const { writer, path, answers } = await held()
+  expect((await writer.send('POST', `${path}/finalize?producer_email=nobody`, {})).status).toBe(422)
+  const statuses = Object.entries(await answers(writer, undefined)).map(([name, { status }]) => [name, status])
+  expect(statuses).toEqual([
+    ['finalize', 200],
+    ['form-fill-session', 422],
+    ['documents', 422],
+  ])
+})
+
+test('finalize takes the producer in the query, for it has no body; whether writes must name one can be varied', async () => {
+  const { writer, path } = await held({ unshown: { unlisted_attribution: 'every' } })
   const query = new URLSearchParams({ producer_email: writer.producer })
   expect((await writer.send('POST', `${path}/finalize?${query}`, {})).body).toMatchObject({
     status: 'queued',
     marketing_status: 'matching',
   })
-  const lenient = await held({ unshown: { unlisted_attribution: 'optional' } })
-  expect((await lenient.writer.send('POST', `${lenient.path}/finalize`, {})).status).toBe(200)
-  const named = await lenient.writer.send('POST', `${lenient.path}/finalize`, { producer_email: 'nobody@elsewhere.invalid' })
+  const lenient = await held({ unshown: { unlisted_attribution: 'none' } })
+  expect((await lenient.writer.send('POST', `${lenient.path}/form-fill-session`, {})).status).toBe(200)
+  const named = await lenient.writer.send('POST', `${lenient.path}/form-fill-session`, { producer_email: 'nobody@elsewhere.invalid' })
   expect(named.status).toBe(422)
 })
 
