@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { together } from '../../../base/together.ts'
 import { readOverview } from '../../status/overview.ts'
 import { answers } from '../api/answers.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
@@ -60,5 +61,7 @@ const schema = {
 
 /** `GET /overview` */
 export function addOverview(api: Api, p: AdminParts): void {
-  api.get('/overview', { schema }, async () => overview.parse(await readOverview(p.db, p.config())))
+  // Many people look at it, and each page asks for it.
+  const read = together(async () => overview.parse(await readOverview(p.db, p.config())))
+  api.get('/overview', { schema }, read)
 }
