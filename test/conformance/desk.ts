@@ -14,6 +14,9 @@ export interface Case {
   readonly run: (desk: Desk) => Promise<void>
 }
 
+/** Questions a day. The specification does not show how many they are. */
+export const APPETITE_LIMIT = 3
+
 export type Credential = 'own' | 'partner' | 'readOnly'
 
 /** A quiet sandbox on a stepped clock, and a developer before it, who has clients of all its credentials. */
@@ -37,7 +40,8 @@ export class Desk {
     const contract = new Contract({ areStatusesFixed: true })
     const clock = new ManualClock()
     const accounts = [{ name: 'default' }, { name: 'brokerage-2' }]
-    const sandbox = await startSandbox({ accounts, submissions: 0, autoStart: false, clock, observeAnswer: contract.observe })
+    const unshown = { appetite_daily_limit: APPETITE_LIMIT }
+    const sandbox = await startSandbox({ accounts, unshown, submissions: 0, autoStart: false, clock, observeAnswer: contract.observe })
     return new Desk(sandbox, contract, clock)
   }
 

@@ -4,6 +4,7 @@ import { bindingCases } from './cases/binding.ts'
 import { conversingCases } from './cases/conversing.ts'
 import { creatingCases } from './cases/creating.ts'
 import { deliveryCases } from './cases/deliveries.ts'
+import { marketCases } from './cases/markets.ts'
 import { type Case, Desk } from './desk.ts'
 
 export const cases: readonly Case[] = [
@@ -11,6 +12,7 @@ export const cases: readonly Case[] = [
   ...creatingCases,
   ...conversingCases,
   ...applicationCases,
+  ...marketCases,
   ...bindingCases,
   ...deliveryCases,
 ]

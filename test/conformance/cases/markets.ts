@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { Forbidden, NotFound, RateLimited, ServiceError, ValidationError } from '../../../src/client/exports.ts'
+import { programs } from '../../../src/sandbox/world/catalogue.ts'
+import { APPETITE_LIMIT, type Case, type Desk, NOBODYS, refused } from '../desk.ts'
+import { admin } from './authentication.ts'
+
+const DAY_S = 86_400
+
+/** @returns a draft to bind, on a lane of a program that collects card payment in the portal or of one that does not. */
+async function draftOn(desk: Desk, collectsCard: boolean) {
+  const id = await desk.create('Harrow Roofing LLC', { lines_of_business: ['gl', 'wc', 'auto', 'property'] })
+  desk.pass(360)
+  const { rail } = await desk.client.submissions.requirements(id)
+  const ofKind = programs.filter((program) => (program.collectsCard ?? false) === collectsCard).map(({ programId }) => programId)
+  const lane = rail?.lanes?.find(({ program_id }) => ofKind.includes(program_id ?? ''))
+  const quote = await desk.admin('/quotes', { submission_id: id, lane_id: lane?.submission_market_id, firm: true })
+  return { id, draft: await desk.client.bind.create(id, { quote_id: quote.body.quote_id, attest_assumptions: true }) }
+}
+
+export const marketCases: readonly Case[] = [
+  {
+    name: 'forms are searched by key or title, 50 at most',
+    rows: ['endpoint.searchForms', 'limit.forms'],
+    run: async ({ client }) => {
+      assert.equal((await client.forms()).length, 50)
+      const found = await client.forms('ACORD 125')
+      assert.deepEqual(await client.forms('acord 125'), found)
+      assert.deepEqual(
+        found.map(({ is_acord, page_count }) => [is_acord, typeof page_count]),
+        [[true, 'number']],
+      )
+    },
+  },
+  {
+    name: 'forms that a session filled land as finalized documents',
+    rows: ['endpoint.openFormFillSession'],
+    run: async (desk) => {
+      const { submissions } = desk.client
+      const id = await desk.create('Harrow Roofing LLC', { hold: true })
+      const { forms = [] } = await submissions.requirements(id)
+      const session = await submissions.formFill(id, { form_keys: [] })
+      assert.ok(session.session_id && session.token)
+      assert.ok(Array.isArray(session.forms_assigned) && session.forms_assigned.length > 0 && session.forms_assigned.length <= forms.length)
+      assert.equal((await submissions.requirements(id)).form_fill_active, true)
+      desk.pass(600)
+      assert.equal((await submissions.requirements(id)).form_fill_active, false)
+      const { messages } = await submissions.thread(id)
+      const path = messages.flatMap(({ attachments }) => attachments).find(({ download_path }) => download_path)?.download_path
+      const { stream } = await desk.client.download(path ?? '')
+      assert.equal((await new Response(stream).text()).slice(0, 5), '%PDF-')
+    },
+  },
+  {
+    name: 'appetite is read and searched until the daily limit that both share',
+    rows: ['endpoint.getAppetite', 'endpoint.searchAppetite', 'error.daily_limit'],
+    run: async (desk) => {
+      const { appetite } = desk.client
+      const { query, results = [] } = await appetite.read({ q: 'roofing', state: 'TX' })
+      assert.equal(query, 'roofing')
+      assert.ok(results.length > 0)
+      for (let asked = 1; asked < APPETITE_LIMIT; asked++) await appetite.search({ query: 'roofing', lines: ['gl'] })
+      await refused(appetite.search({ query: 'roofing' }), 429, RateLimited)
+      await refused(appetite.read({ q: 'roofing' }), 429, RateLimited)
+      desk.pass(DAY_S)
+      await desk.as('own').appetite.read({ q: 'roofing' })
+    },
+  },
+  {
+    name: 'an admin turns a line of a program off, for which no market is then tried',
+    rows: ['endpoint.setProgramLine', 'error.market_access', 'authentication.admin'],
+    run: async (desk) => {
+      const [program] = programs.filter(({ lines }) => lines.includes('general_liability'))
+      const { programId = '' } = program ?? {}
+      const off = { program_id: programId, lob_slug: 'general_liability', enabled: false }
+      await refused(desk.client.marketAccess.setProgramLine(off), 403, Forbidden)
+      await refused((await desk.inPortal(desk.producer)).marketAccess.setProgramLine(off), 403, Forbidden)
+      const { marketAccess } = await desk.inPortal(await admin(desk))
+      await refused(marketAccess.setProgramLine({ ...off, lob_slug: 'aviation' }), 422, ServiceError)
+      await refused(marketAccess.setProgramLine({ ...off, program_id: NOBODYS }), 404, NotFound)
+      assert.ok(await marketAccess.setProgramLine(off))
+      const id = await desk.create('Harrow Roofing LLC')
+      desk.pass(300)
+      const { rail } = await desk.client.submissions.requirements(id)
+      assert.ok(rail?.lanes?.length)
+      assert.equal(
+        rail.lanes.some(({ program_id }) => program_id === programId),
+        false,
+      )
+    },
+  },
+  {
+    name: 'a bind is submitted over the interface unless its carrier collects card payment in the portal',
+    rows: ['error.card_payment'],
+    run: async (desk) => {
+      // The path is not shown; it is one of the sandbox's choices.
+      const submit = (id: string, bindId: string) =>
+        desk.client.request('POST', `/broker/submissions/${id}/bind-requests/${bindId}/submit`, { body: { producer_email: desk.producer } })
+      const card = await draftOn(desk, true)
+      const reason = await refused(submit(card.id, card.draft.bind_request_id), 422, ValidationError)
+      assert.match(JSON.stringify(reason.detail), /card payment/)
+      assert.equal((await desk.client.bind.get(card.id, card.draft.bind_request_id)).status, 'drafted')
+    },
+  },
+]

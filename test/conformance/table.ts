@@ -1,0 +1,22 @@
+import { rows } from './rows.ts'
+import { cases } from './suite.ts'
+
+/** The rows that no case shows, by their ids. */
+export const rowsWithoutCase: readonly string[] = rows.flatMap(({ id }) => (cases.some((each) => each.rows.includes(id)) ? [] : [id]))
+
+/** @param failed names of the cases that failed. @returns a line for each row of the specification, with its cases and whether they passed. */
+export function conformanceTable(failed: ReadonlySet<string> = new Set()): string {
+  const lines = rows.map(({ id, section, text }) => {
+    const own = cases.filter((each) => each.rows.includes(id))
+    const passed = own.filter(({ name }) => !failed.has(name)).length
+    const verdict = own.length === 0 ? 'no case' : passed === own.length ? 'yes' : `${passed} of ${own.length}`
+    return `| ${section}: ${text.replaceAll('|', '\\|')} | ${own.length} | ${verdict} |`
+  })
+  return ['| row | cases | passed |', '|---|---|---|', ...lines].join('\n')
+}
+
+/** @returns test/README.md with the table as it must be. */
+export function readmeWithConformance(readme: string): string {
+  const table = `<!-- conformance -->\n${conformanceTable()}\n<!-- end of conformance -->`
+  return readme.replace(/<!-- conformance -->[\s\S]*<!-- end of conformance -->/, () => table)
+}
