@@ -11,6 +11,7 @@ export type Check = string | ((desk: Desk) => Promise<Verdict>)
 const WRITE = 'it needs a write'
 const PERSON = "it needs a person's sign-in"
 const PORTAL = 'it needs a portal session'
+const METERED = 'it would count against the daily limit of the brokerage'
 const DELIVERY = 'it needs a webhook delivery'
 
 /** Rows that no read can tell, but for those that need a write. */
@@ -18,7 +19,9 @@ const others: Readonly<Record<string, string>> = {
   'endpoint.authorize': PERSON,
   'endpoint.authorizeDevice': 'it needs a POST, and a person who approves',
   'endpoint.registerClient': 'it needs a POST that registers a client',
-  'endpoint.searchAppetite': 'it needs a POST, which the daily limit counts',
+  // "Same daily limit": it is shared by all users of the brokerage, who need it more.
+  'endpoint.getAppetite': METERED,
+  'endpoint.searchAppetite': METERED,
   'error.daily_limit': 'it would use up the daily limit of the brokerage',
   'error.pdf': 'it needs a stored file that cannot be retrieved',
   'error.inactive': 'it needs an inactive account or credential',

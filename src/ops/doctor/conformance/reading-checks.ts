@@ -1,4 +1,4 @@
-import { appetiteSchema, insuredSchema, policySchema } from '../../../client/schemas/appetite.ts'
+import { insuredSchema, policySchema } from '../../../client/schemas/appetite.ts'
 import { bindRequestSchema } from '../../../client/schemas/binding.ts'
 import { formsSchema, quoteSessionsSchema } from '../../../client/schemas/documents.ts'
 import { outstandingSchema, requirementsViewSchema } from '../../../client/schemas/requirements.ts'
@@ -21,7 +21,6 @@ export const readingChecks: Readonly<Record<string, (desk: Desk) => Promise<Verd
   'endpoint.getInsured': async (desk) => desk.ofEach(await pathsOf(desk, 'insured', '/broker/insureds/'), insuredSchema),
   'endpoint.getPdf': pdf,
   'endpoint.searchForms': forms,
-  'endpoint.getAppetite': appetite,
   'limit.forms': formsCap,
   'state.matched': matched,
   'state.bound': bound,
@@ -71,15 +70,6 @@ async function formsCap({ service }: Desk): Promise<Verdict> {
   const found = lengthOf(answer.json)
   if (found > FORMS_CAP) return differs(`a search gave ${found} forms, more than ${FORMS_CAP}`)
   return found === FORMS_CAP ? agrees(`a wide search gave ${FORMS_CAP} forms`) : untold(`a wide search gave only ${count(found, 'form')}`)
-}
-
-/** One call: it is taken from a daily limit that all users of the brokerage share. */
-async function appetite({ service }: Desk): Promise<Verdict> {
-  const answer = await service.get('/broker/appetite', { q: 'restaurant' })
-  if (answer.status === 402 || answer.status === 403) return untold(`answered ${answer.status}: the daily limit may be reached`)
-  const refused = refusalOf(answer)
-  if (refused !== null) return differs(refused)
-  return judged(compare(appetiteSchema, answer.json), '1 answer read, which counts against the daily limit')
 }
 
 async function matched(desk: Desk): Promise<Verdict> {
