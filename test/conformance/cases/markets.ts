@@ -45,8 +45,8 @@ export const marketCases: readonly Case[] = [
       desk.pass(600)
       assert.equal((await submissions.requirements(id)).form_fill_active, false)
       const { messages } = await submissions.thread(id)
-      const path = messages.flatMap(({ attachments }) => attachments).find(({ download_path }) => download_path)?.download_path
-      const { stream } = await desk.client.download(path ?? '')
+      const [path = ''] = messages.flatMap(({ attachments = [] }) => attachments.map(({ download_path }) => download_path ?? ''))
+      const { stream } = await desk.client.download(path)
       assert.equal((await new Response(stream).text()).slice(0, 5), '%PDF-')
     },
   },
