@@ -157,6 +157,23 @@ describe.each(testDatabases)('what an operator does in the console, on $name', {
     await expect.poll(() => actions('inbox.replay')).toBe(2)
   })
 
+  it('replays all that the filters of the list find, after a dialog that names the count', async () => {
+    await person.goto('/deliveries')
+    await page.getByRole('combobox', { name: 'Type' }).selectOption('submission.message')
+    await page.getByRole('combobox', { name: 'Came' }).selectOption('24h')
+    await page.waitForURL(/kind=submission\.message&since=24h/)
+    const filter = { kind: 'submission.message', since: '24h', dry_run: true }
+    const { replayed: n } = await scene.api<{ replayed: number }>('/inbox/replay', filter)
+    expect(n).toBeGreaterThan(0)
+    const words = n === 1 ? '1 delivery' : `${n} deliveries`
+    await page.getByRole('button', { name: 'Replay all found' }).click()
+    const dialog = page.getByRole('dialog', { name: `Replay ${words}?` })
+    await dialog.getByRole('button', { name: `Replay ${words}` }).click()
+    await person.says(new RegExp(`${words} will be worked again`))
+    const [note] = await listActions(scene.db.read, { action: 'inbox.replay', who: 'otto' }, 1)
+    expect(note?.detail).toMatchObject({ kind: 'submission.message', replayed: n })
+  })
+
   it('is worked by keys: palette, search, rows, back, help', async () => {
     await person.goto('/')
     await page.getByRole('heading', { level: 1 }).waitFor()

@@ -455,7 +455,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** work stored deliveries again */
+        /**
+         * work stored deliveries again
+         * @description Those of `ids`, or all that a filter finds as the list of deliveries does. Ask with `dry_run` first, which tells how many.
+         */
         post: operations["postInboxReplay"];
         delete?: never;
         options?: never;
@@ -3779,6 +3782,8 @@ export interface operations {
                     dry_run?: boolean;
                     /** @description ids of deliveries, or their numbers */
                     ids?: string[];
+                    /** @description its type, like `submission.events` */
+                    kind?: string;
                     /**
                      * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
                      * @example 24h
@@ -3788,7 +3793,11 @@ export interface operations {
                      * @description all deliveries in this state
                      * @enum {string}
                      */
-                    state?: "dead" | "aside";
+                    state?: "ready" | "done" | "aside" | "dead";
+                    /** Format: uuid */
+                    submission_id?: string;
+                    /** @description a part of its svix-id, its error or its submission's id */
+                    text?: string;
                     /**
                      * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
                      * @example 24h
@@ -3827,6 +3836,8 @@ export interface operations {
                     dry_run?: boolean;
                     /** @description ids of deliveries, or their numbers */
                     ids?: string[];
+                    /** @description its type, like `submission.events` */
+                    kind?: string;
                     /**
                      * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
                      * @example 24h
@@ -3837,6 +3848,10 @@ export interface operations {
                      * @enum {string}
                      */
                     state?: "dead";
+                    /** Format: uuid */
+                    submission_id?: string;
+                    /** @description a part of its svix-id, its error or its submission's id */
+                    text?: string;
                     /**
                      * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
                      * @example 24h

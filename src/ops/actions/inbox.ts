@@ -5,6 +5,7 @@ import { type ReplayedRejected, replayRejected } from '../../receive/replay-reje
 import { type ChangeName, changesBetween } from '../../store/changes/reader.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { InboxAppender } from '../../store/inbox/append.ts'
+import type { InboxSearch } from '../../store/inbox/fits.ts'
 import {
   changeDeliveries,
   countDead,
@@ -78,7 +79,7 @@ export function rejectedFields(r: RejectedSummary) {
 export interface StateChange {
   readonly name: 'replay' | 'skip'
   /** States by which deliveries can be chosen. */
-  readonly states: readonly Extract<InboxState, 'dead' | 'aside'>[]
+  readonly states: readonly InboxState[]
   /** @returns how many it changed. */
   readonly change: typeof makeReady
   /** As `change`, but it only counts. */
@@ -88,13 +89,16 @@ export interface StateChange {
 /** Makes deliveries ready to be worked again, whatever their state. */
 export const replay = {
   name: 'replay',
-  states: ['dead', 'aside'],
+  states: ['ready', 'done', 'aside', 'dead'],
   change: makeReady,
   count: countReplayable,
 } as const satisfies StateChange
 
 /** Sets dead deliveries aside. */
 export const skip = { name: 'skip', states: ['dead'], change: setAside, count: countDead } as const satisfies StateChange
+
+/** Which deliveries are meant, in place of ids. */
+export type DeliveryChoice = InboxFilter & InboxSearch
 
 /** Changes the named deliveries. @returns how many. @throws NotFoundError with a line for each unknown id. */
 export async function settleIds(a: ActionContext, change: StateChange, ids: readonly string[]): Promise<number> {
@@ -103,7 +107,7 @@ export async function settleIds(a: ActionContext, change: StateChange, ids: read
 }
 
 /** How many of the named deliveries, or of those that a filter matches, would be changed. Nothing is, and nothing is noted. */
-export async function countChoice(a: ActionContext, change: StateChange, choice: readonly string[] | InboxFilter): Promise<number> {
+export async function countChoice(a: ActionContext, change: StateChange, choice: readonly string[] | DeliveryChoice): Promise<number> {
   if (isIds(choice)) return await change.count(a.db, await numbersOf(a.db.read, choice))
   let n = 0
   await untilDone(a, async (after) => {
@@ -114,7 +118,7 @@ export async function countChoice(a: ActionContext, change: StateChange, choice:
   return n
 }
 
-function isIds(choice: readonly string[] | InboxFilter): choice is readonly string[] {
+function isIds(choice: readonly string[] | DeliveryChoice): choice is readonly string[] {
   return Array.isArray(choice)
 }
 
@@ -132,7 +136,7 @@ async function numbersOf(q: Query, ids: readonly string[]): Promise<number[]> {
 }
 
 /** Changes all deliveries that the filter matches. @returns how many. */
-export async function settleAll(a: ActionContext, change: StateChange, filter: InboxFilter): Promise<number> {
+export async function settleAll(a: ActionContext, change: StateChange, filter: DeliveryChoice): Promise<number> {
   const note = { who: a.who, action: `inbox.${change.name}`, target: null, detail: filterForAudit(filter) }
   const done = change.name === 'replay' ? 'replayed' : 'skipped'
   const { changed } = await auditAction(a.db, note, async () => {

@@ -4,6 +4,7 @@ import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { accountsIn, dbTime, timeValue, unindexed } from '../engine/sql.ts'
 import type { InboxState } from '../schema/tables.ts'
+import { fits, type InboxSearch } from './fits.ts'
 
 /** Which deliveries to list; fields left out do not narrow. */
 export interface InboxFilter {
@@ -76,23 +77,29 @@ export interface ChangeStep {
   readonly nextAfter: number | null
 }
 
-/** One step of making stored deliveries ready or setting them aside: up to `limit` of them by id. Deliveries without body are left alone. */
+/**
+ * One step of making stored deliveries ready or setting them aside: it looks at up to `limit` of them by id. Deliveries without body are left
+ * alone.
+ */
 export async function changeDeliveries(
   db: Db,
   change: typeof makeReady,
-  filter: InboxFilter,
+  filter: InboxFilter & InboxSearch,
   after: number,
   limit: number,
 ): Promise<ChangeStep> {
   const query = overParts(filter, sql`asc`, limit, (part) => {
     const number = place(db.read, part)
     return sql`
-      select inbox_id from sync_inbox where ${matches(db.read, part)} and ${number} > ${after} and body is not null order by ${number}`
+      select inbox_id, delivery_id, kind, error, submission_id from sync_inbox
+      where ${matches(db.read, part)} and ${number} > ${after} and body is not null order by ${number}`
   })
-  const { rows } = await sql<Pick<InboxEntry, 'inbox_id'>>`${query}`.execute(db.read.sql)
-  const ids = rows.map((row) => row.inbox_id)
+  const { rows } = await sql<Pick<InboxEntry, 'inbox_id' | 'delivery_id' | 'kind' | 'error' | 'submission_id'>>`${query}`.execute(
+    db.read.sql,
+  )
+  const ids = rows.filter((row) => fits(row, filter)).map((row) => row.inbox_id)
   const changed = ids.length > 0 ? await change(db, ids) : 0
-  return { changed, nextAfter: rows.length < limit ? null : (ids.at(-1) ?? null) }
+  return { changed, nextAfter: rows.length < limit ? null : (rows.at(-1)?.inbox_id ?? null) }
 }
 
 /** Counts those that `makeReady` would make ready; it changes nothing. */

@@ -1,13 +1,6 @@
 import type { Query } from '../engine/db.ts'
+import { fits, type InboxSearch } from './fits.ts'
 import { type InboxEntry, type InboxFilter, listDeliveries } from './queries.ts'
-
-/** What no index finds. */
-export interface InboxSearch {
-  /** The type of the delivery. */
-  readonly kind?: string | undefined
-  /** A part of its id, its error or its submission's id, in any case. */
-  readonly text?: string | undefined
-}
 
 /** Deliveries read at once, and at most for one page. */
 const STEP = 1_000
@@ -34,10 +27,4 @@ export async function searchDeliveries(q: Query, filter: InboxFilter, search: In
     if (rows.length < STEP) return { items, after: null }
   }
   return { items, after: after ?? null }
-}
-
-function fits(row: InboxEntry, { kind, text }: InboxSearch): boolean {
-  if (kind !== undefined && row.kind !== kind) return false
-  const wanted = text?.toLowerCase()
-  return wanted === undefined || [row.delivery_id, row.error, row.submission_id].some((of) => of?.toLowerCase().includes(wanted))
 }

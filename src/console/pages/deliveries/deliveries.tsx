@@ -2,24 +2,22 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useParams } from '@tanstack/react-router'
 import { Tabs } from 'radix-ui'
 import { useCallback, useState } from 'react'
-import { useAction } from '../../api/action.ts'
-import { answered, api, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { deliveriesQuery, overviewQuery } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
-import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
-import { Confirm } from '../../parts/confirm.tsx'
 import { Choice } from '../../parts/fields.tsx'
 import { useHeld } from '../../parts/held.tsx'
 import { shortId } from '../../parts/id.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { More } from '../../parts/more.tsx'
-import { counted } from '../../parts/numbers.ts'
 import { SearchField } from '../../parts/search-field.tsx'
 import { Asked, Empty } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
+import type { ListSearch } from '../../router.tsx'
 import { Rejected } from './rejected.tsx'
+import { type DeliveryFilter, ReplayButtons } from './replay.tsx'
 
 type Delivery = Schemas['Delivery']
 
@@ -52,22 +50,20 @@ export function Deliveries() {
   )
 }
 
-function useReplay(ids: readonly string[], after: () => void) {
-  return useAction({
-    run: async () => {
-      const { replayed } = await answered(api.POST('/api/v1/inbox/replay', { body: { ids: [...ids] } }))
-      after()
-      return replayed
-    },
-    done: (n) => `${counted(n, 'delivery', 'deliveries')} will be worked again; their state is shown in the list.`,
-  })
-}
+const KINDS = [
+  ['submission.events', 'events'],
+  ['submission.message', 'message'],
+] as const
+const SPANS = [
+  ['1h', 'In the last hour'],
+  ['24h', 'In the last day'],
+  ['7d', 'In the last week'],
+] as const
 
-function useReplayDead() {
-  return useAction({
-    run: async () => (await answered(api.POST('/api/v1/inbox/replay', { body: { state: 'dead' } }))).replayed,
-    done: (n) => `${counted(n, 'dead delivery', 'dead deliveries')} will be worked again.`,
-  })
+/** What of the address narrows the list, but for the state. */
+function narrowing(search: ListSearch): Omit<DeliveryFilter, 'state'> {
+  const names = ['text', 'account', 'kind', 'since', 'until', 'submission_id'] as const
+  return Object.fromEntries(names.flatMap((name) => (search[name] ? [[name, search[name]]] : [])))
 }
 
 function List({ isDead }: { readonly isDead: boolean }) {
@@ -75,14 +71,8 @@ function List({ isDead }: { readonly isDead: boolean }) {
   const { data: overview } = useQuery(overviewQuery)
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const state = isDead ? 'dead' : (search['state'] as Delivery['state'] | undefined)
-  const query = useInfiniteQuery(
-    deliveriesQuery({
-      limit: 100,
-      ...(state && { state }),
-      ...(search['text'] && { text: search['text'] }),
-      ...(search['account'] && { account: search['account'] }),
-    }),
-  )
+  const filter = { ...(state && { state }), ...narrowing(search) }
+  const query = useInfiniteQuery(deliveriesQuery({ limit: 100, ...filter }))
   const accounts = overview?.accounts.map(({ account }) => account) ?? []
   const onSearch = useCallback((text: string) => set({ text }), [set])
   return (
@@ -107,7 +97,9 @@ function List({ isDead }: { readonly isDead: boolean }) {
             onChange={(account) => set({ account })}
           />
         )}
-        <ReplayButtons chosen={chosen} isDead={isDead} onDone={() => setChosen(new Set())} />
+        <Choice label="Type" all="Every type" value={search['kind'] ?? ''} options={KINDS} onChange={(kind) => set({ kind })} />
+        <Choice label="Came" all="At any time" value={search['since'] ?? ''} options={SPANS} onChange={(since) => set({ since })} />
+        <ReplayButtons chosen={chosen} filter={filter} onDone={() => setChosen(new Set())} />
       </div>
       <Asked query={query}>
         {({ pages }) => (
@@ -118,53 +110,6 @@ function List({ isDead }: { readonly isDead: boolean }) {
         )}
       </Asked>
     </>
-  )
-}
-
-interface ReplayProps {
-  readonly chosen: ReadonlySet<string>
-  readonly isDead: boolean
-  readonly onDone: () => void
-}
-
-function ReplayButtons({ chosen, isDead, onDone }: ReplayProps) {
-  const { data } = useQuery(overviewQuery)
-  const [asks, setAsks] = useState<'chosen' | 'dead' | null>(null)
-  const replay = useReplay([...chosen], onDone)
-  const all = useReplayDead()
-  const dead = data?.accounts.reduce((sum, account) => sum + account.dead.count, 0) ?? 0
-  const what = (n: number) => counted(n, 'delivery', 'deliveries')
-  return (
-    <div className="actions">
-      <Button needs="operator" isSmall disabled={chosen.size === 0} isBusy={replay.isPending} onClick={() => setAsks('chosen')}>
-        Replay selected
-      </Button>
-      {isDead && dead > 0 && (
-        <Button needs="operator" isSmall isBusy={all.isPending} onClick={() => setAsks('dead')}>
-          Replay all dead
-        </Button>
-      )}
-      {asks === 'chosen' && (
-        <Confirm
-          title={`Replay ${what(chosen.size)}?`}
-          deed={`Replay ${what(chosen.size)}`}
-          onDo={() => replay.mutate()}
-          onClose={() => setAsks(null)}
-        >
-          They are worked again as if they had just come. What the mirror has already is not written twice.
-        </Confirm>
-      )}
-      {asks === 'dead' && (
-        <Confirm
-          title={`Replay all ${what(dead)} that are dead?`}
-          deed={`Replay ${what(dead)}`}
-          onDo={() => all.mutate()}
-          onClose={() => setAsks(null)}
-        >
-          All dead deliveries are worked again, of every account.
-        </Confirm>
-      )}
-    </div>
   )
 }
 

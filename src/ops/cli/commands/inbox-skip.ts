@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { settleAll, settleIds, skip } from '../../actions/inbox.ts'
+import { countChoice, settleAll, settleIds, skip } from '../../actions/inbox.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { pluralize } from '../../output/text.ts'
 import { actionContextOf, type CommandContext, withStore } from './context.ts'
@@ -16,11 +16,16 @@ async function skipThem(c: CommandContext, ids: readonly string[], options: Choi
   const filter = filterOf(c, options, skip.states, problems)
   if (ids.length > 0 === (options.state !== undefined)) problems.push('inbox skip: give ids, or --state dead, and only one of them')
   if (ids.length > 0 && isNarrowed(options)) {
-    problems.push('inbox skip: --account, --since and --until go with --state, not with ids')
+    problems.push('inbox skip: --account, --submission, --kind, --text, --since and --until go with --state, not with ids')
   }
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
     await refuseUnknownNames(db.read, config, filter)
     const context = actionContextOf(c, db)
+    if (options.dryRun) {
+      const would = await countChoice(context, skip, ids.length > 0 ? ids : filter)
+      c.host.stdout.write(`${pluralize(would, 'dead delivery', 'dead deliveries')} would be set aside\n`)
+      return
+    }
     const skipped = ids.length > 0 ? await settleIds(context, skip, ids) : await settleAll(context, skip, filter)
     c.host.stdout.write(`${pluralize(skipped, 'dead delivery', 'dead deliveries')} set aside\n`)
   })

@@ -1,10 +1,19 @@
 import type { Command } from 'commander'
 import { UsageError } from '../../../base/errors.ts'
 import { printable } from '../../../base/printable.ts'
-import { type InboxFilter, listDeliveries } from '../../../store/inbox/queries.ts'
+import type { Query } from '../../../store/engine/db.ts'
+import { type InboxEntry, type InboxFilter, listDeliveries } from '../../../store/inbox/queries.ts'
 import { RejectedStore } from '../../../store/inbox/rejected.ts'
+import { searchDeliveries } from '../../../store/inbox/search.ts'
 import { parseChoice, parseCount, parseMoment, parseSubmissionId } from '../../actions/arguments.ts'
-import { rejectedFields, type ShownDelivery, type ShownRejected, showDeliveries, showRejected } from '../../actions/inbox.ts'
+import {
+  type DeliveryChoice,
+  rejectedFields,
+  type ShownDelivery,
+  type ShownRejected,
+  showDeliveries,
+  showRejected,
+} from '../../actions/inbox.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { ago, printableLine } from '../../output/text.ts'
 import { type CommandContext, printJson, printTable, withStore } from './context.ts'
@@ -19,6 +28,9 @@ interface ListOptions {
   readonly account?: string
   readonly submission?: string
   readonly since?: string
+  readonly until?: string
+  readonly kind?: string
+  readonly text?: string
   readonly rejected?: boolean
   readonly limit: string
   readonly json?: boolean
@@ -34,6 +46,9 @@ export function addInbox(program: Command, c: CommandContext): void {
     .option('--account <name>', 'only of this account')
     .option('--submission <id>', 'only of this submission')
     .option('--since <time>', 'only received since: a date, a date-time, or how long ago (2h, 7d)')
+    .option('--until <time>', 'only received before')
+    .option('--kind <type>', 'only of this type, like submission.events')
+    .option('--text <part>', "only those with this part in their id, their error or their submission's id")
     .option('--rejected', 'those that were refused, with the reason, in place of the stored ones')
     .option('--limit <n>', 'how many at most', '50')
     .option('--json', 'as JSON, for programs')
@@ -51,20 +66,24 @@ export function addInbox(program: Command, c: CommandContext): void {
 
 async function list(c: CommandContext, options: ListOptions): Promise<void> {
   const problems: string[] = []
-  const filter: InboxFilter = {
+  const filter: DeliveryChoice = {
     state: parseChoice(options.state, '--state', STATES, problems),
     account: options.account,
     submissionId: parseSubmissionId(options.submission, '--submission', problems),
     since: parseMoment(options.since, '--since', c.clock.now(), problems),
+    until: parseMoment(options.until, '--until', c.clock.now(), problems),
+    kind: options.kind,
+    text: options.text,
   }
   const limit = parseCount(options.limit, '--limit', MAX_LISTED, problems)
-  if (options.rejected && (options.state !== undefined || options.submission !== undefined)) {
-    problems.push('--rejected: refused deliveries have no state and no submission; leave --state and --submission out')
+  const { state, submission, kind, text } = options
+  if (options.rejected && (state ?? submission ?? kind ?? text) !== undefined) {
+    problems.push('--rejected: refused deliveries have no state, submission or type; leave --state, --submission, --kind and --text out')
   }
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db, log }) => {
     await refuseUnknownNames(db.read, config, filter)
     if (options.rejected) return listRejected(c, new RejectedStore(db, log), filter, limit, options.json ?? false)
-    const deliveries = await listDeliveries(db.read, filter, limit)
+    const deliveries = await found(db.read, filter, limit)
     if (options.json) return printJson(c, deliveries)
     const now = c.clock.now()
     const headings = [
@@ -79,10 +98,24 @@ async function list(c: CommandContext, options: ListOptions): Promise<void> {
   })
 }
 
+/** The newest that a filter finds, however many others are between them. */
+async function found(q: Query, filter: DeliveryChoice, limit: number): Promise<readonly InboxEntry[]> {
+  const { kind, text } = filter
+  if (kind === undefined && text === undefined) return await listDeliveries(q, filter, limit)
+  const items: InboxEntry[] = []
+  for (let after: number | undefined; items.length < limit; ) {
+    const page = await searchDeliveries(q, { ...filter, after }, { kind, text }, limit - items.length)
+    items.push(...page.items)
+    if (page.after === null) break
+    after = page.after
+  }
+  return items
+}
+
 async function listRejected(c: CommandContext, store: RejectedStore, filter: InboxFilter, limit: number, json: boolean): Promise<void> {
-  const { account, since = '' } = filter
+  const { account, since = '', until = '9999' } = filter
   const all = await store.list({ limit: MAX_LISTED, ...(account !== undefined && { account }) })
-  const rejected = all.filter((each) => each.receivedAt >= since).slice(0, limit)
+  const rejected = all.filter((each) => each.receivedAt >= since && each.receivedAt < until).slice(0, limit)
   if (json) return printJson(c, rejected.map(rejectedFields))
   const now = c.clock.now()
   const headings = ['number', 'received', 'account', 'reason', 'address', 'path', 'bytes', 'replayed']

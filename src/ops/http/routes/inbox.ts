@@ -50,14 +50,14 @@ const filters = {
   account: name.optional(),
   since: moment.optional(),
   until: moment.optional(),
+  submission_id: submissionId.optional(),
+  kind: name.optional().meta({ description: 'its type, like `submission.events`' }),
+  text: name.optional().meta({ description: "a part of its svix-id, its error or its submission's id" }),
 }
 
 const listQuery = z.strictObject({
   state: z.enum(states).optional(),
   ...filters,
-  submission_id: submissionId.optional(),
-  kind: name.optional().meta({ description: 'its type, like `submission.events`' }),
-  text: name.optional().meta({ description: "a part of its svix-id, its error or its submission's id" }),
   limit,
   after: afterNumber,
 })
@@ -70,11 +70,20 @@ function chosen(change: StateChange) {
       ...filters,
       dry_run: z.boolean().default(false).meta({ description: 'only tell how many there are; nothing is changed' }),
     })
-    .refine(({ ids, state }) => (ids === undefined) !== (state === undefined), 'give ids or state, and only one of them')
-    .refine(
-      ({ ids, account, since, until }) => ids === undefined || (account ?? since ?? until) === undefined,
-      'account, since and until go with state, not with ids',
-    )
+    .superRefine(({ dry_run: _, ids, ...filter }, context) => {
+      const problem = wrongChoice(change, ids !== undefined, filter)
+      if (problem !== null) context.addIssue(problem)
+    })
+}
+
+/** A replay takes any filter, so that none at all is no slip of the hand; to give deliveries up one says that they are dead. */
+function wrongChoice(change: StateChange, byIds: boolean, { state, ...narrowing }: Readonly<Record<string, unknown>>): string | null {
+  const isNarrowed = Object.values(narrowing).some((each) => each !== undefined)
+  if (change.name === 'skip') {
+    if (byIds === (state !== undefined)) return 'give ids or state, and only one of them'
+    return byIds && isNarrowed ? 'account, submission_id, kind, text, since and until go with state, not with ids' : null
+  }
+  return byIds === (state !== undefined || isNarrowed) ? 'give ids or a filter, and only one of them' : null
 }
 
 const list = {
@@ -111,6 +120,7 @@ const became = {
 
 const replay = {
   summary: 'work stored deliveries again',
+  description: 'Those of `ids`, or all that a filter finds as the list of deliveries does. Ask with `dry_run` first, which tells how many.',
   tags: ['inbox'],
   body: chosen(replayDeed),
   response: answersOfAction(
@@ -171,9 +181,9 @@ async function settle(
   change: StateChange,
   choice: z.output<ReturnType<typeof chosen>>,
 ): Promise<number> {
-  const { ids, state, account, since, until, dry_run } = choice
+  const { ids, state, account, submission_id: submissionId, kind, text, since, until, dry_run } = choice
   if (ids !== undefined) return await (dry_run ? countChoice(context, change, ids) : settleIds(context, change, ids))
   await refuseUnknownNames(p.db.read, p.config(), { account })
-  const filter = { state, account, since: momentOf(p, since), until: momentOf(p, until) }
+  const filter = { state, account, submissionId, kind, text, since: momentOf(p, since), until: momentOf(p, until) }
   return await (dry_run ? countChoice(context, change, filter) : settleAll(context, change, filter))
 }

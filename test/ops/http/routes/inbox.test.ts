@@ -153,12 +153,42 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
       { who: 'command', action: 'inbox.replay', target: null, detail: { state: 'aside', replayed: 1 }, outcome: 'done' },
     ])
     for (const [body, problem] of [
-      [{}, /give ids or state/],
-      [{ ids: ['msg_0'], state: 'dead' }, /give ids or state/],
-      [{ ids: ['msg_0'], since: '1h' }, /go with state, not with ids/],
-      [{ state: 'done' }, /^body state: /],
+      [{}, /give ids or a filter/],
+      [{ ids: ['msg_0'], state: 'dead' }, /give ids or a filter/],
+      [{ ids: ['msg_0'], since: '1h' }, /give ids or a filter/],
+      [{ state: 'gone' }, /^body state: /],
     ] as const) {
       expect(await replay(body)).toMatchObject({ status: 400, json: { detail: expect.stringMatching(problem) } })
+    }
+  })
+
+  it('works again whatever a filter of the list finds, by route and by command, and tells first how many', async () => {
+    await deliveries('done', 'dead', 'aside', 'done', 'dead')
+    const would = async (body: object) => (await rig.ask('POST', '/inbox/replay', { body: { ...body, dry_run: true } })).json
+    const nobody = 'bbbbbbbb-0000-4000-8000-000000000001'
+    for (const [body, options, n] of [
+      [{ state: 'done' }, ['--state', 'done'], 2],
+      [{ text: 'BROK' }, ['--text', 'BROK'], 2],
+      [{ text: 'sg_2', since: '1h' }, ['--text', 'sg_2', '--since', '1h'], 1],
+      [{ kind: 'submission.events', account: 'default' }, ['--kind', 'submission.events', '--account', 'default'], 5],
+      [{ kind: 'submission.message' }, ['--kind', 'submission.message'], 0],
+      [{ submission_id: nobody }, ['--submission', nobody], 0],
+      [{ until: '1h' }, ['--until', '1h'], 0],
+    ] as const) {
+      expect(await would(body), JSON.stringify(body)).toEqual({ replayed: n })
+      const word = n === 1 ? 'delivery' : 'deliveries'
+      const told = { code: 0, out: `${n} ${word} would be worked again\n`, err: '' }
+      expect(await runHere(['inbox', 'replay', ...options, '--dry-run'], rig.env)).toEqual(told)
+      expect(json(await runHere(['inbox', 'list', ...options, '--json'], rig.env))).toHaveLength(n)
+    }
+    expect(await rig.notes()).toEqual([])
+    expect((await rig.ask('POST', '/inbox/replay', { body: { text: 'broken' } })).json).toEqual({ replayed: 2 })
+    expect((await runHere(['inbox', 'replay', '--text', 'msg_0'], rig.env)).out).toBe('1 delivery will be worked again\n')
+    const states = (await rig.ask<Page>('GET', '/inbox')).json.items.map(({ state }) => state).reverse()
+    expect(states).toEqual(['ready', 'ready', 'aside', 'done', 'ready'])
+    expect(await rig.notes()).toMatchObject([{ detail: { text: 'broken', replayed: 2 } }, { detail: { text: 'msg_0', replayed: 1 } }])
+    for (const args of [[], ['msg_0', '--kind', 'submission.events'], ['--rejected', '--text', 'x'], ['--rejected', '--dry-run']]) {
+      expect((await runHere(['inbox', 'replay', ...args], rig.env)).code, args.join(' ')).toBe(2)
     }
   })
 
@@ -184,7 +214,10 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
     for (const [args, problem] of [
       [[], 'inbox skip: give ids, or --state dead, and only one of them'],
       [['msg_0', '--state', 'dead'], 'inbox skip: give ids, or --state dead, and only one of them'],
-      [['msg_0', '--since', '1h'], 'inbox skip: --account, --since and --until go with --state, not with ids'],
+      [
+        ['msg_0', '--since', '1h'],
+        'inbox skip: --account, --submission, --kind, --text, --since and --until go with --state, not with ids',
+      ],
     ] as const) {
       expect(await runHere(['inbox', 'skip', ...args], rig.env)).toEqual({ code: 2, out: '', err: `${problem}\n` })
     }
