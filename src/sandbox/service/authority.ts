@@ -53,6 +53,7 @@ export class Authority {
     if (!user) throw new Refusal(422, `producer_email ${producerEmail} is no active portal user of this brokerage`)
     return user
   }
+
   /**
    * The same for a write whose row lists no `producer_email`: "with a machine credential every write names" it. Where that holds can be varied;
    * who names one has to name an active user all the same.
@@ -61,6 +62,7 @@ export class Authority {
   checkNamed(caller: Caller, producerEmail: unknown, hasBody = true): void {
     const where = this.#unshown.word('unlisted_attribution')
     const isRequired = where === 'every' || (where === 'with_body' && hasBody)
-    if (producerEmail !== undefined || isRequired) this.attributed(caller, producerEmail)
+    const isNamed = producerEmail !== undefined && producerEmail !== ''
+    if (isNamed || isRequired) this.attributed(caller, producerEmail)
   }
 }

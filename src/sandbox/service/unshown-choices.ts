@@ -76,8 +76,8 @@ export const words = {
     values: ['list', 'count'],
   },
   unlisted_attribution: {
-    row: 'Endpoints: in which writes whose row lists no producer_email a machine credential names it: those with a body (documents, form-fill-session, checkpoint), every one (finalize, too), or none',
-    values: ['with_body', 'every', 'none'],
+    row: 'Endpoints, Authentication 7: in which writes whose row lists no producer_email a machine credential names it: none, those with a body (documents, form-fill-session, checkpoint), or every one (finalize, too)',
+    values: ['none', 'with_body', 'every'],
   },
   me_scope: { row: 'GET /broker/me: form of the granted scopes of an api_client', values: ['text', 'list'] },
 } as const satisfies Readonly<Record<string, WordChoice>>

@@ -49,6 +49,13 @@ async function fillPostgres(config: Extract<DatabaseConfig, { kind: 'postgres' }
     ...others.map(({ name, definition }) => ({ drop: `drop index ${name}`, create: definition })),
   ]
   for (const statement of statementsOf(dialects.postgres, scale, dropped)) await client.query(statement)
+  // The rows brought their own numbers.
+  const { rows: numbered } = await client.query<{ table: string; column: string }>(
+    `select table_name as table, column_name as column from information_schema.columns
+     where table_schema = current_schema() and is_identity = 'YES'`,
+  )
+  for (const { table, column } of numbered)
+    await client.query(`select setval(pg_get_serial_sequence('${table}', '${column}'), max(${column})) from ${table}`)
   await client.query('vacuum analyze')
   await client.end()
 }

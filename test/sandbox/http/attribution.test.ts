@@ -26,28 +26,28 @@ test('a machine can be made to name the producer in every write, also where the 
   for (const [name, { status }] of Object.entries(await answers(user, undefined))) expect([name, status]).toEqual([name, 200])
 })
 
-test('a machine names the producer where there is a body; finalize has none, so it need not, but whom it names must be one', async () => {
-  const { writer, path, answers } = await held()
-  expect((await writer.send('POST', `${path}/finalize?producer_email=nobody`, {})).status).toBe(422)
+test.each([
+  ['none', 200, 200],
+  ['with_body', 200, 422],
+  ['every', 422, 422],
+])('with %s a machine that names nobody is answered %i in finalize and %i where there is a body', async (where, finalize, body) => {
+  const { writer, answers } = await held(where === 'none' ? {} : { unshown: { unlisted_attribution: where } })
   const statuses = Object.entries(await answers(writer, undefined)).map(([name, { status }]) => [name, status])
   expect(statuses).toEqual([
-    ['finalize', 200],
-    ['form-fill-session', 422],
-    ['documents', 422],
+    ['finalize', finalize],
+    ['form-fill-session', body],
+    ['documents', body],
   ])
 })
 
-test('finalize takes the producer in the query, for it has no body; whether writes must name one can be varied', async () => {
-  const { writer, path } = await held({ unshown: { unlisted_attribution: 'every' } })
+test('whom a machine names must be an active user; finalize takes the name in the query too, for it has no body', async () => {
+  const { writer, path, answers } = await held()
+  for (const [name, { status }] of Object.entries(await answers(writer, 'nobody@elsewhere.invalid')))
+    expect([name, status]).toEqual([name, 422])
+  expect((await writer.send('POST', `${path}/finalize?producer_email=nobody`, {})).status).toBe(422)
   const query = new URLSearchParams({ producer_email: writer.producer })
-  expect((await writer.send('POST', `${path}/finalize?${query}`, {})).body).toMatchObject({
-    status: 'queued',
-    marketing_status: 'matching',
-  })
-  const lenient = await held({ unshown: { unlisted_attribution: 'none' } })
-  expect((await lenient.writer.send('POST', `${lenient.path}/form-fill-session`, {})).status).toBe(200)
-  const named = await lenient.writer.send('POST', `${lenient.path}/form-fill-session`, { producer_email: 'nobody@elsewhere.invalid' })
-  expect(named.status).toBe(422)
+  const released = await writer.send('POST', `${path}/finalize?${query}`, {})
+  expect(released.body).toMatchObject({ status: 'queued', marketing_status: 'matching' })
 })
 
 test('an uploaded document that is empty or over 25 MB is refused and not kept', async () => {

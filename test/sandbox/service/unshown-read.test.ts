@@ -181,7 +181,7 @@ const wordProbes: Record<keyof typeof words, Probe> = {
   forms_assigned: async ({ sandbox, writer }) =>
     (await writer.post(`/broker/submissions/${sandbox.addSubmission('default')}/form-fill-session`)).body.forms_assigned,
   unlisted_attribution: ({ sandbox, writer }) =>
-    statusOf(writer.send('POST', `/broker/submissions/${sandbox.addSubmission('default')}/finalize`, {})),
+    statusOf(writer.send('POST', `/broker/submissions/${sandbox.addSubmission('default')}/form-fill-session`, {})),
   me_scope: async ({ writer }) => (await writer.get('/broker/me')).body.scope,
 }
 
