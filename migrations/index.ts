@@ -38,6 +38,7 @@ import { resends } from './0036-resends.ts'
 import { oidcSessions } from './0037-oidc-sessions.ts'
 import { alarmHistory } from './0038-alarm-history.ts'
 import { interfaceDrift } from './0039-interface-drift.ts'
+import { credentialUses } from './0040-credential-uses.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -80,4 +81,5 @@ export const migrations: readonly Migration[] = [
   oidcSessions,
   alarmHistory,
   interfaceDrift,
+  credentialUses,
 ]

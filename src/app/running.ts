@@ -14,6 +14,7 @@ import { createMetrics, type Metrics } from '../ops/metrics/metrics.ts'
 import { StoreGauges } from '../ops/metrics/store-gauges.ts'
 import { Heartbeat } from '../ops/status/heartbeat.ts'
 import { Readiness } from '../ops/status/readiness.ts'
+import { CredentialUses } from '../poll/credential-uses.ts'
 import type { Sender } from '../push/send/sender.ts'
 import { SecretUses } from '../receive/secret-uses.ts'
 import { type RunningReceiver, startReceiver } from '../receive/server.ts'
@@ -86,6 +87,7 @@ export class Running {
   readonly #failure = Promise.withResolvers<never>()
   readonly #started = Promise.withResolvers<void>()
   readonly #secretUses: SecretUses
+  readonly #credentialUses: CredentialUses
   readonly #clients: UpstreamClients
   readonly #figures: FigureRecorder
   readonly #drift: DriftRecorder
@@ -102,6 +104,7 @@ export class Running {
     this.#appender = new InboxAppender(parts.db, (differing) => this.#noteDiffering(differing))
     this.#readiness = new Readiness(parts.db, this.#entry, this.#appender)
     this.#secretUses = new SecretUses(parts.db, parts.clock, parts.log)
+    this.#credentialUses = new CredentialUses(parts.db, parts.clock, parts.log)
     this.#figures = new FigureRecorder(parts.db, parts.log)
     this.#drift = new DriftRecorder(parts.db, parts.log)
     const observer = this.#figures.besides(this.#metrics.observer)
@@ -113,7 +116,7 @@ export class Running {
       },
     }
     const { clock, log, load, secrets } = parts
-    this.#clients = new UpstreamClients({ clock, log, observer: this.#observer, drift: this.#drift })
+    this.#clients = new UpstreamClients({ clock, log, observer: this.#observer, drift: this.#drift, credentialUses: this.#credentialUses })
     const graceMs = () => this.#config.shutdownGraceMs
     this.#groups = new ServiceGroups({ clock, log, graceMs, onFailure: (error) => this.#failure.reject(error) })
     const apply = (config: Config) => this.#apply(config)
@@ -269,7 +272,8 @@ export class Running {
     if (role === 'receive') return always
     const drift = permanentGroup(this.#drift.name, () => this.#drift)
     const parts = { config, db, clock, log, observer: this.#observer, clients, senders: this.#senders, drift: this.#drift }
-    return [...always, drift, ...workingGroups({ ...parts, restMs: (workedMs) => this.#restMs(workedMs) })]
+    const credentialUses = permanentGroup(this.#credentialUses.name, () => this.#credentialUses)
+    return [...always, drift, credentialUses, ...workingGroups({ ...parts, restMs: (workedMs) => this.#restMs(workedMs) })]
   }
 
   #restMs(workedMs: number): number {

@@ -73,6 +73,11 @@ export interface UpstreamClient {
 /** Where the service has a document. */
 export type DocumentPlace = { readonly id: string } | { readonly path: string }
 
+/** Who wants to know which credentials the service takes. */
+export interface CredentialWatch {
+  took(account: string, clientId: string): void
+}
+
 export interface UpstreamOptions {
   readonly account: string
   readonly baseUrl: string
@@ -85,6 +90,8 @@ export interface UpstreamOptions {
   readonly log: Log
   /** Told of each answer that was read, as one that may have more than the specification names. Default: nobody. */
   readonly drift?: DriftWatch | undefined
+  /** Told of each credential for which the service gave a token. Default: nobody. */
+  readonly credentialUses?: CredentialWatch | undefined
   readonly timeouts?: Partial<Timeouts>
   readonly bodyLimitBytes?: number
 }
@@ -102,7 +109,8 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
   const http = new Http({ baseUrl, proxy, timeouts, bodyLimitBytes: options.bodyLimitBytes ?? BODY_LIMIT_BYTES })
   const channel = new Channel(account, http, options.requestsPerSecond, clock, observer)
   const { credentials, scope } = options
-  const tokens = new TokenSource(channel, { account, credentials, scope, parkMs: PARK_MS }, { clock, observer, log })
+  const onToken = (clientId: string) => options.credentialUses?.took(account, clientId)
+  const tokens = new TokenSource(channel, { account, credentials, scope, parkMs: PARK_MS, onToken }, { clock, observer, log })
   const look = (operation: Operation, body: unknown) => options.drift?.look(account, operation, body)
   const reader = new Reader(channel, tokens, look)
   channel.probeFirst(() => reader.read(callOf('me'), {}, identityIn, {}))

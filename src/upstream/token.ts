@@ -22,6 +22,8 @@ export interface TokenOptions {
   readonly scope: string
   /** Pause of token exchanges after every credential was refused. */
   readonly parkMs: number
+  /** Told of the id of each credential for which the service gave a token. Default: nobody. */
+  readonly onToken?: ((clientId: string) => void) | undefined
 }
 
 interface TokenParts {
@@ -149,6 +151,7 @@ export class TokenSource {
         this.#working = index
         this.#refused.delete(credential.id)
         this.#count('ok')
+        this.#options.onToken?.(credential.id)
         return answer
       } catch (error) {
         this.#count(error instanceof UpstreamPermanentError ? 'refused' : 'failed')

@@ -178,6 +178,21 @@ describe.each(testDatabases)('what the console shows, on $name', { timeout: 180_
     await expect.poll(() => person.heading()).toMatch(/^(Complete|Catching|Needs)/)
   })
 
+  it('shows on the page of operations when each credential and each webhook secret was used last, and no value', async () => {
+    const { credentials, webhookSecret } = scene.sandbox.account('default')
+    const { clientId = '', clientSecret = '' } = credentials[0] ?? {}
+    const stored = scene.db.read.sql.selectFrom('sync_credential_uses').select('client_id')
+    const verified = scene.db.read.sql.selectFrom('sync_webhook_secrets').select('tag')
+    const isStored = async () => [(await stored.execute()).length, (await verified.execute()).length]
+    await expect.poll(isStored, { timeout: 30_000 }).toEqual([1, 1])
+    await person.goto('/operations')
+    const row = page.getByRole('table', { name: 'Accounts' }).getByRole('row').nth(1)
+    await row.getByText(clientId).waitFor()
+    expect(await row.innerText()).not.toContain('never')
+    const text = await page.locator('main').innerText()
+    for (const value of [clientSecret, webhookSecret]) expect(text).not.toContain(value)
+  })
+
   it('says on the page of operations whether the service sends what nobody named', async () => {
     await person.goto('/operations')
     const section = page.getByRole('region', { name: 'Drift of the interface' })

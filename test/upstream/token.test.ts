@@ -8,7 +8,7 @@ import { TokenSource } from '../../src/upstream/token.ts'
 import { Counts, credential, type Handler, json, SECOND_SECRET, SECRET, type Service, startService, thrownBy } from './service.ts'
 
 const PARK_MS = 900_000
-async function bench(handler: Handler, keys = [credential('bac_first', SECRET)]) {
+async function bench(handler: Handler, keys = [credential('bac_first', SECRET)], onToken?: (clientId: string) => void) {
   const service = await startService(handler)
   const clock = new ManualClock()
   const counts = new Counts()
@@ -17,7 +17,7 @@ async function bench(handler: Handler, keys = [credential('bac_first', SECRET)])
   const http = new Http({ baseUrl: service.baseUrl, proxy: {}, timeouts, bodyLimitBytes: 100_000 })
   // The limiter has a clock of its own, so that only the tokens stand still.
   const channel = new Channel('acme', http, 1000, systemClock, counts)
-  const options = { account: 'acme', credentials: keys, scope: 'broker_mcp', parkMs: PARK_MS }
+  const options = { account: 'acme', credentials: keys, scope: 'broker_mcp', parkMs: PARK_MS, onToken }
   const log = createLog({ level: 'info', pretty: false, secrets: [], destination: { write: (line) => void told.push(JSON.parse(line)) } })
   const tokens = new TokenSource(channel, options, { clock, observer: counts, log })
   onTestFinished(() => channel.close())
@@ -36,6 +36,18 @@ function minting(answer: object = {}): Handler {
 const formOf = (service: Service, index: number) => Object.fromEntries(new URLSearchParams(service.arrived[index]?.body))
 
 describe('exchange', () => {
+  test('tells which credential got the token, and of none that was refused', async () => {
+    const told: string[] = []
+    const refusing: Handler = ({ body }, response) => {
+      if (body.includes('bac_first')) json(response, { error: 'invalid_client' }, 401)
+      else json(response, { access_token: 't1' })
+    }
+    const keys = [credential('bac_first', SECRET), credential('bac_second', SECOND_SECRET)]
+    const { tokens } = await bench(refusing, keys, (id) => told.push(id))
+    expect(await tokens.get()).toBe('t1')
+    expect(told).toEqual(['bac_second'])
+  })
+
   test('trap 41: credentials are sent as a form, under the base URL, and without a bearer', async () => {
     const { service, tokens } = await bench(minting())
     expect(await tokens.get()).toBe('t1')

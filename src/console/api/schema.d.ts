@@ -1139,10 +1139,11 @@ export interface components {
             /** @description the brokerage that its credentials were found to belong to */
             brokerage: string | null;
             client_id: string | null;
-            /** @description in the order of the settings; in use is the one that the service last took */
+            /** @description in the order of the settings; in use is the one that the service last took; and when it last gave a token for each */
             readonly credentials: {
                 client_id: string;
                 is_in_use: boolean;
+                last_token_at: string | null;
             }[];
             reason: string | null;
             /** @description when it asks the service again by itself */

@@ -1,8 +1,10 @@
 import { listNames } from '../../base/list-names.ts'
 import type { AccountConfig, Config } from '../../config/config.ts'
+import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { auditedDb } from '../../store/operators/actions.ts'
 import { retryAccountNow } from '../../store/reads/accounts.ts'
+import { credentialUses } from '../../store/reads/credential-uses.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { ConflictError, MismatchError, NotFoundError } from '../output/refusals.ts'
 import { type KnownAccount, knownAccounts } from '../status/accounts.ts'
@@ -13,18 +15,30 @@ import type { ActionContext } from './context.ts'
 export interface ShownAccount extends KnownAccount {
   readonly webhook_secrets: readonly SecretState[]
   /** Its credentials in the order of the settings, by their ids. */
-  readonly credentials: readonly { readonly client_id: string; readonly is_in_use: boolean }[]
+  readonly credentials: readonly ShownCredential[]
+}
+
+interface ShownCredential {
+  readonly client_id: string
+  readonly is_in_use: boolean
+  /** When the service last gave a token for it, to some ten seconds; null when it never did. */
+  readonly last_token_at: TimeText | null
 }
 
 /** Every account of the database and of the settings, by name. */
 export async function shownAccounts(q: Query, configured: readonly AccountConfig[]): Promise<ShownAccount[]> {
   const secrets = await secretStates(q, configured)
+  const uses = new Map((await credentialUses(q)).map(({ account, clientId, at }) => [`${account} ${clientId}`, at]))
   return (await knownAccounts(q, configured)).map((each) => {
     const credentials = configured.find(({ name }) => name === each.account)?.credentials ?? []
     return {
       ...each,
       webhook_secrets: secrets.get(each.account) ?? [],
-      credentials: credentials.map(({ id }) => ({ client_id: id, is_in_use: id === each.client_id })),
+      credentials: credentials.map(({ id }) => ({
+        client_id: id,
+        is_in_use: id === each.client_id,
+        last_token_at: uses.get(`${each.account} ${id}`) ?? null,
+      })),
     }
   })
 }

@@ -6,6 +6,7 @@ import type { ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { AlarmTables } from './tables-alarms.ts'
 import type { CompletenessTables } from './tables-completeness.ts'
+import type { CredentialUsesTables } from './tables-credential-uses.ts'
 import type { DocumentTables } from './tables-documents.ts'
 import type { ExtraReadsTables } from './tables-extra-reads.ts'
 import type { FiguresTables } from './tables-figures.ts'
@@ -31,6 +32,7 @@ export interface Tables
     OperationsTables,
     RetentionTables,
     WebhookSecretsTables,
+    CredentialUsesTables,
     HostileSendersTables,
     KnownIdsTables,
     ExtraReadsTables,

@@ -220,6 +220,7 @@ export const notDueTimes: Readonly<Record<string, readonly string[]>> = {
   sync_restatements: ['requested_at'],
   sync_upkeep: ['began_at', 'ended_at', 'waits_since'],
   sync_webhook_secrets: ['last_verified_at'],
+  sync_credential_uses: ['last_token_at'],
   sync_refused_connections: ['noted_at'],
   sync_differing_deliveries: ['first_at', 'last_at'],
   sync_figures: ['at'],

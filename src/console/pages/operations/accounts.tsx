@@ -45,7 +45,21 @@ const columns: readonly Column<Account>[] = [
     rank: 2,
     cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? <span className="quiet">–</span>}</span>,
   },
-  { id: 'client', head: 'Credential', rank: 2, cell: ({ client_id }) => <span className="mono">{client_id ?? '–'}</span> },
+  {
+    id: 'credentials',
+    head: 'Credentials, last token',
+    rank: 2,
+    cell: ({ credentials }) =>
+      credentials.length === 0 ? (
+        <span className="quiet">–</span>
+      ) : (
+        credentials.map(({ client_id, is_in_use, last_token_at }) => (
+          <span key={client_id} className="pair" title={is_in_use ? 'the one in use' : undefined}>
+            <span className="mono">{client_id}</span>: <Age at={last_token_at} none="never" />
+          </span>
+        ))
+      ),
+  },
   {
     id: 'secrets',
     head: 'Webhook secrets, last use',

@@ -1,4 +1,5 @@
 import type { Observer } from '../../../base/observer.ts'
+import { CredentialUses } from '../../../poll/credential-uses.ts'
 import { createAccountClient } from '../../../upstream/account-client.ts'
 import type { UpstreamClient } from '../../../upstream/client.ts'
 import { DriftRecorder } from '../../metrics/drift-recorder.ts'
@@ -23,7 +24,8 @@ export async function withAccountClient<T>(
   work: (client: UpstreamClient) => Promise<T>,
 ): Promise<T> {
   const drift = new DriftRecorder(db, log)
-  const client = createAccountClient(config, account, { clock, observer, log, drift })
+  const credentialUses = new CredentialUses(db, clock, log)
+  const client = createAccountClient(config, account, { clock, observer, log, drift, credentialUses })
   const done = new AbortController()
   const heartbeat = new Heartbeat(db, log, { id: db.processId, role, version }, ({ reading }) => client.shareAmong(reading), {
     looksOnly: looksOnly ?? false,
@@ -38,6 +40,6 @@ export async function withAccountClient<T>(
     done.abort()
     await beating
     await client.close()
-    if (!looksOnly) await drift.write()
+    if (!looksOnly) await Promise.all([drift.write(), credentialUses.write()])
   }
 }

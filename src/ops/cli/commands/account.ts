@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { resumeAccount, shownAccounts } from '../../actions/accounts.ts'
+import { resumeAccount, type ShownAccount, shownAccounts } from '../../actions/accounts.ts'
 import { ago, until } from '../../output/text.ts'
 import { secretsText } from '../../status/webhook-secrets.ts'
 import { actionContextOf, type CommandContext, printJson, printTable, withStore } from './context.ts'
@@ -9,7 +9,9 @@ export function addAccount(program: Command, c: CommandContext): void {
   const account = program.command('account').description('look at accounts, and let a stopped one try again')
   account
     .command('list')
-    .description('list the accounts: state, brokerage, and when each webhook secret verified a delivery last')
+    .description(
+      'list the accounts: state, brokerage, when each credential got a token last, and when each webhook secret verified a delivery last',
+    )
     .option('--json', 'as JSON, for programs')
     .action((options: { json?: boolean }) => list(c, options.json ?? false))
   account
@@ -26,15 +28,21 @@ async function list(c: CommandContext, json: boolean): Promise<void> {
     const now = c.clock.now()
     const headings = [
       ...['account', 'state', 'for', 'next try', 'brokerage', 'client id'],
+      { heading: 'last token by credential', fit: 'below' } as const,
       { heading: 'last good signature by secret', fit: 'below' } as const,
       { heading: 'reason', fit: 'below' } as const,
     ]
     const rows = accounts.map((a) => [
       ...[a.account, a.state, ago(a.since, now), until(a.retry_at, now), a.brokerage, a.client_id],
-      ...[secretsText(a.webhook_secrets, now), a.reason],
+      ...[credentialsText(a, now), secretsText(a.webhook_secrets, now), a.reason],
     ])
     printTable(c, { title: 'Accounts', headings, rows }, 'There is no account yet.')
   })
+}
+
+/** @returns `bac_1: 3 min ago, bac_2: never`. */
+function credentialsText({ credentials }: ShownAccount, nowMs: number): string {
+  return credentials.map(({ client_id: id, last_token_at: at }) => `${id}: ${at === null ? 'never' : `${ago(at, nowMs)} ago`}`).join(', ')
 }
 
 async function resume(c: CommandContext, name: string): Promise<void> {

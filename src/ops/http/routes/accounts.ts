@@ -18,9 +18,11 @@ const account = z
       .readonly()
       .meta({ description: 'when each, in the order of the settings, verified a delivery last' }),
     credentials: z
-      .array(z.object({ client_id: z.string(), is_in_use: z.boolean() }))
+      .array(z.object({ client_id: z.string(), is_in_use: z.boolean(), last_token_at: time.nullable() }))
       .readonly()
-      .meta({ description: 'in the order of the settings; in use is the one that the service last took' }),
+      .meta({
+        description: 'in the order of the settings; in use is the one that the service last took; and when it last gave a token for each',
+      }),
   })
   .meta({ id: 'Account' })
 

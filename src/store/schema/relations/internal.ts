@@ -37,6 +37,7 @@ export const internalTables: Readonly<Record<string, string>> = {
   sync_webhook_secrets:
     'for each account and webhook secret when it verified a delivery last; `account list`. A secret is known by a short tag ' +
     'that is made of it and that nothing can be made of',
+  sync_credential_uses: 'for each account and credential, by its id, when the service last gave a token for it; `account list`',
   sync_refused_connections: 'how many connections were refused in each minute, and why; of a week',
   sync_differing_deliveries:
     'hashes of bodies that came, well signed, under an id that was stored before with another body; `is_compared` is 0 where ' +

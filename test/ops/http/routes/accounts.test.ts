@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { timeFromMs } from '../../../../src/model/time.ts'
 import { stopAccount } from '../../../../src/store/reads/accounts.ts'
+import { saveCredentialUses } from '../../../../src/store/reads/credential-uses.ts'
 import { recordHeartbeat } from '../../../../src/store/upkeep/processes.ts'
 import { json, runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
@@ -23,6 +25,16 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
     const answer = await rig.ask<{ items: unknown[] }>('GET', '/accounts')
     expect(answer.json.items).toEqual(json(await runHere(['account', 'list', '--json'], rig.env)))
     expect(answer.json.items).toMatchObject([{ account: 'default', state: 'parked', reason: 'the service refuses its credentials' }])
+  })
+
+  it('tells by its id when each credential last got a token, the newest time', async () => {
+    const use = (ms: number) => [{ account: 'default', clientId: 'bac_1', at: timeFromMs(ms) }]
+    for (const ms of [2_000, 3_000, 1_000]) await saveCredentialUses(rig.db, use(ms))
+    await saveCredentialUses(rig.db, [{ account: 'default', clientId: 'bac_removed', at: timeFromMs(4_000) }])
+    const answer = await rig.ask<{ items: unknown[] }>('GET', '/accounts')
+    const credentials = [{ client_id: 'bac_1', is_in_use: false, last_token_at: timeFromMs(3_000) }]
+    expect(answer.json.items).toMatchObject([{ account: 'default', credentials }])
+    expect((await runHere(['account', 'list'], rig.env)).out).toMatch(/bac_1: \d+ (d|days?|y|years?)\b.* ago/)
   })
 
   it('resumes one that is stopped, and says whether a process tries at once', async () => {

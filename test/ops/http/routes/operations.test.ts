@@ -64,7 +64,9 @@ describe.each(testDatabases)('what is there to operate, by the admin routes, on 
   })
 
   it('shows credentials by their ids, and how a destination stands', async () => {
-    expect(await seen('/accounts')).toMatchObject([{ account: 'default', credentials: [{ client_id: 'bac_1', is_in_use: false }] }])
+    expect(await seen('/accounts')).toMatchObject([
+      { account: 'default', credentials: [{ client_id: 'bac_1', is_in_use: false, last_token_at: null }] },
+    ])
     const ams = {
       destination: 'ams',
       behind: 0,
