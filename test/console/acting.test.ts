@@ -93,6 +93,8 @@ describe.each(testDatabases)('what an operator does in the console, on $name', {
     await page.keyboard.press('Space')
     await person.says(/read again from the beginning/)
     expect(await actions('submission.sync')).toBe(2)
+    const noted = await scene.db.read.sql.selectFrom('operator_actions').select('detail').where('action', '=', 'submission.sync').execute()
+    expect(noted.filter(({ detail }) => JSON.stringify(detail).includes('replay'))).toHaveLength(1)
     await page.getByRole('button', { name: 'Map to client…' }).click()
     await page.getByRole('dialog', { name: 'Map to a client' }).waitFor()
     await page.keyboard.press('Escape')

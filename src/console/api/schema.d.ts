@@ -1104,7 +1104,7 @@ export interface paths {
         put?: never;
         /**
          * have submissions read from the service now, feeds and state
-         * @description The answer comes at once; the process that polls reads them, feeds from the beginning, within the rate of the account. What failed before keeps its time. The view `freshness` tells when each was read.
+         * @description The answer comes at once; the process that polls reads them, feeds from the beginning unless `replay` is false, within the rate of the account. What failed before keeps its time. The view `freshness` tells when each was read.
          */
         post: operations["postSubmissionsSync"];
         delete?: never;
@@ -4865,6 +4865,11 @@ export interface operations {
                     /** @description the account that they belong to; the default account when left out */
                     account?: string;
                     ids: string[];
+                    /**
+                     * @description false: the feeds are read on from where they were read to, not from the beginning
+                     * @default true
+                     */
+                    replay?: boolean;
                 };
             };
         };

@@ -64,13 +64,15 @@ export async function trackKnownIds(a: ActionContext, account: string, ids: read
 }
 
 /**
- * Requests reads of submissions now, by whichever process polls: state, and both feeds from the beginning.
+ * Requests reads of submissions now, by whichever process polls: state, and both feeds.
  * @param ids distinct ones, at most some hundreds.
+ * @param replay whether the feeds are read from the beginning, or on from where they were read to.
  * @throws NotFoundError when one is not tracked in the account.
  */
-export async function requestSync(a: ActionContext, account: string, ids: readonly string[]): Promise<void> {
+export async function requestSync(a: ActionContext, account: string, ids: readonly string[], { replay = true } = {}): Promise<void> {
   await refuseUntracked(a.db.read, account, ids)
-  await requestReads(auditedDb(a.db, { who: a.who, action: 'submission.sync', target: account, detail: idsForAudit(ids) }), account, ids)
+  const detail = { ...idsForAudit(ids), ...(!replay && { replay }) }
+  await requestReads(auditedDb(a.db, { who: a.who, action: 'submission.sync', target: account, detail }), account, ids, { replay })
 }
 
 /** The problem of a submission that is not tracked. @param account null for all accounts. */

@@ -20,6 +20,7 @@ import { addRetention } from './commands/retention.ts'
 import { addSandbox } from './commands/sandbox.ts'
 import { addServe } from './commands/serve.ts'
 import { addStatus } from './commands/status.ts'
+import { addSubmission } from './commands/submission.ts'
 import { addSync } from './commands/sync.ts'
 import { addTrack } from './commands/track.ts'
 import { exitCodeOf, exitCodes } from './exit-codes.ts'
@@ -83,7 +84,7 @@ function commands(c: CommandContext): Command {
       writeErr: (text) => c.host.stderr.write(text),
       outputError: (text, write) => write(text.replace(/^error: /, '')),
     })
-  const reading = [addServe, addMigrate, addTrack, addSync, addReconcile, addStatus, addInbox, addAccount]
+  const reading = [addServe, addMigrate, addTrack, addSync, addSubmission, addReconcile, addStatus, addInbox, addAccount]
   for (const add of [
     ...reading,
     addOutbox,

@@ -7,17 +7,19 @@ import { requestIdsOf } from './known-ids.ts'
 import { wakeReads } from './reads.ts'
 
 /**
- * Requests reads of submissions now, by whichever process polls: their state, and both feeds from the beginning. Failing reads keep their
- * backoff; a read in flight comes again afterwards.
+ * Requests reads of submissions now, by whichever process polls: their state, and both feeds. Failing reads keep their backoff; a read in
+ * flight comes again afterwards.
  * @param submissionIds known ones; at most some hundreds.
+ * @param replay whether the feeds are read from the beginning, or on from where they were read to.
  */
-export async function requestReads(db: Db, account: string, submissionIds: readonly string[]): Promise<void> {
+export async function requestReads(db: Db, account: string, submissionIds: readonly string[], { replay = true } = {}): Promise<void> {
   if (submissionIds.length === 0) return
   const wakes = submissionIds.flatMap((submissionId) => readKinds.map((read) => ({ account, submissionId, read })))
   await db.write('reads-asked', async (tx) => {
     const now = dbTime(tx)
     // A feed never read to its end has no replay time: it is being read from the beginning anyway.
-    await sql`
+    if (replay)
+      await sql`
       update sync_reads set replay_due_at = ${least(tx, sql`replay_due_at`, now)}
       where account = ${account} and submission_id in (${sql.join(submissionIds)}) and replay_due_at is not null`.execute(tx.sql)
     await wakeReads(tx, wakes, { delayMs: 0, moved: false })

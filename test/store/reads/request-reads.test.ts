@@ -78,3 +78,17 @@ it.each(testDatabases)('what is asked for is due at once on $name, its feeds fro
     .executeTakeFirstOrThrow()
   expect(Date.parse(kept ?? ''), 'one that is due is not put off').toBe(now - HOUR_MS)
 })
+
+it.each(testDatabases)('without a replay the feeds are due from where they were read to, on $name', async ({ open }) => {
+  const { db, close } = await open()
+  onTestFinished(close)
+  const late = timeFromMs(Date.now() + HOUR_MS)
+  await db.write('test', async (tx) => {
+    await addReads(tx, [{ account: ACCOUNT, submissionId: uuid(9, 1) }], late, false)
+    await tx.sql.updateTable('sync_reads').set({ replay_due_at: late }).where('read', '=', 'events').execute()
+  })
+  await requestReads(db, ACCOUNT, [uuid(9, 1)], { replay: false })
+  const events = await db.read.sql.selectFrom('sync_reads').selectAll().where('read', '=', 'events').executeTakeFirstOrThrow()
+  expect(Date.parse(events.due_at ?? '')).toBeLessThanOrEqual(Date.now())
+  expect(Date.parse(events.replay_due_at ?? '')).toBe(Date.parse(late))
+})

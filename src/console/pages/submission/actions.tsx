@@ -17,12 +17,12 @@ interface Of {
 export function SubmissionActions({ account, id }: Of) {
   const [isMapping, setMapping] = useState(false)
   const navigate = useNavigate()
-  const sync = (done: string) => ({
-    run: () => answered(api.POST('/api/v1/submissions/sync', { body: { account, ids: [id] } })),
+  const sync = (isReplay: boolean, done: string) => ({
+    run: () => answered(api.POST('/api/v1/submissions/sync', { body: { account, ids: [id], replay: isReplay } })),
     done: () => done,
   })
-  const read = useAction(sync('The service is asked now; the figure "Read" tells when it has answered.'))
-  const replay = useAction(sync('Both feeds are read again from the beginning; what was missed appears in the timeline.'))
+  const read = useAction(sync(false, 'The service is asked now; the figure "Read" tells when it has answered.'))
+  const replay = useAction(sync(true, 'Both feeds are read again from the beginning; what was missed appears in the timeline.'))
   const reconcile = useAction({
     run: () => answered(api.POST('/api/v1/reconcile-runs', { body: { account, submissions: [id] } })),
     done: () => 'A reconcile run of this submission was asked for; it is shown under Reconcile.',

@@ -11,6 +11,7 @@ export interface ChoiceOptions {
   readonly state?: string
   readonly since?: string
   readonly until?: string
+  readonly dryRun?: boolean
 }
 
 /** Adds the options that select rows. */
@@ -22,6 +23,7 @@ export function withChoice(command: Command, states: readonly string[]): Command
     .option('--state <state>', states.join(', '))
     .option('--since <time>', 'only queued since: a date, a date-time, or how long ago (2h, 7d)')
     .option('--until <time>', 'only queued before')
+    .option('--dry-run', 'only tell how many there are')
 }
 
 /** The filter of the options. @param problems gets a line for each invalid one. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { retry, type StateChange, settleOutbox, skip } from '../../actions/outbox.ts'
+import { countOutbox, retry, type StateChange, settleOutbox, skip } from '../../actions/outbox.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { pluralize } from '../../output/text.ts'
 import { actionContextOf, type CommandContext, withStore } from './context.ts'
@@ -28,7 +28,7 @@ function add(outbox: Command, c: CommandContext, description: string, change: St
 async function settle(c: CommandContext, change: StateChange, done: string, ids: readonly string[], options: ChoiceOptions): Promise<void> {
   const problems: string[] = []
   const filter = filterOf(c, options, change.states, problems)
-  const { destination, ...others } = options
+  const { destination, dryRun, ...others } = options
   const narrowed = Object.values(others).some((option) => option !== undefined)
   if (ids.length === 0 && !narrowed && destination === undefined) {
     problems.push(
@@ -39,6 +39,11 @@ async function settle(c: CommandContext, change: StateChange, done: string, ids:
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db, log }) => {
     if (ids.length === 0) await refuseUnknownNames(db.read, config, filter)
     const choice = ids.length > 0 ? { ids, destination, field: '--destination' } : { filter }
+    if (dryRun) {
+      const would = await countOutbox(actionContextOf(c, db), change, choice)
+      c.host.stdout.write(`${pluralize(would, 'change')} would be meant by ${change.name}\n`)
+      return
+    }
     const { changed, inFlight } = await settleOutbox({ ...actionContextOf(c, db), config, log }, change, choice)
     c.host.stdout.write(`${pluralize(changed, 'change')} ${done}\n`)
     if (inFlight > 0) c.host.stdout.write(`${inFlight} left alone, because they are in flight; repeat the command\n`)

@@ -13,7 +13,14 @@ const TRACK_LIMIT_BYTES = 1024 * 1024
 const account = name.optional().meta({ description: 'the account that they belong to; the default account when left out' })
 
 const trackBody = z.strictObject({ account, ids: z.array(submissionId).min(1).max(MOST_TRACKED) })
-const syncBody = z.strictObject({ account, ids: z.array(submissionId).min(1).max(MOST_SYNCED) })
+const syncBody = z.strictObject({
+  account,
+  ids: z.array(submissionId).min(1).max(MOST_SYNCED),
+  replay: z
+    .boolean()
+    .default(true)
+    .meta({ description: 'false: the feeds are read on from where they were read to, not from the beginning' }),
+})
 
 const tracked = z
   .object({
@@ -38,7 +45,7 @@ const track = {
 const sync = {
   summary: 'have submissions read from the service now, feeds and state',
   description:
-    'The answer comes at once; the process that polls reads them, feeds from the beginning, within the rate of the account. What failed ' +
+    'The answer comes at once; the process that polls reads them, feeds from the beginning unless `replay` is false, within the rate of the account. What failed ' +
     'before keeps its time. The view `freshness` tells when each was read.',
   tags: ['submissions'],
   body: syncBody,
@@ -54,7 +61,7 @@ export function addSubmissions(api: Api, p: AdminParts): void {
   api.post('/submissions/sync', { schema: sync }, async (request) => {
     const { name: of } = accountNamed(p.config(), request.body.account, 'account')
     const ids = [...new Set(request.body.ids)]
-    await requestSync(actionContextFor(p, request), of, ids)
+    await requestSync(actionContextFor(p, request), of, ids, { replay: request.body.replay })
     return { account: of, submissions: ids.length }
   })
 }

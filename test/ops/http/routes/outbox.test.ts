@@ -90,6 +90,9 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
   it('retries and skips, and notes how many', async () => {
     await tryFirst(rig.db, 'ams', { state: 'dead' })
     const [dead] = (await listed('?state=dead')).items
+    const counted = await runHere(['outbox', 'retry', '--state', 'dead', '--dry-run'], rig.env)
+    expect(counted).toMatchObject({ code: 0, out: '1 change would be meant by retry\n' })
+    expect((await listed('?state=dead')).items).toHaveLength(1)
     const retried = await rig.ask('POST', '/outbox/retry', { body: { ids: [String(dead?.outbox_id)] } })
     expect(retried).toMatchObject({ status: 200, json: { changed: 1, under_way: 0 } })
     expect(await states('?destination=ams')).toEqual(['waiting', 'waiting'])
