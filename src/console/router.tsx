@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, type SearchMiddleware } from '@tanstack/react-router'
 import { sessionQuery } from './api/queries.ts'
 import { Shell } from './layout/shell.tsx'
 import { NotFound } from './pages/not-found.tsx'
@@ -12,7 +12,19 @@ export type ListSearch = Readonly<Partial<Record<string, string>>>
 const asTexts = (search: Record<string, unknown>): ListSearch =>
   Object.fromEntries(Object.entries(search).flatMap(([key, value]) => (typeof value === 'string' && value !== '' ? [[key, value]] : [])))
 
-const root = createRootRoute({ component: Root, notFoundComponent: NotFound })
+/** The account that was chosen is kept while one goes from page to page; a link that names one, or none, says so itself. */
+const keepAccount: SearchMiddleware<ListSearch> = ({ search, next }) => {
+  const result = next(search)
+  const { account } = search
+  return account === undefined || 'account' in result ? result : { ...result, account }
+}
+
+const root = createRootRoute({
+  component: Root,
+  notFoundComponent: NotFound,
+  validateSearch: asTexts,
+  search: { middlewares: [keepAccount] },
+})
 
 function Root() {
   const session = useQuery(sessionQuery)

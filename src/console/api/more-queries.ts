@@ -4,11 +4,11 @@ import { every } from './queries.ts'
 
 /** Queries of the pages that are opened less often. */
 
-export const runsQuery = () =>
+export const runsQuery = (account?: string) =>
   infiniteQueryOptions({
-    queryKey: ['runs'],
+    queryKey: ['runs', account],
     queryFn: ({ signal, pageParam: after }) =>
-      answered(api.GET('/api/v1/reconcile-runs', { params: { query: after ? { after } : {} }, signal })),
+      answered(api.GET('/api/v1/reconcile-runs', { params: { query: { ...(account && { account }), ...(after && { after }) } }, signal })),
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
     refetchInterval: every.moment,

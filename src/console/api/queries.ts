@@ -109,11 +109,13 @@ export const deliveryQuery = (id: string) =>
     queryFn: ({ signal }) => answered(api.GET('/api/v1/inbox/{id}', { params: { path: { id } }, signal })),
   })
 
-export const rejectedQuery = () =>
+export const rejectedQuery = (account?: string) =>
   infiniteQueryOptions({
-    queryKey: ['deliveries', 'rejected'],
+    queryKey: ['deliveries', 'rejected', account],
     queryFn: ({ signal, pageParam: after }) =>
-      answered(api.GET('/api/v1/rejected', { params: { query: after ? { after: Number(after) } : {} }, signal })),
+      answered(
+        api.GET('/api/v1/rejected', { params: { query: { ...(account && { account }), ...(after && { after: Number(after) }) } }, signal }),
+      ),
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
     refetchInterval: every.while,

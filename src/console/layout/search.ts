@@ -2,6 +2,12 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback } from 'react'
 import type { ListSearch } from '../router.tsx'
 
+/** What fits the account that the address names; what is of no account fits always. */
+export function useOfAccount(): (row: { readonly account?: string | null | undefined }) => boolean {
+  const [{ account: chosen }] = useAddress()
+  return ({ account }) => chosen === undefined || account === undefined || account === null || account === chosen
+}
+
 /** Filters and sorting, as they stand in the address, and how to change them. */
 export function useAddress(): readonly [ListSearch, (change: ListSearch) => void] {
   const search: ListSearch = useSearch({ strict: false })

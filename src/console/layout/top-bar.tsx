@@ -6,12 +6,14 @@ import { useIsLive } from '../api/live.ts'
 import { overviewQuery, sessionQuery } from '../api/queries.ts'
 import { clockTime } from '../parts/time.tsx'
 import { useSignOut } from '../session/session.ts'
+import { AccountSwitch } from './account-switch.tsx'
 import { setTheme, type Theme, themes, useTheme } from './theme.ts'
 
 /** What is fixed above every page: search, whether what is shown is live, and who is signed in. */
 export function TopBar({ onPalette }: { readonly onPalette: () => void }) {
   return (
     <header className="top-bar">
+      <AccountSwitch />
       <button type="button" className="search-button" onClick={onPalette}>
         <Search aria-hidden="true" />
         <span>Find or do</span>

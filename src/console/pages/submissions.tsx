@@ -23,7 +23,6 @@ const stands = ['bound', 'quoted', 'needs_info', 'in_progress', 'not_available',
 export function Submissions() {
   const [search, set] = useAddress()
   const { data: overview } = useQuery(overviewQuery)
-  const accounts = overview?.accounts.map(({ account }) => account) ?? []
   const onSearch = useCallback((text: string) => set({ search: text }), [set])
   return (
     <Page title="Submissions" lead={overview && <>{count(overview.submissions.known)} known</>}>
@@ -34,15 +33,6 @@ export function Submissions() {
           value={search['search'] ?? ''}
           onChange={onSearch}
         />
-        {accounts.length > 1 && (
-          <Choice
-            label="Account"
-            all="All accounts"
-            value={search['account'] ?? ''}
-            options={accounts.map((each) => [each, each])}
-            onChange={(account) => set({ account })}
-          />
-        )}
         <Choice
           label="Where it stands"
           all="Wherever it stands"

@@ -1,9 +1,9 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, Outlet, useParams } from '@tanstack/react-router'
 import { Tabs } from 'radix-ui'
 import { useCallback, useState } from 'react'
 import type { Schemas } from '../../api/client.ts'
-import { deliveriesQuery, overviewQuery } from '../../api/queries.ts'
+import { deliveriesQuery } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
 import { Chip } from '../../parts/chip.tsx'
 import { Choice } from '../../parts/fields.tsx'
@@ -68,12 +68,11 @@ function narrowing(search: ListSearch): Omit<DeliveryFilter, 'state'> {
 
 function List({ isDead }: { readonly isDead: boolean }) {
   const [search, set] = useAddress()
-  const { data: overview } = useQuery(overviewQuery)
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const state = isDead ? 'dead' : (search['state'] as Delivery['state'] | undefined)
   const filter = { ...(state && { state }), ...narrowing(search) }
+  const isNarrowed = Object.keys(filter).length > (isDead ? 1 : 0)
   const query = useInfiniteQuery(deliveriesQuery({ limit: 100, ...filter }))
-  const accounts = overview?.accounts.map(({ account }) => account) ?? []
   const onSearch = useCallback((text: string) => set({ text }), [set])
   return (
     <>
@@ -88,15 +87,6 @@ function List({ isDead }: { readonly isDead: boolean }) {
             onChange={(next) => set({ state: next })}
           />
         )}
-        {accounts.length > 1 && (
-          <Choice
-            label="Account"
-            all="All accounts"
-            value={search['account'] ?? ''}
-            options={accounts.map((each) => [each, each])}
-            onChange={(account) => set({ account })}
-          />
-        )}
         <Choice label="Type" all="Every type" value={search['kind'] ?? ''} options={KINDS} onChange={(kind) => set({ kind })} />
         <Choice label="Came" all="At any time" value={search['since'] ?? ''} options={SPANS} onChange={(since) => set({ since })} />
         <ReplayButtons chosen={chosen} filter={filter} onDone={() => setChosen(new Set())} />
@@ -104,7 +94,7 @@ function List({ isDead }: { readonly isDead: boolean }) {
       <Asked query={query}>
         {({ pages }) => (
           <>
-            <Rows rows={pages.flatMap(({ items }) => items)} isDead={isDead} chosen={chosen} onChoose={setChosen} />
+            <Rows rows={pages.flatMap(({ items }) => items)} isDead={isDead} isNarrowed={isNarrowed} chosen={chosen} onChoose={setChosen} />
             <More pages={query} />
           </>
         )}
@@ -116,16 +106,18 @@ function List({ isDead }: { readonly isDead: boolean }) {
 interface RowsProps {
   readonly rows: readonly Delivery[]
   readonly isDead: boolean
+  readonly isNarrowed: boolean
   readonly chosen: ReadonlySet<string>
   readonly onChoose: (chosen: ReadonlySet<string>) => void
 }
 
 const keyOf = ({ inbox_id }: Delivery) => String(inbox_id)
 
-function Rows({ rows, isDead, chosen, onChoose }: RowsProps) {
+function Rows({ rows, isDead, isNarrowed, chosen, onChoose }: RowsProps) {
   const { delivery } = useParams({ strict: false })
   const { shown, notice } = useHeld(rows, keyOf)
   if (rows.length === 0) {
+    if (isNarrowed) return <Empty>No delivery fits these filters.</Empty>
     return (
       <Empty>
         {isDead ? 'Nothing is dead: every delivery could be applied.' : 'No delivery has come yet. The first signed webhook appears here.'}

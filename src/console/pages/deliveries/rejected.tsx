@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
 import { rejectedQuery } from '../../api/queries.ts'
+import { useAddress } from '../../layout/search.ts'
 import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
@@ -17,10 +18,11 @@ type Refused = Schemas['RefusedDelivery']
 
 /** Deliveries that were refused, with the reason. */
 export function Rejected() {
-  const query = useInfiniteQuery(rejectedQuery())
+  const [{ account }] = useAddress()
+  const query = useInfiniteQuery(rejectedQuery(account))
   const [asks, setAsks] = useState(false)
   const replay = useAction({
-    run: () => answered(api.POST('/api/v1/rejected/replay', { body: {} })),
+    run: () => answered(api.POST('/api/v1/rejected/replay', { body: account === undefined ? {} : { account } })),
     done: ({ accepted, refused }) => {
       const others = Object.values(refused).reduce((sum, n) => sum + n, 0)
       return `${counted(accepted, 'rejected delivery', 'rejected deliveries')} verify now and will be worked; ${others} still do not.`

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
 import { accountsQuery } from '../../api/more-queries.ts'
+import { useOfAccount } from '../../layout/search.ts'
 import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
@@ -14,10 +15,11 @@ type Account = Schemas['Account']
 /** The accounts at the service, with their credentials and secrets by name and last use. */
 export function Accounts() {
   const query = useQuery(accountsQuery)
+  const isOfAccount = useOfAccount()
   return (
     <Section title="Accounts">
       <Asked query={query} rows={2}>
-        {({ items }) => <Table label="Accounts" columns={columns} rows={items} keyOf={({ account }) => account} />}
+        {({ items }) => <Table label="Accounts" columns={columns} rows={items.filter(isOfAccount)} keyOf={({ account }) => account} />}
       </Asked>
     </Section>
   )

@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
 import { alarmHistoryQuery, alarmsQuery } from '../../api/more-queries.ts'
+import { useOfAccount } from '../../layout/search.ts'
 import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
@@ -20,6 +21,7 @@ export function Alarms() {
     done: ({ items }) =>
       items.length === 0 ? 'No operator is set who could be told.' : items.map(({ operator, text }) => `${operator}: ${text}`).join('; '),
   })
+  const isOfAccount = useOfAccount()
   const button = (
     <Button needs="operator" isSmall isBusy={test.isPending} onClick={() => test.mutate()}>
       Send a test message
@@ -29,13 +31,13 @@ export function Alarms() {
     <Section title="Alarms" actions={button}>
       <Asked query={query} rows={2}>
         {({ items }) =>
-          items.length === 0 ? (
+          items.filter(isOfAccount).length === 0 ? (
             <Empty>No alarm fires.</Empty>
           ) : (
             <Table
               label="Alarms"
               columns={columns}
-              rows={items}
+              rows={items.filter(isOfAccount)}
               keyOf={({ name, account, destination }) => `${name}/${account}/${destination}`}
             />
           )

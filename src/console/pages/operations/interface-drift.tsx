@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Schemas } from '../../api/client.ts'
 import { interfaceDriftQuery } from '../../api/more-queries.ts'
+import { useOfAccount } from '../../layout/search.ts'
 import { Section } from '../../parts/fields.tsx'
 import { Asked, Empty } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -11,14 +12,15 @@ type Drift = Schemas['InterfaceDrift']
 /** What the service sends and its specification does not name: it moves, and nothing is broken yet. */
 export function InterfaceDrift() {
   const query = useQuery(interfaceDriftQuery)
+  const isOfAccount = useOfAccount()
   return (
     <Section title="Drift of the interface">
       <Asked query={query} rows={1}>
         {({ items }) =>
-          items.length === 0 ? (
+          items.filter(isOfAccount).length === 0 ? (
             <Empty>Whatever was read is as the specification names it.</Empty>
           ) : (
-            <Table label="Drift of the interface" columns={columns} rows={items} keyOf={keyOf} />
+            <Table label="Drift of the interface" columns={columns} rows={items.filter(isOfAccount)} keyOf={keyOf} />
           )
         }
       </Asked>

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { completenessQuery, overviewQuery } from '../../api/queries.ts'
+import { useOfAccount } from '../../layout/search.ts'
 import { Section } from '../../parts/fields.tsx'
 import { count, counted } from '../../parts/numbers.ts'
 import { useTitle } from '../../parts/page.tsx'
@@ -32,12 +33,13 @@ export function Overview() {
 
 function Told({ overview }: { readonly overview: Shown }) {
   useTitle(overview.sentence)
+  const isOfAccount = useOfAccount()
   return (
     <div className="page overview">
       <h1 className={`verdict ${overview.verdict}`}>{overview.sentence}</h1>
       <Looked overview={overview} />
       <Section title="Needs you" className="needs-section">
-        <Needs needs={overview.needs} />
+        <Needs needs={overview.needs.filter(isOfAccount)} />
       </Section>
       <Suspense fallback={<Loading rows={4} />}>
         <Charts />

@@ -5,6 +5,7 @@ import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
 import { runsQuery } from '../../api/more-queries.ts'
 import { overviewQuery } from '../../api/queries.ts'
+import { useAddress } from '../../layout/search.ts'
 import { Chip } from '../../parts/chip.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { More } from '../../parts/more.tsx'
@@ -19,7 +20,8 @@ type Run = Schemas['ReconcileRun']
 /** Proofs that the mirror is right. */
 export function Reconcile() {
   const { run_id } = useParams({ strict: false })
-  const query = useInfiniteQuery(runsQuery())
+  const [{ account }] = useAddress()
+  const query = useInfiniteQuery(runsQuery(account))
   return (
     <ListPage title="Reconcile" detail={run_id === undefined ? null : <Outlet />}>
       {run_id === undefined && <StartForm />}
@@ -52,6 +54,7 @@ function StartForm() {
   const { data: overview } = useQuery(overviewQuery)
   const may = useMay('operator')
   const navigate = useNavigate()
+  const [{ account: chosen }] = useAddress()
   const accounts = overview?.accounts.map(({ account }) => account) ?? []
   const start = useAction({
     run: (body: { account?: string; dry_run?: boolean; active_only?: boolean }) => answered(api.POST('/api/v1/reconcile-runs', { body })),
@@ -70,7 +73,7 @@ function StartForm() {
   return (
     <form className="filters" onSubmit={submit}>
       {accounts.length > 1 && (
-        <select name="account" aria-label="Account">
+        <select key={chosen} name="account" aria-label="Account of the run" defaultValue={chosen ?? ''}>
           <option value="">All accounts</option>
           {accounts.map((account) => (
             <option key={account}>{account}</option>
