@@ -123,6 +123,19 @@ describe.each(testDatabases)('what the console shows, on $name', { timeout: 180_
     await entry.waitFor()
     expect(await entry.innerText()).toMatch(/known by (polling|a replay)/)
     expect(await entry.innerText()).not.toMatch(/known by webhook/)
+    const { items } = await scene.api<{ items: { record_id: string; insured_name: string }[] }>('/found-without-webhook?limit=50')
+    const found = items.find(({ record_id }) => record_id === eventId)
+    await person.goto('/')
+    const row = page
+      .getByRole('table', { name: 'Webhooks that did not come' })
+      .getByRole('row')
+      .filter({ hasText: 'status changed' })
+      .first()
+    await row.waitFor()
+    expect(await row.innerText()).toMatch(
+      /by (polling the feed|reading the feed from its beginning), .+ after it happened; its webhook may still come/,
+    )
+    await row.getByRole('link', { name: found?.insured_name ?? 'none' }).waitFor()
   })
 
   it('shows what came, what became of it, and who it went to', async () => {

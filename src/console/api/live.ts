@@ -5,7 +5,7 @@ import { sessionQuery } from './queries.ts'
 /** What is told of by events, and which of the things shown it is about. */
 const about: Readonly<Record<string, readonly string[]>> = {
   delivery: ['deliveries', 'delivery'],
-  change: ['submissions', 'submission', 'timeline'],
+  change: ['submissions', 'submission', 'timeline', 'found'],
   push: ['outbox', 'destinations', 'timeline'],
   run: ['runs', 'run', 'findings'],
   alarm: ['alarms'],

@@ -35,6 +35,15 @@ export const overviewQuery = queryOptions({
   refetchInterval: every.moment,
 })
 
+/** As many as one sees at a glance. */
+const NEWEST = 8
+
+export const foundQuery = queryOptions({
+  queryKey: ['found'],
+  queryFn: ({ signal }) => answered(api.GET('/api/v1/found-without-webhook', { params: { query: { limit: NEWEST } }, signal })),
+  refetchInterval: every.while,
+})
+
 export const completenessQuery = queryOptions({
   queryKey: ['completeness'],
   queryFn: ({ signal }) => answered(api.GET('/api/v1/completeness', { signal })),

@@ -366,6 +366,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/found-without-webhook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** the newest events and messages that a reading of the feeds found, and of which no webhook has told */
+        get: operations["getFoundWithoutWebhook"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/history": {
         parameters: {
             query?: never;
@@ -1868,6 +1885,27 @@ export interface components {
             submission_id: string | null;
             /** @description the insured's name, the svix-id, the message id */
             title: string | null;
+        };
+        FoundWithoutWebhook: {
+            account: string;
+            /** @enum {string} */
+            entity: "market_events" | "thread_messages";
+            insured_name: string | null;
+            /**
+             * Format: date-time
+             * @description when the reading found it
+             */
+            known_at: string;
+            /** @description `poll`, `replay` (a later reading of the feed from its beginning), `reconcile` */
+            known_via: string;
+            /** @description its webhook counts as lost: it has not come for 15 minutes */
+            lost: boolean;
+            market_name: string | null;
+            occurred_at: string | null;
+            record_id: string;
+            submission_id: string;
+            /** @description the type of the event, the kind of the message */
+            what: string | null;
         };
         History: {
             /** @description changes to the mirror, by what caused them */
@@ -3639,6 +3677,34 @@ export interface operations {
                 };
                 content: {
                     "application/octet-stream": string;
+                };
+            };
+        };
+    };
+    getFoundWithoutWebhook: {
+        parameters: {
+            query?: {
+                account?: string;
+                /** @description how many at most */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description them, the newest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["FoundWithoutWebhook"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
                 };
             };
         };

@@ -11,6 +11,7 @@ import { addCompleteness } from './routes/completeness.ts'
 import { addDestinations } from './routes/destinations.ts'
 import { addDoctor } from './routes/doctor.ts'
 import { addDocuments } from './routes/documents.ts'
+import { addFound } from './routes/found.ts'
 import { addHistory } from './routes/history.ts'
 import { addInbox } from './routes/inbox.ts'
 import { addInterfaceDrift } from './routes/interface-drift.ts'
@@ -63,6 +64,7 @@ export function addRoutes(api: Api, p: AdminParts, sums: Db, sessions: Sessions)
     addSettings,
     addProcesses,
     addInterfaceDrift,
+    addFound,
     addActions,
     addSubmissionViews,
     addRows,

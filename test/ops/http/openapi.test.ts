@@ -54,6 +54,7 @@ const ROUTES = [
   'POST /api/v1/destinations/{name}/resume',
   'POST /api/v1/destinations/{name}/test',
   'POST /api/v1/doctor',
+  'GET /api/v1/found-without-webhook',
   'GET /api/v1/history',
   'GET /api/v1/inbox',
   'POST /api/v1/inbox/replay',

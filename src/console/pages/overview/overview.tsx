@@ -8,6 +8,7 @@ import { count, counted } from '../../parts/numbers.ts'
 import { useTitle } from '../../parts/page.tsx'
 import { Asked, Loading } from '../../parts/states.tsx'
 import { Age, durationText } from '../../parts/time.tsx'
+import { FoundWithoutWebhook } from './found.tsx'
 import { Needs } from './needs.tsx'
 
 type Shown = Schemas['Overview']
@@ -41,6 +42,7 @@ function Told({ overview }: { readonly overview: Shown }) {
       <Section title="Needs you" className="needs-section">
         <Needs needs={overview.needs.filter(isOfAccount)} />
       </Section>
+      <FoundWithoutWebhook />
       <Suspense fallback={<Loading rows={4} />}>
         <Charts />
       </Suspense>

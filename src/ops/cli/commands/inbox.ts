@@ -17,6 +17,7 @@ import {
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { ago, printableLine } from '../../output/text.ts'
 import { type CommandContext, printJson, printTable, withStore } from './context.ts'
+import { addLost } from './inbox-lost.ts'
 import { addReplay } from './inbox-replay.ts'
 import { addSkip } from './inbox-skip.ts'
 
@@ -36,7 +37,7 @@ interface ListOptions {
   readonly json?: boolean
 }
 
-/** `inbox list|show|replay|skip` */
+/** `inbox list|show|lost|replay|skip` */
 export function addInbox(program: Command, c: CommandContext): void {
   const inbox = program.command('inbox').description('look at stored deliveries, work them again, or give them up')
   inbox
@@ -60,6 +61,7 @@ export function addInbox(program: Command, c: CommandContext): void {
     .option('--rejected', 'the number is that of a refused delivery')
     .option('--json', 'as JSON, for programs')
     .action((id: string, options: { rejected?: boolean; json?: boolean }) => show(c, id, options))
+  addLost(inbox, c)
   addReplay(inbox, c)
   addSkip(inbox, c)
 }

@@ -1,0 +1,26 @@
+import type { Config } from '../../config/config.ts'
+import { type FoundWithoutWebhook, foundWithoutWebhook } from '../../store/completeness/found-without-webhook.ts'
+import { LOST_AFTER_MS } from '../../store/completeness/lost-webhooks.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { knownAccounts } from './accounts.ts'
+
+export interface Found extends FoundWithoutWebhook {
+  /** Whether its webhook counts as lost: it has not come within 15 minutes. */
+  readonly lost: boolean
+}
+
+/** The newest records that a reading found without their webhook, of one account or of all, the newest first. */
+export async function newestFound(
+  db: Db,
+  accounts: Config['accounts'],
+  { account, limit }: { account?: string | undefined; limit: number },
+): Promise<Found[]> {
+  const found: FoundWithoutWebhook[] = []
+  for (const { account: of } of await knownAccounts(db.read, accounts))
+    if (account === undefined || account === of) found.push(...(await foundWithoutWebhook(db.read, of, limit)))
+  const ripe = db.clock.now() - LOST_AFTER_MS
+  return found
+    .sort((a, b) => (a.known_at < b.known_at ? 1 : -1))
+    .slice(0, limit)
+    .map((each) => ({ ...each, lost: Date.parse(each.known_at) < ripe }))
+}

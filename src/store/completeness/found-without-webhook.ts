@@ -1,0 +1,47 @@
+import { sql } from 'kysely'
+import type { TimeText } from '../../model/time.ts'
+import type { Query } from '../engine/db.ts'
+
+/** How many of the newest records that a feed showed first are looked at: most of them were told of a little later. */
+const LOOKED_AT = 1_000
+
+/** An event or a message that a reading of the feeds found, and of which no webhook has told. */
+export interface FoundWithoutWebhook {
+  readonly account: string
+  readonly submission_id: string
+  readonly insured_name: string | null
+  readonly entity: 'market_events' | 'thread_messages'
+  readonly record_id: string
+  /** The type of the event, the kind of the message. */
+  readonly what: string | null
+  readonly market_name: string | null
+  readonly occurred_at: TimeText | null
+  readonly known_at: TimeText
+  /** `poll`, `replay` (a later reading of the feed from its beginning), `reconcile`. */
+  readonly known_via: string
+}
+
+/**
+ * The newest of an account, the newest first. History that a first reading found is none of them. A webhook may still come: it counts as lost
+ * after 15 minutes.
+ */
+export async function foundWithoutWebhook(q: Query, account: string, limit: number): Promise<FoundWithoutWebhook[]> {
+  const { rows } = await sql<FoundWithoutWebhook>`
+    select seen.account, seen.submission_id, s.insured_name, seen.entity, seen.record_id, coalesce(e.type, m.kind) as what, e.market_name,
+      coalesce(e.occurred_at, m.occurred_at) as occurred_at, seen.first_at as known_at,
+      case when replayed.way is null then coalesce(e.first_seen_via, m.first_seen_via) else 'replay' end as known_via
+    from (select account, entity, submission_id, record_id, first_at from sync_arrivals
+      where account = ${account} and way = 'feed' order by first_at desc limit ${LOOKED_AT}) as seen
+    join submissions s on s.account = seen.account and s.submission_id = seen.submission_id
+    left join market_events e on seen.entity = 'market_events' and e.account = seen.account and e.event_id = seen.record_id
+      and e.submission_id = seen.submission_id
+    left join thread_messages m on seen.entity = 'thread_messages' and m.account = seen.account and m.message_id = seen.record_id
+      and m.submission_id = seen.submission_id
+    left join sync_arrivals replayed on replayed.account = seen.account and replayed.entity = seen.entity
+      and replayed.submission_id = seen.submission_id and replayed.record_id = seen.record_id and replayed.way = 'replay'
+    where coalesce(e.first_seen_via, m.first_seen_via) <> 'backfill'
+      and not exists (select 1 from sync_arrivals told where told.account = seen.account and told.entity = seen.entity
+        and told.submission_id = seen.submission_id and told.record_id = seen.record_id and told.way = 'webhook')
+    order by seen.first_at desc, seen.record_id limit ${limit}`.execute(q.sql)
+  return rows
+}

@@ -1,0 +1,52 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import { newestFound } from '../../../src/ops/status/found-without-webhook.ts'
+import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import {
+  byFirstWalk,
+  byPoll,
+  byWebhook,
+  eventFact,
+  messageFact,
+  START_MS,
+  trackFact,
+  uuid,
+  wireEvent,
+  wireMessage,
+} from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+
+const ACCOUNT = 'default'
+const submission = uuid(9, 1)
+const MINUTE_MS = 60_000
+
+it.each(testDatabases)('what a reading found is told until its webhook comes, and then no more, on $name', async ({ open }) => {
+  const clock = new ManualClock(START_MS)
+  const { db, close } = await open({ clock })
+  onTestFinished(close)
+  await ensureAccounts(db, [ACCOUNT, 'other'])
+  await applyAll(db, [
+    ...[trackFact(ACCOUNT, submission), trackFact('other', submission)],
+    eventFact(ACCOUNT, submission, wireEvent(1), byPoll),
+    messageFact(ACCOUNT, submission, wireMessage(1), byPoll),
+    eventFact(ACCOUNT, submission, wireEvent(2), byWebhook),
+    // History: no webhook of it is expected.
+    eventFact(ACCOUNT, submission, wireEvent(3, { occurred_at: '2020-01-01T00:00:00Z' }), byFirstWalk),
+  ])
+  clock.advance(MINUTE_MS)
+  await applyAll(db, [eventFact('other', submission, wireEvent(4), byPoll)])
+  const found = (options = {}) => newestFound(db, [], { limit: 10, ...options })
+  const ids = async (options = {}) => (await found(options)).map(({ record_id }) => record_id)
+  const [newest, ...others] = await ids()
+  expect([newest, others.sort()]).toEqual([uuid(1, 4), [uuid(1, 1), uuid(2, 1)].sort()])
+  expect(await ids({ account: 'other' })).toEqual([uuid(1, 4)])
+  expect(await ids({ limit: 1 })).toEqual([uuid(1, 4)])
+  expect((await found()).map(({ lost }) => lost)).toEqual([false, false, false])
+  clock.advance(14.5 * MINUTE_MS)
+  expect((await found()).map(({ lost }) => lost)).toEqual([false, true, true])
+  const [first] = await found({ account: ACCOUNT, limit: 1 })
+  expect(first).toMatchObject({ account: ACCOUNT, submission_id: submission, known_via: 'poll' })
+  await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(1), byWebhook)])
+  expect(await ids({ account: ACCOUNT })).toEqual([uuid(2, 1)])
+})
