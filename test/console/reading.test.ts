@@ -127,14 +127,12 @@ describe.each(testDatabases)('what the console shows, on $name', { timeout: 180_
     const found = items.find(({ record_id }) => record_id === eventId)
     await person.goto('/')
     const row = page
-      .getByRole('table', { name: 'Webhooks that did not come' })
+      .getByRole('table', { name: 'Webhooks that have not come' })
       .getByRole('row')
       .filter({ hasText: 'status changed' })
       .first()
     await row.waitFor()
-    expect(await row.innerText()).toMatch(
-      /by (polling the feed|reading the feed from its beginning), .+ after it happened; its webhook may still come/,
-    )
+    expect(await row.innerText()).toMatch(/by (polling|a replay), .+ later\s+may still come/)
     await row.getByRole('link', { name: found?.insured_name ?? 'none' }).waitFor()
   })
 

@@ -8,7 +8,9 @@ const DAY_S = 86_400
 
 /** @returns a draft to bind, on a lane of a program that collects card payment in the portal or of one that does not. */
 async function draftOn(desk: Desk, collectsCard: boolean) {
-  const id = await desk.create('Harrow Roofing LLC', { lines_of_business: ['gl', 'wc', 'auto', 'property'] })
+  const id = await desk.create(collectsCard ? 'Harrow Roofing LLC' : 'Cedar Hollow LLC', {
+    lines_of_business: ['gl', 'wc', 'auto', 'property'],
+  })
   desk.pass(360)
   const { rail } = await desk.client.submissions.requirements(id)
   const ofKind = programs.filter((program) => (program.collectsCard ?? false) === collectsCard).map(({ programId }) => programId)
@@ -99,6 +101,9 @@ export const marketCases: readonly Case[] = [
       const reason = await refused(submit(card.id, card.draft.bind_request_id), 422, ValidationError)
       assert.match(JSON.stringify(reason.detail), /card payment/)
       assert.equal((await desk.client.bind.get(card.id, card.draft.bind_request_id)).status, 'drafted')
+      const other = await draftOn(desk, false)
+      await submit(other.id, other.draft.bind_request_id)
+      assert.equal((await desk.client.bind.get(other.id, other.draft.bind_request_id)).status, 'submitted')
     },
   },
 ]

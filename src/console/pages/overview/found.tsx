@@ -9,22 +9,18 @@ import { Age, durationText } from '../../parts/time.tsx'
 
 type Found = Schemas['FoundWithoutWebhook']
 
-const WAYS: Readonly<Record<string, string>> = {
-  poll: 'by polling the feed',
-  replay: 'by reading the feed from its beginning',
-  reconcile: 'by a reconcile run',
-}
+const WAYS: Readonly<Record<string, string>> = { poll: 'by polling', replay: 'by a replay', reconcile: 'by reconciling' }
 
-/** The webhooks that did not come, and how what they would have told was found. Nothing is shown while all came. */
+/** The webhooks that have not come, and how what they would have told was found. Nothing is shown while all came. */
 export function FoundWithoutWebhook() {
   const { data } = useQuery(foundQuery)
   const isOfAccount = useOfAccount()
   const items = data?.items.filter(isOfAccount) ?? []
   if (items.length === 0) return null
   return (
-    <Section title="Webhooks that did not come">
+    <Section title="Webhooks that have not come">
       <Table
-        label="Webhooks that did not come"
+        label="Webhooks that have not come"
         columns={columns}
         rows={items}
         keyOf={({ entity, record_id }) => `${entity} ${record_id}`}
@@ -46,18 +42,12 @@ const columns: readonly Column<Found>[] = [
   },
   { id: 'what', head: 'What', cell: ({ what }) => (what ?? '–').replaceAll('_', ' ') },
   { id: 'market', head: 'Market', rank: 2, cell: ({ market_name }) => market_name ?? '–' },
-  { id: 'how', head: 'Found', cell: (found) => <How found={found} /> },
+  { id: 'how', head: 'Found', cell: howFound },
+  { id: 'webhook', head: 'Webhook', rank: 2, cell: ({ lost }) => (lost ? 'lost' : 'may still come') },
   { id: 'at', head: 'Ago', isNumber: true, cell: ({ known_at }) => <Age at={known_at} /> },
 ]
 
-function How({ found: { occurred_at, known_at, known_via, lost } }: { readonly found: Found }) {
-  const late =
-    occurred_at === null ? '' : `, ${durationText(Math.max(0, Date.parse(known_at) - Date.parse(occurred_at)))} after it happened`
-  return (
-    <span>
-      {WAYS[known_via] ?? known_via}
-      {late}
-      {lost ? '' : '; its webhook may still come'}
-    </span>
-  )
+function howFound({ occurred_at, known_at, known_via }: Found): string {
+  const way = WAYS[known_via] ?? known_via
+  return occurred_at === null ? way : `${way}, ${durationText(Math.max(0, Date.parse(known_at) - Date.parse(occurred_at)))} later`
 }
