@@ -44,7 +44,7 @@ const columns: readonly Column<Found>[] = [
   { id: 'market', head: 'Market', rank: 2, cell: ({ market_name }) => market_name ?? '–' },
   { id: 'how', head: 'Found', cell: howFound },
   { id: 'webhook', head: 'Webhook', rank: 2, cell: ({ lost }) => (lost ? 'lost' : 'may still come') },
-  { id: 'at', head: 'Ago', isNumber: true, cell: ({ known_at }) => <Age at={known_at} /> },
+  { id: 'at', head: 'Ago', isNumber: true, rank: 2, cell: ({ known_at }) => <Age at={known_at} /> },
 ]
 
 function howFound({ occurred_at, known_at, known_via }: Found): string {
