@@ -20,8 +20,12 @@ export async function listReadsOff(q: Query, account?: string): Promise<ReadsOff
 /** @returns the reads that must not be made now: those that are off, but for one that is to be tried again. */
 export async function readsOffNow(q: Query, account: string): Promise<ReadonlySet<OptionalRead>> {
   const { rows } = await sql<{ read: OptionalRead }>`
-    select read from sync_reads_off where account = ${account} and (retry_at is null or retry_at > ${dbTime(q)})`.execute(q.sql)
+    select read from sync_reads_off where account = ${account} and ${isOffNow(q)}`.execute(q.sql)
   return new Set(rows.map(({ read }) => read))
+}
+
+function isOffNow(q: Query): RawBuilder<unknown> {
+  return sql`(retry_at is null or retry_at > ${dbTime(q)})`
 }
 
 /** Makes the reads that the settings leave out those that are off for that reason. @returns which were, and are no longer. */
@@ -76,7 +80,8 @@ export async function countSucceeding(q: Query, account: string, submissionIds: 
 }
 
 /**
- * Makes the reads of a kind that are due, and it is off, wait for a day, at most `limit` of them.
+ * Makes the reads of a kind that are due, and it is off, wait for a day, at most `limit` of them. None is touched once the kind is to be tried
+ * again: whoever saw it off a moment ago would put off its trial.
  * @returns how many there were.
  */
 export async function putOffReads(db: Db, account: string, read: OptionalRead, limit: number): Promise<number> {
@@ -88,7 +93,10 @@ export async function putOffReads(db: Db, account: string, read: OptionalRead, l
     const set = isIdRead(read) ? sql`` : sql`rank = ${sql.lit(rank.background)},`
     const { numAffectedRows } = await sql`
       update ${sql.table(isIdRead(read) ? 'sync_known_ids' : 'sync_reads')} set ${set} due_at = ${dbTime(tx, PUT_OFF_MS * (1 - 0.1 * spread))}
-      where (${keys}) in (select ${keys} from ${due(tx)} limit ${sql.lit(limit)})`.execute(tx.sql)
+      where (${keys}) in (select ${keys} from ${due(tx)} limit ${sql.lit(limit)})
+        and exists (select 1 from sync_reads_off as off where off.account = ${account} and off.read = ${read} and ${isOffNow(tx)})`.execute(
+      tx.sql,
+    )
     return Number(numAffectedRows ?? 0)
   })
 }
