@@ -1,6 +1,6 @@
 import packageJson from '../package.json' with { type: 'json' }
 import type { ServeRole } from './app/running.ts'
-import { type Serving, startServing } from './app/serving.ts'
+import type { Serving } from './app/serving.ts'
 import { systemClock } from './base/clock.ts'
 import { messageOf, UsageError } from './base/errors.ts'
 import type { Host } from './base/host.ts'
@@ -20,7 +20,9 @@ export function main(host: Host): Promise<number> {
   })
 }
 
+/** Loads the services only for the commands that serve. */
 async function serve(load: () => Promise<Config>, role: ServeRole, host: Host): Promise<void> {
+  const { startServing } = await import('./app/serving.ts')
   let serving: Serving
   try {
     serving = await startServing(load, { role, pretty: host.stdout.isTTY, signal: host.signal })

@@ -1,28 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { messageOf, UsageError } from '../../base/errors.ts'
-import { addAccount } from './commands/account.ts'
-import { addAlarm } from './commands/alarm.ts'
-import { addBackup, addRestore } from './commands/backup.ts'
 import type { CommandContext } from './commands/context.ts'
-import { addCopy } from './commands/copy.ts'
-import { addDemo } from './commands/demo.ts'
-import { addDestination } from './commands/destination.ts'
-import { addDoctor } from './commands/doctor.ts'
-import { addDocument } from './commands/document.ts'
-import { addInbox } from './commands/inbox.ts'
-import { addMcp } from './commands/mcp.ts'
-import { addMigrate } from './commands/migrate.ts'
-import { addOutbox } from './commands/outbox.ts'
-import { addProtect } from './commands/protect.ts'
-import { addPurge } from './commands/purge.ts'
-import { addReconcile } from './commands/reconcile.ts'
-import { addRetention } from './commands/retention.ts'
-import { addSandbox } from './commands/sandbox.ts'
-import { addServe } from './commands/serve.ts'
-import { addStatus } from './commands/status.ts'
-import { addSubmission } from './commands/submission.ts'
-import { addSync } from './commands/sync.ts'
-import { addTrack } from './commands/track.ts'
 import { exitCodeOf, exitCodes } from './exit-codes.ts'
 
 const EXIT_CODES = `
@@ -38,7 +16,7 @@ export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise
   const c: CommandContext = { ...context, exitCode: exitCodes.done }
   const { stderr } = c.host
   try {
-    await commands(c).parseAsync([...c.host.argv], { from: 'user' })
+    await (await commandsOf(c)).parseAsync([...c.host.argv], { from: 'user' })
     return c.exitCode
   } catch (error) {
     // Commander has printed the problem, or the help.
@@ -71,7 +49,39 @@ function notListening(error: unknown): string | undefined {
 /** The fields of Node's error when listening fails. */
 type Refused = Error & Partial<Record<'code' | 'syscall' | 'address' | 'hostname' | 'port', unknown>>
 
-function commands(c: CommandContext): Command {
+type Add = (program: Command, c: CommandContext) => void
+
+/**
+ * Every command, in the order of the help, and what loads it. Loading all of them takes longer than most of them work, so only the one that is
+ * called is loaded.
+ */
+const commandLoaders: Readonly<Record<string, () => Promise<Add>>> = {
+  serve: async () => (await import('./commands/serve.ts')).addServe,
+  migrate: async () => (await import('./commands/migrate.ts')).addMigrate,
+  track: async () => (await import('./commands/track.ts')).addTrack,
+  sync: async () => (await import('./commands/sync.ts')).addSync,
+  submission: async () => (await import('./commands/submission.ts')).addSubmission,
+  reconcile: async () => (await import('./commands/reconcile.ts')).addReconcile,
+  status: async () => (await import('./commands/status.ts')).addStatus,
+  inbox: async () => (await import('./commands/inbox.ts')).addInbox,
+  account: async () => (await import('./commands/account.ts')).addAccount,
+  outbox: async () => (await import('./commands/outbox.ts')).addOutbox,
+  destination: async () => (await import('./commands/destination.ts')).addDestination,
+  alarm: async () => (await import('./commands/alarm.ts')).addAlarm,
+  doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
+  document: async () => (await import('./commands/document.ts')).addDocument,
+  backup: async () => (await import('./commands/backup.ts')).addBackup,
+  restore: async () => (await import('./commands/backup.ts')).addRestore,
+  copy: async () => (await import('./commands/copy.ts')).addCopy,
+  retention: async () => (await import('./commands/retention.ts')).addRetention,
+  protect: async () => (await import('./commands/protect.ts')).addProtect,
+  purge: async () => (await import('./commands/purge.ts')).addPurge,
+  mcp: async () => (await import('./commands/mcp.ts')).addMcp,
+  sandbox: async () => (await import('./commands/sandbox.ts')).addSandbox,
+  demo: async () => (await import('./commands/demo.ts')).addDemo,
+}
+
+async function commandsOf(c: CommandContext): Promise<Command> {
   const program = new Command('submission-mirror')
     .description("a live local copy of a brokerage's submissions, in its own database")
     .version(c.version, '--version', 'print the version')
@@ -84,24 +94,13 @@ function commands(c: CommandContext): Command {
       writeErr: (text) => c.host.stderr.write(text),
       outputError: (text, write) => write(text.replace(/^error: /, '')),
     })
-  const reading = [addServe, addMigrate, addTrack, addSync, addSubmission, addReconcile, addStatus, addInbox, addAccount]
-  for (const add of [
-    ...reading,
-    addOutbox,
-    addDestination,
-    addAlarm,
-    addDoctor,
-    addDocument,
-    addBackup,
-    addRestore,
-    addCopy,
-    addRetention,
-    addProtect,
-    addPurge,
-    addMcp,
-    addSandbox,
-    addDemo,
-  ])
-    add(program, c)
+  for (const load of loadersFor(c.host.argv[0])) (await load())(program, c)
   return program
+}
+
+/** @param first argument of the command line. The help, and what is said of an unknown command, need all commands. */
+function loadersFor(first: string | undefined): readonly (() => Promise<Add>)[] {
+  if (first === '--version') return []
+  const one = first !== undefined && Object.hasOwn(commandLoaders, first) ? commandLoaders[first] : undefined
+  return one === undefined ? Object.values(commandLoaders) : [one]
 }
