@@ -1,5 +1,6 @@
 import { entityNamed } from './entities.ts'
 import type { Field, ProtectionClass, Row } from './entity.ts'
+import type { Json } from './json.ts'
 
 /** What stands in the place of a value that is only shown to whoever asks for it, by row. */
 export const MASK = '••••'
@@ -23,4 +24,33 @@ export function maskedRow(table: string, row: Row): Row {
       return [column, value === null || (field !== undefined && !isMasked(field)) ? value : MASK]
     }),
   )
+}
+
+/** A shorter value may stand in a text by chance. */
+const TELLING_LENGTH = 4
+/** E-mail addresses, social security numbers and FEINs. */
+const PERSONAL = /(?<![\w./])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w-])(?:\d{3}-\d{2}-\d{4}|\d{2}-\d{7})(?![\w-])/g
+
+/**
+ * @param text what somebody else wrote, such as the answer of an AMS that repeats what it was sent.
+ * @param values masked wherever they stand; see `maskedValues`.
+ * @returns the text with masks in the place of those, and of whatever is written like an e-mail address or a tax id.
+ */
+export function maskedText(text: string, values: readonly string[] = []): string {
+  const longestFirst = values.filter((value) => value.length >= TELLING_LENGTH).sort((a, b) => b.length - a.length)
+  return longestFirst.reduce((rest, value) => rest.replaceAll(value, MASK), text).replace(PERSONAL, MASK)
+}
+
+/** @returns every text in the masked columns of a row, but for `raw`, which repeats those of the others. */
+export function maskedValues(table: string, row: Row): string[] {
+  const fields = entityNamed(table)?.fields ?? {}
+  return Object.entries(row).flatMap(([column, value]) => {
+    const field = fields[column]
+    return field !== undefined && field.kind !== 'raw' && isMasked(field) ? textsIn(value) : []
+  })
+}
+
+function textsIn(value: Json): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { entities } from '../../src/model/entities.ts'
-import { isMasked, MASK, maskedRow } from '../../src/model/masking.ts'
+import { isMasked, MASK, maskedRow, maskedText, maskedValues } from '../../src/model/masking.ts'
 import { partsOfRowKey, rowKey, rowKeyOf } from '../../src/model/row-key.ts'
 
 describe('masking', () => {
@@ -31,6 +31,28 @@ describe('masking', () => {
       later: MASK,
     })
     expect(maskedRow('of_tomorrow', { name: 'x', gone_at: null })).toEqual({ name: MASK, gone_at: null })
+  })
+
+  it.each([
+    ['422: jo.doe+x@acme-bakery.co.uk is no address of a client', `422: ${MASK} is no address of a client`],
+    ['SSN 123-45-6789 and FEIN 12-3456789 are not taken', `SSN ${MASK} and FEIN ${MASK} are not taken`],
+    ['"No" is no answer to q_17; 2026-03-01, 8c5f0f44-1234-4567-89ab-0123456789ab', null],
+    ['answered 503 after 123-45-67890 ms (http://10.0.0.1:8080/a@b)', null],
+  ])('hides addresses and tax ids in what somebody else wrote: %s', (text, shown) => {
+    expect(maskedText(text)).toBe(shown ?? text)
+  })
+
+  it('hides the personal values of a row wherever they stand, and what is too short to tell apart not', () => {
+    const values = maskedValues('thread_messages', {
+      subject: 'Your quotes',
+      body_text: 'Please call Jane Doe (mobile)',
+      from_address: 'No',
+      to_addresses: ['Jane Doe <jane>'],
+      raw: null,
+    })
+    expect(maskedText('400: "Please call Jane Doe (mobile)" of Your quotes to Jane Doe <jane>: No', values)).toBe(
+      `400: "${MASK}" of Your quotes to ${MASK}: No`,
+    )
   })
 })
 

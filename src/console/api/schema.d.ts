@@ -2152,6 +2152,7 @@ export interface components {
             detail: string | null;
             entity: string;
             entity_id: string;
+            /** @description what came of the last attempt; addresses and tax ids in it are masked */
             error: string | null;
             /** @description what keeps its order: a submission, or another entity */
             lane: string;

@@ -1,6 +1,6 @@
 import type { Config, DestinationConfig } from '../../config/config.ts'
 import type { Row } from '../../model/entity.ts'
-import { maskedRow } from '../../model/masking.ts'
+import { maskedRow, maskedText, maskedValues } from '../../model/masking.ts'
 import { personalDataFilter } from '../../model/personal.ts'
 import type { TimeText } from '../../model/time.ts'
 import { findChange } from '../../store/changes/reader.ts'
@@ -39,13 +39,20 @@ export async function readExchanges(q: Query, config: Config, id: string): Promi
   for (const row of await findOutboxRows(q, id)) {
     const destination = config.destinations.find(({ name }) => name === row.destination)
     const { at, text } = { at: row.tried_at, text: row.error ?? row.detail }
+    const { content, personal } = await contentOf(q, row, destination)
     all.push({
       ...{ outbox_id: row.outbox_id, destination: row.destination, attempts: row.attempts },
-      request: { ...addressOf(destination, hide), ...(await contentOf(q, row, destination)) },
-      answer: at === null ? null : { at, status: row.status, text: text === null ? null : hide(text) },
+      request: { ...addressOf(destination, hide), ...content },
+      answer: at === null ? null : { at, status: row.status, text: text === null ? null : maskedText(hide(text), personal) },
     })
   }
   return all
+}
+
+/** A row of the outbox as it is shown: what a destination answered may repeat what it was sent. */
+export function shownEntry(row: OutboxEntry): OutboxEntry {
+  const shown = (text: string | null) => (text === null ? null : maskedText(text))
+  return { ...row, error: shown(row.error), detail: shown(row.detail) }
 }
 
 function addressOf(destination: DestinationConfig | undefined, hide: (text: string) => string) {
@@ -56,7 +63,7 @@ function addressOf(destination: DestinationConfig | undefined, hide: (text: stri
   return { kind, method: isPosted ? 'POST' : null, url: isPosted ? hide(destination.url) : null }
 }
 
-/** Columns that the destination is not sent are left out, as in the push itself. */
+/** Columns that the destination is not sent are left out, as in the push itself. `personal` are the values that it was sent and are masked. */
 async function contentOf(q: Query, row: OutboxEntry, destination: DestinationConfig | undefined) {
   const { message_id, entity, operation, seq } = row
   const change = await findChange(q, seq)
@@ -65,8 +72,9 @@ async function contentOf(q: Query, row: OutboxEntry, destination: DestinationCon
     const sent = strip(entity, part)
     return sent === null ? null : maskedRow(entity, sent)
   }
+  const [before, after] = [change?.before ?? null, change?.after ?? null]
   return {
-    ...{ message_id, entity, operation, seq, changed_at: change?.changed_at ?? null },
-    ...{ before: shown(change?.before ?? null), after: shown(change?.after ?? null) },
+    content: { message_id, entity, operation, seq, changed_at: change?.changed_at ?? null, before: shown(before), after: shown(after) },
+    personal: [before, after].flatMap((part) => (part === null ? [] : maskedValues(entity, part))),
   }
 }

@@ -2,7 +2,7 @@ import { readableValue } from '../../model/damaged.ts'
 import { entityNamed } from '../../model/entities.ts'
 import type { Row } from '../../model/entity.ts'
 import { isObject, type Json, parsedJson } from '../../model/json.ts'
-import { maskedRow } from '../../model/masking.ts'
+import { maskedRow, maskedText } from '../../model/masking.ts'
 import { rowKey } from '../../model/row-key.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
@@ -174,7 +174,13 @@ function pushEntry(each: TimelinePush) {
   return {
     ...NOTHING,
     ...{ kind: each.kind, id: each.id, at: each.at, what: `${each.entity} ${each.operation}`, seq: each.seq, operation: each.operation },
-    ...{ entity: each.entity, destination: each.destination, state: each.state, error: each.error, known_at: each.queued_at },
+    ...{
+      entity: each.entity,
+      destination: each.destination,
+      state: each.state,
+      error: each.error === null ? null : maskedText(each.error),
+      known_at: each.queued_at,
+    },
     ...{ changed: [], pushes: [sentOf(each)], attachments: [] },
   }
 }

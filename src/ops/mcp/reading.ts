@@ -9,6 +9,7 @@ import { cursorOf as submissionCursor, placeIn as submissionPlace } from '../../
 import { timelineCursor, timelineKinds, timelinePlaceIn } from '../../store/mirror/timeline.ts'
 import { listedStates, listOutbox } from '../../store/outbox/queries.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
+import { shownEntry } from '../actions/exchange.ts'
 import { submissionsPage, submissionView } from '../actions/submission-views.ts'
 import { timelinePage } from '../actions/timeline.ts'
 import { refuseUnknownNames } from '../actions/unknown-names.ts'
@@ -174,7 +175,8 @@ const pushes = tool({
     await refuseUnknownNames(p.db.read, p.config(), { account: given.account, destination: given.destination })
     const { destination, state } = given
     const filter = { destination, state, account: given.account, submissionId: idOf(given.submission_id), after: numberAt(given.cursor) }
-    return numbered(await listOutbox(p.db.read, filter, given.limit + 1), given.limit, (row) => row.outbox_id)
+    const found = await listOutbox(p.db.read, filter, given.limit + 1)
+    return numbered(found.map(shownEntry), given.limit, (row) => row.outbox_id)
   },
 })
 

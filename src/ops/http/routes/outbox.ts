@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { findOutboxRows, listedStates, listOutbox } from '../../../store/outbox/queries.ts'
-import { readExchanges } from '../../actions/exchange.ts'
+import { readExchanges, shownEntry } from '../../actions/exchange.ts'
 import { countOutbox, retry, type StateChange, settleOutbox, skip } from '../../actions/outbox.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { NotFoundError } from '../../output/refusals.ts'
@@ -30,7 +30,7 @@ const entry = z
     delivered_at: time.nullable(),
     status: z.int().nullable(),
     detail: z.string().nullable(),
-    error: z.string().nullable(),
+    error: z.string().nullable().meta({ description: 'what came of the last attempt; addresses and tax ids in it are masked' }),
     remote_id: z.string().nullable(),
   })
   .meta({ id: 'OutboxRow' })
@@ -135,12 +135,13 @@ export function addOutbox(api: Api, p: AdminParts): void {
   api.get('/outbox', { schema: list }, async ({ query }) => {
     const { limit: max, after, ...filter } = query
     await refuseUnknownNames(p.db.read, p.config(), filter)
-    return page(await listOutbox(p.db.read, { ...filterOf(p, filter), after }, max + 1), max, (last) => last.outbox_id)
+    const found = await listOutbox(p.db.read, { ...filterOf(p, filter), after }, max + 1)
+    return page(found.map(shownEntry), max, (last) => last.outbox_id)
   })
   api.get('/outbox/:id', { schema: show }, async ({ params }) => {
     const items = await findOutboxRows(p.db.read, params.id)
     if (items.length === 0) throw new NotFoundError([`there is no change ${printableLine(params.id)} in the outbox`])
-    return whole(items)
+    return whole(items.map(shownEntry))
   })
   api.get('/outbox/:id/exchange', { schema: exchange }, async ({ params }) => {
     const items = await readExchanges(p.db.read, p.config(), params.id)

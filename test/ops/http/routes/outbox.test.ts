@@ -70,13 +70,16 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
 
   it('shows what a destination is sent, and what it answered, without secrets and personal values', async () => {
     await tryFirst(rig.db, 'ams', { state: 'dead' })
+    const error = 'answered 422: "One." of jane@acme.test is no note'
+    await rig.db.write('test', (tx) => tx.sql.updateTable('sync_outbox').set({ error }).where('state', '=', 'dead').execute())
     const [dead] = (await listed('?state=dead')).items
+    expect(dead).toMatchObject({ error: 'answered 422: "One." of •••• is no note' })
     const { json: shown, text } = await rig.ask<Page<Record<string, unknown>>>('GET', `/outbox/${dead?.outbox_id}/exchange`)
     expect(shown.items).toMatchObject([
       {
         ...{ outbox_id: dead?.outbox_id, destination: 'ams', attempts: expect.any(Number) },
         request: { kind: 'webhook', method: 'POST', url: rig.target.url, entity: 'thread_messages', operation: 'insert', before: null },
-        answer: { at: expect.any(String) },
+        answer: { at: expect.any(String), text: 'answered 422: "••••" of •••• is no note' },
       },
     ])
     expect(shown.items[0]).toMatchObject({ request: { after: { submission_id: SUBMISSION } } })
