@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../src/model/time.ts'
 import { listActions } from '../../src/store/operators/actions.ts'
@@ -15,6 +15,9 @@ interface Destination {
   readonly state: string
   readonly dead: number
 }
+
+/** Whether what is typed goes there. */
+const isFocused = (field: Locator) => field.evaluate((element) => element === element.ownerDocument.activeElement)
 
 describe.each(testDatabases)('what an operator does in the console, on $name', { timeout: 120_000 }, (database) => {
   let browser: Browser
@@ -77,6 +80,7 @@ describe.each(testDatabases)('what an operator does in the console, on $name', {
       .first()
       .click()
     const dialog = page.getByRole('dialog', { name: 'Map to a client' })
+    expect(await isFocused(dialog.getByLabel('Destination'))).toBe(true)
     await dialog.getByLabel('Client').fill('C-4711')
     await dialog.getByRole('button', { name: 'Map submission' }).click()
     await person.says(/1 submission mapped to C-4711 at clients/)
@@ -97,6 +101,7 @@ describe.each(testDatabases)('what an operator does in the console, on $name', {
     expect(noted.filter(({ detail }) => JSON.stringify(detail).includes('replay'))).toHaveLength(1)
     await page.getByRole('button', { name: 'Map to client…' }).click()
     await page.getByRole('dialog', { name: 'Map to a client' }).waitFor()
+    expect(await isFocused(page.getByLabel('Destination', { exact: true }))).toBe(true)
     await page.keyboard.press('Escape')
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
     await page.getByRole('button', { name: 'Reconcile', exact: true }).click()
@@ -180,9 +185,14 @@ describe.each(testDatabases)('what an operator does in the console, on $name', {
     await person.goto('/')
     await page.getByRole('heading', { level: 1 }).waitFor()
     const [item] = (await scene.api<{ items: { insured_name: string }[] }>('/submissions?limit=1')).items
-    await page.keyboard.press('Control+k')
     const palette = page.getByRole('dialog', { name: 'Command palette' })
-    await palette.getByRole('combobox').fill(item?.insured_name ?? '')
+    await page.keyboard.press('Control+k')
+    await expect.poll(() => isFocused(palette.getByRole('combobox'))).toBe(true)
+    await page.keyboard.press('Escape')
+    await expect.poll(() => palette.count()).toBe(0)
+    await page.getByRole('button', { name: 'Find or do' }).click()
+    await expect.poll(() => isFocused(palette.getByRole('combobox'))).toBe(true)
+    await page.keyboard.type(item?.insured_name ?? '')
     await palette
       .getByRole('option', { name: item?.insured_name ?? '' })
       .first()
@@ -192,7 +202,7 @@ describe.each(testDatabases)('what an operator does in the console, on $name', {
     await page.keyboard.press('Escape')
     await page.getByRole('table', { name: 'Submissions' }).waitFor()
     await page.keyboard.press('/')
-    expect(await page.getByLabel('Search submissions').evaluate((field) => field === field.ownerDocument.activeElement)).toBe(true)
+    expect(await isFocused(page.getByLabel('Search submissions'))).toBe(true)
     await page.keyboard.press('Escape')
     for (const key of ['j', 'j', 'k']) await page.keyboard.press(key)
     const rows = page.getByRole('table', { name: 'Submissions' }).getByRole('row').getByRole('link')

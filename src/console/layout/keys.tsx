@@ -2,7 +2,10 @@ import { useRouter } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { KeysDialog } from './keys-dialog.tsx'
 
-const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
+const loadPalette = async () => ({ default: (await import('./palette.tsx')).Palette })
+const Palette = lazy(loadPalette)
+/** Once the page has come to rest the palette is loaded, so that it takes what is typed right after its key. */
+const PALETTE_AFTER_MS = 1_500
 
 type Open = 'palette' | 'keys' | null
 
@@ -56,6 +59,10 @@ export function useKeys(): { readonly openPalette: () => void; readonly dialogs:
     }
     document.addEventListener('keydown', press)
     return () => document.removeEventListener('keydown', press)
+  }, [])
+  useEffect(() => {
+    const timer = setTimeout(() => void loadPalette(), PALETTE_AFTER_MS)
+    return () => clearTimeout(timer)
   }, [])
   const close = () => setOpen(null)
   useEffect(() => router.subscribe('onBeforeNavigate', () => setOpen(null)), [router])

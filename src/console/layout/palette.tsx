@@ -27,7 +27,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   return (
     <Modal title="Command palette" onClose={onClose} isTitleHidden className="palette">
       <Command label="Command palette" loop>
-        <Command.Input value={search} onValueChange={setSearch} placeholder="Find a page, a submission or an action" autoFocus />
+        <Command.Input value={search} onValueChange={setSearch} placeholder="Find a page, a submission or an action" />
         <Command.List>
           <Command.Empty>Nothing is called that.</Command.Empty>
           <FoundItems text={search.trim()} onClose={onClose} />

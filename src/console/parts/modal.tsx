@@ -10,14 +10,25 @@ interface ModalProps {
   readonly className?: string
 }
 
+/**
+ * @returns where one goes on in a dialog: its first field, else the first button of its actions, which is the harmless one. The browser would
+ * take the first element that can have the focus at all, and knows nothing of React's `autoFocus`.
+ */
+function firstOf(dialog: HTMLElement): HTMLElement | null {
+  const fields = 'input:not(:disabled, [type="checkbox"], [type="radio"]), select:not(:disabled), textarea:not(:disabled)'
+  return dialog.querySelector<HTMLElement>(fields) ?? dialog.querySelector<HTMLElement>('.actions button:not(:disabled)')
+}
+
 /** A dialog above the page: the browser keeps the focus in it, closes it with Esc, and gives the focus back. */
 export function Modal({ title, onClose, children, isTitleHidden = false, className = '' }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useId()
   useEffect(() => {
     const shown = dialog.current
-    shown?.showModal()
-    return () => shown?.close()
+    if (!shown) return
+    shown.showModal()
+    firstOf(shown)?.focus()
+    return () => shown.close()
   }, [])
   return (
     <dialog
