@@ -35,14 +35,14 @@ export const overviewQuery = queryOptions({
   refetchInterval: every.moment,
 })
 
-/** As many as one sees at a glance. */
-const NEWEST = 8
-
-export const foundQuery = queryOptions({
-  queryKey: ['found'],
-  queryFn: ({ signal }) => answered(api.GET('/api/v1/found-without-webhook', { params: { query: { limit: NEWEST } }, signal })),
-  refetchInterval: every.while,
-})
+/** @param limit how many of the newest. */
+export const foundQuery = (limit: number) =>
+  queryOptions({
+    queryKey: ['found', limit],
+    queryFn: ({ signal }) => answered(api.GET('/api/v1/found-without-webhook', { params: { query: { limit } }, signal })),
+    placeholderData: keepPreviousData,
+    refetchInterval: every.while,
+  })
 
 export const completenessQuery = queryOptions({
   queryKey: ['completeness'],

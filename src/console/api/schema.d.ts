@@ -1888,6 +1888,8 @@ export interface components {
         };
         FoundWithoutWebhook: {
             account: string;
+            /** @description it happened before its submission was tracked here: its webhook may have come before */
+            before_tracked: boolean;
             /** @enum {string} */
             entity: "market_events" | "thread_messages";
             insured_name: string | null;

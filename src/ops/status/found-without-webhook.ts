@@ -5,7 +5,7 @@ import type { Db } from '../../store/engine/db.ts'
 import { knownAccounts } from './accounts.ts'
 
 export interface Found extends FoundWithoutWebhook {
-  /** Whether its webhook counts as lost: it has not come within 15 minutes. */
+  /** Whether its webhook counts as lost: it has not come within 15 minutes, and had somewhere to come to. */
   readonly lost: boolean
 }
 
@@ -22,5 +22,5 @@ export async function newestFound(
   return found
     .sort((a, b) => (a.known_at < b.known_at ? 1 : -1))
     .slice(0, limit)
-    .map((each) => ({ ...each, lost: Date.parse(each.known_at) < ripe }))
+    .map((each) => ({ ...each, lost: !each.before_tracked && Date.parse(each.known_at) < ripe }))
 }

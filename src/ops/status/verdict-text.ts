@@ -36,7 +36,8 @@ export function needOf(matter: Matter): Need {
 }
 
 /** @returns the matter in a few words. */
-function headline({ kind, count, account, destination, name, behind }: Matter): string {
+function headline(matter: Matter): string {
+  const { kind, count, account, destination, name, behind } = matter
   const were = count === 1 ? 'was' : 'were'
   const waits = (n: number) => `${pluralize(n, 'submission')} ${n === 1 ? 'waits' : 'wait'}`
   const andBehind = behind > 0 ? `, and ${waits(behind)} behind ${count === 1 ? 'it' : 'them'}` : ''
@@ -46,7 +47,7 @@ function headline({ kind, count, account, destination, name, behind }: Matter): 
     case 'destination_stopped':
       return `destination ${destination} is ${name}`
     case 'alarm':
-      return `alarm ${name} fires`
+      return alarmText(matter)
     case 'dead_deliveries':
       return `${pluralize(count, 'delivery', 'deliveries')} of account ${account} ${were} given up`
     case 'dead_changes':
@@ -62,6 +63,14 @@ function headline({ kind, count, account, destination, name, behind }: Matter): 
         ? `reconciling account ${account} left ${pluralize(count, 'difference')}`
         : `reconciling account ${account} could not check everything`
   }
+}
+
+/** What an alarm is about, with its name, which the runbook and the alert rules bear too. */
+function alarmText({ name, account, destination, isMended }: Matter): string {
+  const title = isAlarm(name) ? rules[name].title : null
+  const what = title === null ? `an alarm of a newer release fires` : `${title.charAt(0).toLowerCase()}${title.slice(1)}`
+  const of = destination !== null ? ` for destination ${destination}` : account !== null ? ` for account ${account}` : ''
+  return `${what}${of} (alarm ${name}${isMended ? '; mended, it clears by itself' : ''})`
 }
 
 function mendOf({ kind, count, account, destination, name }: Matter): Mend {
@@ -121,7 +130,10 @@ function completeText(health: Health, expected: Expected): string {
   const total = accounts.reduce((n, { submissions }) => n + submissions, 0)
   const unreachable = accounts.reduce((n, each) => n + each.unreachable, 0)
   const newest = accounts.reduce<TimeText | null>((time, { newestReadAt }) => laterTime(time, newestReadAt), null)
-  const known = total === 0 ? 'no submission is known yet' : `${pluralize(total, 'submission')}, each read to the end, and nothing waits`
+  const known =
+    total === 0
+      ? 'no submission is known yet; the next delivery brings the first, the command `track` those of before'
+      : `${pluralize(total, 'submission')}, each read to the end, and nothing waits`
   const hidden = unreachable === 0 ? '' : `; the service does not show ${unreachable} of them any more`
   if (health.isServed) return `${known}${hidden}`
   return `${known}${hidden}; no process is running${newest === null ? '' : `, and the last read was ${ago(newest, expected.nowMs)} ago`}`

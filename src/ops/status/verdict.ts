@@ -37,6 +37,8 @@ export interface Matter {
   readonly reason: string | null
   /** Submissions that wait behind it. */
   readonly behind: number
+  /** Of an alarm: nothing of what it fires for is left, and it resolves by itself. */
+  readonly isMended: boolean
 }
 
 /** Something that is not as fresh as it should be and gets so without a person. */
@@ -107,9 +109,17 @@ function mattersOf(health: Health, expected: Expected): Matter[] {
   ]
   const alarms = health.alarms
     .filter((alarm) => ![...stopped, ...others].some((each) => tells(each, alarm)))
-    .map(({ name, account, destination, since, text }) =>
-      matter('alarm', { name, account: account || null, destination: destination || null, since, reason: text }),
-    )
+    .map(({ name, account, destination, since, text }) => {
+      const isMended = tellWhileLeft.has(name)
+      return matter('alarm', {
+        name,
+        account: account || null,
+        destination: destination || null,
+        since,
+        reason: isMended ? null : text,
+        isMended,
+      })
+    })
   return [...stopped, ...alarms, ...others]
 }
 
@@ -123,6 +133,9 @@ const alarmOf: Partial<Record<NeedKind, AlarmName>> = {
   unmapped_submissions: 'push_unmapped',
   run_not_clean: 'reconcile_failed',
 }
+
+/** Alarms of which a matter tells for as long as anything is left, whatever the settings are: one that still fires without is mended. */
+const tellWhileLeft: ReadonlySet<string> = new Set<AlarmName>(['inbox_dead', 'push_dead', 'push_unknown', 'push_unmapped'])
 
 function tells({ kind, account, destination }: Matter, alarm: Health['alarms'][number]): boolean {
   return alarmOf[kind] === alarm.name && (account ?? '') === alarm.account && (destination ?? '') === alarm.destination
@@ -206,7 +219,7 @@ function late(kind: Lateness['kind'], of: string | null, since: TimeText | null 
 }
 
 function matter(kind: NeedKind, about: Partial<Matter>): Matter {
-  return { since: null, count: 1, account: null, destination: null, name: null, reason: null, behind: 0, ...about, kind }
+  return { since: null, count: 1, account: null, destination: null, name: null, reason: null, behind: 0, isMended: false, ...about, kind }
 }
 
 function pile(kind: NeedKind, { count, oldestAt }: Pile, about: Partial<Matter>): Matter[] {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
-import type { TimeText } from '../../model/time.ts'
+import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
+import { LOST_AFTER_MS } from './lost-webhooks.ts'
 
 /** How many of the newest records that a feed showed first are looked at: most of them were told of a little later. */
 const LOOKED_AT = 1_000
@@ -19,6 +20,8 @@ export interface FoundWithoutWebhook {
   readonly known_at: TimeText
   /** `poll`, `replay` (a later reading of the feed from its beginning), `reconcile`. */
   readonly known_via: string
+  /** Whether it happened more than 15 minutes before its submission was tracked: its webhook may have come to whoever was there before. */
+  readonly before_tracked: boolean
 }
 
 /**
@@ -26,8 +29,8 @@ export interface FoundWithoutWebhook {
  * after 15 minutes.
  */
 export async function foundWithoutWebhook(q: Query, account: string, limit: number): Promise<FoundWithoutWebhook[]> {
-  const { rows } = await sql<FoundWithoutWebhook>`
-    select seen.account, seen.submission_id, s.insured_name, seen.entity, seen.record_id, coalesce(e.type, m.kind) as what, e.market_name,
+  const { rows } = await sql<Omit<FoundWithoutWebhook, 'before_tracked'> & { readonly tracked_at: TimeText }>`
+    select s.tracked_at, seen.account, seen.submission_id, s.insured_name, seen.entity, seen.record_id, coalesce(e.type, m.kind) as what, e.market_name,
       coalesce(e.occurred_at, m.occurred_at) as occurred_at, seen.first_at as known_at,
       case when replayed.way is null then coalesce(e.first_seen_via, m.first_seen_via) else 'replay' end as known_via
     from (select account, entity, submission_id, record_id, first_at from sync_arrivals
@@ -43,5 +46,8 @@ export async function foundWithoutWebhook(q: Query, account: string, limit: numb
       and not exists (select 1 from sync_arrivals told where told.account = seen.account and told.entity = seen.entity
         and told.submission_id = seen.submission_id and told.record_id = seen.record_id and told.way = 'webhook')
     order by seen.first_at desc, seen.record_id limit ${limit}`.execute(q.sql)
-  return rows
+  return rows.map(({ tracked_at, ...row }) => ({
+    ...row,
+    before_tracked: row.occurred_at !== null && msFromTime(row.occurred_at) < msFromTime(tracked_at) - LOST_AFTER_MS,
+  }))
 }

@@ -47,6 +47,15 @@ it.each(testDatabases)('what a reading found is told until its webhook comes, an
   expect((await found()).map(({ lost }) => lost)).toEqual([false, true, true])
   const [first] = await found({ account: ACCOUNT, limit: 1 })
   expect(first).toMatchObject({ account: ACCOUNT, submission_id: submission, known_via: 'poll' })
+  // It happened long before anybody here could have been told.
+  await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(5, { occurred_at: '2020-01-01T00:00:00Z' }), byPoll)])
+  clock.advance(16 * MINUTE_MS)
+  expect((await found({ account: ACCOUNT })).map((each) => [each.record_id, each.before_tracked, each.lost])).toContainEqual([
+    uuid(1, 5),
+    true,
+    false,
+  ])
+  await db.write('test', (tx) => tx.sql.deleteFrom('sync_arrivals').where('record_id', '=', uuid(1, 5)).execute())
   await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(1), byWebhook)])
   expect(await ids({ account: ACCOUNT })).toEqual([uuid(2, 1)])
 })

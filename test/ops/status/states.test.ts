@@ -151,7 +151,8 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     await reportAlarm(db, { ...alarm, severity: 'critical', name: 'disk_space', state: 'firing' }, [])
     expect(await verdict()).toEqual({
       verdict: 'attention',
-      sentence: 'Needs attention: account default is paused; alarm disk_space fires; and 1 more; no process is running.',
+      sentence:
+        'Needs attention: account default is paused; the disk is nearly full (alarm disk_space); and 1 more; no process is running.',
       needs: [
         {
           ...{
@@ -163,7 +164,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
           mend: { command: 'submission-mirror account resume default' },
         },
         {
-          ...{ kind: 'alarm', what: 'alarm disk_space fires: it is full', since: alarm.since, count: 1 },
+          ...{ kind: 'alarm', what: 'the disk is nearly full (alarm disk_space): it is full', since: alarm.since, count: 1 },
           mend: { runbook: expect.stringMatching(/#the-disk-fills$/) },
         },
         {

@@ -66,7 +66,7 @@ describe('a mirror is complete and fresh', () => {
     })
     expect(told({ account: { submissions: 0, stalestReadAt: null, newestReadAt: null } })).toMatchObject({
       verdict: 'complete',
-      sentence: 'Complete and fresh: no submission is known yet.',
+      sentence: 'Complete and fresh: no submission is known yet; the next delivery brings the first, the command `track` those of before.',
     })
   })
 
@@ -184,7 +184,7 @@ describe('a mirror needs attention', () => {
     expect(told({ alarms: [alarm('disk_space')] }).needs).toEqual([
       {
         kind: 'alarm',
-        what: 'alarm disk_space fires: so it is',
+        what: 'the disk is nearly full (alarm disk_space): so it is',
         since: ago(2 * MINUTE),
         count: 1,
         mend: { runbook: expect.stringContaining('#the-disk-fills') },
@@ -196,9 +196,16 @@ describe('a mirror needs attention', () => {
     expect(told({ alarms: [alarm('push_dead', '', 'ams')] }).needs.map(({ kind }) => kind)).toEqual(['alarm'])
   })
 
+  it('an alarm of which nothing is left says that it is mended, and that no more is to be done', () => {
+    expect(told({ alarms: [alarm('push_dead', '', 'ams'), alarm('inbox_dead', 'acme')] }).needs.map(({ what }) => what)).toEqual([
+      'changes were given up for destination ams (alarm push_dead; mended, it clears by itself)',
+      'deliveries were given up for account acme (alarm inbox_dead; mended, it clears by itself)',
+    ])
+  })
+
   it('names two matters and counts the others', () => {
     const many = { account: { state: 'paused' as const, dead: some }, alarms: [alarm('disk_space'), alarm('clock_skew', 'acme')] }
-    expect(told(many).sentence).toBe('Needs attention: account acme is paused; alarm disk_space fires; and 2 more.')
+    expect(told(many).sentence).toBe('Needs attention: account acme is paused; the disk is nearly full (alarm disk_space); and 2 more.')
   })
 })
 

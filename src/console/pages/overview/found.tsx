@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { foundQuery } from '../../api/queries.ts'
 import { useOfAccount } from '../../layout/search.ts'
@@ -7,24 +8,35 @@ import { Section } from '../../parts/fields.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Age, durationText } from '../../parts/time.tsx'
 
+/** As many as one sees at a glance, and as a person goes through. */
+const NEWEST = 8
+const MANY = 200
+
 type Found = Schemas['FoundWithoutWebhook']
 
 const WAYS: Readonly<Record<string, string>> = { poll: 'by polling', replay: 'by a replay', reconcile: 'by reconciling' }
 
 /** The webhooks that have not come, and how what they would have told was found. Nothing is shown while all came. */
 export function FoundWithoutWebhook() {
-  const { data } = useQuery(foundQuery)
+  const [isWhole, setIsWhole] = useState(false)
+  const { data } = useQuery(foundQuery(isWhole ? MANY : NEWEST + 1))
   const isOfAccount = useOfAccount()
   const items = data?.items.filter(isOfAccount) ?? []
+  const hasMore = !isWhole && items.length > NEWEST
   if (items.length === 0) return null
   return (
     <Section title="Webhooks that have not come">
       <Table
         label="Webhooks that have not come"
         columns={columns}
-        rows={items}
+        rows={hasMore ? items.slice(0, NEWEST) : items}
         keyOf={({ entity, record_id }) => `${entity} ${record_id}`}
       />
+      {hasMore && (
+        <button type="button" onClick={() => setIsWhole(true)}>
+          Show the newest {MANY}
+        </button>
+      )}
     </Section>
   )
 }
@@ -43,9 +55,14 @@ const columns: readonly Column<Found>[] = [
   { id: 'what', head: 'What', cell: ({ what }) => (what ?? '–').replaceAll('_', ' ') },
   { id: 'market', head: 'Market', rank: 2, cell: ({ market_name }) => market_name ?? '–' },
   { id: 'how', head: 'Found', cell: howFound },
-  { id: 'webhook', head: 'Webhook', rank: 2, cell: ({ lost }) => (lost ? 'lost' : 'may still come') },
+  { id: 'webhook', head: 'Webhook', rank: 2, cell: webhookText },
   { id: 'at', head: 'Ago', isNumber: true, rank: 2, cell: ({ known_at }) => <Age at={known_at} /> },
 ]
+
+function webhookText({ lost, before_tracked }: Found): string {
+  if (before_tracked) return 'before it was tracked'
+  return lost ? 'lost' : 'may still come'
+}
 
 function howFound({ occurred_at, known_at, known_via }: Found): string {
   const way = WAYS[known_via] ?? known_via

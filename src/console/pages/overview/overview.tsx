@@ -71,9 +71,7 @@ function Looked({ overview }: { readonly overview: Shown }) {
         {count(proven)} proved equal to the service{oldest && <>, the oldest proof {durationText(Date.now() - Date.parse(oldest))} old</>}
       </span>
     ),
-    data && (
-      <span key="lost">{lost === 0 ? 'no webhook is known to be lost' : `${counted(lost, 'record')} found whose webhook was lost`}</span>
-    ),
+    data && <span key="lost">{lost === 0 ? 'no webhook counts as lost' : `${counted(lost, 'record')} found whose webhook was lost`}</span>,
   ].filter(Boolean)
   return <p className="looked">{parts}</p>
 }

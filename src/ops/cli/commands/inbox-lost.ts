@@ -36,7 +36,7 @@ async function lost(c: CommandContext, options: LostOptions): Promise<void> {
     const headings = ['found ago', 'by', 'happened ago', 'insured', 'what', 'market', 'submission', 'webhook']
     const rows = found.map((each) => [
       ...[ago(each.known_at, now), each.known_via, ago(each.occurred_at, now), each.insured_name, each.what, each.market_name],
-      ...[each.submission_id, each.lost ? 'lost' : 'may still come'],
+      ...[each.submission_id, each.before_tracked ? 'before it was tracked' : each.lost ? 'lost' : 'may still come'],
     ])
     printTable(c, { title: 'Found without a webhook, the newest first', headings, rows }, 'Whatever came was told of by a webhook.')
   })

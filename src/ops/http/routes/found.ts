@@ -18,6 +18,9 @@ const item = z
     known_at: time.meta({ description: 'when the reading found it' }),
     known_via: z.string().meta({ description: '`poll`, `replay` (a later reading of the feed from its beginning), `reconcile`' }),
     lost: z.boolean().meta({ description: 'its webhook counts as lost: it has not come for 15 minutes' }),
+    before_tracked: z
+      .boolean()
+      .meta({ description: 'it happened before its submission was tracked here: its webhook may have come before' }),
   })
   .meta({ id: 'FoundWithoutWebhook' })
 
