@@ -75,17 +75,22 @@ describe.each(testDatabases)('what an operator does in the console, on $name', {
 
   it('gives the client of a submission that waits for one', async () => {
     await person.goto('/destinations/clients?state=unmapped')
-    await page
-      .getByRole('button', { name: /^Map submission of change/ })
+    const waiting = page.getByRole('table', { name: 'Submissions without a client at clients' })
+    await waiting.getByRole('link').first().waitFor()
+    const [first] = (await scene.api<{ items: { insured_name: string; submission_id: string }[] }>('/destinations/clients/unmapped')).items
+    const { insured_name: insured, submission_id: id } = first ?? { insured_name: '', submission_id: '' }
+    await page.getByLabel('Search unmapped submissions').fill(insured)
+    await waiting
+      .getByRole('button', { name: `Map ${insured}` })
       .first()
       .click()
-    const dialog = page.getByRole('dialog', { name: 'Map to a client' })
+    const dialog = page.getByRole('dialog', { name: `Map to a client: ${insured} (${id})` })
     expect(await isFocused(dialog.getByLabel('Destination'))).toBe(true)
     await dialog.getByLabel('Client').fill('C-4711')
     await dialog.getByRole('button', { name: 'Map submission' }).click()
-    await person.says(/1 submission mapped to C-4711 at clients/)
-    const rows = await scene.db.read.sql.selectFrom('push_map').select(['destination', 'client']).execute()
-    expect(rows).toEqual([{ destination: 'clients', client: 'C-4711' }])
+    await person.says(/: 1 submission mapped to C-4711 at clients/)
+    const rows = await scene.db.read.sql.selectFrom('push_map').select(['destination', 'submission_id', 'client']).execute()
+    expect(rows).toEqual([{ destination: 'clients', submission_id: id, client: 'C-4711' }])
   })
 
   it('has a submission read, replayed and reconciled', async () => {

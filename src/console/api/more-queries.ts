@@ -112,6 +112,19 @@ export const mappingsQuery = (name: string) =>
       answered(api.GET('/api/v1/destinations/{name}/mappings', { params: { path: { name }, query: { limit: 100 } }, signal })),
   })
 
+export const unmappedQuery = (name: string, query: { limit: number; search?: string; account?: string }) =>
+  infiniteQueryOptions({
+    queryKey: ['outbox', 'unmapped', name, query],
+    queryFn: ({ signal, pageParam: after }) => {
+      const params = { path: { name }, query: { ...query, ...(after && { after }) } }
+      return answered(api.GET('/api/v1/destinations/{name}/unmapped', { params, signal }))
+    },
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
+    refetchInterval: every.while,
+    placeholderData: keepPreviousData,
+  })
+
 /** A row whole, as it is: asked for only when somebody wants to see it, which is noted. */
 export const rowQuery = (table: string, key: string) =>
   queryOptions({

@@ -309,6 +309,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/destinations/{name}/unmapped": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** the submissions whose changes wait for a client of the AMS, by account and id */
+        get: operations["getDestinationsByNameUnmapped"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/doctor": {
         parameters: {
             query?: never;
@@ -1651,6 +1668,8 @@ export interface components {
             held_lanes: number;
             /** @description null: the settings have none of this name any more */
             kind: string | null;
+            /** @description whether a submission needs a client of the AMS there, and if one is looked up; null: not in the settings */
+            mapping: ("none" | "required" | "lookup") | null;
             oldest_queued_at: string | null;
             /** @description what the changes of a submission do behind one that was given up */
             on_dead: ("continue" | "hold") | null;
@@ -2156,6 +2175,8 @@ export interface components {
             entity_id: string;
             /** @description what came of the last attempt; addresses and tax ids in it are masked */
             error: string | null;
+            /** @description of its submission */
+            insured_name: string | null;
             /** @description what keeps its order: a submission, or another entity */
             lane: string;
             /** @description the webhook-id */
@@ -3051,6 +3072,16 @@ export interface components {
             status: number | null;
             tried_at: string | null;
         };
+        UnmappedSubmission: {
+            account: string;
+            /** @description that wait for a client */
+            changes: number;
+            /** @description null: the mirror does not know it yet */
+            insured_name: string | null;
+            /** @description when the oldest of them was queued */
+            since: string | null;
+            submission_id: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -3593,6 +3624,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DestinationTried"];
+                };
+            };
+        };
+    };
+    getDestinationsByNameUnmapped: {
+        parameters: {
+            query?: {
+                account?: string;
+                after?: string;
+                /** @description how many at most */
+                limit?: number;
+                /** @description as in the list of submissions: words of the name of the insured, the beginning of an id */
+                search?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page of submissions */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["UnmappedSubmission"][];
+                        /** @description give it as `after` for the next page; null: this is the last */
+                        next: string | null;
+                    };
                 };
             };
         };

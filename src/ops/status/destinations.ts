@@ -39,6 +39,8 @@ export interface DestinationStatus {
   readonly requests_per_second: number | null
   /** Attempts in flight in one process; null: not in the settings. */
   readonly concurrency: number | null
+  /** Whether a submission needs a client of the AMS there, and if one is looked up; null: not in the settings. */
+  readonly mapping: DestinationConfig['mapping'] | null
   /** What a submission's changes do behind one that was given up; null: not in the settings. */
   readonly on_dead: 'continue' | 'hold' | null
 }
@@ -66,7 +68,7 @@ export async function readPushStatus(q: Query, configured: readonly DestinationC
       behind: row ? Math.max(0, lastSeq - row.cursor) : null,
       ...{ failures: row?.failures ?? 0, circuit: retryAt === null ? ('closed' as const) : ('open' as const) },
       ...{ requests_per_second: settings?.requestsPerSecond ?? null, concurrency: settings?.concurrency ?? null },
-      on_dead: settings?.onDead ?? null,
+      ...{ mapping: settings?.mapping ?? null, on_dead: settings?.onDead ?? null },
     })
   }
   return all

@@ -24,6 +24,7 @@ export interface OutboxEntry extends PushStatusView {
   readonly outbox_id: number
   readonly lane: string
   readonly detail: string | null
+  readonly insured_name: string | null
 }
 
 const ENTRY = sql`
@@ -33,7 +34,8 @@ const ENTRY = sql`
     o.attempts, o.queued_at, o.tried_at,
     case when o.state <> 'ready' or l.blocked is not null or d.state <> 'active' then null
       when d.retry_at > l.due_at then d.retry_at else l.due_at end as next_try_at,
-    case when o.state = 'delivered' then o.settled_at end as delivered_at, o.status, o.detail, o.error, r.remote_id`
+    case when o.state = 'delivered' then o.settled_at end as delivered_at, o.status, o.detail, o.error, r.remote_id,
+    (select s.insured_name from submissions s where s.account = o.account and s.submission_id = o.submission_id) as insured_name`
 const JOINED = sql`
   join sync_destinations d on d.destination = o.destination
   left join sync_push_lanes l on l.destination = o.destination and l.account = o.account and l.lane = o.lane

@@ -47,6 +47,7 @@ const ROUTES = [
   'GET /api/v1/documents',
   'GET /api/v1/documents/{key}',
   'GET /api/v1/destinations/{name}/mappings',
+  'GET /api/v1/destinations/{name}/unmapped',
   'POST /api/v1/destinations/{name}/mappings',
   'POST /api/v1/destinations/{name}/mappings.csv',
   'POST /api/v1/destinations/{name}/pause',

@@ -5,6 +5,7 @@ import { listCompleteness } from '../../../src/store/completeness/ledger-list.ts
 import type { Db, Query, Tx } from '../../../src/store/engine/db.ts'
 import { createKysely } from '../../../src/store/engine/kysely.ts'
 import { changeDeliveries, countInbox, findDeliveries, listDeliveries, makeReady } from '../../../src/store/inbox/queries.ts'
+import { listUnmapped } from '../../../src/store/mirror/unmapped.ts'
 import { listOutbox } from '../../../src/store/outbox/queries.ts'
 import { retryRows, skipRows } from '../../../src/store/outbox/retry.ts'
 import { claimLanes } from '../../../src/store/outbox/work.ts'
@@ -115,6 +116,15 @@ describe('on SQLite', () => {
     expect(plan).toContain('sync_push_lanes_blocked (destination=? AND blocked=? AND due_at<?)')
     expect(plan).not.toContain(sorted)
     expect(await planOf((db) => claimLanes(db, 'agency', claim))).toContain('sync_push_lanes_due (destination=? AND due_at<?)')
+  })
+
+  it('the submissions that wait for a client are found without a look at the outbox of the others', async () => {
+    for (const narrowing of [{}, only, { search: 'bakery' }, { after: { account: 'acme', submissionId: uuid(9, 1) } }]) {
+      const plan = await planOf(({ read }) => listUnmapped(read, { destination: 'agency', ...narrowing }, 50))
+      expect(plan).toMatch(/SEARCH l USING (COVERING )?INDEX \S+ \(destination=\?/)
+      expect(plan).toContain('sync_outbox_lane (destination=? AND account=? AND lane=?)')
+      expect(plan).not.toMatch(/SCAN (o|s)\b/)
+    }
   })
 
   describe('push_status', () => {

@@ -9,15 +9,19 @@ import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Detail } from '../../parts/detail.tsx'
+import { ErrorNote } from '../../parts/error-note.tsx'
 import { Choice, Facts, Section } from '../../parts/fields.tsx'
 import { More } from '../../parts/more.tsx'
 import { count, counted } from '../../parts/numbers.ts'
 import { Asked, Empty } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
-import { MapDialog } from '../submission/actions.tsx'
+import { MapDialog } from '../submission/map-dialog.tsx'
+import { InsuredLink } from '../submissions.tsx'
 import { Exchange } from './exchange.tsx'
 import { ResendDialog } from './resend.tsx'
+import { StateChip } from './state.tsx'
+import { Unmapped } from './unmapped.tsx'
 
 type Shown = Schemas['Destination']
 type Push = Schemas['OutboxRow']
@@ -48,7 +52,7 @@ function Told({ destination: d }: { readonly destination: Shown }) {
     <Detail
       title={d.destination}
       back="/destinations"
-      chip={<Chip word={d.state} label={d.state ?? 'not served yet'} />}
+      chip={<StateChip destination={d} />}
       lead={d.reason ?? undefined}
       actions={<Actions destination={d} />}
     >
@@ -125,15 +129,24 @@ function Actions({ destination: d }: { readonly destination: Shown }) {
 const states = ['waiting', 'retrying', 'dead', 'unknown', 'held', 'unmapped', 'delivered', 'skipped']
 
 function Outbox({ name }: { readonly name: string }) {
-  const [search, set] = useAddress()
+  const [{ state = '' }, set] = useAddress()
+  const filter = (
+    <Choice label="State" all="Every state" value={state} options={states} onChange={(next) => set({ state: next, search: '' })} />
+  )
+  return (
+    <Section title={state === 'unmapped' ? 'Submissions without a client' : 'Changes on their way'} actions={filter}>
+      {state === 'unmapped' ? <Unmapped name={name} /> : <Changes name={name} state={state as 'dead' | ''} />}
+    </Section>
+  )
+}
+
+function Changes({ name, state }: { readonly name: string; readonly state: 'dead' | '' }) {
   const [mapped, setMapped] = useState<Push | null>(null)
-  const state = search['state'] as 'dead' | undefined
   const query = useInfiniteQuery(outboxQuery({ destination: name, limit: 50, ...(state && { state }) }))
   const { retry, skip } = useSettle(name)
   const columns = columnsWith({ onRetry: (id) => retry.mutate(id), onSkip: (id) => skip.mutate(id), onMap: setMapped })
-  const filter = <Choice label="State" all="Every state" value={state ?? ''} options={states} onChange={(next) => set({ state: next })} />
   return (
-    <Section title="Changes on their way" actions={filter}>
+    <>
       <Asked query={query} rows={4}>
         {({ pages }) => {
           const rows = pages.flatMap(({ items }) => items)
@@ -146,8 +159,16 @@ function Outbox({ name }: { readonly name: string }) {
           )
         }}
       </Asked>
-      {mapped?.submission_id && <MapDialog account={mapped.account} id={mapped.submission_id} at={name} onClose={() => setMapped(null)} />}
-    </Section>
+      {mapped?.submission_id && (
+        <MapDialog
+          account={mapped.account}
+          id={mapped.submission_id}
+          insured={mapped.insured_name}
+          at={name}
+          onClose={() => setMapped(null)}
+        />
+      )}
+    </>
   )
 }
 
@@ -188,7 +209,7 @@ function columnsWith({ onRetry, onSkip, onMap }: Deeds): readonly Column<Push>[]
           </>
         )}
         {row.state === 'unmapped' && (
-          <Button needs="operator" isSmall onClick={() => onMap(row)} label={`Map submission of change ${row.seq}`}>
+          <Button needs="operator" isSmall onClick={() => onMap(row)} label={`Map ${row.insured_name || row.submission_id}`}>
             Map…
           </Button>
         )}
@@ -201,13 +222,16 @@ function columnsWith({ onRetry, onSkip, onMap }: Deeds): readonly Column<Push>[]
       id: 'what',
       head: 'Change',
       isWide: true,
-      cell: ({ entity, operation, message_id, error, detail }) => (
-        <span title={[message_id, error ?? detail].filter(Boolean).join('\n')}>
-          {entity}.{operation}
-          {error !== null && <span className="cell-note bad">{error}</span>}
-        </span>
+      cell: ({ entity, operation, message_id, error, detail, seq }) => (
+        <>
+          <span title={[message_id, detail].filter(Boolean).join('\n')}>
+            {entity}.{operation}
+          </span>
+          {error !== null && <ErrorNote text={error} of={`Change ${seq}: what went wrong`} />}
+        </>
       ),
     },
+    { id: 'insured', head: 'Insured', rank: 2, cell: (row) => <InsuredOf {...row} /> },
     { id: 'state', head: 'State', cell: ({ state }) => <Chip word={state} /> },
     {
       id: 'at',
@@ -217,4 +241,13 @@ function columnsWith({ onRetry, onSkip, onMap }: Deeds): readonly Column<Push>[]
     },
     { id: 'deeds', head: '', isNumber: true, cell: deeds },
   ]
+}
+
+function InsuredOf({ account, submission_id, insured_name }: Pick<Push, 'account' | 'submission_id' | 'insured_name'>) {
+  if (submission_id === null) return <span className="quiet">–</span>
+  return (
+    <span className="cell-name">
+      <InsuredLink item={{ account, submission_id, insured_name }} />
+    </span>
+  )
 }

@@ -2,12 +2,12 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useParams } from '@tanstack/react-router'
 import type { Schemas } from '../../api/client.ts'
 import { destinationsQuery } from '../../api/queries.ts'
-import { Chip } from '../../parts/chip.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { count } from '../../parts/numbers.ts'
 import { Asked, Empty } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
+import { StateChip } from './state.tsx'
 
 type Destination = Schemas['Destination']
 
@@ -53,7 +53,7 @@ const columns: readonly Column<Destination>[] = [
     ),
   },
   { id: 'kind', head: 'Kind', rank: 2, cell: ({ kind }) => kind ?? 'not configured' },
-  { id: 'state', head: 'State', cell: ({ state }) => <Chip word={state} label={state ?? 'not served yet'} /> },
+  { id: 'state', head: 'State', cell: (destination) => <StateChip destination={destination} /> },
   { id: 'queued', head: 'Waiting', isNumber: true, cell: ({ queued }) => number(queued) },
   { id: 'oldest', head: 'Oldest', isNumber: true, rank: 2, cell: ({ oldest_queued_at }) => <Age at={oldest_queued_at} /> },
   { id: 'dead', head: 'Dead', isNumber: true, cell: ({ dead }) => number(dead, true) },

@@ -67,7 +67,7 @@ function Header({ view }: { readonly view: View }) {
           <bdi>{name}</bdi>
         </h1>
         <Chip word={summary.stands} />
-        <SubmissionActions account={summary.account} id={summary.submission_id} />
+        <SubmissionActions account={summary.account} id={summary.submission_id} insured={summary.insured_name} />
       </div>
       <p className="lead">
         {words.join(' · ')} <Id id={summary.submission_id} /> <Raw table="submissions" row={row} what={name} />

@@ -30,6 +30,10 @@ const destination = z
     circuit: z.enum(['closed', 'open']).meta({ description: '`open`: it rests after failures until `retry_at`' }),
     requests_per_second: z.number().nullable().meta({ description: 'over all processes; null: no limit' }),
     concurrency: z.int().nullable().meta({ description: 'attempts in flight in one process' }),
+    mapping: z
+      .enum(['none', 'required', 'lookup'])
+      .nullable()
+      .meta({ description: 'whether a submission needs a client of the AMS there, and if one is looked up; null: not in the settings' }),
     on_dead: z
       .enum(['continue', 'hold'])
       .nullable()

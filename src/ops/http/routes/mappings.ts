@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { UsageError } from '../../../base/errors.ts'
 import { SAVE_AS_UTF8, utf8Text } from '../../../base/utf8.ts'
+import { listUnmapped } from '../../../store/mirror/unmapped.ts'
 import { listMappings, type MappingRow } from '../../../store/outbox/push-map.ts'
 import { addMapping, fieldProblem, type MapTarget, readMapFile, rowOf } from '../../actions/map-file.ts'
 import { importMappings, mapTarget, shownMapping } from '../../actions/mappings.ts'
@@ -52,6 +53,31 @@ const list = {
   response: answersAbout('a page of mappings, by account and submission', pageOf(mapping)),
 }
 
+const unmapped = z
+  .object({
+    account: z.string(),
+    submission_id: z.string(),
+    insured_name: z.string().nullable().meta({ description: 'null: the mirror does not know it yet' }),
+    changes: z.int().meta({ description: 'that wait for a client' }),
+    since: time.nullable().meta({ description: 'when the oldest of them was queued' }),
+  })
+  .meta({ id: 'UnmappedSubmission' })
+
+const waiting = {
+  summary: 'the submissions whose changes wait for a client of the AMS, by account and id',
+  tags: ['destinations'],
+  params: named,
+  querystring: z.strictObject({
+    account: name.optional(),
+    search: name
+      .optional()
+      .meta({ description: 'as in the list of submissions: words of the name of the insured, the beginning of an id' }),
+    limit,
+    after: cursor,
+  }),
+  response: answersAbout('a page of submissions', pageOf(unmapped)),
+}
+
 const stored = z
   .object({
     stored: z.int(),
@@ -86,6 +112,12 @@ export function addMappings(api: Api, p: AdminParts): void {
     await refuseUnknownNames(p.db.read, p.config(), filter)
     const rows = (await listMappings(p.db.read, filter, max + 1)).map((each) => ({ ...shownMapping(each), fields: { ...each.fields } }))
     return page(rows, max, (last) => `${last.account}/${last.submission_id}`)
+  })
+  api.get('/destinations/:name/unmapped', { schema: waiting }, async ({ params, query }) => {
+    const { limit: max, ...narrowing } = query
+    const filter = { destination: params.name, ...narrowing }
+    await refuseUnknownNames(p.db.read, p.config(), filter)
+    return page(await listUnmapped(p.db.read, filter, max + 1), max, (last) => `${last.account}/${last.submission_id}`)
   })
   const store = async (request: FastifyRequest, target: MapTarget, rows: readonly MappingRow[]) => {
     const { unknown } = await importMappings(actionContextFor(p, request), target.destination, rows, 'admin')

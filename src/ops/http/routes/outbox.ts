@@ -32,6 +32,7 @@ const entry = z
     detail: z.string().nullable(),
     error: z.string().nullable().meta({ description: 'what came of the last attempt; addresses and tax ids in it are masked' }),
     remote_id: z.string().nullable(),
+    insured_name: z.string().nullable().meta({ description: 'of its submission' }),
   })
   .meta({ id: 'OutboxRow' })
 

@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { inApplyTransaction } from '../../../../src/apply/apply.ts'
+import { silentObserver } from '../../../../src/base/observer.ts'
 import { json, runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
+import { messageFact, stateFact, wireMessage, wireRequirements } from '../../../tools/facts.ts'
+import { fanOut, tryFirst } from '../../cli/push-rig.ts'
 import { AdminRig } from '../rig.ts'
 
 const id = (n: number) => `bbbbbbbb-0000-4000-8000-${String(n).padStart(12, '0')}`
@@ -106,6 +110,32 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
     expect(await list()).toEqual({ items: [], next: null })
     expect(await store({ rows: [row, same] })).toMatchObject({ status: 200, json: { stored: 1, unknown_submissions: 1 } })
     expect((await list()).items).toMatchObject([{ client: 'C-1', fields: { branch: 'north', unit: '7' } }])
+  })
+
+  it('lists the submissions that wait for a client, with whose they are, how much waits and since when', async () => {
+    const names = ['Delacroix Networks', 'Fairmont Bakery', 'Fairmont Roofing']
+    for (const [n, insured] of names.entries()) {
+      const facts = [0, 1].map((k) => messageFact('default', id(n), wireMessage(10 * n + k, { body_text: `${k}` })))
+      const state = stateFact('default', id(n), wireRequirements(id(n), null, { insured_name: insured }), 1)
+      await inApplyTransaction(rig.db, silentObserver, 'test', (transaction) => transaction.apply([...facts, state]))
+    }
+    await fanOut(rig.db, rig.config.destinations)
+    await tryFirst(rig.db, 'mapped', null, { type: 'blocked', as: 'unmapped' })
+    const waiting = async (query = '', of = 'mapped') => (await rig.ask<Page>('GET', `/destinations/${of}/unmapped${query}`)).json
+    const all = await waiting()
+    expect(all.items).toEqual(
+      names.map((insured_name, n) => ({
+        ...{ account: 'default', submission_id: id(n), insured_name, changes: 2, since: expect.stringMatching(/^20/) },
+      })),
+    )
+    expect(await waiting('', 'ams')).toEqual({ items: [], next: null })
+    expect((await waiting('?search=fairmont')).items).toEqual(all.items.slice(1))
+    expect((await waiting('?search=bakery')).items).toEqual([all.items[1]])
+    const first = await waiting('?limit=2')
+    expect(await waiting(`?limit=2&after=${first.next}`)).toEqual({ items: [all.items[2]], next: null })
+    await store({ rows: [{ submission_id: id(1), client: 'C-1' }] })
+    expect((await waiting()).items).toEqual([all.items[0], all.items[2]])
+    expect((await rig.ask('GET', '/destinations/nowhere/unmapped')).status).toBe(404)
   })
 
   it('refuses a destination that is not there, or that asks for none', async () => {

@@ -72,6 +72,7 @@ describe.each(testDatabases)('what is there to operate, by the admin routes, on 
       behind: 0,
       failures: 0,
       circuit: 'closed',
+      mapping: expect.any(String),
       on_dead: expect.any(String),
       concurrency: expect.any(Number),
     }

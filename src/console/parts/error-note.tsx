@@ -1,0 +1,25 @@
+import { useState } from 'react'
+import { Modal } from './modal.tsx'
+
+interface ErrorNoteProps {
+  readonly text: string
+  /** Of what it is told, as the title of the dialog. */
+  readonly of: string
+}
+
+/** What went wrong with a row, in one line of it; a click opens the whole. */
+export function ErrorNote({ text, of }: ErrorNoteProps) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <button type="button" className="plain cell-note bad" title={text} onClick={() => setOpen(true)}>
+        {text}
+      </button>
+      {isOpen && (
+        <Modal title={of} onClose={() => setOpen(false)}>
+          <p className="whole-text">{text}</p>
+        </Modal>
+      )}
+    </>
+  )
+}
