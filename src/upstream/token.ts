@@ -142,6 +142,7 @@ export class TokenSource {
   async #exchangeAny(): Promise<TokenAnswer> {
     const { credentials } = this.#options
     let refusal = 'no credentials'
+    let isMissing = false
     for (let turn = 0; turn < credentials.length; turn += 1) {
       const index = (this.#working + turn) % credentials.length
       const credential = credentials[index]
@@ -157,10 +158,12 @@ export class TokenSource {
         this.#count(error instanceof UpstreamPermanentError ? 'refused' : 'failed')
         if (!(error instanceof UpstreamPermanentError)) throw error
         refusal = error.message
+        isMissing = error.class === 'gone'
         this.#logRefusal(credential, error)
       }
     }
-    throw new AuthRefusedError('auth', CALL, `every credential of the account is refused; the last: ${refusal}`)
+    const advice = isMissing ? '; the service has no token endpoint there: check BROKER_API_BASE_URL first' : ''
+    throw new AuthRefusedError('auth', CALL, `every credential of the account is refused; the last: ${refusal}${advice}`)
   }
 
   async #exchange(credential: Credential): Promise<TokenAnswer> {

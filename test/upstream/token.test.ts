@@ -167,6 +167,11 @@ describe('refusal', () => {
     )
   })
 
+  test('where nothing answers at the token endpoint the address is named first', async () => {
+    const { tokens } = await bench((_, response) => json(response, { detail: 'Not Found' }, 404))
+    expect(String(await thrownBy(tokens.get()))).toMatch(/404.*: check BROKER_API_BASE_URL first$/)
+  })
+
   test('trap 43: when every credential is refused nothing more is exchanged until the park is over or ended', async () => {
     const { service, clock, tokens } = await bench((_, response) => json(response, { detail: [{ loc: ['client_id'], type: 'x' }] }, 422))
     for (let n = 0; n < 5; n += 1) expect(await thrownBy(tokens.get())).toBeInstanceOf(AuthRefusedError)

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -39,6 +39,8 @@ export async function backupSqlite(path: string, file: string, signal: AbortSign
   if (!existsSync(dirname(target))) throw new UsageError([`there is no folder ${dirname(target)} to put the backup into; make it first`])
   if (isOfDatabase(target, path)) throw new UsageError([`${file} is a file of the database itself; name another file`])
   if (statSync(target, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError([`${target} is a folder; name a file in it`])
+  if (!isWritable(dirname(target)))
+    throw new UsageError([`this user may not write into ${dirname(target)}; choose another folder, or give it the right to`])
   if (existsSync(target)) throw new UsageError([`${file} exists already; name another file, or remove it`])
   const order: BackupOrder = { source: resolve(path), target, partial: `${target}.partial-${randomBytes(4).toString('hex')}` }
   signal.throwIfAborted()
@@ -50,6 +52,15 @@ export async function backupSqlite(path: string, file: string, signal: AbortSign
   } finally {
     await worker.terminate()
     for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(`${order.partial}${ending}`, { force: true })
+  }
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -83,7 +83,5 @@ function lockFileOf({ path }: Extract<DatabaseConfig, { kind: 'sqlite' }>): stri
 }
 
 function inUse(path: string): BusyError {
-  return new BusyError(
-    `another process (\`serve\` or \`restore\`) is using ${path}; wait for it or stop it first, or use Postgres, on which several may run`,
-  )
+  return new BusyError(`another process (\`serve\` or \`restore\`) is using ${path}; wait for it or stop it first`)
 }

@@ -37,7 +37,10 @@ export function addTrack(program: Command, c: CommandContext): void {
         const context = actionContextOf(c, db)
         if (ids.length > 0) {
           const { added, known, purged } = await trackSubmissions(context, account, ids, options.again)
-          const left = purged > 0 ? `; ${purged} were purged and stay so without --again` : ''
+          const left =
+            purged > 0
+              ? `; ${pluralize(purged, 'submission')} purged before: track with --again to mirror ${purged === 1 ? 'it' : 'them'} once more`
+              : ''
           c.host.stdout.write(`${pluralize(added, 'new submission')} tracked in account ${account}; ${known} known before${left}\n`)
         }
         if (named.length === 0) return

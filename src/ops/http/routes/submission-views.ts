@@ -75,9 +75,11 @@ export function addSubmissionViews(api: Api, p: AdminParts): void {
     return { items: items.map((item) => ({ ...item, lanes: [...item.lanes] })), next_cursor: next && cursorOf(next) }
   })
   api.get('/submissions/:account/:submission_id', { schema: show }, async ({ params: { account, submission_id } }) => {
+    await refuseUnknownNames(p.db.read, p.config(), { account })
     return submissionView.parse(await viewOf(p.db.read, account, submission_id))
   })
   api.get('/submissions/:account/:submission_id/timeline', { schema: timeline }, async ({ params: of, query }) => {
+    await refuseUnknownNames(p.db.read, p.config(), { account: of.account })
     const { kinds: wanted, limit, cursor } = query
     const asked = { account: of.account, submissionId: of.submission_id, kinds: wanted, limit, after: cursor }
     const { items, next } = await timelinePage(p.db.read, asked)
