@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { parseUuid } from '../../model/uuid.ts'
-import { bindRequestsOf, insuredIdOf, insuredOf, policiesOf } from '../service/binding.ts'
+import { bindRequestsOf } from '../service/binding.ts'
 import { fileAt } from '../service/files.ts'
+import { insuredOf } from '../service/insureds.ts'
 import type { BuiltParts } from '../service/parts.ts'
+import { policiesOf } from '../service/policies.ts'
 import { BASE_PATH } from '../service/sandbox.ts'
 import type { Submission } from '../world/submission.ts'
 import { errorAnswer, validationError } from './answers.ts'
@@ -50,8 +52,5 @@ export function registerById(app: FastifyInstance, parts: ByIdParts, handle: Han
     return submission && bindRequestsOf(submission).find(({ bind_request_id }) => bind_request_id === id)
   })
   read('policy', '/broker/policies/:id', (all, id) => all.flatMap(policiesOf).find(({ policy_id }) => policy_id === id))
-  read('insured', '/broker/insureds/:id', (all, id) => {
-    const one = all.find(({ facts }) => insuredIdOf(facts.insured_name) === id)
-    return one && insuredOf(one.facts.insured_name, all)
-  })
+  read('insured', '/broker/insureds/:id', (all, id) => insuredOf(id, all))
 }

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { parseUuid } from '../../model/uuid.ts'
-import { bindRequestsOf, insuredIdOf, policiesOf } from '../service/binding.ts'
+import { bindRequestsOf } from '../service/binding.ts'
+import { insuredIdOf } from '../service/insured-ids.ts'
+import { policiesOf } from '../service/policies.ts'
 import type { Submission } from '../world/submission.ts'
 import { taxIdOf } from '../world/tax-id.ts'
 import type { World } from '../world/world.ts'
@@ -28,7 +30,7 @@ function submissionDetail(submission: Submission): unknown {
   return {
     submission_id: id,
     insured_name: facts.insured_name,
-    insured_id: insuredIdOf(facts.insured_name),
+    insured_id: insuredIdOf(submission),
     applicant: { fein: taxIdOf(facts.insured_name) },
     bind_requests: bindRequestsOf(submission).map(({ bind_request_id, status }) => ({ bind_request_id, status })),
     policies: policiesOf(submission).map(({ policy_id }) => ({ policy_id })),

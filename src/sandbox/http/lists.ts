@@ -1,4 +1,4 @@
-import { insuredIdOf } from '../service/binding.ts'
+import { insuredIdOf } from '../service/insured-ids.ts'
 import type { Submission } from '../world/submission.ts'
 import type { Answer } from './answers.ts'
 
@@ -8,12 +8,12 @@ export const listPaths = ['/broker/submissions', '/broker/insureds'] as const
 /** @returns the answer of a list. */
 export function listAnswer(path: (typeof listPaths)[number], submissions: readonly Submission[]): Answer {
   if (path === '/broker/submissions') {
-    const items = submissions.map(({ id, facts }) => ({
-      submission_id: id,
-      insured: { insured_id: insuredIdOf(facts.insured_name), name: facts.insured_name },
+    const items = submissions.map((one) => ({
+      submission_id: one.id,
+      insured: { insured_id: insuredIdOf(one), name: one.facts.insured_name },
     }))
     return { status: 200, body: { items } }
   }
-  const names = [...new Set(submissions.map(({ facts }) => facts.insured_name))]
-  return { status: 200, body: names.map((name) => ({ insured_id: insuredIdOf(name), name })) }
+  const insureds = new Map(submissions.map((one) => [insuredIdOf(one), one.facts.insured_name]))
+  return { status: 200, body: [...insureds].map(([insured_id, name]) => ({ insured_id, name })) }
 }

@@ -130,48 +130,12 @@ function bindRequest(submission: Submission, lane: Lane, id: string) {
   }
 }
 
-/** @returns the policies of the bound lanes that are shown. */
-export function policiesOf(submission: Submission) {
-  return shownLanes(submission)
-    .filter(({ rail }) => rail.bound)
-    .map((lane) => {
-      const { rail } = lane
-      const documentId = uuidOf(`policy document ${rail.submission_market_id}`)
-      return {
-        policy_id: policyIdOf(lane),
-        submission_id: submission.id,
-        insured_id: submission.records.brief?.insuredId ?? insuredIdOf(submission.facts.insured_name),
-        policy_number: `POL-${policyIdOf(lane).slice(0, 8).toUpperCase()}`,
-        status: 'in_force',
-        coverage_lines: rail.lines,
-        term: { effective_date: submission.facts.effective_date },
-        carrier: { name: rail.market_name, admitted: true },
-        premium: { net_cents: rail.quotes.at(-1)?.total_cents ?? 0, fees_cents: 0, taxes_cents: 0 },
-        documents: [{ document_id: documentId, name: 'Policy.pdf', download_path: `/broker/finalized-documents/${documentId}/pdf` }],
-      }
-    })
-}
-
-/** @returns the insured of some submissions. */
-export function insuredOf(name: string, submissions: readonly Submission[]): Answer {
-  const own = submissions.filter(({ facts }) => facts.insured_name === name)
-  return {
-    insured_id: insuredIdOf(name),
-    name,
-    submissions: own.map(({ id }) => ({ submission_id: id })),
-    policies: own.flatMap(policiesOf).map(({ policy_id, submission_id }) => ({ policy_id, submission_id })),
-  }
-}
-
-/** @returns an id that depends on the name alone. */
-export function insuredIdOf(name: string): string {
-  return uuidOf(`insured ${name}`)
-}
-
-function policyIdOf({ rail }: Lane): string {
+/** @returns the id of the policy of a lane, which it has once it is bound. */
+export function policyIdOf({ rail }: Lane): string {
   return uuidOf(`policy ${rail.submission_market_id}`)
 }
 
-function shownLanes(submission: Submission): Lane[] {
+/** @returns the lanes that the requirements view shows. */
+export function shownLanes(submission: Submission): Lane[] {
   return [...submission.lanes.values()].filter((lane) => lane.visible)
 }

@@ -4,7 +4,7 @@ import type { Plain, PlainObject } from '../world/plain.ts'
 import type { Submission } from '../world/submission.ts'
 import type { World } from '../world/world.ts'
 import type { Authority } from './authority.ts'
-import { insuredIdOf } from './binding.ts'
+import { insuredIdByName, insuredIdOf } from './insured-ids.ts'
 import { type Life, MATCHING_S } from './life.ts'
 import { invalid, parseBody } from './parse.ts'
 import { Refusal } from './refusal.ts'
@@ -29,8 +29,7 @@ export function createSubmission(parts: CreationParts, caller: Caller, input: un
   const state = stateOf(body)
   const { account } = caller
   const all = [...parts.world.submissions(account.name).values()]
-  if (body.insured_id !== undefined && !all.some((one) => insuredOfSubmission(one) === body.insured_id))
-    throw new Refusal(404, 'Insured not found')
+  if (body.insured_id !== undefined && !all.some((one) => insuredIdOf(one) === body.insured_id)) throw new Refusal(404, 'Insured not found')
   for (const id of body.partner_program_ids ?? []) if (!programOf(id)) throw invalid(['body', 'partner_program_ids'], `no program ${id}`)
   const createdBy = caller.credential?.clientId ?? caller.user?.id ?? ''
   refuseCollision(all, body, createdBy)
@@ -53,7 +52,7 @@ export function createSubmission(parts: CreationParts, caller: Caller, input: un
     body: JSON.parse(JSON.stringify(body)) as PlainObject,
     createdAtMs: atMs,
     producerEmail: body.applicant.contact_email ?? producer.email,
-    insuredId: body.insured_id ?? insuredIdOf(facts.insured_name),
+    insuredId: body.insured_id ?? insuredIdByName(account.name, facts.insured_name),
     raterPrograms: isRater ? (body.partner_program_ids ?? []) : null,
     createdBy,
   }
@@ -101,10 +100,6 @@ function answersOf(body: SubmissionCreate, atMs: number): Record<string, Plain> 
   return Object.fromEntries(Object.entries(found).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])))
 }
 
-export function insuredOfSubmission({ facts, records }: Submission): string {
-  return records.brief?.insuredId ?? insuredIdOf(facts.insured_name)
-}
-
 function isLive({ facts, lanes }: Submission): boolean {
   return facts.marketing_status !== 'no_markets_matched' && ![...lanes.values()].some(({ rail }) => rail.bound)
 }
@@ -116,7 +111,7 @@ function isLive({ facts, lanes }: Submission): boolean {
 function refuseCollision(all: readonly Submission[], body: SubmissionCreate, createdBy: string): void {
   const name = body.applicant.insured_name.trim().toLowerCase()
   const isSame = (one: Submission) =>
-    body.insured_id === undefined ? one.facts.insured_name.trim().toLowerCase() === name : insuredOfSubmission(one) === body.insured_id
+    body.insured_id === undefined ? one.facts.insured_name.trim().toLowerCase() === name : insuredIdOf(one) === body.insured_id
   const live = all.filter((one) => isSame(one) && isLive(one))
   const refuse = (submission: Submission, more: object = {}) => {
     const message = 'A live submission for this insured exists'

@@ -1,5 +1,5 @@
 import type { Submission } from '../world/submission.ts'
-import { policiesOf } from './binding.ts'
+import { policiesOf } from './policies.ts'
 
 /** A document's file. */
 export interface DocumentFile {

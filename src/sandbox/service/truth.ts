@@ -1,7 +1,8 @@
 import type { Submission } from '../world/submission.ts'
 import type { MarketEvent, RequirementsView, ThreadMessage } from '../world/wire.ts'
-import { bindRequestsOf, policiesOf } from './binding.ts'
+import { bindRequestsOf } from './binding.ts'
 import { outstandingView, sessionsView, workspaceView } from './details.ts'
+import { policiesOf } from './policies.ts'
 import { requirementsView } from './requirements.ts'
 
 /** Everything that the API shows of one submission, to compare a mirror with. */

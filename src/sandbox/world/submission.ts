@@ -88,6 +88,8 @@ export interface SubmissionState {
 
 /** One submission of the emulated service: its two feeds and the data of its requirements view. */
 export class Submission {
+  /** Name of the account whose it is. */
+  readonly account: string
   readonly id: string
   facts: SubmissionFacts
   readonly taxId: string | null
@@ -102,7 +104,8 @@ export class Submission {
   #lastMicros = 0
 
   /** @param taxId of the insured, which then stands in facts and answers; null: in none. */
-  constructor(id: string, facts: SubmissionFacts, taxId: string | null = null) {
+  constructor(account: string, id: string, facts: SubmissionFacts, taxId: string | null = null) {
+    this.account = account
     this.taxId = taxId
     this.id = id
     this.facts = facts
@@ -207,9 +210,9 @@ export class Submission {
   }
 
   /** @returns a submission of which `toState` told. */
-  static fromState(state: SubmissionState): Submission {
+  static fromState(account: string, state: SubmissionState): Submission {
     const { id, facts, taxId, railAvailable, quoteHistory, quoteHistoryUnavailable, lastMicros, lanes, events, thread } = state
-    const submission = Object.assign(new Submission(id, facts, taxId), { railAvailable, quoteHistory, quoteHistoryUnavailable })
+    const submission = Object.assign(new Submission(account, id, facts, taxId), { railAvailable, quoteHistory, quoteHistoryUnavailable })
     submission.#lastMicros = lastMicros
     submission.records = state.records
     for (const lane of lanes) submission.addLane(lane, lane.visible)

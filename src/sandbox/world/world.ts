@@ -101,7 +101,7 @@ export class World {
   /** @throws RangeError for an unknown account, or when it has a submission with that id. */
   addSubmission(account: string, submissionId: string, facts: SubmissionFacts, taxId: string | null = null): Submission {
     if (this.submissions(account).has(submissionId)) throw new RangeError(`account ${account} has a submission ${submissionId} already`)
-    const submission = new Submission(submissionId, facts, taxId)
+    const submission = new Submission(account, submissionId, facts, taxId)
     this.#accounts.get(account)?.set(submissionId, submission)
     return submission
   }
@@ -143,7 +143,7 @@ export class World {
     for (const { account, submissions, records } of state) {
       this.addAccount(account)
       this.records.set(account, records)
-      for (const saved of submissions) this.#accounts.get(account)?.set(saved.id, Submission.fromState(saved))
+      for (const saved of submissions) this.#accounts.get(account)?.set(saved.id, Submission.fromState(account, saved))
     }
   }
 

@@ -5,8 +5,8 @@ import { type Case, type Desk, pdfOf, refused } from '../desk.ts'
 const MAX_FILE_BYTES = 25 * 1024 * 1024
 
 /** A submission with an instant quote. */
-async function quoted(desk: Desk) {
-  const id = await desk.create('Harrow Roofing LLC')
+async function quoted(desk: Desk, applicant: object = {}) {
+  const id = await desk.create('Harrow Roofing LLC', { applicant: { insured_name: 'Harrow Roofing LLC', ...applicant } })
   desk.pass(360)
   const { rail } = await desk.client.submissions.requirements(id)
   const lanes = rail?.lanes ?? []
@@ -17,10 +17,45 @@ async function quoted(desk: Desk) {
   return { id, lane, other, quote_id }
 }
 
-async function drafted(desk: Desk) {
-  const { id, quote_id } = await quoted(desk)
+async function drafted(desk: Desk, applicant: object = {}) {
+  const { id, quote_id } = await quoted(desk, applicant)
   const draft = await desk.client.bind.create(id, { quote_id, attest_assumptions: true })
   return { id, draft, bindId: draft.bind_request_id }
+}
+
+const mailing_address = { line1: '1 Main St', city: 'Austin', state: 'TX', zip: '78701', country: 'US' }
+/** What a submission says of its insured, and the insured record names ("canonical identity"). */
+const identity = {
+  ...{ dba_name: 'Harrow Roofs', entity_type: 'llc', business_phone: '+1 512 555 0100', business_email: 'office@harrow.invalid' },
+  ...{ website: 'https://harrow.invalid', naics: '238160', sic: '1761', mailing_address },
+}
+const person = { first_name: 'Hanna', last_name: 'Harrow', title: 'Owner', phone: '+1 512 555 0101', email: 'hanna@harrow.invalid' }
+
+interface Policy {
+  readonly insured_id: string
+  readonly policy_number: string
+  readonly coverage_lines: string[]
+  readonly term: { readonly effective_date: string; readonly expiration_date: string }
+  readonly carrier: { readonly name: string }
+  readonly underwriting_paper: { readonly naic_code: string; readonly admitted: boolean }
+  readonly premium: Record<'net_cents' | 'fees_cents' | 'taxes_cents' | 'total_billed_cents', number>
+  readonly commission: { readonly rate: number; readonly amount_cents: number }
+  readonly payment_terms: { readonly plan: string }
+  readonly documents: { readonly kind: string; readonly download_path: string }[]
+}
+
+/** "Full policy detail": each part that the row names, and that its numbers belong together. */
+function assertWhole(policy: Policy): void {
+  assert.ok(policy.policy_number !== '' && policy.coverage_lines.length > 0 && policy.carrier.name !== '')
+  assert.ok(policy.term.effective_date < policy.term.expiration_date)
+  assert.match(policy.underwriting_paper.naic_code, /^\d{5}$/)
+  assert.equal(typeof policy.underwriting_paper.admitted, 'boolean')
+  const { net_cents, fees_cents, taxes_cents, total_billed_cents } = policy.premium
+  assert.ok(net_cents > 0)
+  assert.equal(total_billed_cents, net_cents + fees_cents + taxes_cents)
+  assert.equal(policy.commission.amount_cents, Math.round(net_cents * policy.commission.rate))
+  assert.equal(policy.payment_terms.plan, 'quarterly')
+  assert.deepEqual(policy.documents.map(({ kind }) => kind).sort(), ['binder', 'declarations', 'policy'])
 }
 
 export const bindingCases: readonly Case[] = [
@@ -81,12 +116,17 @@ export const bindingCases: readonly Case[] = [
     name: 'a bound request has an event, a policy with documents, and an insured',
     rows: ['state.bound', 'endpoint.getPolicy', 'endpoint.getInsured'],
     run: async (desk) => {
-      const { id, bindId } = await drafted(desk)
+      const contact = Object.fromEntries(Object.entries(person).map(([name, value]) => [`contact_${name}`, value]))
+      const { id, bindId, draft } = await drafted(desk, { ...identity, ...contact })
+      await desk.client.bind.create(id, { quote_id: draft.quote_id ?? '', payment_option: 'quarterly' })
       for (const to of ['submitted', 'sent', 'bound']) await desk.admin('/bind', { bind_request_id: bindId, to })
       const { policy_id } = await desk.client.bind.get(id, bindId)
-      const policy = (await desk.client.policies.get(policy_id ?? '')) as { insured_id: string; documents: { download_path: string }[] }
+      const policy = (await desk.client.policies.get(policy_id ?? '')) as unknown as Policy
+      assertWhole(policy)
       const insured = await desk.client.insureds.get(policy.insured_id)
-      assert.match(JSON.stringify(insured), new RegExp(policy_id ?? 'none'))
+      const wanted = { insured_id: policy.insured_id, name: 'Harrow Roofing LLC', ...identity, contacts: [{ ...person, active: true }] }
+      const known = { submissions: [{ submission_id: id }], policies: [{ policy_id, submission_id: id }] }
+      assert.partialDeepStrictEqual(insured, { ...wanted, ...known })
       for (const { download_path } of policy.documents)
         assert.equal((await desk.client.download(download_path)).contentType, 'application/pdf')
       const types: string[] = []

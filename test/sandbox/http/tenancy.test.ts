@@ -5,6 +5,7 @@ import { registerApi } from '../../../src/sandbox/http/api.ts'
 import { buildParts } from '../../../src/sandbox/service/build.ts'
 import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
 import { Client, sandboxFor } from '../support.ts'
+import { create, Writer } from '../writer.ts'
 
 /** @returns the paths of all reads that name something by an id. */
 async function readsById(): Promise<string[]> {
@@ -69,4 +70,32 @@ test('whatever another brokerage has is not found, by any path and with any toke
       expect(JSON.stringify(await answer.json()), path).not.toMatch(/acme/i)
     }
   }
+})
+
+test('the same insured at two brokerages has two ids, and each answers to its own brokerage alone', async () => {
+  const sandbox = await sandboxFor({ submissions: 0, accounts: [{ name: 'default' }, { name: 'brokerage-2' }] })
+  const both = await Promise.all(
+    ['default', 'brokerage-2'].map(async (account) => {
+      const writer = await new Writer(sandbox, account).login()
+      const id = await create(writer, 'Harrow Roofing LLC')
+      return { writer, insuredId: (await writer.get(`/broker/submissions/${id}`)).body.insured_id as string }
+    }),
+  )
+  const ids = both.map(({ insuredId }) => insuredId)
+  const answers = both.map(({ writer }) => Promise.all(ids.map(async (id) => (await writer.get(`/broker/insureds/${id}`)).status)))
+  expect(await Promise.all(answers)).toEqual([
+    [200, 404],
+    [404, 200],
+  ])
+})
+
+test('an insured that a submission names by its id has all of its submissions', async () => {
+  const sandbox = await sandboxFor({ submissions: 0 })
+  const writer = await new Writer(sandbox).login()
+  const first = await create(writer, 'Harrow Roofing LLC', { lines_of_business: ['aviation'] })
+  const { insured_id } = (await writer.get(`/broker/submissions/${first}`)).body
+  sandbox.setFacts('default', first, { marketing_status: 'no_markets_matched' })
+  const second = await create(writer, 'Harrow Roofing of Texas LLC', { insured_id })
+  const { body } = await writer.get(`/broker/insureds/${insured_id}`)
+  expect(body.submissions).toEqual([{ submission_id: first }, { submission_id: second }])
 })

@@ -1,0 +1,48 @@
+import type { PlainObject } from '../world/plain.ts'
+import type { Submission } from '../world/submission.ts'
+import { insuredIdOf } from './insured-ids.ts'
+import { policiesOf } from './policies.ts'
+
+/*
+ * The insured record. Its fields are named as those of the applicant that submissions are created with; what no submission has said of the
+ * insured is null. The specification shows no names of its own; the choice stands in `GET /_sandbox/unshown`.
+ */
+
+const identityFields = [
+  ...['dba_name', 'entity_type', 'nature_of_business', 'date_business_started', 'business_phone', 'business_email', 'website'],
+  ...['naics', 'sic', 'mailing_address'],
+] as const
+
+/** @returns the insured with that id, of a brokerage's submissions in the order in which they were made; undefined when none has it. */
+export function insuredOf(insuredId: string, submissions: readonly Submission[]) {
+  const own = submissions.filter((one) => insuredIdOf(one) === insuredId)
+  const [first] = own
+  if (!first) return undefined
+  const applicants = own.flatMap(({ records }) => applicantOf(records.brief?.body))
+  const latest = (field: string) => applicants.findLast((applicant) => (applicant[field] ?? null) !== null)?.[field] ?? null
+  return {
+    insured_id: insuredId,
+    name: first.facts.insured_name,
+    ...Object.fromEntries(identityFields.map((field) => [field, latest(field)])),
+    contacts: contactsOf(applicants),
+    submissions: own.map(({ id }) => ({ submission_id: id })),
+    policies: own.flatMap(policiesOf).map(({ policy_id, submission_id }) => ({ policy_id, submission_id })),
+  }
+}
+
+function applicantOf(body: PlainObject | undefined): PlainObject[] {
+  const applicant = body?.['applicant']
+  return typeof applicant === 'object' && applicant !== null && !Array.isArray(applicant) ? [applicant as PlainObject] : []
+}
+
+/** @returns the people whom the submissions named, each once, with what was said last. */
+function contactsOf(applicants: readonly PlainObject[]): PlainObject[] {
+  const contacts = new Map<string, PlainObject>()
+  for (const applicant of applicants) {
+    const said = ['first_name', 'last_name', 'title', 'phone', 'email'].map((name) => [name, applicant[`contact_${name}`] ?? null] as const)
+    const contact = Object.fromEntries(said)
+    const { first_name: first, last_name: last, email } = contact
+    if (said.some(([, value]) => value !== null)) contacts.set(`${first ?? ''} ${last ?? ''} ${email ?? ''}`.toLowerCase(), contact)
+  }
+  return [...contacts.values()].map((contact) => ({ ...contact, active: true }))
+}
