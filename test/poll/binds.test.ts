@@ -38,7 +38,7 @@ describe.each(testDatabases)('what is read by its id, on $name', (database) => {
     expect(await rowsOf(rig.db, submissions)).toMatchObject([{ submission_id: id, insured_id }])
     expect((await knownIds(rig)).map(({ kind, via, submission_id }) => [kind, via, submission_id])).toEqual([
       ['bind_request', 'requirements', id],
-      ['document', 'policy', id],
+      ...Array.from({ length: 3 }, () => ['document', 'policy', id]),
       ['insured', 'policy', id],
       ['policy', 'bind_request', id],
     ])
