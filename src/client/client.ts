@@ -6,7 +6,7 @@ import { type Submissions, submissionCalls } from './calls/submissions.ts'
 import { attributed } from './calls/writing.ts'
 import { type Call, Channel } from './http/channel.ts'
 import { type ClientClock, realClock } from './http/clock.ts'
-import { pathOf } from './http/paths.ts'
+import { checkBaseUrl, pathOf } from './http/paths.ts'
 import { RETRY, type Retry } from './http/retry.ts'
 import type { Fetch } from './http/wire.ts'
 import {
@@ -56,7 +56,10 @@ export interface Client {
   readonly bind: Binding
   readonly policies: { get(id: string): Promise<Unshown> }
   readonly insureds: { get(id: string): Promise<Unshown> }
-  /** What the specification names without showing it. A GET is repeated, anything else is sent once. */
+  /**
+   * What the specification names without showing it. A GET is repeated, anything else is sent once. The object that a POST, PUT or PATCH
+   * sends gets the client's `producer_email`, unless it has one.
+   */
   request(
     method: string,
     path: string,
@@ -67,9 +70,12 @@ export interface Client {
 const TIMEOUT_MS = 20_000
 const anything = z.unknown()
 
-/** @returns a client of one brokerage. It connects with the first call. */
+const isWrite = (method: string) => ['POST', 'PUT', 'PATCH'].includes(method.toUpperCase())
+
+/** @returns a client of one brokerage. It connects with the first call. @throws RangeError for a base URL that is none. */
 export function createClient({ baseUrl, auth, producerEmail, retry, ...options }: ClientOptions): Client {
   const { fetch: given = fetch, clock = realClock, timeoutMs = TIMEOUT_MS } = options
+  checkBaseUrl(baseUrl)
   const channel = new Channel({ baseUrl, fetch: given, clock, timeoutMs }, auth, { ...RETRY, ...retry })
   const get = (path: string, query?: Call['query']) => ({ method: 'GET', path, query, manner: 'repeatable' }) as const
   return {
@@ -98,7 +104,8 @@ export function createClient({ baseUrl, auth, producerEmail, retry, ...options }
     insureds: { get: (id) => channel.ask(get(pathOf`/broker/insureds/${id}`), insuredSchema) },
     request: (method, path, { query, body } = {}) => {
       const manner = method === 'GET' ? 'repeatable' : 'once'
-      return channel.ask({ method, path, query, json: body, manner }, anything)
+      const json = isWrite(method) ? attributed(body, producerEmail) : body
+      return channel.ask({ method, path, query, json, manner }, anything)
     },
   }
 }

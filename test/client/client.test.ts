@@ -188,3 +188,67 @@ test('trap 55: a question about appetite is asked once, and the daily limit is a
   expect(await client.appetite.search({ query: 'cyber', lines: ['cyber'] })).toHaveProperty('results')
   await expect(client.appetite.read({ q: 'cyber' })).rejects.toBeInstanceOf(RateLimited)
 })
+
+/** A server that keeps what it is sent, and answers with nothing in it. */
+async function recording() {
+  const bodies: string[] = []
+  const server = createServer(async (request, reply) => {
+    bodies.push((await request.toArray()).map(String).join(''))
+    reply.end(JSON.stringify({ bind_request_id: ID, submission_id: ID, status: 'drafted', id: ID }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`
+  return { client: createClient({ baseUrl, auth: bearer('secret'), producerEmail: 'ann@b.example', retry: { tries: 1 } }), bodies }
+}
+
+test('every write names the producer of the client, or the one that the call says', async () => {
+  const { client, bodies } = await recording()
+  const { bind, submissions } = client
+  const file = new Uint8Array([37])
+  const producerEmail = 'ben@b.example'
+  const products = { program_ids: [ID], selected_ids: [], expected_revision: 1 }
+  const calls: ((other: { producerEmail?: string }) => Promise<unknown>)[] = [
+    (other) => submissions.finalize(ID, other),
+    (other) => submissions.answer(ID, [], other),
+    (other) => submissions.upload(ID, { file, ...other }),
+    (other) => submissions.formFill(ID, {}, other),
+    (other) => submissions.intake({ text: 'x', ...other }),
+    (other) => bind.upload(ID, ID, ID, { file, ...other }),
+    ({ producerEmail: of }) => submissions.quoteProducts(ID, { ...products, ...(of !== undefined && { producer_email: of }) }),
+    ({ producerEmail: of }) => client.request('post', '/x', { body: of === undefined ? {} : { producer_email: of } }),
+    ({ producerEmail: of }) => client.request('PATCH', '/x', { body: of === undefined ? {} : { producer_email: of } }),
+  ]
+  for (const call of calls) {
+    // What is answered does not matter here: it lacks fields of some calls.
+    await call({}).catch(() => undefined)
+    expect(bodies.pop()).toMatch(/ann@b\.example/)
+    await call({ producerEmail }).catch(() => undefined)
+    expect(bodies.at(-1)).not.toMatch(/ann@/)
+    expect(bodies.pop()).toMatch(/ben@b\.example/)
+  }
+  await client.request('POST', '/x', { body: [1] })
+  await client.request('POST', '/x')
+  await client.request('DELETE', '/x', { body: {} })
+  expect(bodies).toEqual(['[1]', '', '{}'])
+})
+
+test('a base URL that is none is told at once, in one sentence', () => {
+  for (const baseUrl of ['', 'api.example/api/v1', 'ftp://api.example', 'https://api.example/api/v1?key=1'])
+    expect(() => createClient({ baseUrl, auth: bearer('secret') })).toThrow(/^baseUrl must be an http or https URL like .*, not "/)
+})
+
+test('an answer without what the specification requires is told in words', async () => {
+  const { client } = await answering({ status: 200, body: '{"events":[{"id":"1"}]}' })
+  await expect(client.submissions.events(ID)).rejects.toThrow(
+    /^GET \/broker\/submissions\/\S+ was answered 200 with what the specification does not show: events\.0\.type: [^{[]*; next_cursor: [^{[]*$/,
+  )
+})
+
+test('a port that fetch connects to never is not sent to', async () => {
+  const client = createClient({ baseUrl: 'http://127.0.0.1:6000/api/v1', auth: bearer('secret'), retry: { tries: 1 } })
+  await expect(client.me()).rejects.toMatchObject({ name: 'Unreachable', sent: 'no' })
+})

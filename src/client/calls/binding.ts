@@ -2,7 +2,7 @@ import type { Channel } from '../http/channel.ts'
 import { pathOf } from '../http/paths.ts'
 import { type BindRequest, bindRequestSchema } from '../schemas/binding.ts'
 import type { BindRequestBody } from './bodies.ts'
-import { attributed, type FileContent, type FileToSend, fileOf, formOf } from './writing.ts'
+import { type Attribution, attributed, type FileContent, type FileToSend, fileOf, formOf } from './writing.ts'
 
 /** "Binding" of the specification. */
 export interface Binding {
@@ -17,7 +17,7 @@ export interface Binding {
     submissionId: string,
     bindRequestId: string,
     contingencyId: string,
-    given: { readonly file: FileToSend | FileContent; readonly notes?: string },
+    given: Attribution & { readonly file: FileToSend | FileContent; readonly notes?: string },
   ): Promise<BindRequest>
 }
 
@@ -32,8 +32,8 @@ export function bindCalls(channel: Channel, producerEmail: string | undefined): 
       const path = pathOf`/broker/submissions/${submissionId}/bind-requests/${bindRequestId}`
       return channel.ask({ method: 'GET', path, manner: 'repeatable' }, bindRequestSchema)
     },
-    async upload(submissionId, bindRequestId, contingencyId, { file, notes }) {
-      const form = formOf({ notes, producer_email: producerEmail }, [{ field: 'file', ...(await fileOf(file)) }])
+    async upload(submissionId, bindRequestId, contingencyId, { file, notes, producerEmail: named = producerEmail }) {
+      const form = formOf({ notes, producer_email: named }, [{ field: 'file', ...(await fileOf(file)) }])
       const path = pathOf`/broker/submissions/${submissionId}/bind-requests/${bindRequestId}/contingencies/${contingencyId}/document`
       return await channel.ask({ method: 'POST', path, form, manner: 'once' }, bindRequestSchema)
     },

@@ -17,8 +17,8 @@ import { type Outstanding, outstandingSchema, type RequirementsView, requirement
 import { type CreatedSubmission, createdSubmissionSchema, type FinalizeAnswer, finalizeAnswerSchema } from '../schemas/submission-create.ts'
 import { type ThreadMessage, type ThreadPage, type ThreadPostAnswer, threadPageSchema, threadPostAnswerSchema } from '../schemas/thread.ts'
 import { type Workspace, workspaceSchema } from '../schemas/workspace.ts'
-import type { CheckpointCommand, CreateBody, PostBody, QuoteProductsBody } from './bodies.ts'
-import { attributed, type FileContent, type FileToSend, fileOf, formOf } from './writing.ts'
+import type { CheckpointCommand, CreateBody, FormFillBody, PostBody, QuoteProductsBody } from './bodies.ts'
+import { type Attribution, attributed, type FileContent, type FileToSend, fileOf, formOf } from './writing.ts'
 
 /** Where a page of a feed begins, and how many items it may have. */
 export interface PageOptions {
@@ -31,16 +31,18 @@ export interface PageOptions {
 export interface Submissions {
   create(body: CreateBody): Promise<CreatedSubmission>
   /** `fields` are form fields that the specification does not show. */
-  intake(given: {
-    readonly text?: string
-    readonly files?: readonly (FileToSend | FileContent)[]
-    readonly fields?: Readonly<Record<string, string>>
-  }): Promise<CreatedSubmission>
+  intake(
+    given: Attribution & {
+      readonly text?: string
+      readonly files?: readonly (FileToSend | FileContent)[]
+      readonly fields?: Readonly<Record<string, string>>
+    },
+  ): Promise<CreatedSubmission>
   /** Releases a held submission. */
-  finalize(id: string): Promise<FinalizeAnswer>
+  finalize(id: string, options?: Attribution): Promise<FinalizeAnswer>
   requirements(id: string): Promise<RequirementsView>
   outstanding(id: string): Promise<Outstanding>
-  answer(id: string, answers: Answers['answers']): Promise<AnswersResult>
+  answer(id: string, answers: Answers['answers'], options?: Attribution): Promise<AnswersResult>
   events(id: string, options?: PageOptions): Promise<EventsPage>
   thread(id: string, options?: PageOptions): Promise<ThreadPage>
   /** All events behind `since`, each once; ends on a null cursor only. */
@@ -49,8 +51,11 @@ export interface Submissions {
   allMessages(id: string, options?: PageOptions): Feed<ThreadMessage>
   /** Replies in the thread. A key is made when none is given, and kept over retries, so the reply is recorded once. */
   post(id: string, body: PostBody, options?: { readonly idempotencyKey?: string }): Promise<ThreadPostAnswer>
-  upload(id: string, given: { readonly file: FileToSend | FileContent; readonly displayName?: string }): Promise<SubmissionDocument>
-  formFill(id: string, body?: { readonly form_keys?: readonly string[] }): Promise<FormFillSession>
+  upload(
+    id: string,
+    given: Attribution & { readonly file: FileToSend | FileContent; readonly displayName?: string },
+  ): Promise<SubmissionDocument>
+  formFill(id: string, body?: FormFillBody, options?: Attribution): Promise<FormFillSession>
   quoteSessions(id: string): Promise<QuoteSessions>
   workspace(id: string): Promise<Workspace>
   /** Idempotent per `operation_id`: it is repeated while the application is busy. */
@@ -69,15 +74,15 @@ function creating(channel: Channel, producerEmail: string | undefined): Creating
   const path = '/broker/submissions'
   return {
     create: (body) => channel.ask({ method: 'POST', path, json: attributed(body, producerEmail), manner: 'once' }, createdSubmissionSchema),
-    async intake({ text, files = [], fields = {} }) {
+    async intake({ text, files = [], fields = {}, producerEmail: named = producerEmail }) {
       const read = await Promise.all(files.map(async (file) => ({ field: 'files', ...(await fileOf(file)) })))
-      const form = formOf({ producer_email: producerEmail, text, ...fields }, read)
+      const form = formOf({ producer_email: named, text, ...fields }, read)
       return await channel.ask({ method: 'POST', path: '/broker/intake', form, manner: 'once' }, createdSubmissionSchema)
     },
     // "No body", but "with a machine credential every write names `producer_email`".
-    finalize: (id) => {
+    finalize: (id, { producerEmail: named = producerEmail } = {}) => {
       const call = { method: 'POST', path: pathOf`/broker/submissions/${id}/finalize`, manner: 'once' } as const
-      const json = producerEmail === undefined ? undefined : { producer_email: producerEmail }
+      const json = named === undefined ? undefined : { producer_email: named }
       return channel.ask({ ...call, json }, finalizeAnswerSchema)
     },
   }
@@ -122,27 +127,27 @@ function reading(channel: Channel): Reading {
 type Writing = Pick<Submissions, 'answer' | 'post' | 'upload' | 'formFill' | 'checkpoint' | 'quoteProducts'>
 
 function writing(channel: Channel, producerEmail: string | undefined): Writing {
-  const json = <T>(body: T) => attributed(body, producerEmail)
+  const json = <T>(body: T, { producerEmail: named = producerEmail }: Attribution = {}) => attributed(body, named)
   return {
-    answer: (id, answers) => {
+    answer: (id, answers, options) => {
       const path = pathOf`/broker/submissions/${id}/outstanding-requirements/answers`
-      return channel.ask({ method: 'POST', path, json: json({ answers }), manner: 'once' }, answersResultSchema)
+      return channel.ask({ method: 'POST', path, json: json({ answers }, options), manner: 'once' }, answersResultSchema)
     },
     post: (id, body, { idempotencyKey = crypto.randomUUID() } = {}) => {
       const headers = { 'idempotency-key': idempotencyKey }
       const path = pathOf`/broker/submissions/${id}/thread`
       return channel.ask({ method: 'POST', path, json: json(body), headers, manner: 'repeatable' }, threadPostAnswerSchema)
     },
-    async upload(id, { file, displayName }) {
-      const form = formOf({ display_name: displayName, producer_email: producerEmail }, [{ field: 'file', ...(await fileOf(file)) }])
+    async upload(id, { file, displayName, producerEmail: named = producerEmail }) {
+      const form = formOf({ display_name: displayName, producer_email: named }, [{ field: 'file', ...(await fileOf(file)) }])
       return await channel.ask(
         { method: 'POST', path: pathOf`/broker/submissions/${id}/documents`, form, manner: 'once' },
         submissionDocumentSchema,
       )
     },
-    formFill: (id, body = {}) => {
+    formFill: (id, body = {}, options) => {
       const path = pathOf`/broker/submissions/${id}/form-fill-session`
-      return channel.ask({ method: 'POST', path, json: json(body), manner: 'once' }, formFillSessionSchema)
+      return channel.ask({ method: 'POST', path, json: json(body, options), manner: 'once' }, formFillSessionSchema)
     },
     checkpoint: (id, applicationId, command) => {
       const path = pathOf`/broker/submissions/${id}/applications/${applicationId}/checkpoint`
@@ -150,7 +155,7 @@ function writing(channel: Channel, producerEmail: string | undefined): Writing {
     },
     quoteProducts: (id, body) => {
       const path = pathOf`/broker/submissions/${id}/application-workspace/quote-products`
-      return channel.ask({ method: 'PUT', path, json: body, manner: 'once' }, selectionSchema)
+      return channel.ask({ method: 'PUT', path, json: json(body), manner: 'once' }, selectionSchema)
     },
   }
 }

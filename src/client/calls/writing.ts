@@ -11,6 +11,11 @@ export interface FileToSend {
   readonly contentType?: string
 }
 
+/** To whom a write is attributed: another portal user than the client's `producerEmail`. */
+export interface Attribution {
+  readonly producerEmail?: string
+}
+
 /** @returns the body with the client's `producer_email`, unless it says another. */
 export function attributed<T>(body: T, producerEmail: string | undefined): T {
   if (producerEmail === undefined || !isObject(body) || body['producer_email'] !== undefined) return body

@@ -1,3 +1,4 @@
+import { isObject } from '../../model/json.ts'
 import type { Auth } from '../auth/auth.ts'
 import { serviceError, UnexpectedAnswer, Unreachable } from '../errors.ts'
 import { urlOf } from './paths.ts'
@@ -128,5 +129,9 @@ function mayPass(status: number, afterS: number | null): boolean {
 }
 
 function inShort(error: Error): string {
-  return error.message.replace(/\s+/g, ' ').slice(0, 300)
+  const issues = 'issues' in error && Array.isArray(error.issues) ? error.issues.filter(isObject) : []
+  const told = issues.map(({ path, message }) =>
+    Array.isArray(path) && path.length > 0 ? `${path.join('.')}: ${message}` : String(message),
+  )
+  return (told.length > 0 ? told.join('; ') : error.message).replace(/\s+/g, ' ').slice(0, 300)
 }

@@ -14,6 +14,18 @@ function uuidOf(text: string): string {
   return id
 }
 
+/** @throws RangeError for what no path of the service can be appended to. */
+export function checkBaseUrl(baseUrl: string): void {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null
+  if (url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '') return
+  const given = JSON.stringify(
+    String(baseUrl)
+      .replace(/\/\/[^/@]*@/, '//')
+      .slice(0, 80),
+  )
+  throw new RangeError(`baseUrl must be an http or https URL like https://api.example/api/v1, without a query, not ${given}`)
+}
+
 type Query = Readonly<Record<string, string | number | undefined>>
 
 /**

@@ -20,6 +20,9 @@ const LARGEST_BODY = 64 * 1024 * 1024
 /** Codes with which a request surely did not leave. */
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
 
+/** What Node's fetch says of a port that no web page may use, such as 6000: it connects to none of them. */
+const BLOCKED = 'bad port'
+
 /**
  * Sends one request. Redirects are not followed, so that a token goes nowhere else (trap 45).
  * @param what the request, for messages.
@@ -42,7 +45,7 @@ export async function sendOnce(wire: Wire, what: string, url: string, init: Requ
 function isUnsent(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined
   const causes = cause instanceof AggregateError ? cause.errors : [cause]
-  return causes.length > 0 && causes.every((each) => isObject(each) && NOT_SENT.has(String(each['code'])))
+  return causes.length > 0 && causes.every((each) => isObject(each) && (NOT_SENT.has(String(each['code'])) || each['message'] === BLOCKED))
 }
 
 /**
