@@ -18,6 +18,7 @@ import './styles/json.css'
 import './styles/pages.css'
 import './styles/submission.css'
 import './styles/narrow.css'
+import './styles/stacked.css'
 
 const MOST_TRIES = 2
 

@@ -98,7 +98,7 @@ export const actionsQuery = () =>
   infiniteQueryOptions({
     queryKey: ['actions'],
     queryFn: ({ signal, pageParam: after }) =>
-      answered(api.GET('/api/v1/actions', { params: { query: after ? { after: Number(after) } : {} }, signal })),
+      answered(api.GET('/api/v1/actions', { params: { query: { limit: 20, ...(after && { after: Number(after) }) } }, signal })),
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
     refetchInterval: every.while,

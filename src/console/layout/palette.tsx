@@ -7,6 +7,7 @@ import type { Schemas } from '../api/client.ts'
 import { searchQuery } from '../api/queries.ts'
 import { plainWord } from '../parts/chip.tsx'
 import { Modal } from '../parts/modal.tsx'
+import { Deeds } from './deeds.tsx'
 import { places } from './navigation.ts'
 import { setTheme, themes } from './theme.ts'
 
@@ -50,6 +51,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
               ))}
             </Command.Group>
           )}
+          <Deeds onClose={onClose} />
           <Themes onClose={onClose} />
         </Command.List>
       </Command>

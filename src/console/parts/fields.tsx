@@ -16,16 +16,18 @@ export function Facts({ items }: { readonly items: readonly (readonly [name: str
 
 interface SectionProps {
   readonly title: string
+  /** Its anchor in the address. */
+  readonly id?: string
   readonly actions?: ReactNode
   readonly className?: string
   readonly children: ReactNode
 }
 
 /** A part of a page, found by its name. */
-export function Section({ title, actions, className = '', children }: SectionProps) {
+export function Section({ title, id, actions, className = '', children }: SectionProps) {
   const heading = useId()
   return (
-    <section aria-labelledby={heading} className={`section ${className}`}>
+    <section id={id} aria-labelledby={heading} className={`section ${className}`}>
       <header>
         <h2 id={heading}>{title}</h2>
         {actions && <div className="actions">{actions}</div>}

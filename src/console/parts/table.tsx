@@ -18,6 +18,10 @@ export interface Column<Row> {
   readonly isNumber?: boolean
   /** Where there is less room it is left out: 2 on a tablet, 3 on a laptop. */
   readonly rank?: 2 | 3
+  /** Whether a phone shows it all the same, under the rest of its row. */
+  readonly isOnPhone?: boolean
+  /** What it holds in place of a text: a box to tick, or the row's buttons. */
+  readonly holds?: 'box' | 'deeds'
   /** Takes the room that is left. */
   readonly isWide?: boolean
   /** What `sort` in the address is when the list goes by this column, and the other way round. */
@@ -50,12 +54,15 @@ export function Table<Row extends RowData>({ label, columns, rows, keyOf, hidden
   const view = useRowsInSight(table.getRowModel().rows.length, body)
   const shown = table.getRowModel().rows.slice(view.first, view.end)
   const classOf = (id: string) => {
-    const { isNumber, rank, isWide } = byId.get(id) ?? {}
-    return [isNumber && 'number', rank && `rank-${rank}`, isWide && 'wide'].filter(Boolean).join(' ') || undefined
+    const { isNumber, rank, isWide, isOnPhone, holds } = byId.get(id) ?? {}
+    return (
+      [isNumber && 'number', rank && `rank-${rank}`, isWide && 'wide', isOnPhone && 'on-phone', holds].filter(Boolean).join(' ') ||
+      undefined
+    )
   }
   return (
     <div className="table-room">
-      <table aria-label={label} aria-rowcount={rows.length + 1}>
+      <table className="list" aria-label={label} aria-rowcount={rows.length + 1}>
         <thead>
           {table.getHeaderGroups().map((group) => (
             <tr key={group.id}>
@@ -74,9 +81,15 @@ export function Table<Row extends RowData>({ label, columns, rows, keyOf, hidden
         <tbody ref={body}>
           {view.before > 0 && <Gap height={view.before} />}
           {shown.map((row, index) => (
-            <tr key={row.id} aria-rowindex={view.first + index + 2} className={isChosen?.(row.original) ? 'chosen' : undefined}>
+            <tr
+              key={row.id}
+              ref={view.measure}
+              data-index={view.first + index}
+              aria-rowindex={view.first + index + 2}
+              className={isChosen?.(row.original) ? 'chosen' : undefined}
+            >
               {row.getVisibleCells().map((cell) => (
-                <td key={cell.id} className={classOf(cell.column.id)}>
+                <td key={cell.id} className={classOf(cell.column.id)} data-head={byId.get(cell.column.id)?.head}>
                   <table.FlexRender cell={cell} />
                 </td>
               ))}
@@ -134,6 +147,8 @@ interface InSight {
   /** Pixels that the rows before and behind take. */
   readonly before: number
   readonly after: number
+  /** Takes the height of a row, which on a phone is not that of all others. */
+  readonly measure?: (row: HTMLElement | null) => void
 }
 
 function useRowsInSight(count: number, body: React.RefObject<HTMLElement | null>): InSight {
@@ -148,5 +163,6 @@ function useRowsInSight(count: number, body: React.RefObject<HTMLElement | null>
   const last = items.at(-1)
   if (!isLong || !first || !last) return { first: 0, end: isLong ? VIRTUAL_FROM : count, before: 0, after: 0 }
   const after = virtual.getTotalSize() - (last.end - scrollMargin)
-  return { first: first.index, end: last.index + 1, before: first.start - scrollMargin, after: Math.max(0, after) }
+  const before = first.start - scrollMargin
+  return { first: first.index, end: last.index + 1, before, after: Math.max(0, after), measure: virtual.measureElement }
 }

@@ -59,14 +59,21 @@ export function bothTimes(at: string): string {
   return `${whole.format(new Date(at))} · ${at.slice(0, 19).replace('T', ' ')} UTC`
 }
 
+interface AgeProps {
+  readonly at: string | null | undefined
+  readonly none?: string
+  /** Whether it says "ago", where nothing else does. */
+  readonly isAgo?: boolean
+}
+
 /** How long ago something was. */
-export function Age({ at, none = '–' }: { readonly at: string | null | undefined; readonly none?: string }) {
+export function Age({ at, none = '–', isAgo = false }: AgeProps) {
   const now = useNow()
   if (!at) return <span className="quiet">{none}</span>
   const ms = now - Date.parse(at)
   return (
     <time dateTime={at} title={bothTimes(at)}>
-      {ms < -SECOND_MS ? `in ${durationText(-ms)}` : durationText(ms)}
+      {ms < -SECOND_MS ? `in ${durationText(-ms)}` : `${durationText(ms)}${isAgo ? ' ago' : ''}`}
     </time>
   )
 }

@@ -148,6 +148,7 @@ function chooser(chosen: ReadonlySet<string>, choose: (id: string, isChosen: boo
   return {
     id: 'chosen',
     head: '',
+    holds: 'box',
     cell: (row) => (
       <input
         type="checkbox"

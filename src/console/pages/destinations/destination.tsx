@@ -239,7 +239,7 @@ function columnsWith({ onRetry, onSkip, onMap }: Deeds): readonly Column<Push>[]
       isNumber: true,
       cell: ({ delivered_at, tried_at, queued_at }) => <Age at={delivered_at ?? tried_at ?? queued_at} />,
     },
-    { id: 'deeds', head: '', isNumber: true, cell: deeds },
+    { id: 'deeds', head: '', holds: 'deeds', isNumber: true, cell: deeds },
   ]
 }
 

@@ -17,7 +17,7 @@ export function Accounts() {
   const query = useQuery(accountsQuery)
   const isOfAccount = useOfAccount()
   return (
-    <Section title="Accounts">
+    <Section id="accounts" title="Accounts">
       <Asked query={query} rows={2}>
         {({ items }) => <Table label="Accounts" columns={columns} rows={items.filter(isOfAccount)} keyOf={({ account }) => account} />}
       </Asked>
@@ -43,6 +43,7 @@ const columns: readonly Column<Account>[] = [
   {
     id: 'why',
     head: 'Reason',
+    isOnPhone: true,
     isWide: true,
     rank: 2,
     cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? <span className="quiet">–</span>}</span>,
@@ -50,6 +51,7 @@ const columns: readonly Column<Account>[] = [
   {
     id: 'credentials',
     head: 'Credentials, last token',
+    isOnPhone: true,
     rank: 2,
     cell: ({ credentials }) =>
       credentials.length === 0 ? (
@@ -57,7 +59,7 @@ const columns: readonly Column<Account>[] = [
       ) : (
         credentials.map(({ client_id, is_in_use, last_token_at }) => (
           <span key={client_id} className="pair" title={is_in_use ? 'the one in use' : undefined}>
-            <span className="mono">{client_id}</span>: <Age at={last_token_at} none="never" />
+            <span className="mono">{client_id}</span>: <Age at={last_token_at} none="never" isAgo />
           </span>
         ))
       ),
@@ -65,18 +67,20 @@ const columns: readonly Column<Account>[] = [
   {
     id: 'secrets',
     head: 'Webhook secrets, last use',
+    isOnPhone: true,
     rank: 3,
     cell: ({ webhook_secrets }) =>
       webhook_secrets.map(({ position, last_verified_at }) => (
         <span key={position} className="pair">
-          {position}: <Age at={last_verified_at} none="never" />
+          {position}: <Age at={last_verified_at} none="never" isAgo />
         </span>
       )),
   },
-  { id: 'since', head: 'Since', isNumber: true, cell: ({ since }) => <Age at={since} /> },
+  { id: 'since', head: 'Since', isNumber: true, cell: ({ since }) => <Age at={since} isAgo /> },
   {
     id: 'do',
     head: '',
+    holds: 'deeds',
     isNumber: true,
     cell: ({ account, state }) => (state === 'paused' || state === 'parked' ? <Resume account={account} /> : null),
   },

@@ -28,7 +28,7 @@ export function Alarms() {
     </Button>
   )
   return (
-    <Section title="Alarms" actions={button}>
+    <Section id="alarms" title="Alarms" actions={button}>
       <Asked query={query} rows={2}>
         {({ items }) =>
           items.filter(isOfAccount).length === 0 ? (
@@ -102,7 +102,7 @@ function Noted({ by, at }: { readonly by: string | null; readonly at: string | n
   if (by === null) return <span className="quiet">–</span>
   return (
     <span>
-      {by}, <Age at={at} />
+      {by}, <Age at={at} isAgo />
     </span>
   )
 }
@@ -120,11 +120,12 @@ const columns: readonly Column<Alarm>[] = [
     ),
   },
   { id: 'name', head: 'Alarm', cell: ({ name }) => wordsOf(name) },
-  { id: 'of', head: 'Of', rank: 2, cell: aboutOf },
+  { id: 'of', head: 'Of', rank: 2, isOnPhone: true, cell: aboutOf },
   {
     id: 'text',
     head: 'What happened',
     isWide: true,
+    isOnPhone: true,
     rank: 2,
     cell: ({ text }) => (
       <span title={text}>
@@ -132,11 +133,12 @@ const columns: readonly Column<Alarm>[] = [
       </span>
     ),
   },
-  { id: 'since', head: 'Since', isNumber: true, cell: ({ since }) => <Age at={since} /> },
-  { id: 'over', head: 'Over', isNumber: true, rank: 3, cell: ({ resolved_at }) => <Age at={resolved_at} /> },
+  { id: 'since', head: 'Since', isNumber: true, cell: ({ since }) => <Age at={since} isAgo /> },
+  { id: 'over', head: 'Over', isNumber: true, rank: 3, cell: ({ resolved_at }) => <Age at={resolved_at} isAgo /> },
   {
     id: 'noted',
     head: 'Noted by',
+    holds: 'deeds',
     cell: (alarm) =>
       alarm.state === 'firing' && alarm.acknowledged_by === null ? (
         <Acknowledge alarm={alarm} />
@@ -148,11 +150,12 @@ const columns: readonly Column<Alarm>[] = [
 
 const episodeColumns: readonly Column<Schemas['AlarmEpisode']>[] = [
   { id: 'name', head: 'Alarm', cell: ({ name }) => wordsOf(name) },
-  { id: 'of', head: 'Of', rank: 2, cell: aboutOf },
+  { id: 'of', head: 'Of', rank: 2, isOnPhone: true, cell: aboutOf },
   {
     id: 'text',
     head: 'What happened',
     isWide: true,
+    isOnPhone: true,
     rank: 3,
     cell: ({ text }) => (
       <span title={text}>
@@ -160,8 +163,8 @@ const episodeColumns: readonly Column<Schemas['AlarmEpisode']>[] = [
       </span>
     ),
   },
-  { id: 'fired', head: 'Fired', isNumber: true, cell: ({ fired_at }) => <Age at={fired_at} /> },
-  { id: 'ended', head: 'Ended', isNumber: true, cell: ({ resolved_at }) => <Age at={resolved_at} none="fires" /> },
+  { id: 'fired', head: 'Fired', isNumber: true, cell: ({ fired_at }) => <Age at={fired_at} isAgo /> },
+  { id: 'ended', head: 'Ended', isNumber: true, cell: ({ resolved_at }) => <Age at={resolved_at} none="fires" isAgo /> },
   {
     id: 'noted',
     head: 'Noted by',

@@ -1,9 +1,9 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import type { Schemas } from '../../api/client.ts'
 import { actionsQuery } from '../../api/more-queries.ts'
+import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
-import { More } from '../../parts/more.tsx'
 import { Asked, Empty } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
@@ -14,7 +14,7 @@ type Action = Schemas['Action']
 export function Audit() {
   const query = useInfiniteQuery(actionsQuery())
   return (
-    <Section title="Audit">
+    <Section id="audit" title="Audit">
       <Asked query={query} rows={4}>
         {({ pages }) => {
           const rows = pages.flatMap(({ items }) => items)
@@ -22,7 +22,13 @@ export function Audit() {
           return (
             <>
               <Table label="Audit" columns={columns} rows={rows} keyOf={({ action_id }) => String(action_id)} />
-              <More pages={query} />
+              {query.hasNextPage && (
+                <div className="more">
+                  <Button isSmall isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+                    Show earlier actions
+                  </Button>
+                </div>
+              )}
             </>
           )
         }}
@@ -37,9 +43,16 @@ function detailOf({ target, detail }: Action): string {
 }
 
 const columns: readonly Column<Action>[] = [
-  { id: 'at', head: 'When', cell: ({ at }) => <Age at={at} /> },
+  { id: 'at', head: 'When', cell: ({ at }) => <Age at={at} isAgo /> },
   { id: 'who', head: 'Who', cell: ({ who }) => who },
   { id: 'what', head: 'Did', cell: ({ action }) => action },
-  { id: 'detail', head: 'To what', isWide: true, rank: 2, cell: (row) => <span title={detailOf(row)}>{detailOf(row)}</span> },
+  {
+    id: 'detail',
+    head: 'To what',
+    isWide: true,
+    isOnPhone: true,
+    rank: 2,
+    cell: (row) => <span title={detailOf(row)}>{detailOf(row)}</span>,
+  },
   { id: 'outcome', head: 'Outcome', cell: ({ outcome }) => <Chip word={outcome} /> },
 ]

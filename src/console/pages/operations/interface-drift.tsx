@@ -14,7 +14,7 @@ export function InterfaceDrift() {
   const query = useQuery(interfaceDriftQuery)
   const isOfAccount = useOfAccount()
   return (
-    <Section title="Drift of the interface">
+    <Section id="drift" title="Drift of the interface">
       <Asked query={query} rows={1}>
         {({ items }) =>
           items.filter(isOfAccount).length === 0 ? (
@@ -37,6 +37,6 @@ const columns: readonly Column<Drift>[] = [
   { id: 'type', head: 'Type', rank: 2, cell: ({ type }) => type },
   { id: 'account', head: 'Account', rank: 2, cell: ({ account }) => account },
   { id: 'answers', head: 'Answers', isNumber: true, rank: 2, cell: ({ answers }) => answers },
-  { id: 'first', head: 'First seen', isNumber: true, cell: ({ first_seen_at }) => <Age at={first_seen_at} /> },
-  { id: 'last', head: 'Last seen', isNumber: true, rank: 2, cell: ({ last_seen_at }) => <Age at={last_seen_at} /> },
+  { id: 'first', head: 'First seen', isNumber: true, cell: ({ first_seen_at }) => <Age at={first_seen_at} isAgo /> },
+  { id: 'last', head: 'Last seen', isNumber: true, rank: 2, cell: ({ last_seen_at }) => <Age at={last_seen_at} isAgo /> },
 ]

@@ -16,7 +16,7 @@ export function Processes() {
   const [isAsked, setIsAsked] = useState(false)
   const running = useQuery(processesQuery)
   return (
-    <Section title="Processes">
+    <Section id="processes" title="Processes">
       <Asked query={running} rows={2}>
         {({ items }) =>
           items.length === 0 ? (
@@ -82,6 +82,6 @@ const columns: readonly Column<Process>[] = [
   },
   { id: 'role', head: 'Role', cell: ({ role }) => role },
   { id: 'version', head: 'Version', rank: 2, cell: ({ version }) => version },
-  { id: 'started', head: 'Started', isNumber: true, rank: 2, cell: ({ started_at }) => <Age at={started_at} /> },
-  { id: 'seen', head: 'Seen', isNumber: true, cell: ({ seen_at }) => <Age at={seen_at} /> },
+  { id: 'started', head: 'Started', isNumber: true, rank: 2, cell: ({ started_at }) => <Age at={started_at} isAgo /> },
+  { id: 'seen', head: 'Seen', isNumber: true, cell: ({ seen_at }) => <Age at={seen_at} isAgo /> },
 ]

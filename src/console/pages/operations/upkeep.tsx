@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
+import { useWish } from '../../layout/wish.ts'
 import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
@@ -29,8 +30,10 @@ export function Upkeep() {
     done: ({ path, bytes }) => `${path}: ${size(bytes)}, verified.`,
   })
   const reload = useAction({ run: () => answered(api.POST('/api/v1/reload')), done: () => 'The settings were read again.' })
+  useWish('doctor', () => doctor.mutate())
+  useWish('backup', () => setAsks(true))
   return (
-    <Section title="Upkeep">
+    <Section id="upkeep" title="Upkeep">
       <div className="actions">
         <Button needs="admin" isSmall isBusy={doctor.isPending} onClick={() => doctor.mutate()}>
           Run the doctor

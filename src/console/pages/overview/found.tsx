@@ -53,10 +53,10 @@ const columns: readonly Column<Found>[] = [
     ),
   },
   { id: 'what', head: 'What', cell: ({ what }) => (what ?? '–').replaceAll('_', ' ') },
-  { id: 'market', head: 'Market', rank: 2, cell: ({ market_name }) => market_name ?? '–' },
+  { id: 'market', head: 'Market', rank: 2, isOnPhone: true, cell: ({ market_name }) => market_name ?? '–' },
   { id: 'how', head: 'Found', cell: howFound },
-  { id: 'webhook', head: 'Webhook', rank: 2, cell: webhookText },
-  { id: 'at', head: 'Ago', isNumber: true, rank: 2, cell: ({ known_at }) => <Age at={known_at} /> },
+  { id: 'webhook', head: 'Webhook', rank: 2, isOnPhone: true, cell: webhookText },
+  { id: 'at', head: 'Known', isNumber: true, rank: 2, isOnPhone: true, cell: ({ known_at }) => <Age at={known_at} isAgo /> },
 ]
 
 function webhookText({ lost, before_tracked }: Found): string {

@@ -1,0 +1,119 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { Command } from 'cmdk'
+import { ArrowRight, Bell, Inbox, ListChecks, LogOut, type LucideIcon, RefreshCw, Send, Wrench } from 'lucide-react'
+import type { Role, Schemas } from '../api/client.ts'
+import { destinationsQuery, sessionQuery } from '../api/queries.ts'
+import { useSignOut } from '../session/session.ts'
+import { type OperationsSection, operationsSections } from './sections.ts'
+import { wish } from './wish.ts'
+
+/** Something that can be named from anywhere. */
+interface Deed {
+  readonly name: string
+  readonly icon: LucideIcon
+  readonly needs: Role
+  readonly run: () => void
+  /** Other words that find it. */
+  readonly words?: readonly string[]
+}
+
+/** Actions that belong to no page, or to another one than is shown; those alone that the role may do. */
+export function Deeds({ onClose }: { readonly onClose: () => void }) {
+  const { data: session } = useQuery(sessionQuery)
+  const { data: destinations } = useQuery(destinationsQuery)
+  const general = useGeneralDeeds()
+  const deedsOf = useDeedsOfDestination()
+  const deeds = [...general, ...(destinations?.items ?? []).flatMap(deedsOf)]
+  return (
+    <Command.Group heading="Actions">
+      {deeds
+        .filter(({ needs }) => session?.may.includes(needs))
+        .map(({ name, icon: Icon, run, words }) => (
+          <Command.Item
+            key={name}
+            value={name}
+            keywords={[...(words ?? [])]}
+            onSelect={() => {
+              onClose()
+              run()
+            }}
+          >
+            <Icon aria-hidden="true" />
+            {name}
+          </Command.Item>
+        ))}
+    </Command.Group>
+  )
+}
+
+function useGeneralDeeds(): readonly Deed[] {
+  const navigate = useNavigate()
+  const signOut = useSignOut()
+  const section = (hash: OperationsSection['id']) => void navigate({ to: '/operations', hash })
+  return [
+    {
+      name: 'Start a reconcile run',
+      icon: ListChecks,
+      needs: 'operator',
+      words: ['prove', 'check', 'sync'],
+      run: () => void navigate({ to: '/reconcile' }),
+    },
+    {
+      name: 'Read a submission now',
+      icon: RefreshCw,
+      needs: 'operator',
+      words: ['sync', 'replay feeds'],
+      run: () => void navigate({ to: '/submissions' }),
+    },
+    {
+      name: 'Replay dead deliveries',
+      icon: Inbox,
+      needs: 'operator',
+      words: ['retry', 'inbox'],
+      run: () => void navigate({ to: '/deliveries', search: { tab: 'dead' } }),
+    },
+    { name: 'Acknowledge an alarm', icon: Bell, needs: 'operator', run: () => section('alarms') },
+    { name: 'Resume an account', icon: RefreshCw, needs: 'operator', run: () => section('accounts') },
+    {
+      name: 'Run the doctor',
+      icon: Wrench,
+      needs: 'admin',
+      words: ['check', 'diagnose'],
+      run: () => {
+        wish('doctor')
+        section('upkeep')
+      },
+    },
+    {
+      name: 'Back up',
+      icon: Wrench,
+      needs: 'admin',
+      words: ['make a backup', 'copy'],
+      run: () => {
+        wish('backup')
+        section('upkeep')
+      },
+    },
+    ...operationsSections.map(
+      ({ id, name }): Deed => ({ name, icon: ArrowRight, needs: 'viewer', words: ['operations'], run: () => section(id) }),
+    ),
+    { name: 'Sign out', icon: LogOut, needs: 'viewer', words: ['log out', 'leave'], run: () => void signOut() },
+  ]
+}
+
+/** What is done on the page of a destination leads there, where its state is seen before it is done. */
+function useDeedsOfDestination(): (destination: Schemas['Destination']) => readonly Deed[] {
+  const navigate = useNavigate()
+  return ({ destination: name, state, dead }) => {
+    const run = () => void navigate({ to: '/destinations/$name', params: { name } })
+    const deed = (text: string): Deed => ({ name: text, icon: Send, needs: 'operator', run })
+    const isStopped = state !== null && state !== 'active'
+    return [
+      { name: `Open destination ${name}`, icon: Send, needs: 'viewer', run },
+      deed(`${isStopped ? 'Resume' : 'Pause'} destination ${name}`),
+      deed(`Test destination ${name}`),
+      ...(dead > 0 ? [deed(`Retry dead changes of destination ${name}`)] : []),
+    ]
+  }
+}

@@ -1,0 +1,106 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { testDatabases } from '../tools/databases.ts'
+import { launchBrowser, Person } from './browser.ts'
+import { openScene, type Scene, type TestRole } from './scene.ts'
+
+const SETUP_MS = 180_000
+
+describe('what is found by its name from anywhere', { timeout: 120_000 }, () => {
+  let browser: Browser
+  let scene: Scene
+
+  beforeAll(async () => {
+    browser = await launchBrowser()
+    const [sqlite] = testDatabases
+    if (!sqlite) throw new Error('there is no database')
+    scene = await openScene(sqlite)
+  }, SETUP_MS)
+
+  afterAll(async () => {
+    await browser.close()
+    await scene.close()
+  })
+
+  const open = async (role: TestRole) => {
+    const person = await Person.open(browser, scene)
+    await person.signIn(role)
+    return person
+  }
+  /** Opens the palette, types, and hands its options back. */
+  const typed = async (page: Page, text: string) => {
+    const palette = page.getByRole('dialog', { name: 'Command palette' })
+    await page.keyboard.press('Control+k')
+    await expect.poll(() => page.evaluate(`document.activeElement?.getAttribute('role')`)).toBe('combobox')
+    await page.keyboard.type(text)
+    return palette.getByRole('option')
+  }
+  const leave = async (page: Page) => {
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
+  }
+
+  it('offers on the first page what an administrator can do on others, and does it', async () => {
+    const person = await open('admin')
+    const { page } = person
+    for (const [text, name] of [
+      ['pause', 'Pause destination agency'],
+      ['test', 'Test destination clients'],
+      ['sync', 'Read a submission now'],
+      ['reconcile run', 'Start a reconcile run'],
+      ['dead', 'Replay dead deliveries'],
+      ['settings', 'Settings in force'],
+      ['alarms', 'Alarms'],
+      ['sign out', 'Sign out'],
+    ] as const) {
+      await (await typed(page, text)).filter({ hasText: name }).first().waitFor()
+      await leave(page)
+    }
+    await (await typed(page, 'doctor')).filter({ hasText: 'Run the doctor' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/operations#upkeep$/)
+    await person.says(/looked at|need a look/)
+    await (await typed(page, 'back up')).filter({ hasText: 'Back up' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Make a backup?' }).waitFor()
+    await leave(page)
+    await (await typed(page, 'pause destination agency')).first().waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/destinations\/agency$/)
+    await (await typed(page, 'sign out')).first().waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await person.close()
+  })
+
+  it('offers a viewer nothing that a viewer may not do', async () => {
+    const person = await open('viewer')
+    const { page } = person
+    for (const text of ['doctor', 'pause', 'back up']) {
+      await typed(page, text)
+      await page.getByText('Nothing is called that.').waitFor()
+      await leave(page)
+    }
+    await (await typed(page, 'open destination agency')).first().waitFor()
+    await person.close()
+  })
+
+  it('brings a section of operations into sight by its address, and finds a setting by its variable', async () => {
+    const person = await open('viewer')
+    const { page } = person
+    await person.goto('/operations#settings')
+    const settings = page.getByRole('region', { name: 'Settings in force' })
+    await settings.getByText('poll.active_ms').waitFor()
+    await expect.poll(async () => ((await settings.boundingBox())?.y ?? 0) < 200).toBe(true)
+    await page.getByLabel('Search settings').fill('POLL_ACTIVE')
+    await expect.poll(() => settings.locator('dt').allInnerTexts()).toEqual(['poll.active_ms'])
+    await page.getByLabel('Search settings').fill('nothing of the kind')
+    await settings.getByText('No setting fits').waitFor()
+    await page.getByLabel('Search settings').fill('')
+    await settings.getByText('poll.active_ms').waitFor()
+    await page.getByRole('list', { name: 'Sections' }).getByRole('link', { name: 'Audit' }).click()
+    await page.waitForURL(/\/operations#audit$/)
+    await expect.poll(async () => ((await page.getByRole('region', { name: 'Audit' }).boundingBox())?.y ?? 999) < 200).toBe(true)
+    await person.close()
+  })
+})
