@@ -52,6 +52,12 @@ describe.each(testDatabases)('what an operator does in the console, on $name', {
     scene.agency.status = 204
     await person.goto('/')
     await page.getByRole('listitem').filter({ hasText: 'for destination agency' }).getByRole('button', { name: 'Retry changes' }).click()
+    const dead = (await destination('agency'))?.dead ?? 0
+    const deed = dead === 1 ? 'Retry 1 change' : `Retry ${dead} changes`
+    await page
+      .getByRole('dialog', { name: `${deed}?` })
+      .getByRole('button', { name: deed })
+      .click()
     await person.says(/will be sent again/)
     await expect.poll(async () => (await destination('agency'))?.dead, SOON).toBe(0)
     await expect.poll(() => page.getByRole('button', { name: 'Retry changes' }).count(), SOON).toBe(0)
@@ -211,7 +217,15 @@ describe.each(testDatabases)('what an operator does in the console, on $name', {
     await page.keyboard.press('Escape')
     for (const key of ['j', 'j', 'k']) await page.keyboard.press(key)
     const rows = page.getByRole('table', { name: 'Submissions' }).getByRole('row').getByRole('link')
-    const name = await rows.first().innerText()
+    const name = await rows.nth(0).innerText()
+    await page.keyboard.press('j')
+    const opened = rows.nth(1)
+    const second = await opened.innerText()
+    await page.keyboard.press('Enter')
+    await expect.poll(() => person.heading()).toBe(second)
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.evaluate(`document.activeElement?.textContent`)).toBe(second)
+    await page.keyboard.press('k')
     await page.keyboard.press('Enter')
     await expect.poll(() => person.heading()).toBe(name)
     await page.keyboard.press('?')

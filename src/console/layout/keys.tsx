@@ -1,5 +1,6 @@
 import { useRouter } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
+import { goBack } from './back.ts'
 import { KeysDialog } from './keys-dialog.tsx'
 
 const loadPalette = async () => ({ default: (await import('./palette.tsx')).Palette })
@@ -40,7 +41,7 @@ export function useKeys(): { readonly openPalette: () => void; readonly dialogs:
       '/': focusSearch,
       j: () => moveRow(1),
       k: () => moveRow(-1),
-      Escape: () => document.querySelector<HTMLElement>('main [data-back]')?.click(),
+      Escape: goBack,
     }
     const press = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {

@@ -10,6 +10,8 @@ type History = Schemas['History']
 
 const names: Readonly<Record<Window, string>> = { '1h': 'Last hour', '24h': 'Day', '7d': 'Week', '30d': 'Month' }
 
+const spans: Readonly<Record<Window, string>> = { '1h': 'hour', '24h': 'day', '7d': 'week', '30d': 'month' }
+
 /** What happened lately: four charts on one axis of time, read by one crosshair. */
 export function Charts() {
   const [search, set] = useAddress()
@@ -34,7 +36,7 @@ export function Charts() {
         </div>
       </header>
       <Asked query={query} rows={4}>
-        {(history) => <Four history={history} />}
+        {(history) => <Four history={history} span={spans[window]} />}
       </Asked>
     </section>
   )
@@ -51,51 +53,72 @@ function hueOf(label: string, index: number): Line['hue'] {
   return hues[index % hues.length] ?? 'accent'
 }
 
-function Four({ history }: { readonly history: History }) {
+interface FourProps {
+  readonly history: History
+  /** Its window in a word. */
+  readonly span: string
+}
+
+function Four({ history, span }: FourProps) {
   const { deliveries, lost, lag, upstream, applied, queues } = history
   const waiting = queues.map(({ label, now }) => `${label} ${now === null ? '–' : count(now)}`).join(', ')
   const found = applied.filter(({ label }) => label === 'poll' || label === 'reconcile')
-  const refused = upstream.filter(({ label }) => label !== 'ok')
-  const asked = upstream.filter(({ total }) => total > 0).map((line, index) => ({ ...line, hue: hueOf(line.label, index) }))
+  const none = `Nothing in this ${span}`
+  const common = { steps: history.steps, none }
   return (
     <div className="charts">
       <SmallChart
+        {...common}
         title="Deliveries"
         now={`${counted(sum(deliveries), 'delivery', 'deliveries')} answered; waiting: ${waiting || 'nothing'}`}
-        steps={history.steps}
-        lines={deliveries.filter(({ total }) => total > 0).map((line, index) => ({ ...line, hue: hueOf(line.label, index) }))}
+        lines={coloured(deliveries)}
       />
       <SmallChart
+        {...common}
         title="Lost and found"
         now={
           sum(lost) === 0
             ? `No webhook missing for over 15 min; ${counted(sum(found), 'change')} found by reading`
             : `${counted(sum(lost), 'webhook')} lost, ${counted(sum(found), 'change')} found by reading`
         }
-        steps={history.steps}
         lines={[
           ...lost.filter(({ total }) => total > 0).map((line) => ({ ...line, label: `lost ${line.label}`, hue: 'bad' as const })),
           ...found.map((line) => ({ ...line, label: `found by ${line.label}`, hue: 'accent' as const })),
         ]}
       />
       <SmallChart
+        {...common}
         title="Lag"
-        now={`To mirrored ${seconds(lag.mirror.p50)}, p99 ${seconds(lag.mirror.p99)}; to pushed ${seconds(lag.push.p50)}, p99 ${seconds(lag.push.p99)}`}
-        steps={history.steps}
+        now={lagText(lag) ?? none}
         format={seconds}
         lines={[
           { label: 'mirrored, p50', values: lag.mirror.p50_values, hue: 'accent' },
-          { label: 'mirrored, p99', values: lag.mirror.p99_values, hue: 'accent', isDashed: true },
+          { label: 'mirrored, p99', values: lag.mirror.p99_values, hue: 'accent' },
           { label: 'pushed, p50', values: lag.push.p50_values, hue: 'good' },
-          { label: 'pushed, p99', values: lag.push.p99_values, hue: 'good', isDashed: true },
+          { label: 'pushed, p99', values: lag.push.p99_values, hue: 'good' },
         ]}
       />
-      <SmallChart
-        title="Requests to the service"
-        now={`${counted(sum(upstream), 'request')}, ${sum(refused) === 0 ? 'none refused' : `${count(sum(refused))} refused or failed`}`}
-        steps={history.steps}
-        lines={asked}
-      />
+      <SmallChart {...common} title="Requests to the service" now={requestsText(upstream) ?? none} lines={coloured(upstream)} />
     </div>
   )
+}
+
+/** The lines that have something, in the colours of what they mean. */
+function coloured(all: History['upstream']): Line[] {
+  return all.filter(({ total }) => total > 0).map((line, index) => ({ ...line, hue: hueOf(line.label, index) }))
+}
+
+/** @returns how late it was at the median and at worst; null when nothing was mirrored or pushed. */
+function lagText({ mirror, push }: History['lag']): string | null {
+  const parts = [
+    mirror.p50 !== null && `To mirrored ${seconds(mirror.p50)}, p99 ${seconds(mirror.p99)}`,
+    push.p50 !== null && `${mirror.p50 === null ? 'To' : 'to'} pushed ${seconds(push.p50)}, p99 ${seconds(push.p99)}`,
+  ].filter((part) => part !== false)
+  return parts.length === 0 ? null : parts.join('; ')
+}
+
+function requestsText(upstream: History['upstream']): string | null {
+  const refused = sum(upstream.filter(({ label }) => label !== 'ok'))
+  if (sum(upstream) === 0) return null
+  return `${counted(sum(upstream), 'request')}, ${refused === 0 ? 'none refused' : `${count(refused)} refused or failed`}`
 }

@@ -1,9 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import { CircleCheck } from 'lucide-react'
+import { useState } from 'react'
 import { useAction } from '../../api/action.ts'
+import { announce, announceRefusal } from '../../api/announce.ts'
 import { type Schemas, send } from '../../api/client.ts'
 import { Button } from '../../parts/button.tsx'
-import { count } from '../../parts/numbers.ts'
+import { Confirm } from '../../parts/confirm.tsx'
+import { count, counted } from '../../parts/numbers.ts'
 import { Sentence } from '../../parts/sentence.tsx'
 import { Age } from '../../parts/time.tsx'
 
@@ -16,6 +19,24 @@ const deeds: Readonly<Record<string, readonly [verb: string, done: string]>> = {
   dead_deliveries: ['Replay deliveries', 'They will be worked again; see Deliveries.'],
   dead_changes: ['Retry changes', 'They will be sent again; see Destinations.'],
   run_not_clean: ['Reconcile again', 'A run was asked for; see Reconcile.'],
+}
+
+interface Asking {
+  /** How many things there are, as a button says it. */
+  readonly deed: (n: number) => string
+  readonly what: string
+}
+
+/** What is done to many things at once is asked first, with their number. */
+const askedFirst: Readonly<Record<string, Asking>> = {
+  dead_deliveries: {
+    deed: (n) => `Replay ${counted(n, 'delivery', 'deliveries')}`,
+    what: 'They are worked again as if they had just come. What the mirror has already is not written twice.',
+  },
+  dead_changes: {
+    deed: (n) => `Retry ${counted(n, 'change')}`,
+    what: 'They are sent again, in their order, under the ids that they had.',
+  },
 }
 
 /** What a person looks at one by one, and in which state they are. */
@@ -46,7 +67,22 @@ export function Needs({ needs }: { readonly needs: readonly Need[] }) {
 function Row({ need }: { readonly need: Need }) {
   const { mend } = need
   const [verb, done] = deeds[need.kind] ?? ['Mend', 'Done.']
+  const [asked, setAsked] = useState<number | null>(null)
+  const [isCounting, setIsCounting] = useState(false)
   const action = useAction({ run: () => send(mend.method ?? 'POST', mend.path ?? '', mend.body), done: () => done })
+  const asking = askedFirst[need.kind]
+  const ask = async () => {
+    setIsCounting(true)
+    try {
+      const n = await countOf(need)
+      if (n === 0) announce('There is none any more that this could be done to.')
+      else setAsked(n)
+    } catch (error) {
+      announceRefusal(error instanceof Error ? error.message : String(error))
+    } finally {
+      setIsCounting(false)
+    }
+  }
   return (
     <li>
       <span className="need-what">
@@ -60,13 +96,31 @@ function Row({ need }: { readonly need: Need }) {
         {mend.path === undefined ? (
           <How need={need} />
         ) : (
-          <Button needs="operator" isSmall kind="primary" isBusy={action.isPending} onClick={() => action.mutate()}>
+          <Button
+            needs="operator"
+            isSmall
+            kind="primary"
+            isBusy={action.isPending || isCounting}
+            onClick={() => (asking === undefined ? action.mutate() : void ask())}
+          >
             {verb}
           </Button>
+        )}
+        {asking && asked !== null && (
+          <Confirm title={`${asking.deed(asked)}?`} deed={asking.deed(asked)} onDo={() => action.mutate()} onClose={() => setAsked(null)}>
+            {asking.what}
+          </Confirm>
         )}
       </span>
     </li>
   )
+}
+
+/** @returns to how many things the request would be done. */
+async function countOf({ mend, count: known }: Need): Promise<number> {
+  const answer = await send(mend.method ?? 'POST', mend.path ?? '', { ...mend.body, dry_run: true })
+  const { changed, replayed } = (answer ?? {}) as { readonly changed?: number; readonly replayed?: number }
+  return changed ?? replayed ?? known
 }
 
 /** Where no request mends it: what a person has to type, or to read. */

@@ -8,7 +8,6 @@ export interface Line {
   readonly label: string
   readonly values: readonly (number | null)[]
   readonly hue: 'accent' | 'good' | 'waiting' | 'bad' | 'unknown'
-  readonly isDashed?: boolean
 }
 
 interface SmallChartProps {
@@ -19,14 +18,18 @@ interface SmallChartProps {
   readonly steps: readonly string[]
   readonly lines: readonly Line[]
   readonly format?: (value: number) => string
+  /** What is said in place of a chart when there is nothing to draw. */
+  readonly none: string
 }
 
 const HEIGHT_PX = 120
+/** Dashes and gaps in pixels. Lines of one colour are told apart by them, in the chart and in its legend. */
+const dashes: readonly (readonly number[])[] = [[], [5, 3], [2, 2], [9, 2, 2, 2]]
 /** All charts of the page move one crosshair. */
 const crosshair = uPlot.sync('console')
 
 /** A small chart, which says in words what it shows now. */
-export function SmallChart({ title, now, steps, lines, format = count }: SmallChartProps) {
+export function SmallChart({ title, now, steps, lines, format = count, none }: SmallChartProps) {
   const room = useRef<HTMLDivElement>(null)
   const chart = useRef<uPlot | null>(null)
   const theme = useTheme()
@@ -60,7 +63,7 @@ export function SmallChart({ title, now, steps, lines, format = count }: SmallCh
         <strong>{title}</strong>
         <span className="quiet">{now}</span>
       </figcaption>
-      {isEmpty && <p className="chart-none">No figures yet</p>}
+      {isEmpty && <p className="chart-none">{none}</p>}
       <div ref={room} className="chart-room" aria-hidden="true" hidden={isEmpty} />
     </figure>
   )
@@ -81,6 +84,20 @@ function timesOf(chart: uPlot, ticks: number[]): string[] {
   return ticks.map((tick) => format.format(tick * 1_000))
 }
 
+/** @returns the dashes of a line: those that no line before it has in the same colour. */
+function dashOf(lines: readonly Line[], at: number): readonly number[] {
+  const before = lines.slice(0, at).filter(({ hue }) => hue === lines[at]?.hue).length
+  return dashes[before % dashes.length] ?? []
+}
+
+/** @returns a ground that looks like the line. */
+function swatchOf(colour: string, dash: readonly number[]): string {
+  if (dash.length === 0) return colour
+  const ends = dash.map((_, part) => dash.slice(0, part + 1).reduce((sum, px) => sum + px, 0))
+  const stops = ends.map((end, part) => `${part % 2 === 0 ? colour : 'transparent'} ${ends[part - 1] ?? 0}px ${end}px`)
+  return `repeating-linear-gradient(90deg, ${stops.join(', ')})`
+}
+
 function optionsFor(element: HTMLElement, lines: readonly Line[], format: (value: number) => string): uPlot.Options {
   const style = getComputedStyle(element)
   const colour = (name: string) => style.getPropertyValue(`--${name}`).trim() || 'gray'
@@ -92,12 +109,17 @@ function optionsFor(element: HTMLElement, lines: readonly Line[], format: (value
     return getComputedStyle(probe).color || colour(name)
   }
   const axis = { stroke: computed('quiet'), font: '11px system-ui', grid: { stroke: computed('line'), width: 1 }, ticks: { show: false } }
+  const computedHues = lines.map(({ hue }) => computed(hue))
   const options: uPlot.Options = {
     width: element.clientWidth,
     height: HEIGHT_PX,
-    padding: [8, 4, 0, 0],
+    // At the right there is room for half of the last time.
+    padding: [8, 20, 0, 0],
     cursor: { sync: { key: crosshair.key }, points: { size: 6 }, y: false },
-    legend: { live: true },
+    legend: {
+      live: true,
+      markers: { width: 0, fill: (_chart, at) => swatchOf(computedHues[at - 1] ?? '', dashOf(lines, at - 1)) },
+    },
     scales: { y: { range: (_chart, _min, max) => [0, Math.max(1e-3, max * 1.1 || 1)] } },
     axes: [
       { ...axis, grid: { show: false }, size: 24, space: 64, values: timesOf },
@@ -105,13 +127,13 @@ function optionsFor(element: HTMLElement, lines: readonly Line[], format: (value
     ],
     series: [
       {},
-      ...lines.map(({ label, hue, isDashed }) => ({
+      ...lines.map(({ label }, at) => ({
         label,
-        stroke: computed(hue),
+        stroke: computedHues[at] ?? '',
         width: 1.5,
         spanGaps: false,
         points: { show: false },
-        ...(isDashed && { dash: [4, 3] }),
+        dash: [...dashOf(lines, at)],
         value: (_chart: uPlot, value: number | null | undefined) => (value === null || value === undefined ? '' : format(value)),
       })),
     ],
