@@ -2455,6 +2455,29 @@ export interface components {
             /** @description the total, in cents */
             total_cents: number | null;
         };
+        ReachedDestination: {
+            dead: number;
+            /** @description changes that it took, of those that retention keeps; sent again they count once */
+            delivered: number;
+            destination: string;
+            /** @description that wait behind one that a person must see to */
+            held: number;
+            last_delivered_at: string | null;
+            /** @description whether it needs a client there; null: not in the settings, or not of this account */
+            mapping: ("none" | "required" | "lookup") | null;
+            /** @description of the change log, behind what was queued for it; it may not be sent all of them */
+            not_queued: number;
+            /** @description since when the oldest waits, whatever for */
+            oldest_waiting_at: string | null;
+            /** @description given up for good */
+            skipped: number;
+            /** @description that may have arrived */
+            unknown: number;
+            /** @description that wait for a client of the AMS */
+            unmapped: number;
+            /** @description that will be sent by themselves */
+            waiting: number;
+        };
         ReadFreshness: {
             last_changed_at: string | null;
             /** @description null: never yet */
@@ -2855,7 +2878,7 @@ export interface components {
             moved_at: string;
             /** @description how fresh it is: the oldest of its three main reads; null: one was never made */
             oldest_read_at: string | null;
-            /** @description what the broker must still supply */
+            /** @description what the broker must still supply, from all sources of `open_items` */
             outstanding_count: number;
             /** @description when a reconcile run last proved it equal to the service; null: never yet */
             proved_at: string | null;
@@ -2969,6 +2992,8 @@ export interface components {
             ledger: components["schemas"]["SubmissionLedger"];
             /** @description what the broker must still supply, from all sources */
             open_items: components["schemas"]["OpenItem"][];
+            /** @description how many of its changes each destination has, and what became of the others */
+            reached: components["schemas"]["ReachedDestination"][];
             summary: components["schemas"]["SubmissionItem"];
             /** @description the rows of every table but events and messages, which the timeline has; what is gone bears `gone_at` */
             tables: {

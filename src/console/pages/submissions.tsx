@@ -161,7 +161,7 @@ const columns: readonly Column<Item>[] = [
   { id: 'lanes', head: 'Lanes', rank: 2, cell: ({ lanes }) => <Lanes lanes={lanes} /> },
   {
     id: 'quote',
-    head: 'Best quote',
+    head: 'Lowest quote',
     isNumber: true,
     rank: 2,
     cell: ({ best_quote }) =>

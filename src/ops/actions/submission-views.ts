@@ -1,9 +1,11 @@
+import type { DestinationConfig } from '../../config/config.ts'
 import { readableRow } from '../../model/damaged.ts'
 import type { Row } from '../../model/entity.ts'
 import { maskedRow } from '../../model/masking.ts'
 import { rowKeyOf } from '../../model/row-key.ts'
 import { listCompleteness } from '../../store/completeness/ledger-list.ts'
 import type { Query } from '../../store/engine/db.ts'
+import { type Reached, reachedOf } from '../../store/mirror/reached.ts'
 import { type SubmissionItem, submissionItems } from '../../store/mirror/submission-items.ts'
 import { accountsWithSubmissions, listSubmissions, type SubmissionOrder, type SubmissionPlace } from '../../store/mirror/submission-list.ts'
 import type { SubmissionFilter } from '../../store/mirror/submission-search.ts'
@@ -31,19 +33,21 @@ export async function submissionsPage(
 
 /**
  * Everything that the mirror holds of a submission, but for its timeline; personal values are masked.
+ * @param configured the destinations of the settings.
  * @throws NotFoundError when it is not tracked in the account.
  */
-export async function submissionView(q: Query, account: string, submissionId: string) {
+export async function submissionView(q: Query, account: string, submissionId: string, configured: readonly DestinationConfig[]) {
   const key = { account, submission_id: submissionId }
   const [summary] = await submissionItems(q, [key])
   if (summary === undefined) throw new NotFoundError([untrackedText(submissionId, account)])
-  const [tables, freshness, [ledger], clients, openItems, extraReads] = await Promise.all([
+  const [tables, freshness, [ledger], clients, openItems, extraReads, reached] = await Promise.all([
     wholeSubmission(q, key),
     freshnessOf(q, key),
     listCompleteness(q, { account, submissionId }, 1),
     clientsOf(q, key),
     openItemsOf(q, key),
     extraReadsOf(q, key),
+    reachedOf(q, key),
   ])
   return {
     summary,
@@ -52,12 +56,22 @@ export async function submissionView(q: Query, account: string, submissionId: st
     freshness: freshness.map(({ account: _, submission_id: __, ...read }) => read),
     ledger: ledger ?? null,
     clients,
+    reached: ofAccount(reached, account, configured),
     open_items: openItems,
     extra_reads: extraReads.map((read) => ({
       ...read,
       row_key: rowKeyOf({ key: ['account', 'submission_id', 'name'] }, { ...key, ...read }),
     })),
   }
+}
+
+/** Those of the account's own destinations, and whatever else has changes of it, with whether it needs a client there. */
+function ofAccount(reached: readonly Reached[], account: string, configured: readonly DestinationConfig[]) {
+  return reached.flatMap((each) => {
+    const settings = configured.find(({ name, accounts }) => name === each.destination && accounts.includes(account))
+    const has = each.delivered + each.waiting + each.unmapped + each.held + each.dead + each.unknown + each.skipped > 0
+    return settings === undefined && !has ? [] : [{ ...each, mapping: settings?.mapping ?? null }]
+  })
 }
 
 /** A row as everybody may see it, with its key. */

@@ -58,7 +58,7 @@ const getSubmission = tool({
   isReading: true,
   input: z.strictObject({ account, submission_id: submissionId, limit }),
   run: async (p, given) => {
-    const view = await submissionView(p.db.read, given.account, idOf(given.submission_id))
+    const view = await submissionView(p.db.read, given.account, idOf(given.submission_id), p.config().destinations)
     const tables = Object.entries(view.tables)
     const cut = tables.filter(([, rows]) => rows.length > given.limit).map(([table]) => table)
     return {

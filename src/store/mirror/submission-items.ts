@@ -40,6 +40,7 @@ export interface SubmissionItem {
   readonly stands: string
   readonly lanes: readonly LaneChip[]
   readonly best_quote: BestQuote | null
+  /** From all sources. One that several markets ask for counts once. */
   readonly outstanding_count: number
   readonly bind_status: string | null
   readonly documents_held: number
@@ -82,7 +83,7 @@ export async function submissionItems(q: Query, keys: readonly Key[]): Promise<S
   const rowsOf = <T>(columns: RawBuilder<unknown>, from: RawBuilder<unknown>, order?: RawBuilder<unknown>) =>
     rowsOfEach<T>(q, keys, columns, from, order)
   const [overviews, lanes, quotes, offers, reads] = await Promise.all([
-    rowsOf<Overview>(OVERVIEW, sql`submission_overview x where true`),
+    rowsOf<Overview>(overviewWith(openItemsOf(q)), sql`submission_overview x where true`),
     rowsOf<Lane>(
       sql`x.account, x.submission_id, x.lane_id, x.market_name, x.program_category as category, x.status, x.status_label, x.chip, x.bound`,
       sql`lanes x where x.gone_at is null`,
@@ -100,7 +101,7 @@ export async function submissionItems(q: Query, keys: readonly Key[]): Promise<S
     ),
   ])
   const by = { lanes: grouped(lanes), quotes: grouped(quotes), offers: grouped(offers), reads: grouped(reads) }
-  const found = grouped(overviews)
+  const found = grouped(overviews.map((row) => ({ ...row, outstanding_count: Number(row.outstanding_count) })))
   return keys.flatMap((key) => {
     const name = nameOf(key)
     const [row] = found.get(name) ?? []
@@ -153,10 +154,26 @@ function bestQuoteOf([best]: readonly Quote[], lanes: readonly Lane[], offers: r
   return { lane_id, quote_id, market_name, kind, total_cents, premium_display }
 }
 
-const OVERVIEW = sql`x.account, x.submission_id, x.insured_name, x.lines, x.state, x.effective_date, x.marketing_status, x.outstanding_count,
+const overviewWith = (
+  openItems: RawBuilder<unknown>,
+) => sql`x.account, x.submission_id, x.insured_name, x.lines, x.state, x.effective_date, x.marketing_status, ${openItems} as outstanding_count,
   x.bind_status, x.documents_held, x.documents_missing, x.last_event_at, x.last_message_at, x.unreachable_since,
   (select s.tracked_at from submissions s where s.account = x.account and s.submission_id = x.submission_id) as tracked_at,
   (select p.proved_at from sync_proofs p where p.account = x.account and p.submission_id = x.submission_id) as proved_at`
+
+/** How many lines of `open_items` a submission has, table by table: by the view SQLite would read those of all submissions. */
+function openItemsOf(q: Query): RawBuilder<unknown> {
+  const ofIt = sql`o.account = x.account and o.submission_id = x.submission_id and o.gone_at is null`
+  const needs =
+    q.kind === 'sqlite'
+      ? sql`json_array_length(o.needs_from_you)`
+      : sql`case when jsonb_typeof(o.needs_from_you) = 'array' then jsonb_array_length(o.needs_from_you) end`
+  const isReady = q.kind === 'sqlite' ? sql`o.ready <> 0` : sql`o.ready`
+  return sql`x.outstanding_count
+    + (select coalesce(sum(${needs}), 0) from market_readiness o where ${ofIt} and (o.ready is null or not ${isReady}))
+    + (select count(*) from bind_assumptions o where ${ofIt})
+    + (select count(*) from bind_contingencies o where ${ofIt} and o.status = 'pending')`
+}
 
 /** The rows of each of the submissions, each found by its key. @param from a table or view as `x`, with a condition. */
 async function rowsOfEach<T>(

@@ -5,6 +5,8 @@ import { listCompleteness } from '../../../src/store/completeness/ledger-list.ts
 import type { Db, Query, Tx } from '../../../src/store/engine/db.ts'
 import { createKysely } from '../../../src/store/engine/kysely.ts'
 import { changeDeliveries, countInbox, findDeliveries, listDeliveries, makeReady } from '../../../src/store/inbox/queries.ts'
+import { reachedOf } from '../../../src/store/mirror/reached.ts'
+import { submissionItems } from '../../../src/store/mirror/submission-items.ts'
 import { listUnmapped } from '../../../src/store/mirror/unmapped.ts'
 import { listOutbox } from '../../../src/store/outbox/queries.ts'
 import { retryRows, skipRows } from '../../../src/store/outbox/retry.ts'
@@ -125,6 +127,19 @@ describe('on SQLite', () => {
       expect(plan).toContain('sync_outbox_lane (destination=? AND account=? AND lane=?)')
       expect(plan).not.toMatch(/SCAN (o|s)\b/)
     }
+  })
+
+  it('what reached whom of a submission, and what is open of it, is found by its indexes', async () => {
+    const key = { account: 'acme', submission_id: uuid(9, 1) }
+    const reached = await planOf(({ read }) => reachedOf(read, key))
+    expect(reached).toContain('sync_outbox_submission (account=? AND submission_id=?')
+    expect(reached).toContain('changes_submission (account=? AND submission_id=?')
+    expect(reached).not.toMatch(/SCAN (o|c|l)\b/)
+    const items = await planOf(({ read }) => submissionItems(read, [key]))
+    for (const table of ['market_readiness', 'bind_assumptions', 'bind_contingencies']) {
+      expect(items).toMatch(new RegExp(`SEARCH o USING (COVERING )?INDEX \\S*${table}\\S* \\(account=\\? AND submission_id=\\?`))
+    }
+    expect(items).not.toMatch(/SCAN [xo]\b/)
   })
 
   describe('push_status', () => {

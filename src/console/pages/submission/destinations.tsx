@@ -1,25 +1,37 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { outboxQuery } from '../../api/queries.ts'
-import { Chip } from '../../parts/chip.tsx'
+import { Chip, type Tone } from '../../parts/chip.tsx'
 import { Facts, Section } from '../../parts/fields.tsx'
+import { count, counted } from '../../parts/numbers.ts'
 import { Asked, Empty } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
-import { Age } from '../../parts/time.tsx'
+import { Age, Moment } from '../../parts/time.tsx'
 import type { View } from './submission.tsx'
 
 type Push = Schemas['OutboxRow']
+type Reached = Schemas['ReachedDestination']
 
 /** What reached which destination, and whose client it is there. */
 export function Destinations({ view }: { readonly view: View }) {
   const { account, submission_id } = view.summary
   const query = useInfiniteQuery(outboxQuery({ account, submission_id, limit: 10 }))
+  const needing = new Set(view.reached.filter(({ mapping }) => mapping !== 'none').map(({ destination }) => destination))
+  const clients = view.clients.filter(({ destination, client }) => client !== null || needing.has(destination))
   return (
     <Section title="Deliveries to destinations">
-      {view.clients.length > 0 && (
+      {view.reached.length > 0 && (
+        <ul className="lines">
+          {view.reached.map((reached) => (
+            <ReachedLine key={reached.destination} reached={reached} />
+          ))}
+        </ul>
+      )}
+      {clients.length > 0 && (
         <Facts
-          items={view.clients.map(({ destination, client, policy }) => [
+          items={clients.map(({ destination, client, policy }) => [
             `Client at ${destination}`,
             client === null ? (
               <span key={destination} className="quiet">
@@ -39,6 +51,73 @@ export function Destinations({ view }: { readonly view: View }) {
         }}
       </Asked>
     </Section>
+  )
+}
+
+/** Whether a destination has all of the submission: the answer before the rows. */
+function ReachedLine({ reached: r }: { readonly reached: Reached }) {
+  const stuck = r.dead + r.unknown + r.unmapped + r.held
+  const open = r.waiting + r.not_queued
+  const [tone, word]: readonly [Tone, string] =
+    stuck > 0 ? ['bad', 'stuck'] : open > 0 ? ['waiting', 'waiting'] : r.delivered > 0 ? ['good', 'delivered'] : ['unknown', 'nothing sent']
+  return (
+    <li>
+      <span>
+        <Link to="/destinations/$name" params={{ name: r.destination }}>
+          {r.destination}
+        </Link>{' '}
+        {stuck + open + r.skipped === 0 ? <HasAll reached={r} /> : <Lacks reached={r} />}
+      </span>
+      <span />
+      <Chip word={word} tone={tone} />
+    </li>
+  )
+}
+
+function HasAll({ reached: { delivered, last_delivered_at } }: { readonly reached: Reached }) {
+  if (delivered === 0) return <>was sent nothing of it, or not lately; nothing waits.</>
+  return (
+    <>
+      has {delivered === 1 ? 'the one change' : `all ${count(delivered)} changes`}, the last at <Moment at={last_delivered_at} />.
+    </>
+  )
+}
+
+function Lacks({ reached: r }: { readonly reached: Reached }) {
+  const total = r.delivered + r.waiting + r.unmapped + r.held + r.dead + r.unknown + r.skipped
+  const parts: (readonly [name: string, n: number, text: ReactNode])[] = [
+    [
+      'waiting',
+      r.waiting,
+      <>
+        {count(r.waiting)} of {count(total)} {r.waiting === 1 ? 'waits' : 'wait'}, the oldest since <Moment at={r.oldest_waiting_at} />
+      </>,
+    ],
+    [
+      'unmapped',
+      r.unmapped,
+      <>
+        {count(r.unmapped)} of {count(total)} wait for a client since <Moment at={r.oldest_waiting_at} />: it is not mapped
+      </>,
+    ],
+    ['held', r.held, `${counted(r.held, 'change is', 'changes are')} held behind one that a person must see to`],
+    ['dead', r.dead, `${count(r.dead)} ${r.dead === 1 ? 'is' : 'are'} dead`],
+    ['unknown', r.unknown, `of ${count(r.unknown)} nobody knows whether ${r.unknown === 1 ? 'it' : 'they'} arrived`],
+    ['skipped', r.skipped, `${count(r.skipped)} ${r.skipped === 1 ? 'was' : 'were'} given up`],
+    ['not_queued', r.not_queued, `${counted(r.not_queued, 'newer change is', 'newer changes are')} not queued yet`],
+  ]
+  const said = parts.filter(([, n]) => n > 0)
+  return (
+    <>
+      has {count(r.delivered)} of {counted(total, 'change')}
+      {said.map(([name, , text], index) => (
+        <span key={name}>
+          {index === 0 ? ': ' : '; '}
+          {text}
+        </span>
+      ))}
+      .
+    </>
   )
 }
 

@@ -1,26 +1,60 @@
+import type { Schemas } from '../../api/client.ts'
 import { plainWord } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
+import { shortId } from '../../parts/id.tsx'
 import { textOf } from '../../parts/masked.tsx'
 import { Empty } from '../../parts/states.tsx'
 import type { View } from './submission.tsx'
 
-/** What the broker must still supply, from all sources. */
+type Item = Schemas['OpenItem']
+
+/** What the broker must still supply, from all sources; what several markets ask for is one line, as it is counted in the list. */
 export function Outstanding({ view }: { readonly view: View }) {
-  const { open_items: items } = view
+  const asked = [...Map.groupBy(view.open_items, keyOf)]
   return (
-    <Section title="Outstanding" actions={items.length > 0 && <span className="quiet">{items.length}</span>}>
-      {items.length === 0 ? (
+    <Section title="Outstanding" actions={asked.length > 0 && <span className="quiet">{asked.length}</span>}>
+      {asked.length === 0 ? (
         <Empty>Nothing is outstanding.</Empty>
       ) : (
         <ul className="lines">
-          {items.map((item) => (
-            <li key={`${item.source} ${item.item_key} ${item.bind_request_id ?? ''}`}>
-              <span>{textOf(item.label)}</span>
-              <span className="quiet">{[item.market_name ?? plainWord(item.source), item.how_to_provide].filter(Boolean).join(' · ')}</span>
-            </li>
+          {asked.map(([key, items]) => (
+            <Line key={key} items={items} view={view} />
           ))}
         </ul>
       )}
     </Section>
   )
+}
+
+function keyOf({ source, item_key, label, bind_request_id }: Item, index: number): string {
+  // Only of the service's own list of what is outstanding one item stands in several lines, one for each market.
+  return source === 'outstanding' ? `${source} ${item_key}` : `${source} ${item_key} ${label} ${bind_request_id} ${index}`
+}
+
+interface LineProps {
+  readonly items: readonly Item[]
+  readonly view: View
+}
+
+function Line({ items, view }: LineProps) {
+  const [item] = items
+  if (item === undefined) return null
+  const markets = [...new Set(items.map(({ market_name }) => market_name).filter((name) => name !== null))]
+  const whose = item.bind_request_id === null ? markets.join(', ') : bindOf(item.bind_request_id, view)
+  const how = item.how_to_provide
+  const words = [whose || 'the submission as a whole', plainWord(item.source), how && /^[a-z]+(_[a-z]+)+$/.test(how) ? plainWord(how) : how]
+  return (
+    <li>
+      <span>{textOf(item.label)}</span>
+      <span className="quiet">{words.filter(Boolean).join(' · ')}</span>
+    </li>
+  )
+}
+
+/** The bind request, by its market where that is known. */
+function bindOf(id: string, { tables: { bind_requests = [], quotes = [], lanes = [] } }: View): string {
+  const quoteId = bind_requests.find(({ bind_request_id }) => bind_request_id === id)?.quote_id
+  const laneId = quoteId && quotes.find(({ quote_id }) => quote_id === quoteId)?.lane_id
+  const market = laneId && lanes.find(({ lane_id }) => lane_id === laneId)?.market_name
+  return market ? `bind request ${shortId(id)} at ${market}` : `bind request ${shortId(id)}`
 }

@@ -12,6 +12,7 @@ import { Asked } from '../../parts/states.tsx'
 import { Age, dateText } from '../../parts/time.tsx'
 import { NotFound } from '../not-found.tsx'
 import { SubmissionActions } from './actions.tsx'
+import { boundOf } from './bound.ts'
 import { Destinations } from './destinations.tsx'
 import { Documents } from './documents.tsx'
 import { Holdings } from './holdings.tsx'
@@ -73,7 +74,12 @@ function Header({ view }: { readonly view: View }) {
         {words.join(' · ')} <Id id={summary.submission_id} /> <Raw table="submissions" row={row} what={name} />
       </p>
       <dl className="figures">
-        <Figure name="Best quote">
+        {boundOf(view).map(({ lane_id, market, cents }) => (
+          <Figure key={lane_id} name="Bound">
+            {money(cents)} <span className="quiet">{market}</span>
+          </Figure>
+        ))}
+        <Figure name="Lowest quote">
           {summary.best_quote ? (
             <>
               {money(summary.best_quote.total_cents)} <span className="quiet">{textOf(summary.best_quote.market_name)}</span>

@@ -88,8 +88,8 @@ async function list(c: CommandContext, options: ListOptions): Promise<void> {
 }
 
 async function show(c: CommandContext, id: string, options: OneOptions): Promise<void> {
-  await withOne(c, id, options, [], async ({ db }, account, submissionId) => {
-    const view = await submissionView(db.read, account, submissionId)
+  await withOne(c, id, options, [], async ({ config, db }, account, submissionId) => {
+    const view = await submissionView(db.read, account, submissionId, config.destinations)
     if (options.json) return printJson(c, view)
     const now = c.clock.now()
     const { summary } = view

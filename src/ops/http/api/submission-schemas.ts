@@ -50,7 +50,7 @@ export const submissionItem = z
     }),
     lanes: z.array(chip).meta({ description: 'lanes that are not gone, by market' }),
     best_quote: bestQuote.nullable(),
-    outstanding_count: z.int().meta({ description: 'what the broker must still supply' }),
+    outstanding_count: z.int().meta({ description: 'what the broker must still supply, from all sources of `open_items`' }),
     bind_status: z.string().nullable().meta({ description: 'of the newest bind request' }),
     documents_held: z.int(),
     documents_missing: z.int(),
@@ -109,6 +109,29 @@ export const submissionView = z
           .meta({ id: 'ClientMapping' }),
       )
       .meta({ description: 'what it is mapped to, by destination' }),
+    reached: z
+      .array(
+        z
+          .object({
+            destination: z.string(),
+            mapping: z
+              .enum(['none', 'required', 'lookup'])
+              .nullable()
+              .meta({ description: 'whether it needs a client there; null: not in the settings, or not of this account' }),
+            delivered: z.int().meta({ description: 'changes that it took, of those that retention keeps; sent again they count once' }),
+            last_delivered_at: time.nullable(),
+            waiting: z.int().meta({ description: 'that will be sent by themselves' }),
+            oldest_waiting_at: time.nullable().meta({ description: 'since when the oldest waits, whatever for' }),
+            unmapped: z.int().meta({ description: 'that wait for a client of the AMS' }),
+            held: z.int().meta({ description: 'that wait behind one that a person must see to' }),
+            dead: z.int(),
+            unknown: z.int().meta({ description: 'that may have arrived' }),
+            skipped: z.int().meta({ description: 'given up for good' }),
+            not_queued: z.int().meta({ description: 'of the change log, behind what was queued for it; it may not be sent all of them' }),
+          })
+          .meta({ id: 'ReachedDestination' }),
+      )
+      .meta({ description: 'how many of its changes each destination has, and what became of the others' }),
     open_items: z
       .array(
         z

@@ -76,7 +76,7 @@ export function addSubmissionViews(api: Api, p: AdminParts): void {
   })
   api.get('/submissions/:account/:submission_id', { schema: show }, async ({ params: { account, submission_id } }) => {
     await refuseUnknownNames(p.db.read, p.config(), { account })
-    return submissionView.parse(await viewOf(p.db.read, account, submission_id))
+    return submissionView.parse(await viewOf(p.db.read, account, submission_id, p.config().destinations))
   })
   api.get('/submissions/:account/:submission_id/timeline', { schema: timeline }, async ({ params: of, query }) => {
     await refuseUnknownNames(p.db.read, p.config(), { account: of.account })

@@ -9,6 +9,15 @@ import { AdminRig } from '../rig.ts'
 const BAKERY = uuid(9, 1)
 const ROOFING = uuid(9, 2)
 const LANE = uuid(3, 1)
+/** One in the service's own list, and the others from markets and binds. */
+const OPEN = 5
+/** The destinations of the settings are of another account; this one has changes of it all the same. */
+const REACHED = [
+  {
+    ...{ destination: 'agency', mapping: null, delivered: 1, waiting: 1, dead: 1, unknown: 0, skipped: 0, unmapped: 0, held: 0 },
+    ...{ last_delivered_at: null, oldest_waiting_at: expect.stringMatching(/^2026-01-05T12:40:00/), not_queued: 17 },
+  },
+]
 
 interface Page {
   readonly items: readonly Record<string, unknown>[]
@@ -42,7 +51,7 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
         ...{ lane_id: LANE, quote_id: uuid(7, 2), market_name: 'Alder Point', kind: null },
         ...{ total_cents: 118_000, premium_display: '$1180' },
       },
-      ...{ outstanding_count: 1, bind_status: 'drafted', documents_held: 0, documents_missing: 1 },
+      ...{ outstanding_count: OPEN, bind_status: 'drafted', documents_held: 0, documents_missing: 1 },
       ...{ moved_at: '2026-01-05T12:31:00.000000Z', tracked_at: expect.any(String), unreachable_since: null },
       ...{ oldest_read_at: '2026-01-05T12:55:00.000000Z', proved_at: '2026-01-05T12:50:00.000000Z' },
     })
@@ -81,9 +90,13 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
         bind_requests: [{ requested_by: '••••' }],
         bind_assumptions: [{ label: 'Years in business', value: '••••' }],
       },
+      reached: REACHED,
       ...{ cut: [], clients: ['agency', 'ams', 'mapped'].map((destination) => ({ destination, client: null })) },
       ledger: { proved_by: 'run-1', event_count: 2, message_count: 1 },
     })
+    const items = (json['open_items'] as { source: string; item_key: string }[] | undefined) ?? []
+    const asked = new Set(items.map(({ source, item_key }, n) => (source === 'outstanding' ? item_key : `${source} ${n}`)))
+    expect(asked.size).toBe(OPEN)
     expect(text).not.toContain('"raw"')
     expect((await rig.ask('GET', `/submissions/acme/${uuid(9, 77)}`)).status).toBe(404)
     expect((await rig.ask('GET', `/submissions/none/${BAKERY}`)).status).toBe(404)

@@ -1,0 +1,56 @@
+import { sql } from 'kysely'
+import type { TimeText } from '../../model/time.ts'
+import type { Query } from '../engine/db.ts'
+
+/** How many changes of a submission a destination has, and what became of the others. */
+export interface Reached {
+  readonly destination: string
+  /** That it took; sent again they count once. Those that retention has removed are left out. */
+  readonly delivered: number
+  readonly last_delivered_at: TimeText | null
+  /** That will be sent by themselves. */
+  readonly waiting: number
+  /** When the oldest that was neither taken nor given up was queued. */
+  readonly oldest_waiting_at: TimeText | null
+  /** That wait for a client of the AMS. */
+  readonly unmapped: number
+  /** That wait behind one that a person must see to. */
+  readonly held: number
+  readonly dead: number
+  readonly unknown: number
+  /** Given up for good. */
+  readonly skipped: number
+  /** Of the change log, behind what was queued for it; some of them it may not be sent. */
+  readonly not_queued: number
+}
+
+type Key = { readonly account: string; readonly submission_id: string }
+
+/** What of a submission reached every destination that was ever served here. */
+export async function reachedOf(q: Query, { account, submission_id }: Key): Promise<Reached[]> {
+  const ready = (is: string) => sql`sum(case when o.state = 'ready' and ${sql.raw(is)} then 1 else 0 end)`
+  const ended = (state: string) => sql`sum(case when o.state = ${sql.lit(state)} then 1 else 0 end)`
+  const { rows } = await sql<Reached>`
+    select d.destination, coalesce(f.delivered, 0) as delivered, f.last_delivered_at, coalesce(f.waiting, 0) as waiting, f.oldest_waiting_at,
+      coalesce(f.unmapped, 0) as unmapped, coalesce(f.held, 0) as held, coalesce(f.dead, 0) as dead, coalesce(f.unknown, 0) as unknown,
+      coalesce(f.skipped, 0) as skipped,
+      (select count(*) from changes c where c.account = ${account} and c.submission_id = ${submission_id} and c.seq > d.cursor) as not_queued
+    from sync_destinations d
+    left join (
+      select o.destination, count(distinct case when o.state = 'delivered' then o.message_id end) as delivered,
+        max(case when o.state = 'delivered' then o.settled_at end) as last_delivered_at,
+        ${ready('l.blocked is null')} as waiting, min(case when o.state = 'ready' then o.queued_at end) as oldest_waiting_at,
+        ${ready("l.blocked = 'unmapped'")} as unmapped, ${ready("l.blocked = 'held'")} as held,
+        ${ended('dead')} as dead, ${ended('unknown')} as unknown, ${ended('skipped')} as skipped
+      from sync_outbox o
+      left join sync_push_lanes l on l.destination = o.destination and l.account = o.account and l.lane = o.lane
+      where o.account = ${account} and o.submission_id = ${submission_id}
+        and o.state in ('ready', 'delivered', 'dead', 'unknown', 'skipped')
+      group by o.destination) as f on f.destination = d.destination
+    order by d.destination`.execute(q.sql)
+  return rows.map((row) => ({
+    ...row,
+    ...{ delivered: Number(row.delivered), waiting: Number(row.waiting), unmapped: Number(row.unmapped), held: Number(row.held) },
+    ...{ dead: Number(row.dead), unknown: Number(row.unknown), skipped: Number(row.skipped), not_queued: Number(row.not_queued) },
+  }))
+}
