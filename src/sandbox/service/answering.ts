@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { programs } from '../world/catalogue.ts'
 import { labelOf } from '../world/open-lane.ts'
 import type { Plain } from '../world/plain.ts'
 import { answerProblem, questionOf } from '../world/questions.ts'
@@ -111,13 +112,51 @@ export function reopen({ world }: Answering, account: string, submission: Submis
   world.play(account, submission.id, [{ do: 'patch_lane', laneId, patch }], atMs)
 }
 
-/** Takes a file that a requirement asks for. */
-export function applyFile({ world, life }: Answering, account: string, submission: Submission, name: string, atMs: number): void {
-  if (!/loss.?run/i.test(name)) return
+/** Takes an uploaded file: one whose name says that it is loss runs counts for what asks for these, now or when its lane opens. */
+export function applyFile(parts: Answering, account: string, submission: Submission, name: string, atMs: number): void {
+  if (!LOSS_RUNS.test(name)) return
+  const needed = [...openFiles(submission), ...programs.flatMap(({ needs }) => needs)]
+  for (const label of new Set(needed)) if (LOSS_RUNS.test(label)) provide(parts, account, submission, label, atMs)
+}
+
+const LOSS_RUNS = /loss.?run/i
+
+/**
+ * Takes the files of a reply: "Reply in the thread with the file". They count for the only file that is outstanding, or else for those of
+ * which the reply or the name of a file says a word.
+ */
+export function applyReply(
+  parts: Answering,
+  account: string,
+  submission: Submission,
+  reply: { readonly text: string; readonly documentIds: readonly string[] },
+  atMs: number,
+): void {
+  const names = submission.records.documents.filter(({ id }) => reply.documentIds.includes(id)).map(({ displayName }) => displayName)
+  if (names.length === 0) return
+  const outstanding = openFiles(submission)
+  const said = [reply.text, ...names].join(' ').toLowerCase()
+  const isMeant = (label: string) =>
+    outstanding.length === 1 ||
+    label
+      .toLowerCase()
+      .match(/[a-z]{5,}/g)
+      ?.some((word) => said.includes(word))
+  for (const label of outstanding) if (isMeant(label)) provide(parts, account, submission, label, atMs)
+}
+
+/** @returns the labels of the files that are outstanding. */
+function openFiles(submission: Submission): string[] {
+  return outstandingView(submission).items.flatMap(({ input, label }) => (input === 'file' ? [label] : []))
+}
+
+function provide({ world, life }: Answering, account: string, submission: Submission, label: string, atMs: number): void {
+  const { provided = [] } = submission.records
+  if (!provided.includes(label)) submission.records.provided = [...provided, label]
   for (const lane of [...submission.lanes.values()]) {
-    const item = lane.assessment.unmet.find(({ repr, label }) => repr === 'file' && /loss run/i.test(label))
+    const item = lane.assessment.unmet.find((other) => other.repr === 'file' && other.label === label)
     if (!item) continue
-    const patch = satisfy(lane, item.label, (other) => other === item)
+    const patch = satisfy(lane, label, (other) => other === item)
     world.play(account, submission.id, [{ do: 'patch_lane', laneId: lane.rail.submission_market_id, patch }], atMs)
     life.proceed(account, submission, submission.lane(lane.rail.submission_market_id), atMs)
   }

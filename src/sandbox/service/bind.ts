@@ -9,7 +9,7 @@ import { pdfOf } from './files.ts'
 import { parseBody } from './parse.ts'
 import { Refusal } from './refusal.ts'
 import type { Unshown } from './unshown.ts'
-import { checkFile, storeDocument, type UploadedFile } from './uploads.ts'
+import { checkFile, checkPdf, storeDocument, type UploadedFile } from './uploads.ts'
 
 export const bindBody = z.object({
   quote_id: z.uuid(),
@@ -113,9 +113,9 @@ export const bindSubmitBody = z.object({
 })
 
 /**
- * Submits a draft.
+ * Submits a draft. Its status stays until the admin route moves it, unless `bind_submit_status` says another.
  * @throws Refusal 404; 422 for a lane that collects card payment in the portal; 409 `assumptions_unconfirmed` with the kept draft; not
- *   bindable when it is no draft any more.
+ *   bindable when it is no draft any more, or a required contingency is open.
  */
 export function submitBind(submission: Submission, id: string, input: unknown, unshown: Unshown) {
   const body = parseBody(bindSubmitBody, input)
@@ -127,7 +127,11 @@ export function submitBind(submission: Submission, id: string, input: unknown, u
       message: 'This carrier bills directly and collects card payment in the portal; submit the bind request there',
     })
   confirmAssumptions(bind, body.attest_assumptions)
-  bind.status = 'submitted'
+  const open = bind.contingencies.filter(({ required, status }) => required && status === 'pending')
+  if (open.length > 0)
+    throw unshown.refusal('not_bindable', `This bind request still needs: ${open.map(({ label }) => label).join(', ')}; the draft is kept`)
+  bind.isSubmitted = true
+  if (unshown.word('bind_submit_status') === 'submitted') bind.status = 'submitted'
   return bindRecordView(submission, bind)
 }
 
@@ -157,6 +161,7 @@ export function uploadContingency(
   if (!contingency) throw new Refusal(404, 'Contingency not found')
   if (bind.status !== 'drafted') throw new Refusal(409, 'This bind request is no longer drafted')
   checkFile(upload.file, unshown)
+  checkPdf(upload.file)
   const kind = contingency.kind === 'signed_form' ? 'signed_form' : contingency.kind === 'loss_runs' ? 'loss_runs' : 'other'
   const document = storeDocument(submission, upload.file, { source: 'bind', kind }, atMs)
   contingency.files.push({ documentId: document.id, notes: upload.notes })
@@ -165,8 +170,25 @@ export function uploadContingency(
   return bindRecordView(submission, bind)
 }
 
-/** Moves a bind request as the service does: the spec shows no other moves. `bound` emits its event and makes a policy. */
+/** In the order in which a bind goes on. */
+const progress: readonly string[] = ['drafted', 'submitted', 'sent', 'binder_received', 'bound']
+/** Nothing follows these; a bind that failed is only "under review". */
+const FINAL: readonly string[] = ['cancelled', 'declined', 'expired']
+
+/** @throws RangeError for a move that makes no sense: back to an earlier status, or on from an end. */
+function checkMove({ id, status }: BindRecord, to: BindStatus): void {
+  const isBack = progress.includes(to) && progress.indexOf(to) < progress.indexOf(status)
+  const isUndone = status === 'bound' && to !== 'bind_failed' && to !== 'cancelled'
+  if (to !== status && (FINAL.includes(status) || isBack || isUndone || to === 'drafted'))
+    throw new RangeError(`bind request ${id} is ${status}, and cannot become ${to} from there`)
+}
+
+/**
+ * Moves a bind request as the service does: the spec shows no other moves. `bound` emits its event and makes a policy.
+ * @throws RangeError for a move that makes no sense.
+ */
 export function moveBind(world: World, account: string, submission: Submission, bind: BindRecord, to: BindStatus, atMs: number) {
+  checkMove(bind, to)
   const wasBound = bind.status === 'bound'
   bind.status = to
   const lane = submission.lane(bind.laneId)

@@ -87,9 +87,10 @@ export function bindRecordView(submission: Submission, bind: BindRecord): Answer
       ...{ id, kind, label, status, required, esign_status: esignStatus },
       upload_path: isOpen ? `${path}/${id}/document` : null,
     })),
-    next_steps: isOpen
-      ? [...(bind.unconfirmed.length > 0 ? ['Confirm the assumptions'] : []), ...open.map(({ label }) => `Upload: ${label}`), 'Submit']
-      : [],
+    next_steps:
+      isOpen && !bind.isSubmitted
+        ? [...(bind.unconfirmed.length > 0 ? ['Confirm the assumptions'] : []), ...open.map(({ label }) => `Upload: ${label}`), 'Submit']
+        : [],
   }
 }
 

@@ -3,6 +3,7 @@ import { uuidOf } from '../world/ids.ts'
 import { type Question, questionOf } from '../world/questions.ts'
 import type { Lane, Submission } from '../world/submission.ts'
 import { applicationOf, factRevision } from './applications.ts'
+import { matchingPrograms } from './matching.ts'
 
 /*
  * The reads beside the requirements view. They are made from the same data, so that a step of the story shows in all of them: what a lane
@@ -20,6 +21,24 @@ function asked(label: string, question: Question | undefined): OutstandingItem {
   return { label, source: 'carrier_question', input: question?.input ?? 'number', how_to_provide: 'Answer it in the portal' }
 }
 
+function file(label: string): OutstandingItem {
+  return { label, source: 'requirement', input: 'file', how_to_provide: 'Reply in the thread with the file' }
+}
+
+/**
+ * "Documents can be attached and requirements answered first": what the programs that would take a held submission will ask for.
+ * @returns these programs, with what is still open of each. Other submissions have none.
+ */
+function heldPrograms(submission: Submission) {
+  const { answers, brief, provided } = submission.records
+  if (brief === null || submission.facts.marketing_status !== 'not_started') return []
+  return matchingPrograms(submission, {}).map(({ program: { asks, market, needs } }) => ({
+    market,
+    asks: asks.filter((key) => !Object.hasOwn(answers, key)),
+    needs: needs.filter((label) => !provided?.includes(label)),
+  }))
+}
+
 /** @returns the outstanding requirements: what the programs need and the carriers ask, each once. */
 export function outstandingView(submission: Submission) {
   const lanes = shownLanes(submission)
@@ -29,18 +48,16 @@ export function outstandingView(submission: Submission) {
     if (known) known.markets.push(market)
     else items.set(key, { ...item, markets: [market] })
   }
+  const early = heldPrograms(submission)
+  for (const { market, asks, needs } of early) {
+    for (const key of asks) add(`question:${key}`, market.name, asked(questionOf(key)?.label ?? key, questionOf(key)))
+    for (const label of needs) add(`requirement:${label}`, market.name, file(label))
+  }
   for (const { assessment, session, rail } of lanes) {
     for (const { key, label } of assessment.unmet) {
       const question = questionOf(key)
       if (question) add(`question:${question.key}`, rail.market_name, asked(label, question))
-      else {
-        add(key ?? `requirement:${label}`, rail.market_name, {
-          label,
-          source: 'requirement',
-          input: 'file',
-          how_to_provide: 'Reply in the thread with the file',
-        })
-      }
+      else add(key ?? `requirement:${label}`, rail.market_name, file(label))
     }
     for (const { key, label } of session?.missing_questions ?? []) {
       add(`question:${key}`, rail.market_name, asked(label, questionOf(key)))
@@ -51,7 +68,7 @@ export function outstandingView(submission: Submission) {
     form_fill_active: submission.facts.form_fill_active,
     items: [...items].map(([key, item]) => ({ key, ...item, options: questionOf(key.replace(/^question:/, ''))?.options ?? [] })),
     answerable_count: [...items.keys()].filter((key) => key.startsWith('question:')).length,
-    markets_total: lanes.length,
+    markets_total: lanes.length + early.length,
   }
 }
 

@@ -3,14 +3,15 @@ import { policiesOf } from './policies.ts'
 
 /** A document's file. */
 export interface DocumentFile {
-  readonly contentType: string
+  /** "Streams the PDF (`application/pdf`)", whatever type the upload named. */
+  readonly contentType: 'application/pdf'
   readonly bytes: Buffer
 }
 
 /** @returns the file at a path below the base URL; undefined when no submission names it. The same path always has the same bytes. */
 export function fileAt(submissions: readonly Submission[], path: string): DocumentFile | undefined {
   const stored = submissions.flatMap(({ records }) => records.documents).find(({ id }) => path === `/broker/finalized-documents/${id}/pdf`)
-  if (stored) return { contentType: stored.contentType, bytes: Buffer.from(stored.bytes, 'base64') }
+  if (stored) return { contentType: 'application/pdf', bytes: Buffer.from(stored.bytes, 'base64') }
   const isNamed = submissions.some((one) => pathsOf(one).some((each) => each === path))
   return isNamed ? { contentType: 'application/pdf', bytes: pdfOf(`Document ${path}`) } : undefined
 }

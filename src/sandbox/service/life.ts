@@ -1,4 +1,4 @@
-import { programOf, programs, writesIn } from '../world/catalogue.ts'
+import { programOf } from '../world/catalogue.ts'
 import { type Correspondence, clearance, quoteDelivery } from '../world/correspondence.ts'
 import { newOffer, newQuote, quotedPatch } from '../world/lanes.ts'
 import { labelOf, openLane } from '../world/open-lane.ts'
@@ -8,6 +8,7 @@ import type { Lane, Submission } from '../world/submission.ts'
 import type { RailQuote } from '../world/wire.ts'
 import type { Action, World } from '../world/world.ts'
 import { finishForms } from './forms.ts'
+import { matchingPrograms } from './matching.ts'
 import type { Due, Schedule } from './schedule.ts'
 
 /** "Matching time: about 5 minutes (300 seconds typical)." */
@@ -93,14 +94,7 @@ export class Life {
   }
 
   #match(due: Due, submission: Submission): void {
-    const { linesOff } = this.#world.recordsOf(due.account)
-    const { brief } = submission.records
-    const chosen = brief?.raterPrograms ? brief.raterPrograms.flatMap((id) => programOf(id) ?? []) : programs
-    const matched = chosen.flatMap((program) => {
-      const off = linesOff[program.programId] ?? []
-      const lines = submission.facts.lines.filter((line) => program.lines.includes(line) && !off.includes(line))
-      return lines.length > 0 && writesIn(submission.facts.state) ? [{ program, lines }] : []
-    })
+    const matched = matchingPrograms(submission, this.#world.recordsOf(due.account).linesOff)
     if (matched.length === 0) {
       const patch = { marketing_status: 'no_markets_matched', marketing_hint: 'No market takes these lines in this state.' } as const
       this.#world.play(due.account, submission.id, [{ do: 'facts', patch }], due.atMs)

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Submission } from '../world/submission.ts'
 import type { World } from '../world/world.ts'
 import type { User } from './accounts.ts'
+import { applyReply } from './answering.ts'
 import { type Life, writerOf } from './life.ts'
 import { invalid, parseBody } from './parse.ts'
 import { Refusal } from './refusal.ts'
@@ -56,6 +57,7 @@ export function postToThread({ world, life, unshown }: { world: World; life: Lif
     in_reply_to: writerOf(submission).rootMessageId,
   }
   world.play(account, submission.id, [{ do: 'message', message }], atMs)
+  applyReply({ world, life }, account, submission, { text: body, documentIds: document_ids }, atMs)
   const answer = {
     ...({ id: submission.newId(), channel: 'email', direction: 'outbound', kind: 'broker_update' } as const),
     subject: `Re: ${submission.facts.insured_name}`,

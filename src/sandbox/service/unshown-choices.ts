@@ -71,6 +71,10 @@ export const words = {
   device_clients: { row: 'POST /oauth/device_authorization: which client_id is taken', values: ['any', 'registered'] },
   register_answer: { row: 'POST /oauth/register: body of the response', values: ['rfc7591', 'client_id'] },
   bind_submit_path: { row: 'Binding: path of the bind submission, below the bind request', values: ['submit', 'submission'] },
+  bind_submit_status: {
+    row: 'Binding, States: status of a bind request after its submission',
+    values: ['drafted', 'submitted'],
+  },
   forms_assigned: {
     row: 'POST …/form-fill-session: whether forms_assigned lists the forms or counts them',
     values: ['list', 'count'],

@@ -20,6 +20,12 @@ export function checkFile(file: UploadedFile, unshown: Unshown): void {
   if (file.bytes.length > MAX_FILE_BYTES) throw unshown.refusal('file_too_large', 'The file has more than 25 MB')
 }
 
+/** @throws Refusal 422 for a file that does not begin as a PDF does. */
+export function checkPdf(file: UploadedFile): void {
+  // Readers look for the head within the first 1,024 bytes.
+  if (!file.bytes.subarray(0, 1_024).includes('%PDF-')) throw invalid(['body', 'file'], 'The file is no PDF')
+}
+
 /** @throws Refusal 422 when the form has no file. */
 export function requireFile(files: readonly UploadedFile[]): UploadedFile {
   const [file] = files

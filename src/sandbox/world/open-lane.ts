@@ -18,13 +18,12 @@ export function openLane(submission: Submission, program: Program, lines: readon
   const { market, programId, marketId } = program
   const laneId = submission.newId()
   const asked = program.asks.filter((key) => !Object.hasOwn(submission.records.answers, key))
-  const needs = [...asked.map(labelOf), ...program.needs]
+  const files = program.needs.filter((label) => !submission.records.provided?.includes(label))
+  const needs = [...asked.map(labelOf), ...files]
   const ready = needs.length === 0
   const named = { market_name: market.name, program: market.program, program_category: market.category }
   const session = market.channel === 'api' ? newSession(submission, program, asked) : null
-  const unmet = session
-    ? program.needs.map(fileItem)
-    : [...asked.map((key) => item(key, labelOf(key), 'structured')), ...program.needs.map(fileItem)]
+  const unmet = session ? files.map(fileItem) : [...asked.map((key) => item(key, labelOf(key), 'structured')), ...files.map(fileItem)]
   return {
     rail: {
       ...named,

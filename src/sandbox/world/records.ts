@@ -63,6 +63,8 @@ export interface BindRecord {
   readonly laneId: string
   readonly quoteId: string
   status: string
+  /** Whether the brokerage submitted it; the status may say so as well. */
+  isSubmitted?: boolean
   paymentOption: string | null
   readonly requestedAtMs: number
   readonly requestedBy: string | null
@@ -93,6 +95,8 @@ export interface Records {
   /** Answers of the broker beyond the brief, by question. */
   readonly answers: Record<string, Plain>
   readonly documents: StoredDocument[]
+  /** Labels of files that programs need and the brokerage has sent. */
+  provided?: readonly string[]
   readonly quotes: Record<string, QuoteRecord>
   readonly binds: BindRecord[]
   /** The message of each turn by its `Idempotency-Key`. */

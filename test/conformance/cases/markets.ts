@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Forbidden, NotFound, RateLimited, ServiceError, ValidationError } from '../../../src/client/exports.ts'
 import { programs } from '../../../src/sandbox/world/catalogue.ts'
-import { APPETITE_LIMIT, type Case, type Desk, NOBODYS, refused } from '../desk.ts'
+import { APPETITE_LIMIT, type Case, type Desk, NOBODYS, pdfOf, refused } from '../desk.ts'
 import { admin } from './authentication.ts'
 
 const DAY_S = 86_400
@@ -102,8 +102,11 @@ export const marketCases: readonly Case[] = [
       assert.match(JSON.stringify(reason.detail), /card payment/)
       assert.equal((await desk.client.bind.get(card.id, card.draft.bind_request_id)).status, 'drafted')
       const other = await draftOn(desk, false)
+      await refused(submit(other.id, other.draft.bind_request_id), 409)
+      for (const { id } of other.draft.contingencies)
+        await desk.client.bind.upload(other.id, other.draft.bind_request_id, id ?? '', { file: pdfOf(100) })
       await submit(other.id, other.draft.bind_request_id)
-      assert.equal((await desk.client.bind.get(other.id, other.draft.bind_request_id)).status, 'submitted')
+      assert.deepEqual((await desk.client.bind.get(other.id, other.draft.bind_request_id)).next_steps, [])
     },
   },
 ]

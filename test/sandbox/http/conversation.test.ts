@@ -87,6 +87,50 @@ test('answers are applied, skipped or routed; applied items vanish, and the lane
   expect((await beacon()).chip).toBe('quoted')
 })
 
+test('a reply with the file resolves the item that asked for it, whatever the file is called', async () => {
+  const { writer, pass } = await world()
+  const id = await create(writer, 'Harrow Roofing LLC')
+  pass(300)
+  const files = async () =>
+    (await writer.get(`/broker/submissions/${id}/outstanding-requirements`)).body.items.filter(
+      ({ how_to_provide }: { how_to_provide: string }) => how_to_provide === 'Reply in the thread with the file',
+    )
+  expect(await files()).toHaveLength(1)
+  const bytes = new TextEncoder().encode('%PDF-1.4')
+  const { body } = await writer.upload(`/broker/submissions/${id}/documents`, {}, { name: 'scan.pdf', bytes })
+  expect(await files()).toHaveLength(1)
+  await writer.post(`/broker/submissions/${id}/thread`, { body: 'Here it is.' })
+  expect(await files()).toHaveLength(1)
+  await writer.post(`/broker/submissions/${id}/thread`, { body: 'Here it is.', document_ids: [body.id] })
+  expect(await files()).toEqual([])
+  const { markets } = (await writer.get(`/broker/submissions/${id}/requirements`)).body
+  expect(markets.find(({ market_name }: { market_name: string }) => market_name === 'Alder Point Specialty')).toMatchObject({ ready: true })
+})
+
+test('a held submission has items that can be answered and files that can be sent before it is finalized', async () => {
+  const { writer, pass } = await world()
+  const id = await create(writer, 'Harrow Roofing LLC', { hold: true })
+  const outstanding = async () => (await writer.get(`/broker/submissions/${id}/outstanding-requirements`)).body
+  expect(await outstanding()).toMatchObject({
+    items: [
+      { key: 'question:annual_revenue', input: 'number', markets: ['Beacon Direct'] },
+      { label: 'Five years of currently valued loss runs', input: 'file', markets: ['Alder Point Specialty'] },
+    ],
+    answerable_count: 1,
+  })
+  const answers = [{ key: 'question:annual_revenue', value: 900_000 }]
+  const answered = await writer.post(`/broker/submissions/${id}/outstanding-requirements/answers`, { answers })
+  expect(answered.body).toMatchObject({ applied: ['question:annual_revenue'], skipped: [] })
+  const bytes = new TextEncoder().encode('%PDF-1.4')
+  await writer.upload(`/broker/submissions/${id}/documents`, { display_name: 'Loss runs 2026' }, { name: 'a.pdf', bytes })
+  expect((await outstanding()).items).toEqual([])
+  await writer.post(`/broker/submissions/${id}/finalize`)
+  pass(300)
+  expect((await outstanding()).items).toEqual([])
+  const { markets } = (await writer.get(`/broker/submissions/${id}/requirements`)).body
+  expect(markets.map(({ ready }: { ready: boolean }) => ready)).not.toContain(false)
+})
+
 test('trap 63: matched without a visible market is a state that the sandbox can be brought to', async () => {
   const { writer, sandbox, pass } = await world()
   const id = await create(writer, 'Harrow Roofing LLC')

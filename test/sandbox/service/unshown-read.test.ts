@@ -178,6 +178,13 @@ const wordProbes: Record<keyof typeof words, Probe> = {
     const { body } = await made.writer.post(`${path}/bind-requests`, { quote_id: lane?.quotes[0]?.quote_id, attest_assumptions: true })
     return statusOf(made.writer.post(`${path}/bind-requests/${body.bind_request_id}/submit`))
   },
+  bind_submit_status: async (made) => {
+    const { path, lane } = await matched(made)
+    const { body } = await made.writer.post(`${path}/bind-requests`, { quote_id: lane?.quotes[0]?.quote_id, attest_assumptions: true })
+    for (const { upload_path } of body.contingencies)
+      await made.writer.upload(upload_path, {}, { name: 'a.pdf', bytes: new TextEncoder().encode('%PDF-1.7') })
+    return (await made.writer.post(`${path}/bind-requests/${body.bind_request_id}/submit`)).body.status
+  },
   forms_assigned: async ({ sandbox, writer }) =>
     (await writer.post(`/broker/submissions/${sandbox.addSubmission('default')}/form-fill-session`)).body.forms_assigned,
   unlisted_attribution: ({ sandbox, writer }) =>
