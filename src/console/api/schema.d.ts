@@ -2307,6 +2307,8 @@ export interface components {
                     /** @description the section of the runbook that tells what to do */
                     runbook?: string;
                 };
+                /** @description the reconcile run that it is about; null: none */
+                run_id: string | null;
                 since: string | null;
                 what: string;
             }[];

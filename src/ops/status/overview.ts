@@ -10,6 +10,8 @@ import { type Mend, type Need, needOf, sentenceOf } from './verdict-text.ts'
 export interface OverviewNeed extends Omit<Need, 'mend'> {
   readonly account: string | null
   readonly destination: string | null
+  /** The reconcile run that it is about. */
+  readonly run_id: string | null
   readonly mend: Mend | (Mend & MendRequest)
 }
 
@@ -59,8 +61,9 @@ export async function readOverview(db: Db, config: VerdictConfig): Promise<Overv
     ...{ verdict: judgement.verdict, sentence: sentenceOf(judgement, health, expected), since: judgement.since },
     needs: judgement.matters.map((matter) => {
       const need = needOf(matter)
-      const { account, destination } = matter
-      return { ...need, account, destination, mend: { ...need.mend, ...mendRequestOf(matter) } }
+      const { account, destination, name } = matter
+      const runId = matter.kind === 'run_not_clean' ? name : null
+      return { ...need, account, destination, run_id: runId, mend: { ...need.mend, ...mendRequestOf(matter) } }
     }),
     ...{ late: judgement.late, served: health.isServed, inbox: shown(health.inbox) },
     submissions: { known: sum('submissions'), unreachable: sum('unreachable'), never_read: sum('neverRead') },

@@ -124,12 +124,19 @@ async function countOf({ mend, count: known }: Need): Promise<number> {
 }
 
 /** Where no request mends it: what a person has to type, or to read. */
-function How({ need: { kind, destination, mend } }: { readonly need: Need }) {
+function How({ need: { kind, destination, run_id, mend } }: { readonly need: Need }) {
   const state = lookedAt[kind]
   if (destination !== null && state !== undefined) {
     return (
       <Link className="button small" to="/destinations/$name" params={{ name: destination }} search={{ state: state[0] }}>
         {state[1]}
+      </Link>
+    )
+  }
+  if (run_id !== null) {
+    return (
+      <Link className="button small" to="/reconcile/$run_id" params={{ run_id }}>
+        Look at the run
       </Link>
     )
   }

@@ -28,6 +28,7 @@ const overview = z
         ...{ kind: z.string(), what: z.string(), since: time.nullable(), count: z.int() },
         account: z.string().nullable().meta({ description: 'that it is about; null: none' }),
         destination: z.string().nullable().meta({ description: 'that it is about; null: none' }),
+        run_id: z.string().nullable().meta({ description: 'the reconcile run that it is about; null: none' }),
         mend,
       }),
     ),
