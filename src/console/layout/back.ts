@@ -2,12 +2,16 @@
 const COMES_MS = 5_000
 const deeds = ['keydown', 'pointerdown'] as const
 
-/** Goes back from what was opened of a list, and puts the focus on its row, so that one goes on from there. */
-export function goBack(): void {
-  const back = document.querySelector<HTMLElement>('main [data-back]')
+/**
+ * Goes back from what was opened of a list, and puts the focus on its row, so that one goes on from there.
+ * @param cameFrom the path of the page before, below `/console`: if it was the list, one goes back to its filters too.
+ */
+export function goBack(cameFrom: string | null): void {
+  const back = document.querySelector<HTMLAnchorElement>('main a[data-back]')
   if (!back) return
   const { pathname } = location
-  back.click()
+  if (cameFrom !== null && back.pathname.endsWith(cameFrom)) history.back()
+  else back.click()
   const rowOf = () =>
     [...document.querySelectorAll<HTMLAnchorElement>('main a[data-row]')].find(
       (row) => row.pathname === pathname && row.offsetParent !== null && location.pathname !== pathname,

@@ -1,5 +1,5 @@
 import { useRouter } from '@tanstack/react-router'
-import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { goBack } from './back.ts'
 import { KeysDialog } from './keys-dialog.tsx'
 
@@ -35,13 +35,14 @@ function focusSearch(): void {
 export function useKeys(): { readonly openPalette: () => void; readonly dialogs: ReactNode } {
   const [open, setOpen] = useState<Open>(null)
   const router = useRouter()
+  const cameFrom = useRef<string | null>(null)
   useEffect(() => {
     const plain: Readonly<Record<string, () => void>> = {
       '?': () => setOpen('keys'),
       '/': focusSearch,
       j: () => moveRow(1),
       k: () => moveRow(-1),
-      Escape: goBack,
+      Escape: () => goBack(cameFrom.current),
     }
     const press = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {
@@ -66,7 +67,14 @@ export function useKeys(): { readonly openPalette: () => void; readonly dialogs:
     return () => clearTimeout(timer)
   }, [])
   const close = () => setOpen(null)
-  useEffect(() => router.subscribe('onBeforeNavigate', () => setOpen(null)), [router])
+  useEffect(
+    () =>
+      router.subscribe('onBeforeNavigate', ({ fromLocation, pathChanged }) => {
+        if (pathChanged) cameFrom.current = fromLocation?.pathname ?? null
+        setOpen(null)
+      }),
+    [router],
+  )
   return {
     openPalette: () => setOpen('palette'),
     dialogs: (

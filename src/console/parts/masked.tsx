@@ -63,7 +63,7 @@ export function Masked({ table, row, column, value, what }: MaskedProps) {
 export function textOf(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value.join(', ')
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value.join(', ') || '–'
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 

@@ -33,9 +33,11 @@ export function FoundWithoutWebhook() {
         keyOf={({ entity, record_id }) => `${entity} ${record_id}`}
       />
       {hasMore && (
-        <button type="button" onClick={() => setIsWhole(true)}>
-          Show the newest {MANY}
-        </button>
+        <div className="more">
+          <button type="button" className="button small" onClick={() => setIsWhole(true)}>
+            Show the newest {MANY}
+          </button>
+        </div>
       )}
     </Section>
   )
