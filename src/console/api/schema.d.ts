@@ -1602,6 +1602,8 @@ export interface components {
             error: string | null;
             /** @description its number */
             inbox_id: number;
+            /** @description of its submission */
+            insured_name: string | null;
             kind: string | null;
             /**
              * Format: date-time
@@ -2504,6 +2506,8 @@ export interface components {
              * @description UTC, with six fractional digits
              */
             found_at: string;
+            /** @description of its submission */
+            insured_name: string | null;
             /** @enum {string} */
             kind: "missing" | "different" | "absent" | "unreadable" | "undelivered" | "lost";
             read: string | null;
@@ -3092,6 +3096,8 @@ export interface components {
             delivered_at: string | null;
             destination: string;
             outbox_id: number;
+            /** @description it is sent again because an operator asked for it */
+            resent: boolean;
             /** @description the change */
             seq: number;
             /** @description as in the view push_status */

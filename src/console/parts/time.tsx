@@ -10,6 +10,14 @@ const STEPS = [
 const time = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false })
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
 const short = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hour12: false })
+const exact = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hour12: false,
+})
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
 
 /** @returns the time of day, in the reader's zone. */
@@ -78,12 +86,19 @@ export function Age({ at, none = '–', isAgo = false }: AgeProps) {
   )
 }
 
+interface MomentProps {
+  readonly at: string | null | undefined
+  readonly none?: string
+  /** To the second, where others were in the same minute. */
+  readonly isExact?: boolean
+}
+
 /** When something was. */
-export function Moment({ at, none = '–' }: { readonly at: string | null | undefined; readonly none?: string }) {
+export function Moment({ at, none = '–', isExact = false }: MomentProps) {
   if (!at) return <span className="quiet">{none}</span>
   return (
     <time dateTime={at} title={bothTimes(at)}>
-      {short.format(new Date(at))}
+      {(isExact ? exact : short).format(new Date(at))}
     </time>
   )
 }

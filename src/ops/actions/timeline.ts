@@ -96,8 +96,8 @@ function isOf(push: TimelinePush, key: Key, each: Stored): boolean {
   return isOfRow && (each.kind !== 'change' || push.seq === Number(each.id))
 }
 
-function sentOf({ id, destination, state, seq, delivered_at, tried_at, attempts, status }: TimelinePush) {
-  return { outbox_id: Number(id), destination, state, seq, delivered_at, tried_at, attempts, status }
+function sentOf({ id, destination, state, seq, delivered_at, tried_at, attempts, status, is_resent }: TimelinePush) {
+  return { outbox_id: Number(id), destination, state, seq, delivered_at, tried_at, attempts, status, resent: Number(is_resent) === 1 }
 }
 
 /** What every entry has; the others are null where a kind does not have them. */

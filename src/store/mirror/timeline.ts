@@ -54,6 +54,8 @@ export interface TimelinePush extends TimelinePlace {
   readonly delivered_at: TimeText | null
   readonly status: number | null
   readonly error: string | null
+  /** 1: it is sent again because an operator asked for it. */
+  readonly is_resent: number
 }
 
 type Key = { readonly account: string; readonly submission_id: string }
@@ -101,7 +103,8 @@ const STATES = ['ready', 'delivered', 'dead', 'unknown', 'skipped'].map((state) 
 const PUSH = sql`
   select ${PUSHED_AT} as at, o.outbox_id, o.destination, o.seq, o.entity, o.entity_id, o.operation, o.attempts, o.queued_at, o.tried_at,
     case when o.state <> 'ready' then o.state when l.blocked is not null then l.blocked when o.attempts > 0 then 'retrying' else 'waiting' end as state,
-    case when o.state = 'delivered' then o.settled_at end as delivered_at, o.status, o.error
+    case when o.state = 'delivered' then o.settled_at end as delivered_at, o.status, o.error,
+    case when o.resent is null then 0 else 1 end as is_resent
   from sync_outbox o
   left join sync_push_lanes l on l.destination = o.destination and l.account = o.account and l.lane = o.lane`
 

@@ -1,11 +1,12 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useParams } from '@tanstack/react-router'
 import { Tabs } from 'radix-ui'
 import { useCallback, useState } from 'react'
 import type { Schemas } from '../../api/client.ts'
-import { deliveriesQuery } from '../../api/queries.ts'
+import { deliveriesQuery, overviewQuery } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
 import { Chip } from '../../parts/chip.tsx'
+import { ErrorNote } from '../../parts/error-note.tsx'
 import { Choice } from '../../parts/fields.tsx'
 import { useHeld } from '../../parts/held.tsx'
 import { shortId } from '../../parts/id.tsx'
@@ -16,6 +17,7 @@ import { Asked, Empty } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 import type { ListSearch } from '../../router.tsx'
+import { InsuredLink } from '../submissions.tsx'
 import { Rejected } from './rejected.tsx'
 import { type DeliveryFilter, ReplayButtons } from './replay.tsx'
 
@@ -89,7 +91,7 @@ function List({ isDead }: { readonly isDead: boolean }) {
         )}
         <Choice label="Type" all="Every type" value={search['kind'] ?? ''} options={KINDS} onChange={(kind) => set({ kind })} />
         <Choice label="Came" all="At any time" value={search['since'] ?? ''} options={SPANS} onChange={(since) => set({ since })} />
-        <ReplayButtons chosen={chosen} filter={filter} onDone={() => setChosen(new Set())} />
+        <ReplayButtons chosen={chosen} filter={filter} isNothingFound={isNothing(query.data)} onDone={() => setChosen(new Set())} />
       </div>
       <Asked query={query}>
         {({ pages }) => (
@@ -101,6 +103,13 @@ function List({ isDead }: { readonly isDead: boolean }) {
       </Asked>
     </>
   )
+}
+
+/** Whether the list was read, and is empty. */
+function isNothing(
+  data: { readonly pages: readonly { readonly items: readonly unknown[]; readonly next: string | null }[] } | undefined,
+): boolean {
+  return data?.pages.every(({ items, next }) => items.length === 0 && next === null) ?? false
 }
 
 interface RowsProps {
@@ -116,6 +125,8 @@ const keyOf = ({ inbox_id }: Delivery) => String(inbox_id)
 function Rows({ rows, isDead, isNarrowed, chosen, onChoose }: RowsProps) {
   const { delivery } = useParams({ strict: false })
   const { shown, notice } = useHeld(rows, keyOf)
+  const { data: overview } = useQuery(overviewQuery)
+  const hidden = (overview?.accounts.length ?? 0) > 1 ? [] : ['account']
   if (rows.length === 0) {
     if (isNarrowed) return <Empty>No delivery fits these filters.</Empty>
     return (
@@ -137,6 +148,7 @@ function Rows({ rows, isDead, isNarrowed, chosen, onChoose }: RowsProps) {
         label="Deliveries"
         columns={[chooser(chosen, choose), ...(delivery === undefined ? columns : columns.filter(({ id }) => BESIDE.has(id)))]}
         rows={shown}
+        hidden={hidden}
         keyOf={keyOf}
         isChosen={(row) => keyOf(row) === delivery || row.delivery_id === delivery}
       />
@@ -170,20 +182,24 @@ const columns: readonly Column<Delivery>[] = [
     head: 'Delivery',
     isWide: true,
     cell: (row) => (
-      <Link
-        to="/deliveries/$delivery"
-        params={{ delivery: keyOf(row) }}
-        search={true}
-        className="row-link mono"
-        data-row=""
-        title={row.delivery_id}
-      >
-        {shortId(row.delivery_id)}
-      </Link>
+      <>
+        <Link
+          to="/deliveries/$delivery"
+          params={{ delivery: keyOf(row) }}
+          search={true}
+          className="row-link mono"
+          data-row=""
+          title={row.delivery_id}
+        >
+          {shortId(row.delivery_id)}
+        </Link>
+        {row.error !== null && <ErrorNote text={row.error} of={`Delivery ${shortId(row.delivery_id)}: what went wrong`} />}
+      </>
     ),
   },
   { id: 'kind', head: 'Type', cell: ({ kind }) => kind?.replace(/^submission\./, '') ?? <span className="quiet">–</span> },
-  { id: 'submission', head: 'Submission', rank: 2, cell: (row) => <SubmissionOf {...row} /> },
+  { id: 'submission', head: 'Insured', rank: 2, cell: (row) => <InsuredOf {...row} /> },
+  { id: 'account', head: 'Account', rank: 2, cell: ({ account }) => account },
   {
     id: 'state',
     head: 'Became',
@@ -191,6 +207,11 @@ const columns: readonly Column<Delivery>[] = [
   },
   { id: 'attempts', head: 'Attempts', isNumber: true, rank: 3, cell: ({ attempts }) => attempts },
 ]
+
+function InsuredOf({ account, submission_id, insured_name }: Pick<Delivery, 'account' | 'submission_id' | 'insured_name'>) {
+  if (submission_id === null) return <span className="quiet">–</span>
+  return <InsuredLink item={{ account, submission_id, insured_name }} />
+}
 
 export function SubmissionOf({ account, submission_id: id }: { readonly account: string; readonly submission_id: string | null }) {
   if (id === null) return <span className="quiet">–</span>

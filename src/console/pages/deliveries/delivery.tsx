@@ -16,6 +16,7 @@ import { Asked, Failed } from '../../parts/states.tsx'
 import { Moment } from '../../parts/time.tsx'
 import { Became } from './became.tsx'
 import { SubmissionOf } from './deliveries.tsx'
+import { Reason } from './reason.tsx'
 
 const REJECTED = 'rejected-'
 
@@ -111,7 +112,7 @@ function RefusedOne({ id }: { readonly id: string }) {
           <>
             <Facts
               items={[
-                ['Reason', refused.reason],
+                ['Reason', <Reason key="reason" reason={refused.reason} />],
                 ['Came', <Moment key="came" at={refused.received_at} />],
                 [
                   'From',

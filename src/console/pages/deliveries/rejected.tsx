@@ -13,6 +13,7 @@ import { counted, size } from '../../parts/numbers.ts'
 import { Asked, Empty } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
+import { Reason } from './reason.tsx'
 
 type Refused = Schemas['RefusedDelivery']
 
@@ -66,7 +67,7 @@ const columns: readonly Column<Refused>[] = [
     isWide: true,
     cell: ({ rejected_id, reason }) => (
       <Link to="/deliveries/$delivery" params={{ delivery: `rejected-${rejected_id}` }} search={true} className="row-link" data-row="">
-        {reason}
+        <Reason reason={reason} />
       </Link>
     ),
   },

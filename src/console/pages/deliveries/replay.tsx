@@ -31,13 +31,15 @@ async function replay(choice: Asked['choice'], isDry: boolean): Promise<number> 
 interface ReplayProps {
   readonly chosen: ReadonlySet<string>
   readonly filter: DeliveryFilter
+  /** There is nothing to replay. */
+  readonly isNothingFound: boolean
   readonly onDone: () => void
 }
 
 const deliveries = (n: number) => counted(n, 'delivery', 'deliveries')
 
 /** Replays what was selected, or everything that the list's filter finds, after telling how many there are. */
-export function ReplayButtons({ chosen, filter, onDone }: ReplayProps) {
+export function ReplayButtons({ chosen, filter, isNothingFound, onDone }: ReplayProps) {
   const [asked, setAsked] = useState<Asked | null>(null)
   const [isCounting, setIsCounting] = useState(false)
   const deed = useAction({
@@ -46,7 +48,7 @@ export function ReplayButtons({ chosen, filter, onDone }: ReplayProps) {
       onDone()
       return n
     },
-    done: (n) => `${deliveries(n)} will be worked again; their state is shown in the list.`,
+    done: (n) => `${deliveries(n)} will be worked again; ${n === 1 ? 'its' : 'their'} state is shown in the list.`,
   })
   const count = async () => {
     setIsCounting(true)
@@ -74,7 +76,7 @@ export function ReplayButtons({ chosen, filter, onDone }: ReplayProps) {
         Replay selected
       </Button>
       {names.length > 0 && (
-        <Button needs="operator" isSmall isBusy={isCounting || deed.isPending} onClick={() => void count()}>
+        <Button needs="operator" isSmall disabled={isNothingFound} isBusy={isCounting || deed.isPending} onClick={() => void count()}>
           {isAllDead ? 'Replay all dead' : 'Replay all found'}
         </Button>
       )}

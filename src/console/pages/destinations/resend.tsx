@@ -1,17 +1,45 @@
 import { type FormEvent, useId, useState } from 'react'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
+import type { paths } from '../../api/schema.d.ts'
+import { plainWord } from '../../parts/chip.tsx'
 import { Facts } from '../../parts/fields.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { count, counted } from '../../parts/numbers.ts'
+import { Sentence } from '../../parts/sentence.tsx'
 
 type Resent = Schemas['Resent']
+type Body = NonNullable<paths['/api/v1/destinations/{name}/resend']['post']['requestBody']>['content']['application/json']
 
-interface Which {
-  readonly since?: string
-  readonly until?: string
-  readonly new_ids: boolean
-}
+type Entity = NonNullable<Body['entity']>
+type Which = Pick<Body, 'since' | 'until' | 'seq' | 'submission_id' | 'entity'> & { readonly new_ids: boolean }
+
+const ENTITIES: readonly Entity[] = [
+  'submissions',
+  'market_events',
+  'thread_messages',
+  'thread_attachments',
+  'lanes',
+  'quotes',
+  'source_offers',
+  'quote_history',
+  'market_readiness',
+  'carrier_api_sessions',
+  'documents_on_file',
+  'program_assessments',
+  'requirement_items',
+  'outstanding_items',
+  'application_workspaces',
+  'applications',
+  'application_answers',
+  'facts',
+  'bind_requests',
+  'bind_assumptions',
+  'bind_contingencies',
+  'policies',
+  'insureds',
+  'documents',
+]
 
 interface ResendProps {
   readonly destination: string
@@ -46,15 +74,17 @@ export function ResendDialog({ destination: name, onClose }: ResendProps) {
     event.preventDefault()
     const form = new FormData(event.currentTarget)
     const [since, until] = [momentOf(form.get('since')), momentOf(form.get('until'))]
-    look.mutate({ ...(since && { since }), ...(until && { until }), new_ids: form.has('new') })
+    const text = (name: string) => String(form.get(name) ?? '').trim()
+    const [seq, submission_id, entity] = [text('seq'), text('submission'), text('entity') as Entity | '']
+    look.mutate({
+      ...{ ...(since && { since }), ...(until && { until }), ...(seq && { seq }), ...(submission_id && { submission_id }) },
+      ...{ ...(entity && { entity }), new_ids: form.has('new') },
+    })
   }
   return (
     <Modal title={`Resend changes to ${name}`} onClose={onClose}>
       <form className="form" onSubmit={submit} onChange={() => setPlan(null)}>
-        <label htmlFor={`${fields}s`}>Logged since</label>
-        <input id={`${fields}s`} name="since" type="datetime-local" required />
-        <label htmlFor={`${fields}u`}>Logged before</label>
-        <input id={`${fields}u`} name="until" type="datetime-local" />
+        <Choices fields={fields} />
         <label className="check" htmlFor={`${fields}n`}>
           <input id={`${fields}n`} name="new" type="checkbox" /> Under new message ids, for a receiver that leaves out those it has seen
         </label>
@@ -78,6 +108,33 @@ export function ResendDialog({ destination: name, onClose }: ResendProps) {
   )
 }
 
+/** Which changes: one of these at least, and what is left empty does not narrow. */
+function Choices({ fields }: { readonly fields: string }) {
+  const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone
+  return (
+    <>
+      <p className="quiet">Say which changes by one of these at least. Times are of {zone}.</p>
+      <label htmlFor={`${fields}s`}>Logged since</label>
+      <input id={`${fields}s`} name="since" type="datetime-local" />
+      <label htmlFor={`${fields}u`}>Logged before</label>
+      <input id={`${fields}u`} name="until" type="datetime-local" />
+      <label htmlFor={`${fields}q`}>Changes by number</label>
+      <input id={`${fields}q`} name="seq" placeholder="100-250" pattern="\d+-\d+" autoComplete="off" />
+      <label htmlFor={`${fields}i`}>Submission</label>
+      <input id={`${fields}i`} name="submission" placeholder="Its id" maxLength={100} autoComplete="off" />
+      <label htmlFor={`${fields}e`}>Table</label>
+      <select id={`${fields}e`} name="entity">
+        <option value="">Every table</option>
+        {ENTITIES.map((entity) => (
+          <option key={entity} value={entity}>
+            {plainWord(entity)}
+          </option>
+        ))}
+      </select>
+    </>
+  )
+}
+
 function Plan({ resent }: { readonly resent: Resent }) {
   return (
     <>
@@ -91,7 +148,7 @@ function Plan({ resent }: { readonly resent: Resent }) {
       />
       {resent.notes.map((note) => (
         <p key={note} className="quiet">
-          {note}
+          <Sentence text={`${note.charAt(0).toUpperCase()}${note.slice(1)}.`} />
         </p>
       ))}
     </>

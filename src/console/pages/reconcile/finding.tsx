@@ -1,9 +1,11 @@
 import type { Schemas } from '../../api/client.ts'
-import { Chip } from '../../parts/chip.tsx'
+import { Chip, plainWord } from '../../parts/chip.tsx'
+import { shortId } from '../../parts/id.tsx'
 import { parsedJson } from '../../parts/json.tsx'
 import { MASK, textOf, useShownRow } from '../../parts/masked.tsx'
+import { money } from '../../parts/numbers.ts'
 import { useMay } from '../../session/session.ts'
-import { SubmissionOf } from '../deliveries/deliveries.tsx'
+import { InsuredLink } from '../submissions.tsx'
 
 type Shown = Schemas['ReconcileFinding']
 type Fields = NonNullable<Shown['fields']>
@@ -20,12 +22,46 @@ export function Finding({ finding: f }: { readonly finding: Shown }) {
   return (
     <li className="finding">
       <span>
-        {f.detail} <SubmissionOf account={f.account} submission_id={f.submission_id} />
+        {f.submission_id !== null && (
+          <>
+            <InsuredLink item={{ account: f.account, submission_id: f.submission_id, insured_name: f.insured_name }} />
+            {', '}
+          </>
+        )}
+        {recordOf(f)}
+        {saidOf(f)}
       </span>
       {state}
       {f.fields && f.fields.length > 0 && <Sides fields={f.fields} row={f.row_key} />}
     </li>
   )
+}
+
+const CENTS = '_cents'
+
+/** A column as people say it: an amount without its unit. */
+function columnWord(column: string): string {
+  return plainWord(column.endsWith(CENTS) ? column.slice(0, -CENTS.length) : column)
+}
+
+/** A value as people write it: money of the service is in cents. */
+function valueText(column: string, value: unknown): string {
+  return column.endsWith(CENTS) && typeof value === 'number' ? money(value) : textOf(value)
+}
+
+/** The table in words, and the record's own id, where it is not the submission itself. */
+function recordOf({ entity, entity_id }: Shown): string {
+  if (entity === null) return ''
+  const key = parsedJson(entity_id ?? '')
+  const own: unknown = Array.isArray(key) ? key.at(-1) : null
+  const id = entity !== 'submissions' && (typeof own === 'string' || typeof own === 'number') ? ` ${shortId(String(own))}` : ''
+  return `${plainWord(entity)}${id}: `
+}
+
+function saidOf({ kind, detail, fields }: Shown): string {
+  const differing = (fields ?? []).map(({ field }) => field).filter((field) => field !== 'raw' && field !== 'gone_at')
+  if (kind !== 'different' || differing.length === 0 || !detail.includes('something else')) return detail
+  return `mirror and service differ in ${differing.map(columnWord).join(', ')}`
 }
 
 /** Both sides of what differs; personal values once somebody asks for them, which is noted. */
@@ -48,12 +84,12 @@ function Sides({ fields, row }: { readonly fields: Fields; readonly row: string 
         <tbody>
           {told.map(({ field, mirror, service }) => (
             <tr key={field}>
-              <td className="mono">{field}</td>
+              <td title={field}>{columnWord(field)}</td>
               <td>
-                <del>{textOf(mirror)}</del>
+                <del>{valueText(field, mirror)}</del>
               </td>
               <td>
-                <ins>{textOf(service)}</ins>
+                <ins>{valueText(field, service)}</ins>
               </td>
             </tr>
           ))}

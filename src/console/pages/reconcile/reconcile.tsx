@@ -113,6 +113,9 @@ const words: Readonly<Record<Run['state'], string>> = {
 }
 
 export function RunChip({ run }: { readonly run: Run }) {
+  if (run.state === 'done' && (run.unreadable > 0 || run.exit_code === 1)) {
+    return <Chip word={run.state} tone="bad" label="done, not everything checked" />
+  }
   return <Chip word={run.state} label={words[run.state]} />
 }
 

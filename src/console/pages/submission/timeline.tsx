@@ -23,6 +23,7 @@ const kinds: readonly (readonly [Kind, string])[] = [
 const FIRST = 'event,message'
 /** A record that became known later than this came late. */
 const LATE_MS = 15 * 60_000
+const MINUTE_MS = 60_000
 
 const ways: Readonly<Record<string, readonly [LucideIcon, string]>> = {
   webhook: [Webhook, 'known by webhook'],
@@ -55,8 +56,12 @@ export function Timeline({ account, id }: { readonly account: string; readonly i
           return (
             <>
               <ol className="timeline">
-                {items.map((item) => (
-                  <Entry key={`${item.kind} ${item.id}`} item={item} />
+                {items.map((item, index) => (
+                  <Entry
+                    key={`${item.kind} ${item.id}`}
+                    item={item}
+                    isExact={isOfMinute(item, items[index - 1]) || isOfMinute(item, items[index + 1])}
+                  />
                 ))}
               </ol>
               <More pages={query} />
@@ -74,14 +79,33 @@ function iconOf({ kind, known_via }: Item): LucideIcon {
   return ways[known_via ?? '']?.[0] ?? GitCommitHorizontal
 }
 
-function Entry({ item }: { readonly item: Item }) {
+/** Whether another entry is of the same minute. */
+function isOfMinute({ at }: Item, other: Item | undefined): boolean {
+  return other !== undefined && Math.abs(Date.parse(at) - Date.parse(other.at)) < MINUTE_MS
+}
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+/** As many letters tell whether two words are of one: `Quoted`, `quote received`. */
+const STEM = 4
+
+/** What happened in one wording, and what else is to be said: of an event the type and the state it led to often say the same. */
+function wordsOf({ kind, what, summary }: Item): readonly [title: string, more: string | null] {
+  const type = plainWord(what)
+  if (summary === null) return [capital(type), null]
+  if (kind !== 'event') return [summary, type]
+  if (what === 'status_changed') return [summary, null]
+  const isSame = summary.slice(0, STEM).toLowerCase() === type.slice(0, STEM).toLowerCase()
+  return [capital(type), isSame ? null : summary]
+}
+
+function Entry({ item, isExact }: { readonly item: Item; readonly isExact: boolean }) {
   const Icon = iconOf(item)
   const about = item.entity && item.row_key ? { table: item.entity, row: item.row_key } : null
-  const title = item.summary ?? plainWord(item.what)
+  const [title, more] = wordsOf(item)
   return (
     <li className={`entry ${item.kind}${item.gone_at ? ' gone' : ''}`}>
       <span className="entry-at">
-        <Moment at={item.at} />
+        <Moment at={item.at} isExact={isExact} />
       </span>
       <span className="entry-icon" title={ways[item.known_via ?? '']?.[1]}>
         <Icon aria-hidden="true" />
@@ -92,7 +116,7 @@ function Entry({ item }: { readonly item: Item }) {
             <bdi>{title}</bdi>
           </strong>{' '}
           <span className="quiet">
-            {item.summary !== null && plainWord(item.what)} {item.party !== null && item.party !== MASK && <bdi>{item.party}</bdi>}
+            {more} {item.party !== null && item.party !== MASK && <bdi>{item.party}</bdi>}
           </span>
           {item.gone_at && <Chip word="gone" tone="unknown" label="no longer shown by the service" />}
         </p>
@@ -142,13 +166,15 @@ function Changes({ item }: { readonly item: Item }) {
 }
 
 function Pushes({ item }: { readonly item: Item }) {
-  const pushes =
-    item.kind === 'push' && item.state ? [{ destination: item.destination ?? '', state: item.state, delivered_at: item.at }] : item.pushes
   return (
     <ul className="entry-pushes">
-      {pushes.map(({ destination, state, delivered_at }) => (
-        <li key={destination}>
-          <span>{destination}</span> <Chip word={state} /> {delivered_at && <Moment at={delivered_at} />}
+      {item.pushes.map(({ outbox_id, destination, state, delivered_at, resent }) => (
+        <li key={outbox_id}>
+          <span>
+            {destination}
+            {resent && ', again'}
+          </span>{' '}
+          <Chip word={state} /> {delivered_at && <Moment at={delivered_at} />}
         </li>
       ))}
     </ul>

@@ -5,6 +5,7 @@ import type { Query } from '../../../store/engine/db.ts'
 import { type InboxEntry, type InboxFilter, listDeliveries } from '../../../store/inbox/queries.ts'
 import { RejectedStore } from '../../../store/inbox/rejected.ts'
 import { searchDeliveries } from '../../../store/inbox/search.ts'
+import { withInsured } from '../../../store/mirror/insured.ts'
 import { parseChoice, parseCount, parseMoment, parseSubmissionId } from '../../actions/arguments.ts'
 import {
   type DeliveryChoice,
@@ -86,7 +87,7 @@ async function list(c: CommandContext, options: ListOptions): Promise<void> {
     await refuseUnknownNames(db.read, config, filter)
     if (options.rejected) return listRejected(c, new RejectedStore(db, log), filter, limit, options.json ?? false)
     const deliveries = await found(db.read, filter, limit)
-    if (options.json) return printJson(c, deliveries)
+    if (options.json) return printJson(c, await withInsured(db.read, deliveries))
     const now = c.clock.now()
     const headings = [
       ...['number', 'delivery', 'account', 'received', 'state', 'kind', 'submission', 'tries'],

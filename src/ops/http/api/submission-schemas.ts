@@ -160,6 +160,7 @@ const sent = z
     tried_at: time.nullable(),
     attempts: z.int(),
     status: z.int().nullable(),
+    resent: z.boolean().meta({ description: 'it is sent again because an operator asked for it' }),
   })
   .meta({ id: 'TimelinePush', description: 'what became of it at a destination' })
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { findDeliveries, listDeliveries } from '../../../store/inbox/queries.ts'
 import { searchDeliveries } from '../../../store/inbox/search.ts'
+import { withInsured } from '../../../store/mirror/insured.ts'
 import type { ActionContext } from '../../actions/context.ts'
 import {
   changesBy,
@@ -22,19 +23,19 @@ import { afterNumber, deliveryId, limit, moment, name, page, pageOf, submissionI
 
 const states = ['ready', 'done', 'aside', 'dead'] as const
 
-const entry = z
-  .object({
-    inbox_id: z.int().meta({ description: 'its number' }),
-    delivery_id: z.string().meta({ description: 'the svix-id' }),
-    account: z.string(),
-    received_at: time,
-    state: z.enum(states),
-    kind: z.string().nullable(),
-    submission_id: z.string().nullable(),
-    attempts: z.int(),
-    error: z.string().nullable(),
-  })
-  .meta({ id: 'Delivery' })
+const entry = z.object({
+  inbox_id: z.int().meta({ description: 'its number' }),
+  delivery_id: z.string().meta({ description: 'the svix-id' }),
+  account: z.string(),
+  received_at: time,
+  state: z.enum(states),
+  kind: z.string().nullable(),
+  submission_id: z.string().nullable(),
+  attempts: z.int(),
+  error: z.string().nullable(),
+})
+
+const listed = entry.extend({ insured_name: z.string().nullable().meta({ description: 'of its submission' }) }).meta({ id: 'Delivery' })
 
 const shown = entry
   .extend({
@@ -92,7 +93,7 @@ const list = {
     'With `kind` or `text` it looks through some thousands at a time: a page may hold fewer than `limit`, even none, and there is a next one.',
   tags: ['inbox'],
   querystring: listQuery,
-  response: answersAbout('a page of deliveries', pageOf(entry)),
+  response: answersAbout('a page of deliveries', pageOf(listed)),
 }
 
 const show = {
@@ -145,9 +146,10 @@ export function addInbox(api: Api, p: AdminParts): void {
     const filter = { state, account, submissionId: submission_id, since: momentOf(p, since), until: momentOf(p, until), after }
     if (kind !== undefined || text !== undefined) {
       const found = await searchDeliveries(p.db.read, filter, { kind, text }, max)
-      return { items: [...found.items], next: found.after === null ? null : String(found.after) }
+      return { items: await withInsured(p.db.read, found.items), next: found.after === null ? null : String(found.after) }
     }
-    return page(await listDeliveries(p.db.read, filter, max + 1), max, (last) => last.inbox_id)
+    const rows = await listDeliveries(p.db.read, filter, max + 1)
+    return page(await withInsured(p.db.read, rows), max, (last) => last.inbox_id)
   })
   api.get('/inbox/:id', { schema: show }, async (request) => {
     const { id } = request.params

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Json } from '../../../model/json.ts'
 import { maskedRow } from '../../../model/masking.ts'
 import { rowKey } from '../../../model/row-key.ts'
+import { withInsured } from '../../../store/mirror/insured.ts'
 import { type FindingRow, listFindings } from '../../../store/reconcile/findings.ts'
 import { findRun, listRuns } from '../../../store/reconcile/runs.ts'
 import { findingKinds, type RunOptions } from '../../../store/schema/tables-reconcile.ts'
@@ -54,6 +55,7 @@ const finding = z
     account: z.string(),
     submission_id: z.string().nullable(),
     kind: z.enum(findingKinds),
+    insured_name: z.string().nullable().meta({ description: 'of its submission' }),
     entity: z.string().nullable(),
     entity_id: z.string().nullable(),
     fields: z
@@ -187,7 +189,7 @@ export function addReconcile(api: Api, p: AdminParts): void {
     const { kind, standing, submission_id, limit: max, after } = query
     const filter = { runId, kind, standing: standing && standing === 'true', submissionId: submission_id, after }
     const rows = await listFindings(p.db.read, { ...filter, limit: max + 1 })
-    return page(rows.map(maskedFinding), max, (last) => last.finding_no)
+    return page(await withInsured(p.db.read, rows.map(maskedFinding)), max, (last) => last.finding_no)
   })
   api.get('/reconcile-runs/:id/report.html', { schema: html }, async (asked, reply) => {
     const id = await noted(asked)
