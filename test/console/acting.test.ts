@@ -99,6 +99,18 @@ describe.each(testDatabases)('what an operator does in the console, on $name', {
     expect(rows).toEqual([{ destination: 'clients', submission_id: id, client: 'C-4711' }])
   })
 
+  it('counts the changes of some numbers and of one table before it sends them again', async () => {
+    await person.goto('/destinations/agency')
+    await page.getByRole('button', { name: 'Resend…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Resend changes to agency' })
+    await dialog.getByLabel('Changes by number').fill('1-40')
+    await dialog.getByLabel('Table').selectOption('submissions')
+    await dialog.getByRole('button', { name: 'Count the changes' }).click()
+    await person.says(/changes? would be sent again/)
+    await dialog.getByText(/^Message ids stay the same/).waitFor()
+    await page.keyboard.press('Escape')
+  })
+
   it('has a submission read, replayed and reconciled', async () => {
     const [id = ''] = scene.sandbox.submissionIds('default')
     await person.goto(`/submissions/default/${id}`)
