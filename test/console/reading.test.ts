@@ -1,12 +1,23 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../src/model/time.ts'
+import { reportAlarm } from '../../src/store/operators/alarms.ts'
 import { writeInterfaceDrift } from '../../src/store/upkeep/interface-drift.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { launchBrowser, Person } from './browser.ts'
 import { openScene, playStory, type Scene } from './scene.ts'
 
 const SETUP_MS = 180_000
+
+/** What of tables reaches beyond the screen, at the right or at the left. */
+const CUT = `[...document.querySelectorAll('main table :is(td, a, button, input)')]
+  .filter((each) => each.offsetParent !== null && !each.closest('.unseen'))
+  .filter((each) => each.getBoundingClientRect().right > innerWidth || each.getBoundingClientRect().left < 0)
+  .map((each) => each.outerHTML.slice(0, 200))`
+/** What of lists a finger would miss. */
+const SMALL = `[...document.querySelectorAll('main table.list td :is(a, button, input)')]
+  .filter((each) => each.offsetParent !== null && each.getBoundingClientRect().height < 24)
+  .map((each) => each.outerHTML.slice(0, 200))`
 
 interface Listed {
   readonly submission_id: string
@@ -213,6 +224,37 @@ describe.each(testDatabases)('what the console shows, on $name', { timeout: 180_
     await writeInterfaceDrift(scene.db, [{ ...seen, path: 'events[].region', kind: 'field' }])
     await page.reload()
     await section.getByRole('table').getByText('events[].region').waitFor()
+  })
+
+  it('fits a phone: nothing is cut, and whatever can be touched is large enough', async () => {
+    const at = timeFromMs(Date.now())
+    const times = { since: at, last_at: at, resolved_at: null, notified_at: null }
+    const alarm = {
+      name: 'disk_space',
+      account: '',
+      destination: '',
+      severity: 'warning',
+      state: 'firing',
+      text: 'The disk fills. '.repeat(9),
+    } as const
+    await reportAlarm(scene.db, { ...alarm, ...times }, [])
+    const reader = await Person.open(browser, scene, { width: 390, height: 844 })
+    const { page: phone } = reader
+    await reader.signIn('admin')
+    for (const view of ['/', '/submissions', '/deliveries', '/destinations', '/destinations/clients', '/reconcile', '/operations']) {
+      await reader.goto(view)
+      await phone.getByRole('heading', { level: 1 }).waitFor()
+      await expect.poll(() => phone.locator('.loading').count()).toBe(0)
+      expect(await phone.evaluate(CUT), view).toEqual([])
+      expect(await phone.evaluate(SMALL), view).toEqual([])
+    }
+    await phone.getByRole('button', { name: 'Acknowledge disk space' }).waitFor()
+    const { clientId = '' } = scene.sandbox.account('default').credentials[0] ?? {}
+    await phone.getByRole('table', { name: 'Accounts' }).getByText(clientId).waitFor()
+    await reader.goto('/destinations/clients')
+    await phone.getByRole('button', { name: /^Map / }).first().waitFor()
+    expect(await phone.evaluate(CUT)).toEqual([])
+    await reader.close()
   })
 
   // The page does not know its database: a theme for each is enough.

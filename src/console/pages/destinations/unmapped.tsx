@@ -65,6 +65,7 @@ function columnsWith(onMap: (row: Waiting) => void): readonly Column<Waiting>[] 
     {
       id: 'deeds',
       head: '',
+      holds: 'deeds',
       isNumber: true,
       cell: (row) => (
         <Button needs="operator" isSmall onClick={() => onMap(row)} label={`Map ${row.insured_name || shortId(row.submission_id)}`}>
