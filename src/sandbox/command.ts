@@ -44,6 +44,8 @@ export const sandboxCommandSchema = z.strictObject({
   json: z.boolean().default(false),
   /** `name=value,…`: other choices where the spec says "not shown". */
   unshown: z.string().transform(readUnshown).optional(),
+  /** Waits between the attempts of a delivery, milliseconds: `500,1000,2000`; after the last one it is given up. */
+  retrySchedule: z.string().transform(readWaits).optional(),
   /** Whether the story waits for `POST /_sandbox/story`. */
   paused: z.boolean().default(false),
 })
@@ -59,6 +61,13 @@ function readFaults(text: string, context: z.RefinementCtx): (typeof presets)[nu
   // Problems of a command line have one line.
   const reason = list === undefined ? '' : `; ${z.prettifyError(faults.error).replace(/\s+/g, ' ')}`
   context.addIssue({ code: 'custom', message: `must be ${presets.join(', ')} or a JSON list of faults${reason}` })
+  return z.NEVER
+}
+
+function readWaits(text: string, context: z.RefinementCtx): number[] {
+  const waits = text.split(',').map((wait) => wait.trim())
+  if (waits.every((wait) => /^\d{1,9}$/.test(wait))) return waits.map(Number)
+  context.addIssue({ code: 'custom', message: 'must be whole numbers of milliseconds, such as 500,1000,2000' })
   return z.NEVER
 }
 
@@ -85,7 +94,7 @@ export interface SandboxCommandContext {
  * are of no use elsewhere.
  */
 export async function runSandbox(options: SandboxCommandOptions, context: SandboxCommandContext): Promise<void> {
-  const { accounts, clock, faults, json, paused, speed, state, story, submissions, target, unshown, ...rest } = options
+  const { accounts, clock, faults, json, paused, retrySchedule, speed, state, story, submissions, target, unshown, ...rest } = options
   const names = Array.from({ length: accounts }, (_, index) => (index === 0 ? 'default' : `brokerage-${index + 1}`))
   const sandbox = await startSandbox({
     ...rest,
@@ -96,6 +105,7 @@ export async function runSandbox(options: SandboxCommandOptions, context: Sandbo
     accounts: names.map((name, index) => ({ name, ...(index === 0 && target !== undefined && { target }) })),
     faults,
     ...(unshown && { unshown }),
+    ...(retrySchedule && { retryScheduleMs: retrySchedule }),
     ...(state !== undefined && { stateFile: state }),
     autoStart: !paused,
     observe: (notice) => logNotice(context.log, notice),

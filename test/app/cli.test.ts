@@ -5,10 +5,14 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { fastify } from 'fastify'
 import { afterAll, describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { systemClock } from '../../src/base/clock.ts'
 import { runCli } from '../../src/ops/cli/program.ts'
+import { registerAdmin } from '../../src/sandbox/http/admin.ts'
+import { registerLifeAdmin } from '../../src/sandbox/http/admin-life.ts'
+import { adminRoutes } from '../../src/sandbox/http/admin-routes.ts'
 import { faultSchema, operations } from '../../src/sandbox/service/faults.ts'
 import { run, runHere } from './run.ts'
 
@@ -166,6 +170,33 @@ describe('the command line', () => {
     expect(code).toBe(0)
     for (const { shape } of faultSchema.options) for (const kind of shape.kind.values) expect(out).toMatch(new RegExp(`\\b${kind}\\b`))
     for (const operation of operations) if (operation !== 'delivery') expect(out).toMatch(new RegExp(`\\b${operation}\\b`))
+  })
+
+  it('tells in the help of the sandbox every route that steers it', async () => {
+    const { out } = await runHere(['sandbox', '--help'], {})
+    const paths: string[] = []
+    const app = fastify()
+    app.addHook('onRoute', ({ url }) => {
+      paths.push(url)
+    })
+    registerAdmin(app, () => undefined)
+    registerLifeAdmin(
+      adminRoutes(app, () => undefined),
+      {} as Parameters<typeof registerLifeAdmin>[1],
+    )
+    await app.close()
+    for (const path of paths) expect(out).toMatch(new RegExp(`${path.replace(/:\\w+/, 'ID')}\\b`))
+  })
+
+  it('starts the sandbox in a shell that holds the lines of another one', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const own = { ...account, BROKER_API_BASE_URL: `http://127.0.0.1:${port}/api/v1` }
+    // It got as far as the port: it was not refused for the settings.
+    expect((await runHere(['sandbox', '--port', String(port)], own)).err).toMatch(/is used by another program/)
+    expect((await runHere(['sandbox', '--port', String(port)], { ...own, CONFIG_FILE: 'mirror.yaml' })).err).toContain('CONFIG_FILE')
+    taken.close()
   })
 
   it('tells what to do when a port is taken', async () => {

@@ -9,9 +9,16 @@ import { adminRoutes } from './admin-routes.ts'
 import { overviewOf } from './overview.ts'
 
 const faultsBody = z.union([z.strictObject({ preset: z.enum(presets) }), z.strictObject({ faults: z.array(faultSchema).max(1_000) })])
+/** "Any feed event type plus `message`." */
+const eventTypes = [
+  ...(['market_attached', 'quote_received', 'status_changed', 'declined', 'withdrawn', 'blocked', 'bound'] as const),
+  'message',
+] as const
 const storyBody = z.strictObject({ action: z.enum(['start', 'pause', 'step']) })
 export const targetUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-const targetBody = z.strictObject({ account: z.string(), target: targetUrl.nullable() })
+const targetBody = z
+  .strictObject({ account: z.string(), target: targetUrl.nullable().optional(), event_types: z.array(z.enum(eventTypes)).optional() })
+  .refine(({ target, event_types }) => target !== undefined || event_types !== undefined, 'name target, event_types, or both')
 const deliverBody = z.strictObject({
   account: z.string(),
   body: z.string(),
@@ -60,10 +67,11 @@ export function registerAdmin(app: FastifyInstance, sandbox: () => Sandbox | und
     return { step: action === 'step' ? (running.step()?.label ?? null) : null, story: running.stats().story }
   })
   on('POST', '/target', (running, request) => {
-    const { account, target } = targetBody.parse(request.body)
+    const { account, target, event_types } = targetBody.parse(request.body)
     running.access.administrator(request.headers.authorization)
-    running.setTarget(account, target)
-    return { account, target }
+    const now = running.account(account)
+    running.setTarget(account, target === undefined ? now.target : target, event_types)
+    return { account, target: now.target, event_types: now.eventTypes }
   })
   on('POST', '/deliver', (running, request) => {
     const { account, body, submissionId, id } = deliverBody.parse(request.body)

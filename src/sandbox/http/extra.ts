@@ -2,9 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import { parseUuid } from '../../model/uuid.ts'
 import { bindRequestsOf } from '../service/binding.ts'
 import { insuredIdOf } from '../service/insured-ids.ts'
+import { matchingPrograms } from '../service/matching.ts'
 import { policiesOf } from '../service/policies.ts'
+import { categoryLabels } from '../world/names.ts'
+import type { AccountRecords } from '../world/records.ts'
 import type { Submission } from '../world/submission.ts'
 import { taxIdOf } from '../world/tax-id.ts'
+import type { RailLane } from '../world/wire.ts'
 import type { World } from '../world/world.ts'
 import { errorAnswer } from './answers.ts'
 import type { Handle } from './handle.ts'
@@ -21,17 +25,40 @@ export function registerExtra(app: FastifyInstance, world: World, handle: Handle
     })
   }
   read('/broker/submissions/:submissionId', submissionDetail)
-  read('/broker/submissions/:submissionId/markets', ({ id }) => ({ submission_id: id, engaged: [], declined: [], available: [] }))
+  read('/broker/submissions/:submissionId/markets', (submission) => ({
+    submission_id: submission.id,
+    ...marketGroups(submission, world.recordsOf(submission.account).linesOff),
+  }))
 }
 
-/** The detail of a submission, with ids that nothing lists, and a tax id. */
+/** The markets of a submission: those that work on it, those that ended without coverage, and programs that would take it. */
+function marketGroups(submission: Submission, linesOff: AccountRecords['linesOff']) {
+  const lanes = [...submission.lanes.values()].filter(({ visible }) => visible).map(({ rail }) => rail)
+  const laneView = ({ submission_market_id, market_name, program, program_category, lines, status, status_label }: RailLane) => {
+    const market = { market_name, program, program_category, category_label: categoryLabels[program_category], lines }
+    return { lane_id: submission_market_id, ...market, status, status_label }
+  }
+  const others = matchingPrograms(submission, linesOff).filter(
+    ({ program }) => !lanes.some((lane) => lane.market_name === program.market.name),
+  )
+  return {
+    engaged: lanes.filter(({ chip }) => chip !== 'not_available').map(laneView),
+    declined: lanes.filter(({ chip }) => chip === 'not_available').map(laneView),
+    available: others.map(({ program: { market }, lines }) => ({
+      ...{ market_name: market.name, program: market.program, program_category: market.category },
+      ...{ category_label: categoryLabels[market.category], lines },
+    })),
+  }
+}
+
+/** The detail of a submission, with ids that nothing lists, and a tax id: of one that was created here, what was sent. */
 function submissionDetail(submission: Submission): unknown {
   const { id, facts } = submission
   return {
     submission_id: id,
     insured_name: facts.insured_name,
     insured_id: insuredIdOf(submission),
-    applicant: { fein: taxIdOf(facts.insured_name) },
+    applicant: { fein: submission.records.brief ? submission.taxId : taxIdOf(facts.insured_name) },
     bind_requests: bindRequestsOf(submission).map(({ bind_request_id, status }) => ({ bind_request_id, status })),
     policies: policiesOf(submission).map(({ policy_id }) => ({ policy_id })),
   }

@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isObject } from '../../model/json.ts'
 import { type ActivityLog, requestRecord } from '../service/activity-log.ts'
 import type { Authority } from '../service/authority.ts'
 import type { Operation } from '../service/faults.ts'
+import { Refusal } from '../service/refusal.ts'
 import type { Caller, Tokens } from '../service/tokens.ts'
 import type { Unshown } from '../service/unshown.ts'
 import { type Answer, answer, errorAnswer, type FaultSources, send, serviceTime } from './answers.ts'
@@ -61,8 +63,21 @@ function respond(
   compute: (caller: Caller) => Answer | Promise<Answer>,
 ): FastifyReply | Promise<FastifyReply> {
   const context = { operation, account: caller?.account.name, submissionId }
-  if (caller) return answer(reply, context, options, () => compute(caller))
+  const isBeside = options.unshown.word('conflict_fields') === 'body'
+  if (caller) return answer(reply, context, options, () => (isBeside ? besideDetail(() => compute(caller)) : compute(caller)))
   serviceTime(reply, context, options)
   const status = options.unshown.status('missing_token')
   return send(reply, errorAnswer(status, 'Invalid or expired token', { 'www-authenticate': 'Bearer' }))
+}
+
+/** Lets the fields of a conflict stand in the body, but where the specification shows them in `detail`. */
+async function besideDetail(compute: () => Answer | Promise<Answer>): Promise<Answer> {
+  try {
+    return await compute()
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status !== 409 || !isObject(error.detail)) throw error
+    const { message, ...fields } = error.detail
+    if (fields['code'] === 'assumptions_unconfirmed') throw error
+    return { status: error.status, body: { detail: message, ...fields }, headers: error.headers }
+  }
 }

@@ -2,7 +2,7 @@ import type { FaultContext, FaultInjector } from '../service/faults.ts'
 import type { Unshown } from '../service/unshown.ts'
 import { type Cursor, decodeCursor, encodeCursor, feedStart } from '../world/cursor.ts'
 import type { Feed, Positioned } from '../world/feeds.ts'
-import { type Answer, errorAnswer, validationError } from './answers.ts'
+import { type Answer, errorAnswer } from './answers.ts'
 
 export interface PageRequest {
   readonly account: string
@@ -30,7 +30,10 @@ export function page<T extends Positioned>(
 ): Answer {
   const { list, maxLimit } = shapes[name]
   const limit = readLimit(request.limit, maxLimit)
-  if (limit === null) return validationError([{ loc: ['query', 'limit'], msg: 'Input should be a valid integer', type: 'int_parsing' }])
+  if (limit === null)
+    return errorAnswer(unshown.status('bad_limit'), [
+      { loc: ['query', 'limit'], msg: 'Input should be a valid integer', type: 'int_parsing' },
+    ])
   const scope = `${name}:${request.submissionId}`
   const context: FaultContext = { operation: name, account: request.account, submissionId: request.submissionId }
   const since = readSince(scope, request.since)

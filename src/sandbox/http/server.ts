@@ -71,7 +71,7 @@ function registerService(api: FastifyInstance, parts: BuiltParts, options: Sandb
   registerWrites(api, parts)
   registerOpenApi(api)
   registerApi(api, { ...parts, lists: options.lists ?? false })
-  registerOAuth(api, { ...parts, expiresIn: options.expiresIn ?? 'number', origin, baseUrl: () => `${origin()}${BASE_PATH}` })
+  registerOAuth(api, { ...parts, expiresIn: parts.unshown.word('expires_in'), origin, baseUrl: () => `${origin()}${BASE_PATH}` })
   api.setNotFoundHandler((request, reply) => {
     parts.activity.request(requestRecord('unknown', request, parts.tokens.callerOf(request.headers.authorization)?.account.name))
     return send(reply, errorAnswer(404, 'Not Found'))

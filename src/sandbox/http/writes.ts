@@ -67,7 +67,7 @@ function registerConversation({ onSubmission }: WriteRoutes, parts: BuiltParts):
     const { fields, files } = await formOf(request)
     const file = requireFile(files)
     authority.checkNamed(caller, fields['producer_email'])
-    checkFile(file, unshown)
+    checkFile(file, unshown, unshown.word('document_upload_limit') === '25_mb')
     const document = storeDocument(submission, file, { displayName: fields['display_name'] }, atMs)
     applyFile(parts, account, submission, document.displayName, atMs)
     return documentView(document)

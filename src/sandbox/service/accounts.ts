@@ -46,7 +46,7 @@ export interface Account {
   /** null: no webhook endpoint, so nothing is delivered. */
   target: string | null
   /** Event types and `message`; empty: everything. */
-  readonly eventTypes: readonly string[]
+  eventTypes: readonly string[]
 }
 
 export function newAccount(prng: Prng, options: AccountOptions, index: number): Account {

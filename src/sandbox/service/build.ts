@@ -54,7 +54,8 @@ export function buildParts(options: SandboxOptions): BuiltParts {
     touch()
     announceTo(accounts, deliveries, options, news)
   }
-  const world = new World({ prng: prng.fork('by hand'), announce, announceLate: options.announceLate ?? false })
+  const unshown = createUnshown(options)
+  const world = new World({ prng: prng.fork('by hand'), announce, announceLate: unshown.word('announce_late') === 'yes' })
   const steps = saved ? [] : makeWorld(world, seeded, accounts, options, options.startMs ?? clock.now())
   const story = new Story(steps, {
     world,
@@ -68,7 +69,6 @@ export function buildParts(options: SandboxOptions): BuiltParts {
   })
   const life = new Life(world, schedule)
   const tokens = new Tokens({ clock, prng: prng.fork('tokens'), faults, accounts })
-  const unshown = new Unshown(options.unshown)
   const grants = createGrants({ clock, prng: prng.fork('grants'), seeded: seeded.fork('grants'), tokens, accounts, unshown })
   const parts: BuiltParts = {
     clock,
@@ -106,6 +106,15 @@ function createFaults(prng: Prng, activity: ActivityLog, options: SandboxOptions
   const initial = options.faults ?? 'none'
   faults.set(typeof initial === 'string' ? presetFaults(initial) : initial)
   return faults
+}
+
+/** Options of their own count as choices, too. */
+function createUnshown({ announceLate, expiresIn, unshown }: SandboxOptions): Unshown {
+  return new Unshown({
+    ...(announceLate !== undefined && { announce_late: announceLate ? 'yes' : 'no' }),
+    ...(expiresIn !== undefined && { expires_in: expiresIn }),
+    ...unshown,
+  })
 }
 
 /** A clock that was ahead of the real one goes on from where it was. */

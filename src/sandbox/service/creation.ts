@@ -10,11 +10,13 @@ import { invalid, parseBody } from './parse.ts'
 import { Refusal } from './refusal.ts'
 import { type SubmissionCreate, submissionCreate } from './submission-create.ts'
 import type { Caller } from './tokens.ts'
+import type { Unshown } from './unshown.ts'
 
 export interface CreationParts {
   readonly world: World
   readonly authority: Authority
   readonly life: Life
+  readonly unshown: Unshown
 }
 
 /**
@@ -38,7 +40,8 @@ export function createSubmission(parts: CreationParts, caller: Caller, input: un
   const facts = {
     insured_name: body.applicant.insured_name,
     lines: body.lines_of_business?.length ? body.lines_of_business : ['general_liability'],
-    effective_date: body.effective_date ?? new Date(atMs + 30 * 86_400_000).toISOString().slice(0, 10),
+    effective_date:
+      body.effective_date ?? new Date(atMs + parts.unshown.number('default_effective_days') * 86_400_000).toISOString().slice(0, 10),
     state,
     forms: ['acord_125', 'acord_126'],
     marketing_status: 'not_started',

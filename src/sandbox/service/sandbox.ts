@@ -17,6 +17,7 @@ import type { SandboxParts } from './parts.ts'
 import type { Schedule } from './schedule.ts'
 import { type SubmissionTruth, submissionTruth } from './truth.ts'
 import type { Choice } from './unshown.ts'
+import { fixedChoices } from './unshown-fixed.ts'
 import { optionChoices } from './unshown-options.ts'
 
 export interface SandboxStats extends Counts {
@@ -83,9 +84,9 @@ export class Sandbox {
     return account
   }
 
-  /** Changes the webhook endpoint, also for waiting deliveries; null: no endpoint. */
-  setTarget(account: string, target: string | null): void {
-    this.account(account).target = target
+  /** Changes the webhook endpoint, also for waiting deliveries; null: no endpoint. @param eventTypes its filter; empty: everything. */
+  setTarget(account: string, target: string | null, eventTypes?: readonly string[]): void {
+    Object.assign(this.account(account), { target, ...(eventTypes && { eventTypes }) })
   }
 
   setBrokerage(account: string, brokerage: { readonly id: string; readonly name: string }): void {
@@ -269,7 +270,7 @@ export class Sandbox {
 
   /** @returns every choice that the emulator makes where the spec says "not shown". */
   unshown(): Choice[] {
-    return [...this.#parts.unshown.list(), ...optionChoices(this.#parts.options)]
+    return [...this.#parts.unshown.list(), ...optionChoices(this.#parts.options), ...fixedChoices()]
   }
 
   stats(): SandboxStats {

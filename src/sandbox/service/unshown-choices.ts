@@ -21,9 +21,14 @@ export const statuses = {
   },
   inactive_credential: { row: 'Errors: GET /broker/me for an inactive account or credential', value: 403, others: [401, 410] },
   invalid_cursor: { row: 'Errors: events or thread, invalid since cursor', value: 400, others: [422] },
+  bad_limit: { row: 'Limits: events and thread, a limit that is no whole number', value: 422, others: [400] },
   blank_body: { row: 'Errors: thread reply, blank body', value: 422, others: [400] },
-  file_too_large: { row: 'Errors: contingency upload, file over 25 MB', value: 413, others: [400, 422] },
-  empty_file: { row: 'Errors: contingency upload, empty file', value: 422, others: [400] },
+  file_too_large: {
+    row: 'Errors: contingency upload, file over 25 MB; document uploads are held to the same limit',
+    value: 413,
+    others: [400, 422],
+  },
+  empty_file: { row: 'Errors: contingency upload, empty file; document uploads likewise', value: 422, others: [400] },
   daily_limit: { row: 'Errors: appetite, daily limit reached', value: 429, others: [403, 402] },
   application_busy: { row: 'Errors: checkpoint, save busy (application_busy)', value: 409, others: [423, 429, 503] },
   command_rejected: { row: 'Errors: checkpoint, command rejected (application_command_rejected)', value: 422, others: [400, 409] },
@@ -49,6 +54,7 @@ export const numbers = {
   device_interval_s: { row: 'POST /oauth/device_authorization: interval', value: 5 },
   registrations_per_hour: { row: 'Limits: registration per-IP rate limit value', value: 60 },
   appetite_daily_limit: { row: 'Limits: appetite daily limit value', value: 1_000 },
+  default_effective_days: { row: 'SubmissionCreate: effective_date when left out, days after the creation', value: 30 },
   busy_retry_after_s: { row: 'Errors: checkpoint, Retry-After of application_busy', value: 1 },
 } as const satisfies Readonly<Record<string, NumberChoice>>
 
@@ -75,6 +81,16 @@ export const words = {
     row: 'Binding, States: status of a bind request after its submission',
     values: ['drafted', 'submitted'],
   },
+  conflict_fields: {
+    row: 'Errors: where the fields of a 409 stand (submission_id, programs, application), beside detail or in it',
+    values: ['detail', 'body'],
+  },
+  document_upload_limit: {
+    row: 'POST …/documents: whether 25 MB is the limit there, too',
+    values: ['25_mb', 'none'],
+  },
+  expires_in: { row: 'POST /oauth/token: expires_in of the response', values: ['number', 'text', 'absent'] },
+  announce_late: { row: 'Events 4: whether events that appear behind a cursor are delivered', values: ['no', 'yes'] },
   forms_assigned: {
     row: 'POST …/form-fill-session: whether forms_assigned lists the forms or counts them',
     values: ['list', 'count'],

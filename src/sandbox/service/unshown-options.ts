@@ -19,12 +19,7 @@ export function optionChoices(options: SandboxOptions): Choice[] {
       'svix',
       'webhook',
     ]),
-    choice('Webhooks 4: retry schedule (ms)', 'retryScheduleMs', options.retryScheduleMs ?? RETRY_SCHEDULE_MS, ['any waits']),
-    choice('Events 4: whether events that appear behind a cursor are delivered', 'announceLate', options.announceLate ?? false, [
-      true,
-      false,
-    ]),
-    choice('POST /oauth/token: expires_in of the response', 'expiresIn', options.expiresIn ?? 'number', ['number', 'text', 'absent']),
+    choice('Webhooks 4: retry schedule (ms)', '--retry-schedule', options.retryScheduleMs ?? RETRY_SCHEDULE_MS, ['any waits']),
     choice(
       'Authentication 5: authorization request parameters beyond PKCE',
       'GET /_sandbox/authorize-as?email=…',

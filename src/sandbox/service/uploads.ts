@@ -13,11 +13,11 @@ export interface UploadedFile {
 
 const MAX_FILE_BYTES = 25 * 1024 * 1024
 
-/** @throws Refusal for an empty file, or one of more than 25 MB. */
-export function checkFile(file: UploadedFile, unshown: Unshown): void {
+/** @throws Refusal for an empty file, or, where it is limited, one of more than 25 MB. */
+export function checkFile(file: UploadedFile, unshown: Unshown, isLimited = true): void {
   if (file.bytes.length === 0)
     throw unshown.refusal('empty_file', [{ loc: ['body', 'file'], msg: 'The file is empty', type: 'value_error' }])
-  if (file.bytes.length > MAX_FILE_BYTES) throw unshown.refusal('file_too_large', 'The file has more than 25 MB')
+  if (isLimited && file.bytes.length > MAX_FILE_BYTES) throw unshown.refusal('file_too_large', 'The file has more than 25 MB')
 }
 
 /** @throws Refusal 422 for a file that does not begin as a PDF does. */

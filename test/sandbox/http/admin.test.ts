@@ -138,3 +138,21 @@ test('what could never come to anything is refused: a target that is no HTTP, a 
   }
   expect(sandbox.faults.list()).toEqual([])
 })
+
+test('an endpoint is sent only what its event types name, and everything again when they are empty', async () => {
+  const endpoint = await Endpoint.open()
+  const sandbox = await sandboxFor({ submissions: 0 })
+  const id = sandbox.addSubmission('default')
+  const set = async (more: object) => (await ask(sandbox, '/target', { account: 'default', ...more })).status
+  expect([await set({}), await set({ event_types: ['nonsense'] })]).toEqual([400, 400])
+  expect(await set({ target: endpoint.url, event_types: ['bound'] })).toBe(200)
+  sandbox.addMessage('default', id, { body_text: 'not subscribed' })
+  sandbox.addEvent('default', id, { type: 'declined' })
+  sandbox.addEvent('default', id, { type: 'bound' })
+  await sandbox.deliveriesSettled()
+  expect(endpoint.contents.map(({ type }) => type)).toEqual(['submission.events'])
+  expect(await set({ event_types: [] })).toBe(200)
+  sandbox.addMessage('default', id, { body_text: 'subscribed' })
+  await sandbox.deliveriesSettled()
+  expect(endpoint.contents.map(({ type }) => type)).toEqual(['submission.events', 'submission.message'])
+})

@@ -125,3 +125,20 @@ test('intake takes text and files', async () => {
   expect(body.documents_on_file).toEqual([{ kind: 'loss_runs', kind_label: 'Loss runs', display_name: 'Loss runs.pdf' }])
   expect((await writer.upload('/broker/intake', {})).status).toBe(422)
 })
+
+test('the detail shows the tax id that was sent and makes none up; the markets read groups what stands in the lanes', async () => {
+  const { writer, pass } = await world()
+  const id = await create(writer, 'Harrow Roofing LLC', { applicant: { insured_name: 'Harrow Roofing LLC', fein_or_ssn: '12-3456789' } })
+  const other = await create(writer, 'Cedar Hollow LLC')
+  const fein = async (of: string) => (await writer.get(`/broker/submissions/${of}`)).body.applicant.fein
+  expect([await fein(id), await fein(other)]).toEqual(['12-3456789', null])
+  const markets = async () => (await writer.get(`/broker/submissions/${id}/markets`)).body
+  const before = await markets()
+  expect([before.engaged, before.declined]).toEqual([[], []])
+  expect(before.available.length).toBeGreaterThan(2)
+  pass(300)
+  const after = await markets()
+  const names = (list: { market_name: string }[]) => list.map(({ market_name }) => market_name).sort()
+  expect(names(after.engaged)).toEqual(names(before.available))
+  expect([after.declined, after.available]).toEqual([[], []])
+})

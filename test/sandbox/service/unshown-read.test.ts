@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { UnshownInput } from '../../../src/sandbox/service/unshown.ts'
 import { numbers, statuses, words } from '../../../src/sandbox/service/unshown-choices.ts'
+import { Endpoint } from '../support.ts'
 import { brief, create, type Reply, Writer, world } from '../writer.ts'
 
 type Made = Awaited<ReturnType<typeof world>>
@@ -87,6 +88,7 @@ const statusProbes: Record<keyof typeof statuses, Probe> = {
     return statusOf(writer.get('/broker/me'))
   },
   invalid_cursor: ({ sandbox, writer }) => statusOf(writer.get(`/broker/submissions/${sandbox.addSubmission('default')}/events?since=x`)),
+  bad_limit: ({ sandbox, writer }) => statusOf(writer.get(`/broker/submissions/${sandbox.addSubmission('default')}/events?limit=x`)),
   blank_body: ({ sandbox, writer }) =>
     statusOf(writer.post(`/broker/submissions/${sandbox.addSubmission('default')}/thread`, { body: ' ' })),
   file_too_large: (made) => upload(made, 25 * 1024 * 1024 + 1),
@@ -153,6 +155,10 @@ const numberProbes: Record<keyof typeof numbers, Probe> = {
   device_interval_s: async (made) => (await device(made)).body.interval,
   registrations_per_hour: async (made) => [(await register(made)).status, (await register(made)).status, (await register(made)).status],
   appetite_daily_limit: async (made) => [await appetite(made), await appetite(made), await appetite(made)],
+  default_effective_days: async ({ writer }) => {
+    const id = await create(writer, 'Harrow Roofing LLC')
+    return (await writer.get(`/broker/submissions/${id}/requirements`)).body.effective_date
+  },
   busy_retry_after_s: async (made) => {
     made.sandbox.faults.set([{ kind: 'application_busy' }])
     return (await checkpoint(made, {})).headers.get('retry-after')
@@ -184,6 +190,27 @@ const wordProbes: Record<keyof typeof words, Probe> = {
     for (const { upload_path } of body.contingencies)
       await made.writer.upload(upload_path, {}, { name: 'a.pdf', bytes: new TextEncoder().encode('%PDF-1.7') })
     return (await made.writer.post(`${path}/bind-requests/${body.bind_request_id}/submit`)).body.status
+  },
+  conflict_fields: async ({ writer }) => {
+    await create(writer, 'Harrow Roofing LLC')
+    return fields(writer.post('/broker/submissions', brief('Harrow Roofing LLC')))
+  },
+  document_upload_limit: (made) => upload(made, 25 * 1024 * 1024 + 1),
+  expires_in: async ({ sandbox }) => {
+    const { clientId: client_id = '', clientSecret: client_secret = '' } = sandbox.account('default').credentials[0] ?? {}
+    const form = { grant_type: 'client_credentials', client_id, client_secret }
+    const answer = await fetch(`${sandbox.baseUrl}/oauth/token`, { method: 'POST', body: new URLSearchParams(form) })
+    return typeof ((await answer.json()) as { expires_in: unknown }).expires_in
+  },
+  announce_late: async ({ sandbox }) => {
+    const endpoint = await Endpoint.open()
+    sandbox.setTarget('default', endpoint.url)
+    const id = sandbox.addSubmission('default')
+    const lane = sandbox.addLane('default', id, { hidden: true }).rail.submission_market_id
+    sandbox.addEvent('default', id, { type: 'market_attached', lane_id: lane })
+    sandbox.revealLane('default', id, lane)
+    await sandbox.deliveriesSettled()
+    return endpoint.contents.length
   },
   forms_assigned: async ({ sandbox, writer }) =>
     (await writer.post(`/broker/submissions/${sandbox.addSubmission('default')}/form-fill-session`)).body.forms_assigned,

@@ -27,8 +27,10 @@ test('every choice is listed with its row, its option and other values', async (
     alternatives: [403],
   })
   expect(all.get('events_payload')).toMatchObject({ choice: 'data', option: '--events-payload' })
-  expect(all.get('retryScheduleMs')).toMatchObject({ choice: [1, 2] })
+  expect(all.get('retry_schedule')).toMatchObject({ choice: [1, 2], option: '--retry-schedule' })
+  expect(all.get('policy_fields')).toMatchObject({ option: 'none: it cannot be varied' })
   for (const choice of all.values()) {
+    expect(choice.name).toMatch(/^[a-z][a-z0-9_]*$/)
     expect(choice.row, choice.name).not.toBe('')
     expect(choice.alternatives.length, choice.name).toBeGreaterThan(0)
     expect(choice.alternatives, choice.name).not.toContain(choice.choice)

@@ -5,6 +5,11 @@ import type { CommandContext } from './context.ts'
 /** Settings of a real service: starting the emulator with them is a mistake. */
 const PRODUCTION = /^(BROKER_API_.+|WEBHOOK_SECRETS(_FILE)?|CONFIG_FILE)$/
 
+/** Whether the settings are those that a sandbox printed: a base URL on loopback is no real service. */
+function isOwn({ BROKER_API_BASE_URL: url = '' }: Readonly<Record<string, string | undefined>>): boolean {
+  return URL.canParse(url) && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname)
+}
+
 const STEERING = `
 A fault is an object with its kind, and what limits it: operation, account, submissionId, probability (0 to 1),
 count (how often at most). Such as [{"kind": "status", "status": 429, "retryAfterSeconds": 2, "count": 5}].
@@ -21,8 +26,8 @@ count (how often at most). Such as [{"kind": "status", "status": 429, "retryAfte
   of all          clock_skew (ms, negative when behind)
 
 While it runs, a page at its root shows its world. It is steered below /_sandbox, by JSON:
-  GET  /stats, /unshown, /faults, /submissions?account=, /truth?account=&submission= (what the service shows now)
-  GET  /keys, /users (of ?account=); POST /keys {"label", "scope"}; DELETE /keys?client_id=
+  GET  /overview, /stats, /unshown, /faults, /submissions?account=, /truth?account=&submission= (what the service shows now)
+  GET  /keys, /users (of ?account=); POST /keys {"label", "scope"}; DELETE /keys/ID, /keys?client_id=
   POST /users    {"email", "role": "admin" or "broker"}
   POST /approve  {"user_code", "email"} approves a device; {..., "deny": true} does not
   GET  /authorize-as?email=& and the query of /oauth/authorize, or without it the latest request: approves it,
@@ -32,10 +37,12 @@ While it runs, a page at its root shows its world. It is steered below /_sandbox
   POST /portal-session {"email"} gives the token of a session in the broker portal
   GET  /deliveries?account=&submission=&limit= (the latest first, with their outcomes)
   POST /deliveries/ID/resend, /deliveries/ID/lose, /deliveries/next/lose (the next one that there will be)
-  POST /clock    {"advance_s": 300} lets time pass, with --clock step
+  GET  /clock;   POST /clock {"advance_s": 300} lets time pass, with --clock step
   POST /faults   {"preset": "none" or "all"} or {"faults": [...]}, in the place of those before
   POST /story    {"action": "start", "pause" or "step"}
-  POST /target   {"account": "default", "target": "http://..." or null}
+  POST /target   {"account": "default", "target": "http://..." or null, "event_types": ["bound", "message", ...]}; either will do
+  POST /quotes   {"submission_id", "lane_id", "firm": true or false, "total_cents"} releases a quote on a lane
+  POST /bind     {"bind_request_id", "to": "sent"} moves a bind request on; bound emits its event and makes a policy
   POST /deliver  {"account": "default", "body": "...", "submissionId": "...", "id": "..."} sends any body, signed;
                  the last two may be left out
 `
@@ -67,10 +74,12 @@ export function addSandbox(program: Command, c: CommandContext): void {
       '--unshown <choices>',
       'name=value,...: other choices where the specification says "not shown"; GET /_sandbox/unshown lists all',
     )
+    .option('--retry-schedule <waits>', 'waits between the attempts of a delivery, in ms, such as 500,1000,2000')
     .option('--paused', 'the story waits for POST /_sandbox/story')
     .addHelpText('after', STEERING)
     .action(async (options: Record<string, unknown>) => {
-      const named = Object.keys(c.host.env).filter((name) => PRODUCTION.test(name) && c.host.env[name])
+      const foreign = isOwn(c.host.env) ? /^CONFIG_FILE$/ : PRODUCTION
+      const named = Object.keys(c.host.env).filter((name) => foreign.test(name) && c.host.env[name])
       if (named.length > 0) {
         throw new UsageError([
           `the sandbox does not start where a real service is configured (${named.join(', ')}); unset that, or run it elsewhere`,
