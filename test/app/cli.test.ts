@@ -185,7 +185,7 @@ describe('the command line', () => {
       {} as Parameters<typeof registerLifeAdmin>[1],
     )
     await app.close()
-    for (const path of paths) expect(out).toMatch(new RegExp(`${path.replace(/:\\w+/, 'ID')}\\b`))
+    for (const path of paths) expect(out).toMatch(new RegExp(`${path.replace(/:\w+/, 'ID')}\\b`))
   })
 
   it('starts the sandbox in a shell that holds the lines of another one', async () => {

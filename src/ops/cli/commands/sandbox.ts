@@ -30,6 +30,7 @@ While it runs, a page at its root shows its world. It is steered below /_sandbox
   GET  /keys, /users (of ?account=); POST /keys {"label", "scope"}; DELETE /keys/ID, /keys?client_id=
   POST /users    {"email", "role": "admin" or "broker"}
   POST /approve  {"user_code", "email"} approves a device; {..., "deny": true} does not
+  GET  /devices  lists the codes that wait for somebody
   GET  /authorize-as?email=& and the query of /oauth/authorize, or without it the latest request: approves it,
                  answered by the redirect with the code; &deny=1 does not
   POST /programmatic-access {"account", "scopes": [...]}: what connected apps may be granted at most
