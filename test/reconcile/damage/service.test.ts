@@ -27,7 +27,9 @@ describe.each(testDatabases)('a mirror that lags behind, or a service that does 
         'different submissions (raw)',
         // The events name the bind request of a lane that is bound, which names the others: a policy has three documents.
         ...[1, 2].map(() => expect.stringMatching(/^missing bind_contingencies /)),
-        ...['bind_requests', 'documents', 'documents', 'documents', 'insureds'].map((table) => expect.stringMatching(new RegExp(`^missing ${table} `))),
+        ...['bind_requests', 'documents', 'documents', 'documents', 'insureds'].map((table) =>
+          expect.stringMatching(new RegExp(`^missing ${table} `)),
+        ),
         `missing market_events ${event.id}`,
         expect.stringMatching(/^missing policies /),
       ],
