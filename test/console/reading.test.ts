@@ -14,6 +14,8 @@ const CUT = `[...document.querySelectorAll('main table :is(td, a, button, input)
   .filter((each) => each.offsetParent !== null && !each.closest('.unseen'))
   .filter((each) => each.getBoundingClientRect().right > innerWidth || each.getBoundingClientRect().left < 0)
   .map((each) => each.outerHTML.slice(0, 200))`
+/** Columns and buttons of lists that are out of sight. A long name ends in an ellipsis, and is none. */
+const OUT_OF_SIGHT = CUT.replace(':is(td, a, button, input)', ':is(td, button, input)')
 /** What of lists a finger would miss. */
 const SMALL = `[...document.querySelectorAll('main table.list td :is(a, button, input)')]
   .filter((each) => each.offsetParent !== null && each.getBoundingClientRect().height < 24)
@@ -254,6 +256,19 @@ describe.each(testDatabases)('what the console shows, on $name', { timeout: 180_
     await reader.goto('/destinations/clients')
     await phone.getByRole('button', { name: /^Map / }).first().waitFor()
     expect(await phone.evaluate(CUT)).toEqual([])
+    await reader.close()
+  })
+
+  it('fits a list beside what was opened of it: no column and no button is out of sight', async () => {
+    const reader = await Person.open(browser, scene, { width: 1280, height: 800 })
+    await reader.signIn('operator')
+    for (const view of ['/destinations/agency', '/destinations/clients?state=waiting', '/destinations/clients?state=unmapped']) {
+      await reader.goto(view)
+      await reader.page.getByRole('heading', { level: 1 }).waitFor()
+      await expect.poll(() => reader.page.locator('.loading').count()).toBe(0)
+      await reader.page.getByRole('table').last().waitFor()
+      expect(await reader.page.evaluate(OUT_OF_SIGHT), view).toEqual([])
+    }
     await reader.close()
   })
 

@@ -11,13 +11,13 @@ import { Confirm } from '../../parts/confirm.tsx'
 import { Detail } from '../../parts/detail.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { Choice, Facts, Section } from '../../parts/fields.tsx'
+import { shortId } from '../../parts/id.tsx'
 import { More } from '../../parts/more.tsx'
 import { count, counted } from '../../parts/numbers.ts'
 import { Asked, Empty } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 import { MapDialog } from '../submission/map-dialog.tsx'
-import { InsuredLink } from '../submissions.tsx'
 import { Exchange } from './exchange.tsx'
 import { ResendDialog } from './resend.tsx'
 import { StateChip } from './state.tsx'
@@ -222,16 +222,20 @@ function columnsWith({ onRetry, onSkip, onMap }: Deeds): readonly Column<Push>[]
       id: 'what',
       head: 'Change',
       isWide: true,
-      cell: ({ entity, operation, message_id, error, detail, seq }) => (
+      cell: ({ submission_id, insured_name, entity, operation, message_id, error, detail, seq }) => (
         <>
           <span title={[message_id, detail].filter(Boolean).join('\n')}>
             {entity}.{operation}
           </span>
+          {submission_id !== null && (
+            <span className="cell-note quiet">
+              <bdi>{insured_name || shortId(submission_id)}</bdi>
+            </span>
+          )}
           {error !== null && <ErrorNote text={error} of={`Change ${seq}: what went wrong`} />}
         </>
       ),
     },
-    { id: 'insured', head: 'Insured', rank: 2, cell: (row) => <InsuredOf {...row} /> },
     { id: 'state', head: 'State', cell: ({ state }) => <Chip word={state} /> },
     {
       id: 'at',
@@ -239,15 +243,6 @@ function columnsWith({ onRetry, onSkip, onMap }: Deeds): readonly Column<Push>[]
       isNumber: true,
       cell: ({ delivered_at, tried_at, queued_at }) => <Age at={delivered_at ?? tried_at ?? queued_at} />,
     },
-    { id: 'deeds', head: '', holds: 'deeds', isNumber: true, cell: deeds },
+    { id: 'deeds', head: '', holds: 'buttons', isNumber: true, cell: deeds },
   ]
-}
-
-function InsuredOf({ account, submission_id, insured_name }: Pick<Push, 'account' | 'submission_id' | 'insured_name'>) {
-  if (submission_id === null) return <span className="quiet">–</span>
-  return (
-    <span className="cell-name">
-      <InsuredLink item={{ account, submission_id, insured_name }} />
-    </span>
-  )
 }
