@@ -22,7 +22,10 @@ const BODY_LIMIT = 1024 * 1024
 const OLD_SECONDS = 300
 const TELL_MS = 1_000
 
-const message = z.object({
+/** As changes are named: `quotes.insert`. */
+const CHANGE_TYPE = /^[a-z_]+\.(insert|update|gone|purged)$/
+const anyMessage = z.object({ type: z.string() })
+const change = z.object({
   type: z.string(),
   data: z.object({ seq: z.number(), submission_id: z.string().nullable() }),
   brokerage: z.object({ echo: z.boolean() }).optional(),
@@ -87,7 +90,11 @@ export class Ams {
         this.badSignatures += 1
         return this.#answer(response, 401, 'bad signature')
       }
-      const { type, data, brokerage } = message.parse(JSON.parse(body))
+      const message: unknown = JSON.parse(body)
+      // What is no change, such as a test of the connection, is taken and left alone.
+      const { type: given } = anyMessage.parse(message)
+      if (!CHANGE_TYPE.test(given)) return this.#answer(response, 200, `${given}, no change`)
+      const { type, data, brokerage } = change.parse(message)
       const isNew = !this.#seen.has(id)
       this.#seen.add(id)
       const refused = isNew && this.#seen.size % REFUSE_EVERY === 0

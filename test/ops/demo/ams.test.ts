@@ -44,9 +44,9 @@ it('it takes what is signed, refuses what is not, and lets one see repetitions',
   const logFile = join(folder, 'ams.log')
   const ams = new Ams(logFile, Date.now)
   const url = await ams.listen()
-  const post = async (n: number, secret = ams.secret) => {
+  const post = async (n: number, secret = ams.secret, type = 'quotes.insert') => {
     const id = `message-${n}`
-    const body = JSON.stringify({ type: 'quotes.insert', data: { seq: n, submission_id: 's' } })
+    const body = JSON.stringify({ type, data: { seq: n, submission_id: 's' } })
     const at = new Date()
     const signature = new Webhook(secret).sign(id, at, body)
     const headers = { 'webhook-id': id, 'webhook-timestamp': String(Math.floor(at.getTime() / 1000)), 'webhook-signature': signature }
@@ -60,9 +60,10 @@ it('it takes what is signed, refuses what is not, and lets one see repetitions',
   expect(answers).toEqual([...Array<number>(8).fill(200), 503, ...Array<number>(4).fill(200), 'hung up'])
   expect([await post(9), await post(14)]).toEqual([200, 200])
   expect(await post(15, `whsec_${Buffer.alloc(32, 1).toString('base64')}`)).toBe(401)
+  expect(await post(16, ams.secret, 'submission-mirror.test')).toBe(200)
   await ams.close()
   expect(ams.badSignatures).toBe(1)
   const everything = Array.from({ length: 14 }, (_, index) => ({ seq: index + 1, submissionId: 's' }))
   expect(checkAms(everything, ams.arrivals)).toMatchObject({ missing: 0, refused: 1, repeated: 1, disordered: 1 })
-  expect(readFileSync(logFile, 'utf8').split('\n')).toHaveLength(18)
+  expect(readFileSync(logFile, 'utf8').split('\n')).toHaveLength(19)
 })
