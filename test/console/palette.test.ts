@@ -59,7 +59,7 @@ describe('what is found by its name from anywhere', { timeout: 120_000 }, () => 
     await (await typed(page, 'doctor')).filter({ hasText: 'Run the doctor' }).waitFor()
     await page.keyboard.press('Enter')
     await page.waitForURL(/\/operations#upkeep$/)
-    await person.says(/looked at|need a look/)
+    await person.says(/looked at|needs? a look/)
     await (await typed(page, 'back up')).filter({ hasText: 'Back up' }).waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('dialog', { name: 'Make a backup?' }).waitFor()

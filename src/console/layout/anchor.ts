@@ -1,12 +1,12 @@
 import { useRouterState } from '@tanstack/react-router'
 import { useEffect } from 'react'
 
-/** As long what stands above a section may still come, and push it away. */
-const COMES_MS = 4_000
-/** What a person does who goes elsewhere. */
+/** How long what stands above the section may take to load, and move it. */
+const LOAD_MS = 4_000
+/** Input of a person who wants to look elsewhere. */
 const moves = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const
 
-/** Brings the section into sight that stands behind the `#` of the address, and keeps it there while the page fills. */
+/** Scrolls to the section that the `#` of the address names, and keeps it in view while the page loads. */
 export function useAnchor(): void {
   const hash = useRouterState({ select: ({ location }) => location.hash })
   const turn = useRouterState({ select: ({ location }) => location.state.__TSR_key })
@@ -23,7 +23,7 @@ export function useAnchor(): void {
       clearTimeout(timer)
       for (const move of moves) removeEventListener(move, stop)
     }
-    const timer = setTimeout(stop, COMES_MS)
+    const timer = setTimeout(stop, LOAD_MS)
     for (const move of moves) addEventListener(move, stop, { passive: true })
     show()
     return stop

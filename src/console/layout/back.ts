@@ -1,10 +1,10 @@
-/** As long the list that one goes back to may take to come. */
-const COMES_MS = 5_000
-const deeds = ['keydown', 'pointerdown'] as const
+/** How long the list may take to load. */
+const LOAD_MS = 5_000
+const inputs = ['keydown', 'pointerdown'] as const
 
 /**
- * Goes back from what was opened of a list, and puts the focus on its row, so that one goes on from there.
- * @param cameFrom the path of the page before, below `/console`: if it was the list, one goes back to its filters too.
+ * Goes back from one item to its list, and puts the focus on the item's row, so that a person goes on from there.
+ * @param cameFrom the path of the page before, below `/console`: if that was the list, its filters come back too.
  */
 export function goBack(cameFrom: string | null): void {
   const back = document.querySelector<HTMLAnchorElement>('main a[data-back]')
@@ -19,7 +19,7 @@ export function goBack(cameFrom: string | null): void {
   const end = () => {
     observer.disconnect()
     clearTimeout(timer)
-    for (const deed of deeds) removeEventListener(deed, end, { capture: true })
+    for (const input of inputs) removeEventListener(input, end, { capture: true })
   }
   const look = () => {
     const row = rowOf()
@@ -30,7 +30,7 @@ export function goBack(cameFrom: string | null): void {
   }
   const observer = new MutationObserver(look)
   observer.observe(document.body, { childList: true, subtree: true })
-  const timer = setTimeout(end, COMES_MS)
+  const timer = setTimeout(end, LOAD_MS)
   // Whoever goes elsewhere meanwhile is left alone; the key that led here has passed the window already.
-  for (const deed of deeds) addEventListener(deed, end, { capture: true })
+  for (const input of inputs) addEventListener(input, end, { capture: true })
 }

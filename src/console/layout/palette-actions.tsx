@@ -5,11 +5,11 @@ import { ArrowRight, Bell, Inbox, ListChecks, LogOut, type LucideIcon, RefreshCw
 import type { Role, Schemas } from '../api/client.ts'
 import { destinationsQuery, sessionQuery } from '../api/queries.ts'
 import { useSignOut } from '../session/session.ts'
+import { startLater } from './pending-action.ts'
 import { type OperationsSection, operationsSections } from './sections.ts'
-import { wish } from './wish.ts'
 
 /** Something that can be named from anywhere. */
-interface Deed {
+interface PaletteAction {
   readonly name: string
   readonly icon: LucideIcon
   readonly needs: Role
@@ -19,15 +19,15 @@ interface Deed {
 }
 
 /** Actions that belong to no page, or to another one than is shown; those alone that the role may do. */
-export function Deeds({ onClose }: { readonly onClose: () => void }) {
+export function PaletteActions({ onClose }: { readonly onClose: () => void }) {
   const { data: session } = useQuery(sessionQuery)
   const { data: destinations } = useQuery(destinationsQuery)
-  const general = useGeneralDeeds()
-  const deedsOf = useDeedsOfDestination()
-  const deeds = [...general, ...(destinations?.items ?? []).flatMap(deedsOf)]
+  const general = useGeneralActions()
+  const actionsOf = useDestinationActions()
+  const actions = [...general, ...(destinations?.items ?? []).flatMap(actionsOf)]
   return (
     <Command.Group heading="Actions">
-      {deeds
+      {actions
         .filter(({ needs }) => session?.may.includes(needs))
         .map(({ name, icon: Icon, run, words }) => (
           <Command.Item
@@ -47,7 +47,7 @@ export function Deeds({ onClose }: { readonly onClose: () => void }) {
   )
 }
 
-function useGeneralDeeds(): readonly Deed[] {
+function useGeneralActions(): readonly PaletteAction[] {
   const navigate = useNavigate()
   const signOut = useSignOut()
   const section = (hash: OperationsSection['id']) => void navigate({ to: '/operations', hash })
@@ -81,7 +81,7 @@ function useGeneralDeeds(): readonly Deed[] {
       needs: 'admin',
       words: ['check', 'diagnose'],
       run: () => {
-        wish('doctor')
+        startLater('doctor')
         section('upkeep')
       },
     },
@@ -91,29 +91,29 @@ function useGeneralDeeds(): readonly Deed[] {
       needs: 'admin',
       words: ['make a backup', 'copy'],
       run: () => {
-        wish('backup')
+        startLater('backup')
         section('upkeep')
       },
     },
     ...operationsSections.map(
-      ({ id, name }): Deed => ({ name, icon: ArrowRight, needs: 'viewer', words: ['operations'], run: () => section(id) }),
+      ({ id, name }): PaletteAction => ({ name, icon: ArrowRight, needs: 'viewer', words: ['operations'], run: () => section(id) }),
     ),
     { name: 'Sign out', icon: LogOut, needs: 'viewer', words: ['log out', 'leave'], run: () => void signOut() },
   ]
 }
 
 /** What is done on the page of a destination leads there, where its state is seen before it is done. */
-function useDeedsOfDestination(): (destination: Schemas['Destination']) => readonly Deed[] {
+function useDestinationActions(): (destination: Schemas['Destination']) => readonly PaletteAction[] {
   const navigate = useNavigate()
   return ({ destination: name, state, dead }) => {
     const run = () => void navigate({ to: '/destinations/$name', params: { name } })
-    const deed = (text: string): Deed => ({ name: text, icon: Send, needs: 'operator', run })
+    const actionNamed = (text: string): PaletteAction => ({ name: text, icon: Send, needs: 'operator', run })
     const isStopped = state !== null && state !== 'active'
     return [
       { name: `Open destination ${name}`, icon: Send, needs: 'viewer', run },
-      deed(`${isStopped ? 'Resume' : 'Pause'} destination ${name}`),
-      deed(`Test destination ${name}`),
-      ...(dead > 0 ? [deed(`Retry dead changes of destination ${name}`)] : []),
+      actionNamed(`${isStopped ? 'Resume' : 'Pause'} destination ${name}`),
+      actionNamed(`Test destination ${name}`),
+      ...(dead > 0 ? [actionNamed(`Retry dead changes of destination ${name}`)] : []),
     ]
   }
 }

@@ -7,8 +7,8 @@ import type { Schemas } from '../api/client.ts'
 import { searchQuery } from '../api/queries.ts'
 import { plainWord } from '../parts/chip.tsx'
 import { Modal } from '../parts/modal.tsx'
-import { Deeds } from './deeds.tsx'
 import { places } from './navigation.ts'
+import { PaletteActions } from './palette-actions.tsx'
 import { setTheme, themes } from './theme.ts'
 
 type Found = Schemas['Found']
@@ -51,7 +51,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
               ))}
             </Command.Group>
           )}
-          <Deeds onClose={onClose} />
+          <PaletteActions onClose={onClose} />
           <Themes onClose={onClose} />
         </Command.List>
       </Command>

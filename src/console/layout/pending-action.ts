@@ -1,31 +1,31 @@
 import { useEffect, useRef, useSyncExternalStore } from 'react'
 
-/** What somebody named elsewhere, and the page that can do it has not done yet. */
-export type Wish = 'doctor' | 'backup'
+/** An action that was chosen on another page than the one that carries it out. */
+export type PendingAction = 'doctor' | 'backup'
 
-let wished: Wish | null = null
+let pending: PendingAction | null = null
 const listeners = new Set<() => void>()
 
-function set(next: Wish | null): void {
-  wished = next
+function set(next: PendingAction | null): void {
+  pending = next
   for (const listener of listeners) listener()
 }
 
-/** Has something done as soon as the page that can do it is there. */
-export function wish(what: Wish): void {
-  set(what)
+/** Has an action started as soon as the page that carries it out is shown. */
+export function startLater(action: PendingAction): void {
+  set(action)
 }
 
-/** Does what was wished for, once. */
-export function useWish(what: Wish, deed: () => void): void {
-  const latest = useRef(deed)
-  latest.current = deed
-  const isWished = useSyncExternalStore(subscribe, () => wished === what)
+/** Starts the action, once, if it was chosen elsewhere. */
+export function usePendingAction(action: PendingAction, start: () => void): void {
+  const latest = useRef(start)
+  latest.current = start
+  const isPending = useSyncExternalStore(subscribe, () => pending === action)
   useEffect(() => {
-    if (!isWished) return
+    if (!isPending) return
     set(null)
     latest.current()
-  }, [isWished])
+  }, [isPending])
 }
 
 function subscribe(listener: () => void): () => void {

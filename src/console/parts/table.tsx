@@ -21,7 +21,7 @@ export interface Column<Row> {
   /** Whether a phone shows it all the same, under the rest of its row. */
   readonly isOnPhone?: boolean
   /** What it holds in place of a text: a box to tick, or the row's buttons. */
-  readonly holds?: 'box' | 'deeds'
+  readonly holds?: 'box' | 'buttons'
   /** Takes the room that is left. */
   readonly isWide?: boolean
   /** What `sort` in the address is when the list goes by this column, and the other way round. */

@@ -68,7 +68,7 @@ function headline(matter: Matter): string {
 /** What an alarm is about, with its name, which the runbook and the alert rules bear too. */
 function alarmText({ name, account, destination, isMended }: Matter): string {
   const title = isAlarm(name) ? rules[name].title : null
-  const what = title === null ? `an alarm of a newer release fires` : `${title.charAt(0).toLowerCase()}${title.slice(1)}`
+  const what = title === null ? 'an alarm of a newer release fires' : `${title.charAt(0).toLowerCase()}${title.slice(1)}`
   const of = destination !== null ? ` for destination ${destination}` : account !== null ? ` for account ${account}` : ''
   return `${what}${of} (alarm ${name}${isMended ? '; mended, it clears by itself' : ''})`
 }
@@ -132,7 +132,7 @@ function completeText(health: Health, expected: Expected): string {
   const newest = accounts.reduce<TimeText | null>((time, { newestReadAt }) => laterTime(time, newestReadAt), null)
   const known =
     total === 0
-      ? 'no submission is known yet; the next delivery brings the first, the command `track` those of before'
+      ? 'no submission is known yet; the next delivery brings the first, and `track` adds earlier ones'
       : `${pluralize(total, 'submission')}, each read to the end, and nothing waits`
   const hidden = unreachable === 0 ? '' : `; the service does not show ${unreachable} of them any more`
   if (health.isServed) return `${known}${hidden}`

@@ -66,7 +66,7 @@ describe('a mirror is complete and fresh', () => {
     })
     expect(told({ account: { submissions: 0, stalestReadAt: null, newestReadAt: null } })).toMatchObject({
       verdict: 'complete',
-      sentence: 'Complete and fresh: no submission is known yet; the next delivery brings the first, the command `track` those of before.',
+      sentence: 'Complete and fresh: no submission is known yet; the next delivery brings the first, and `track` adds earlier ones.',
     })
   })
 

@@ -63,9 +63,9 @@ function columnsWith(onMap: (row: Waiting) => void): readonly Column<Waiting>[] 
     { id: 'changes', head: 'Changes waiting', isNumber: true, cell: ({ changes }) => count(changes) },
     { id: 'since', head: 'Since', isNumber: true, cell: ({ since }) => <Age at={since} /> },
     {
-      id: 'deeds',
+      id: 'actions',
       head: '',
-      holds: 'deeds',
+      holds: 'buttons',
       isNumber: true,
       cell: (row) => (
         <Button needs="operator" isSmall onClick={() => onMap(row)} label={`Map ${row.insured_name || shortId(row.submission_id)}`}>

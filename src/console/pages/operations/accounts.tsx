@@ -80,7 +80,7 @@ const columns: readonly Column<Account>[] = [
   {
     id: 'do',
     head: '',
-    holds: 'deeds',
+    holds: 'buttons',
     isNumber: true,
     cell: ({ account, state }) => (state === 'paused' || state === 'parked' ? <Resume account={account} /> : null),
   },

@@ -138,7 +138,7 @@ const columns: readonly Column<Alarm>[] = [
   {
     id: 'noted',
     head: 'Noted by',
-    holds: 'deeds',
+    holds: 'buttons',
     cell: (alarm) =>
       alarm.state === 'firing' && alarm.acknowledged_by === null ? (
         <Acknowledge alarm={alarm} />

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
-import { useWish } from '../../layout/wish.ts'
+import { usePendingAction } from '../../layout/pending-action.ts'
 import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
@@ -22,7 +22,7 @@ export function Upkeep() {
       const wrong = items.filter(({ ok }) => !ok).length
       return wrong === 0
         ? `${counted(items.length, 'thing')} looked at; all is right.`
-        : `${counted(wrong, 'thing')} of ${items.length} need a look.`
+        : `${counted(wrong, 'check')} of ${items.length} ${wrong === 1 ? 'needs' : 'need'} a look.`
     },
   })
   const backup = useAction({
@@ -30,8 +30,8 @@ export function Upkeep() {
     done: ({ path, bytes }) => `${path}: ${size(bytes)}, verified.`,
   })
   const reload = useAction({ run: () => answered(api.POST('/api/v1/reload')), done: () => 'The settings were read again.' })
-  useWish('doctor', () => doctor.mutate())
-  useWish('backup', () => setAsks(true))
+  usePendingAction('doctor', () => doctor.mutate())
+  usePendingAction('backup', () => setAsks(true))
   return (
     <Section id="upkeep" title="Upkeep">
       <div className="actions">

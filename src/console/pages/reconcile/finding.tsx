@@ -29,7 +29,7 @@ export function Finding({ finding: f }: { readonly finding: Shown }) {
           </>
         )}
         {recordOf(f)}
-        {saidOf(f)}
+        {f.detail}
       </span>
       {state}
       {f.fields && f.fields.length > 0 && <Sides fields={f.fields} row={f.row_key} />}
@@ -56,12 +56,6 @@ function recordOf({ entity, entity_id }: Shown): string {
   const own: unknown = Array.isArray(key) ? key.at(-1) : null
   const id = entity !== 'submissions' && (typeof own === 'string' || typeof own === 'number') ? ` ${shortId(String(own))}` : ''
   return `${plainWord(entity)}${id}: `
-}
-
-function saidOf({ kind, detail, fields }: Shown): string {
-  const differing = (fields ?? []).map(({ field }) => field).filter((field) => field !== 'raw' && field !== 'gone_at')
-  if (kind !== 'different' || differing.length === 0 || !detail.includes('something else')) return detail
-  return `mirror and service differ in ${differing.map(columnWord).join(', ')}`
 }
 
 /** Both sides of what differs; personal values once somebody asks for them, which is noted. */
