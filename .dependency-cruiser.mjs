@@ -6,13 +6,29 @@
 
 /** The rooms inside a folder, upper ones first. Files that lie loose in the folder count as above its rooms. */
 const rooms = {
-  'src/config': ['schema', 'sources'],
+  'src/config': ['sources', 'schema'],
   'src/documents': ['fetch', 'storage'],
-  'src/ops': ['cli', 'http', 'mcp', 'demo', 'doctor', 'actions', 'protect', 'retention', 'metrics', 'status', 'alarms', 'clocks', 'output'],
+  'src/ops': [
+    'cli',
+    'http',
+    'mcp',
+    'demo',
+    'operations',
+    'doctor',
+    'actions',
+    'protect',
+    'retention',
+    'metrics',
+    'status',
+    'alarms',
+    'clocks',
+    'output',
+  ],
   'src/push': ['send', 'queue', 'kinds', 'adapters', 'http', 'file', 'contract', 'transport'],
   'src/reconcile': ['run', 'check', 'report'],
   'src/sandbox': ['http', 'service', 'world'],
   'src/store': [
+    'query',
     'completeness',
     'mirror',
     'backup',
@@ -65,7 +81,7 @@ const mayImport = {
   // The page is a client of the routes, like any other: it shares nothing with the program.
   'src/console': [],
   'src/app': ['src/ops', 'src/sandbox', ...stages, ...belowStages],
-  migrations: ['src/store/schema/migration.ts'],
+  migrations: ['src/store/schema/migration.ts', 'src/store/schema/list-keys.ts'],
 }
 
 /** Packages that only some folders may import. */
@@ -80,7 +96,7 @@ const packages = {
   'p-queue': ['src/receive', 'src/work', 'src/poll', 'src/reconcile', 'src/push', 'src/documents', 'src/sandbox'],
   'node-cron': ['src/reconcile', 'src/config'],
   jsonata: ['src/push'],
-  'csv-stringify': ['src/push'],
+  'csv-stringify': ['src/base'],
   'ssh2-sftp-client': ['src/push'],
   'prom-client': ['src/ops'],
   commander: ['src/ops'],

@@ -3,17 +3,13 @@ import { LongestFirst } from './test/tools/longest-first.ts'
 
 /** What kills, restarts, outlasts, or tells long stories: `npm run test:proofs`. All other tests are `npm test`. */
 const proofs = [
-  ...['console', 'crash', 'chaos', 'failover', 'outage', 'paused', 'upgrade', 'hostile', 'simulation'].map(
-    (folder) => `test/${folder}/**/*.test.ts`,
-  ),
+  ...['console', 'crash', 'chaos', 'failover', 'outage', 'paused', 'hostile', 'simulation'].map((folder) => `test/${folder}/**/*.test.ts`),
   ...[
     'e2e/faults',
     'e2e/postgres',
-    'e2e/runbook',
     'e2e/sqlite',
     'e2e/submit-to-bound',
     'e2e/whole-state',
-    'app/alarms',
     'app/demo',
     'app/reload-rotation',
     'app/reload-settings',
@@ -31,11 +27,21 @@ const proofs = [
   ...['killed', 's3'].map((file) => `test/documents/storage/${file}.test.ts`),
 ]
 
-/** What proves the same once more: every kill point before and after its commit on each database, every sector, more failovers and seeds. */
-const longer = ['crash/*', 'failover/*synchronous', 'outage/torn-log', 'simulation/*'].map((file) => `test/${file}.test.ts`)
+/**
+ * What proves the same once more: every kill point before and after its commit on each database, more failovers and seeds; and
+ * that the tests find planted faults.
+ */
+const longer = ['crash/*', 'failover/*synchronous', 'simulation/*', 'plants/*'].map((file) => `test/${file}.test.ts`)
 /** Of these, files that have no short form in the proofs. */
-const onlyNightly = ['test/crash/full-disk-operators.test.ts']
+const onlyNightly = ['test/crash/full-disk-operators.test.ts', 'test/plants/found.test.ts']
 const nightly = { NIGHTLY: '1', SIMULATION_SEEDS: '1-1000' }
+
+/** Migrations, the store and the queries of the documents, as far as they speak to Postgres: `npm run test:proofs` tries them on the oldest, too. */
+const onPostgres14 = [
+  ...['changes', 'inbox', 'migrate', 'mirror', 'reads', 'upkeep'].map((room) => `store/${room}/*`),
+  ...['backup/copy', 'engine/{db,rows}', 'lookup-plans', 'outbox/*', 'postgres/postgres'].map((file) => `store/${file}`),
+  'rules/{queries,readme}',
+].map((files) => `test/${files}.test.ts`)
 
 /** Tests that replace a module before anything has loaded it, and so each have a process to themselves. */
 const mocks = ['test/store/sqlite/threads.test.ts', 'test/entity/new-entity.test.ts']
@@ -43,31 +49,31 @@ const mocks = ['test/store/sqlite/threads.test.ts', 'test/entity/new-entity.test
 export default defineConfig({
   test: {
     globalSetup: ['test/tools/global-setup.ts'],
+    setupFiles: ['test/tools/bundled-threads.ts'],
     pool: 'forks',
     // Two cores, and tests that wait for a process or a pause as often as they compute.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
-    // Three times what the slowest takes on a machine that has much else to do.
-    testTimeout: 180_000,
-    hookTimeout: 120_000,
+    // Several times what the slowest takes on a machine that has much else to do, and twice what anything is awaited for.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    // What is awaited by looking comes within a moment, but not on a machine that is busy.
+    expect: { poll: { timeout: 150_000 } },
     // A filter that matches nothing, or a stray `.only`, must not look like success.
     passWithNoTests: false,
     allowOnly: false,
     // Files share their process: loading the modules anew for each took a third of the time.
     isolate: false,
     projects: [
-      { extends: true, test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [...proofs, ...mocks] } },
+      { extends: true, test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [...proofs, ...onlyNightly, ...mocks] } },
       { extends: true, test: { name: 'mocks', include: mocks, isolate: true } },
       {
         extends: true,
-        // What is awaited by looking comes within a moment, but not on a machine that is busy.
-        test: {
-          name: 'proofs',
-          include: proofs,
-          exclude: onlyNightly,
-          globalSetup: ['test/console/build.ts'],
-          expect: { poll: { timeout: 20_000 } },
-        },
+        test: { name: 'proofs', include: proofs, exclude: onlyNightly, globalSetup: ['test/console/build.ts'] },
+      },
+      {
+        extends: true,
+        test: { name: 'postgres-14', include: onPostgres14, globalSetup: ['test/tools/on-postgres-14.ts'], env: { ONLY_POSTGRES: '1' } },
       },
       { extends: true, test: { name: 'nightly', include: longer, env: nightly } },
     ],

@@ -1,7 +1,7 @@
 import packageJson from '../package.json' with { type: 'json' }
 import type { ServeRole } from './app/running.ts'
 import type { Serving } from './app/serving.ts'
-import { systemClock } from './base/clock.ts'
+import { type Clock, systemClock } from './base/clock.ts'
 import { messageOf, UsageError } from './base/errors.ts'
 import type { Host } from './base/host.ts'
 import { createLog } from './base/log.ts'
@@ -9,23 +9,23 @@ import { whenAborted } from './base/when-aborted.ts'
 import type { Config } from './config/config.ts'
 import { runCli } from './ops/cli/program.ts'
 
-/** Runs the program. @returns its exit code. */
-export function main(host: Host): Promise<number> {
+/** Runs the program. @param clock measures all waiting. @returns its exit code. */
+export function main(host: Host, clock: Clock = systemClock): Promise<number> {
   const { version } = packageJson
   return runCli({
     host,
-    clock: systemClock,
+    clock,
     version,
-    parts: { serve: (load, role) => serve(load, role, host), sandbox: (options) => sandbox(options, host) },
+    parts: { serve: (load, role) => serve(load, role, host, clock), sandbox: (options) => sandbox(options, host, clock) },
   })
 }
 
 /** Loads the services only for the commands that serve. */
-async function serve(load: () => Promise<Config>, role: ServeRole, host: Host): Promise<void> {
+async function serve(load: () => Promise<Config>, role: ServeRole, host: Host, clock: Clock): Promise<void> {
   const { startServing } = await import('./app/serving.ts')
   let serving: Serving
   try {
-    serving = await startServing(load, { role, pretty: host.stdout.isTTY, signal: host.signal })
+    serving = await startServing(load, { role, pretty: host.stdout.isTTY, signal: host.signal, overrides: { clock } })
   } catch (error) {
     if (!host.signal.aborted || error !== host.signal.reason) throw error
     // A stop during the start is no error, just as a stop a moment later is none.
@@ -43,7 +43,7 @@ async function serve(load: () => Promise<Config>, role: ServeRole, host: Host): 
 }
 
 /** Loads the emulator only for this command. */
-async function sandbox(given: Readonly<Record<string, unknown>>, host: Host): Promise<void> {
+async function sandbox(given: Readonly<Record<string, unknown>>, host: Host, clock: Clock): Promise<void> {
   const { sandboxCommandSchema, runSandbox } = await import('./sandbox/command.ts')
   const options = sandboxCommandSchema.safeParse(given)
   if (!options.success) throw new UsageError(options.error.issues.map((issue) => `--${kebab(issue.path.join('.'))}: ${issue.message}`))
@@ -54,7 +54,7 @@ async function sandbox(given: Readonly<Record<string, unknown>>, host: Host): Pr
     secrets: [],
     ...(!stdout.isTTY && { destination: { write: (line) => stderr.write(line) } }),
   })
-  await runSandbox(options.data, { log, clock: systemClock, signal, print: (line) => stdout.write(`${line}\n`) })
+  await runSandbox(options.data, { log, clock, signal, print: (line) => stdout.write(`${line}\n`) })
 }
 
 function kebab(name: string): string {

@@ -55,7 +55,7 @@ export function createBackgroundServices(parts: BackgroundParts, clocks: ClockJu
 
 /** Reads the paths that the settings of an account name. */
 function extraReads({ config, clients, ...common }: BackgroundParts): BackgroundService[] {
-  return config.accounts.flatMap(({ name, extraReads: reads = [] }) => {
+  return config.accounts.flatMap(({ name, extraReads: reads }) => {
     const client = clients.get(name)
     if (reads.length === 0 || client === undefined) return []
     return [{ service: new ExtraReads({ ...common, account: name, client, reads }), settings: [reads] }]
@@ -66,7 +66,7 @@ function extraReads({ config, clients, ...common }: BackgroundParts): Background
 function discoveries({ config, clients, ...common }: BackgroundParts): BackgroundService[] {
   return config.accounts.flatMap((settings) => {
     const client = clients.get(settings.name)
-    if (settings.discovery === undefined || client === undefined) return []
+    if (settings.discovery === null || client === undefined) return []
     const service = new Discovery({ ...common, account: settings.name, client, ...settings.discovery })
     return [{ service, settings: [settings.discovery] }]
   })
@@ -74,15 +74,16 @@ function discoveries({ config, clients, ...common }: BackgroundParts): Backgroun
 
 /** Reconciles on schedule and on request. */
 function reconciling({ config, clients, ...common }: BackgroundParts): BackgroundService {
-  const { database, reconcile, cronTimezone, upstream } = config
+  const { database, reconcile, cronTimezone, upstream, recordFields } = config
   const destinations = config.destinations.map(({ name }) => name)
   const service = lazily('reconcile', async () => {
     const { Reconciler } = await import('../reconcile/run/service.ts')
     const schedule = reconcile.cron === null ? null : { cron: reconcile.cron, timeZone: cronTimezone }
     const { budgetMs } = reconcile
-    return new Reconciler({ ...common, database, clients, concurrency: upstream.concurrency, budgetMs, destinations, schedule })
+    const how = { concurrency: upstream.concurrency, budgetMs, recordFields }
+    return new Reconciler({ ...common, ...how, database, clients, destinations, schedule })
   })
-  return { service, settings: [reconcile, cronTimezone, destinations] }
+  return { service, settings: [reconcile, cronTimezone, destinations, recordFields] }
 }
 
 /** Removes what is older than the settings say. */
@@ -111,7 +112,8 @@ function alarming({ config, clients, ...common }: BackgroundParts, clocks: Clock
     const { AlarmWatch } = await import('../ops/alarms/alarm-watch.ts')
     return new AlarmWatch({ ...common, config, clients, clocks, senders: new Senders(config.operators, { clock, proxy }) })
   })
-  const watched = { service: watch, settings: [config.destinations, config.operators, config.poll, config.reconcile, config.cronTimezone] }
+  const { destinations, operators, poll, webhooks, reconcile, cronTimezone } = config
+  const watched = { service: watch, settings: [destinations, operators, poll, webhooks, reconcile, cronTimezone] }
   // One notifier each, so that an operator that does not answer delays nobody else.
   const telling = config.operators.map((operator) => ({
     service: new Notifier({ ...common, senders: new Senders([operator], { clock, proxy }) }),

@@ -46,6 +46,11 @@ export class UpstreamClients {
     }
   }
 
+  /** Those in use, by account. */
+  current(): ReadonlyMap<string, UpstreamClient> {
+    return new Map([...this.#used].map(([name, { client }]) => [name, client]))
+  }
+
   /** Aborts requests in flight. */
   async close(): Promise<void> {
     await closeAll([...this.#used.values()])

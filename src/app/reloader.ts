@@ -2,7 +2,7 @@ import { messageOf, UsageError } from '../base/errors.ts'
 import type { KnownSecrets, Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { Config } from '../config/config.ts'
-import { secretValues } from '../config/config.ts'
+import { secretValues } from '../config/secret-values.ts'
 import type { ReloadResult } from '../ops/actions/reload-result.ts'
 import { compareSettings, type SettingsChange } from './settings-changes.ts'
 
@@ -63,6 +63,8 @@ export class Reloader {
       // Before any line could log them.
       this.#o.secrets.add(secretValues(wanted), wanted.taxIdFields)
       if (this.#closed) return this.#told(STOPPING)
+      const { warnings } = this.#o.current()
+      for (const warning of wanted.warnings) if (!warnings.includes(warning)) this.#o.log.warn(warning)
       change = compareSettings(this.#o.current(), wanted)
       if (change.applied.length > 0) await this.#o.apply(change.config)
     } catch (error) {

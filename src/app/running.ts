@@ -14,6 +14,7 @@ import { createMetrics, type Metrics } from '../ops/metrics/metrics.ts'
 import { StoreGauges } from '../ops/metrics/store-gauges.ts'
 import { Heartbeat } from '../ops/status/heartbeat.ts'
 import { Readiness } from '../ops/status/readiness.ts'
+import { AccountPauses } from '../poll/account-pauses.ts'
 import { CredentialUses } from '../poll/credential-uses.ts'
 import type { Sender } from '../push/send/sender.ts'
 import { SecretUses } from '../receive/secret-uses.ts'
@@ -26,6 +27,7 @@ import { RejectedStore } from '../store/inbox/rejected.ts'
 import type { DifferingDelivery } from '../store/inbox/repeats.ts'
 import { ensureDestinations } from '../store/outbox/destinations.ts'
 import { ensureAccounts, findAccount, retryAccountNow } from '../store/reads/accounts.ts'
+import { LONG_PAUSE_MS } from '../store/reads/pauses.ts'
 import type { ProcessEntry, ProcessRole } from '../store/upkeep/processes.ts'
 import { type ClientChange, UpstreamClients } from './clients.ts'
 import { Reloader } from './reloader.ts'
@@ -89,6 +91,7 @@ export class Running {
   readonly #secretUses: SecretUses
   readonly #credentialUses: CredentialUses
   readonly #clients: UpstreamClients
+  readonly #pauses: AccountPauses
   readonly #figures: FigureRecorder
   readonly #drift: DriftRecorder
   readonly #senders = new Set<Sender>()
@@ -115,8 +118,17 @@ export class Running {
         observer.count(name, labels, by)
       },
     }
-    const { clock, log, load, secrets } = parts
-    this.#clients = new UpstreamClients({ clock, log, observer: this.#observer, drift: this.#drift, credentialUses: this.#credentialUses })
+    const { db, clock, log, load, secrets } = parts
+    const tell = (account: string, sentence: string, ms: number) => {
+      if (ms > LONG_PAUSE_MS) log.warn({ account, waitMs: ms }, `${sentence}; nothing is read for it until then, deliveries are applied`)
+    }
+    this.#pauses = new AccountPauses({ db, clock, log, clients: () => this.#clients.current(), tell })
+    const pauses = this.#pauses
+    this.#clients = new UpstreamClients({
+      ...{ clock, log, observer: this.#observer, drift: this.#drift },
+      credentialUses: this.#credentialUses,
+      pauses,
+    })
     const graceMs = () => this.#config.shutdownGraceMs
     this.#groups = new ServiceGroups({ clock, log, graceMs, onFailure: (error) => this.#failure.reject(error) })
     const apply = (config: Config) => this.#apply(config)
@@ -161,6 +173,7 @@ export class Running {
     closing.defer(() => this.#groups.close())
     const clients = this.#clients.prepare(config)
     await clients.keep()
+    await this.#pauses.exchange()
     await this.#groups.change(await this.#groups.prepare(this.#groupsOf(config, clients)))
     this.#started.resolve()
   }
@@ -209,6 +222,8 @@ export class Running {
     this.#config = config
     log.level = config.log.level
     db.protection.use(protectionSettings(config))
+    // A new client knows of no pause yet.
+    await this.#pauses.exchange(clients.clients)
     await this.#groups.change(change)
     await clients.keep()
     // An account that was paused for its old credentials is tried at once.
@@ -273,7 +288,8 @@ export class Running {
     const drift = permanentGroup(this.#drift.name, () => this.#drift)
     const parts = { config, db, clock, log, observer: this.#observer, clients, senders: this.#senders, drift: this.#drift }
     const credentialUses = permanentGroup(this.#credentialUses.name, () => this.#credentialUses)
-    return [...always, drift, credentialUses, ...workingGroups({ ...parts, restMs: (workedMs) => this.#restMs(workedMs) })]
+    const pauses = permanentGroup(this.#pauses.name, () => this.#pauses)
+    return [...always, drift, credentialUses, pauses, ...workingGroups({ ...parts, restMs: (workedMs) => this.#restMs(workedMs) })]
   }
 
   #restMs(workedMs: number): number {

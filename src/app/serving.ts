@@ -1,17 +1,19 @@
+import { resolve } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Clock, systemClock } from '../base/clock.ts'
 import { FatalError } from '../base/errors.ts'
 import { createLog, KnownSecrets, type Log, type LogOptions } from '../base/log.ts'
-import { type Config, secretValues } from '../config/config.ts'
-import { extraCaProblem } from '../config/extra-ca.ts'
+import { splitServers } from '../base/postgres-url.ts'
+import type { Config } from '../config/config.ts'
 import { protectionSettings } from '../config/protect.ts'
+import { secretValues } from '../config/secret-values.ts'
 import { Protection } from '../model/protection/protection.ts'
 import type { ReloadResult } from '../ops/actions/reload-result.ts'
 import { isUnfinishedCopy, UNFINISHED_COPY } from '../store/backup/copy-progress.ts'
 import { repairEnds, wrongEndText } from '../store/changes/log-ends.ts'
 import { checkLogEpoch, newEpochText } from '../store/changes/log-epoch.ts'
 import type { FailPoint } from '../store/engine/db.ts'
-import { checkSchema, migrate } from '../store/migrate/migrate.ts'
+import { checkSchema, migrate, STEPS } from '../store/migrate/migrate.ts'
 import { missingIndexes, missingIndexText, missingParts, missingText } from '../store/migrate/schema-parts.ts'
 import { openDb } from '../store/open/open.ts'
 import { acquireServeLock } from '../store/open/serve-lock.ts'
@@ -53,6 +55,13 @@ export interface Serving {
 const KEEPING =
   'PROTECT=keep: tax ids (FEIN, SSN) are stored in plain text, in the database, in its backups and for every reader; set PROTECT to drop or encrypt'
 
+/** @returns where the database is, without its password. */
+function placeOf(database: Config['database']): string {
+  if (database.kind === 'sqlite') return resolve(database.path)
+  const url = URL.parse(splitServers(database.url.reveal())?.[0]?.url ?? '')
+  return `schema ${database.schema} of the database ${url?.pathname.slice(1)} on ${url?.host}`
+}
+
 /**
  * Starts `serve`. The receiver listens as soon as the database is ready; the start never waits for the submission service.
  * @param load reads and checks the settings: once now, and once for each reload.
@@ -72,8 +81,7 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     secrets,
     ...(logDestination && { destination: logDestination }),
   })
-  const fault = extraCaProblem(config)
-  if (fault !== null) log.warn(fault)
+  for (const warning of config.warnings) log.warn(warning)
   const closing = new AsyncDisposableStack()
   try {
     const { database } = config
@@ -92,6 +100,8 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     if (config.migrateOnStart) {
       const taken = await migrate(db, undefined, { onWait: (sentence) => log.warn(sentence), signal: options.signal })
       for (const name of taken) log.info({ migration: name }, `migrated the database: ${name}`)
+      if (taken.length === STEPS)
+        log.info(`a new, empty mirror begins in ${placeOf(database)}. If yours lies elsewhere, stop and correct DATABASE_URL`)
     } else await checkSchema(db)
     if (await isUnfinishedCopy(db.read)) throw new FatalError(UNFINISHED_COPY)
     if (config.protect.mode === 'keep') log.warn(KEEPING)

@@ -9,13 +9,13 @@ const FIXED: readonly { readonly name: string; readonly of: (config: Config) => 
   { name: 'MIGRATE_ON_START', of: (config) => config.migrateOnStart },
   { name: 'HOST', of: (config) => config.receiver.host },
   { name: 'PORT', of: (config) => config.receiver.port },
-  { name: 'WEBHOOK_BODY_LIMIT', of: (config) => config.receiver.bodyLimitBytes },
+  { name: 'WEBHOOK_BODY_LIMIT', of: (config) => config.receiver.bodyLimit },
   { name: 'TRUST_PROXY', of: (config) => config.receiver.trustProxy },
   { name: 'OPS_HOST', of: (config) => config.ops.host },
   { name: 'OPS_PORT', of: (config) => config.ops.port },
   { name: 'DOCUMENTS', of: ({ documents }) => documents.mode === 'off' },
-  { name: 'DOCUMENTS_DIR', of: (config) => config.documents.storage.dir },
-  { name: 'documents.s3', of: ({ documents: { storage } }) => (storage.kind === 's3' ? storage : null) },
+  { name: 'DOCUMENTS_DIR', of: (config) => config.documents.dir },
+  { name: 'documents.s3', of: ({ documents }) => documents.s3 },
 ]
 
 /** @returns null when it equals DATABASE_URL, which is compared by itself. */
@@ -37,13 +37,13 @@ export interface SettingsChange {
 export function compareSettings(before: Config, wanted: Config): SettingsChange {
   const needsRestart = FIXED.filter(({ of }) => !sameSettings(of(before), of(wanted))).map(({ name }) => name)
   const { database, migrateOnStart } = before
-  const { host, port, bodyLimitBytes, trustProxy } = before.receiver
-  const receiver = Object.freeze({ ...wanted.receiver, host, port, bodyLimitBytes, trustProxy })
+  const { host, port, bodyLimit, trustProxy } = before.receiver
+  const receiver = Object.freeze({ ...wanted.receiver, host, port, bodyLimit, trustProxy })
   const ops = Object.freeze({ ...wanted.ops, host: before.ops.host, port: before.ops.port })
   const mode = needsRestart.includes('DOCUMENTS') ? before.documents.mode : wanted.documents.mode
-  const documents = Object.freeze({ ...wanted.documents, mode, storage: before.documents.storage })
+  const documents = Object.freeze({ ...wanted.documents, mode, dir: before.documents.dir, s3: before.documents.s3 })
   const config: Config = Object.freeze({ ...wanted, database, migrateOnStart, receiver, ops, documents })
-  const { accounts: _a, destinations: _d, ops: _o, ...others } = config
+  const { accounts: _a, destinations: _d, ops: _o, warnings: _w, ...others } = config
   const other = Object.keys(others).filter((key) => !sameSettings(before[key as keyof Config], config[key as keyof Config]))
   return {
     config,
@@ -65,7 +65,7 @@ function nameOf(key: string): string {
 
 /** @returns the names of accounts whose credentials, scope or base URL changed. */
 export function accountsWithNewCredentials(before: Config, now: Config): string[] {
-  const credentialsOf = ({ credentials, scope, baseUrl }: AccountConfig) => [credentials, scope, baseUrl]
+  const credentialsOf = ({ clientCredentials, scope, baseUrl }: AccountConfig) => [clientCredentials, scope, baseUrl]
   return now.accounts
     .filter((account) => {
       const old = before.accounts.find(({ name }) => name === account.name)
@@ -92,13 +92,13 @@ function differences(old: AccountConfig, account: AccountConfig): string[] {
   const secrets = account.webhookSecrets.length
   const parts: readonly (readonly [same: boolean, text: string])[] = [
     [sameSettings(old.webhookSecrets, account.webhookSecrets), `${secrets} webhook secret${secrets === 1 ? '' : 's'}, changed`],
-    [sameSettings(old.credentials, account.credentials), 'new client credentials'],
+    [sameSettings(old.clientCredentials, account.clientCredentials), 'new client credentials'],
     [sameSettings(rest(old), rest(account)), 'other settings changed'],
   ]
   return parts.filter(([same]) => !same).map(([, text]) => `account ${name}: ${text}`)
 }
 
-function rest({ webhookSecrets: _secrets, credentials: _credentials, ...others }: AccountConfig) {
+function rest({ webhookSecrets: _secrets, clientCredentials: _credentials, ...others }: AccountConfig) {
   return others
 }
 

@@ -1,4 +1,4 @@
-import type { AccountConfig, DestinationConfig } from '../config/config.ts'
+import { type AccountConfig, type DestinationConfig, proxySettings } from '../config/config.ts'
 import { type ClockJudge, ClockWatch } from '../ops/clocks/clock-watch.ts'
 import { DueTimeHealer } from '../ops/clocks/due-time-healer.ts'
 import { AccountPoller } from '../poll/account-poller.ts'
@@ -54,10 +54,10 @@ function accountGroup({ config, clients, ...common }: WorkingParts, account: Acc
   return [
     {
       name: `poller of ${account.name}`,
-      settings: [...upstreamSettings(account, config), config.poll, config.replay, config.stateReads],
+      settings: [...upstreamSettings(account, config), config.poll, config.replay, config.stateReads, config.recordFields],
       make: async () => {
         const switches = new ReadSwitches({ ...common, account: account.name, wanted: config.stateReads })
-        const parts = { ...common, account: account.name, client, policy: config, switches }
+        const parts = { ...common, account: account.name, client, policy: config, recordFields: config.recordFields, switches }
         return {
           services: [switches, new AccountPoller({ ...parts, concurrency: config.upstream.concurrency }), new IdReads(parts)],
           shareAmong: ({ reading }) => client.shareAmong(reading),
@@ -87,7 +87,7 @@ function pushGroups(given: WorkingParts, clocks: ClockJudge): ServiceGroup[] {
   if (config.destinations.length === 0) return []
   const sender = (destination: DestinationConfig): ServiceGroup => ({
     name: `destination ${destination.name}`,
-    settings: [destination, config.upstream.proxy, config.shutdownGraceMs],
+    settings: [destination, proxySettings(config), config.shutdownGraceMs],
     endsFirst: true,
     make: async () => (await import('./pushing.ts')).makeSender(parts, destination),
   })

@@ -77,7 +77,7 @@ async function applyFacts(writer: MirrorWriter, facts: readonly Fact[], observer
 }
 
 function changedPlaces(changes: readonly Change[]): Place[] {
-  return changes.map(({ account, submission_id }) => ({ account, submissionId: submission_id }))
+  return changes.map(({ account, submission_id }) => ({ account, submissionId: submission_id ?? '' }))
 }
 
 async function keepConflicts(session: ApplySession, tx: Tx, observer: Observer): Promise<void> {

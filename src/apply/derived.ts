@@ -6,6 +6,7 @@ import { hasValue } from '../model/merge.ts'
 import { storedInsured } from './known-ids.ts'
 import { isOfRail, laneOf, ofRail } from './lanes.ts'
 import type { ApplySession } from './session.ts'
+import { withActivity } from './submissions.ts'
 
 /**
  * Recomputes what follows from a submission's records: the times of the newest ones, and the lanes that no rail has named, whose state is
@@ -22,7 +23,7 @@ export async function applyDerived(session: ApplySession, fact: DerivedFact): Pr
     const tracked_at = isDamaged(submission.tracked_at) ? fact.now : submission.tracked_at
     const tracked_via = isDamaged(submission.tracked_via) ? fact.cause : submission.tracked_via
     const insured_id = insuredOf(submission, fact)
-    session.submissions.put({ ...submission, ...last, tracked_at, tracked_via, insured_id }, fact.cause)
+    session.submissions.put(withActivity({ ...submission, ...last, tracked_at, tracked_via, insured_id }), fact.cause)
   }
   const keys = newest.laneEvents.map((event_id) => ({ ...place, event_id }))
   await session.marketEvents.load(keys)

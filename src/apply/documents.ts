@@ -3,7 +3,7 @@ import { type DocumentSources, documentKeyOf, documentKeysOfPolicy, documentsOf 
 import { type DocumentRow, documents } from '../model/entities/documents.ts'
 import { type PolicyRow, policies } from '../model/entities/policies.ts'
 import { sourceOffers } from '../model/entities/source-offers.ts'
-import type { DocumentFact, Fact, Place } from '../model/facts.ts'
+import { type DocumentFact, type Fact, type Place, submissionIn } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
 import type { Cause } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
@@ -84,10 +84,10 @@ export function documentRows(place: Place, sources: DocumentSources, stored: rea
     const row = byKey.get(key) ?? null
     byKey.delete(key)
     if (row !== null && isOfAnother(row, place)) continue
-    rows.push({ ...found, account: place.account, submission_id: place.submissionId, ...kept(row), gone_at: null })
+    rows.push({ ...found, account: place.account, submission_id: submissionIn(place), ...kept(row), gone_at: null })
   }
   for (const row of byKey.values()) {
-    if (row.submission_id === place.submissionId && !hasValue(row.gone_at) && row.submission_id !== '')
+    if (row.submission_id !== null && row.submission_id === place.submissionId && !hasValue(row.gone_at))
       rows.push({ ...row, ...kept(row), gone_at: now })
   }
   return rows
@@ -131,7 +131,7 @@ async function isBehind(session: ApplySession, { account, submissionId, keys }: 
   const wanted = [...keys].map((document_key) => ({ account, document_key }))
   await set.load(wanted)
   const isFresh = (row: DocumentRow | null) =>
-    row !== null && !hasValue(row.gone_at) && (row.submission_id === submissionId || isOfAnother(row, { account, submissionId }))
+    row !== null && !hasValue(row.gone_at) && ((row.submission_id ?? '') === submissionId || isOfAnother(row, { account, submissionId }))
   if (!wanted.every((key) => isFresh(set.get(key)))) return true
   return [session.threadAttachments, session.of(sourceOffers), session.of(policies)].some((each) => each.hasChanged(account, submissionId))
 }

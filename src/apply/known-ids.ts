@@ -1,4 +1,6 @@
 import type { SubmissionRow } from '../model/entities/submissions.ts'
+import { rawNames } from '../model/entities.ts'
+import type { Row } from '../model/entity.ts'
 import type { EventFact, Fact, MessageFact, StateFact } from '../model/facts.ts'
 import { type KnownId, knownIdsInText } from '../model/known-ids.ts'
 import { parseUuid } from '../model/uuid.ts'
@@ -51,8 +53,8 @@ export function idsOf(fact: EventFact | MessageFact | StateFact): KnownId[] {
 function textsOf(fact: EventFact | MessageFact | StateFact): (string | null)[] {
   if (fact.kind === 'event') return [fact.event.raw]
   if (fact.kind === 'message') return [fact.message.message.raw]
-  const rows = fact.view.lists.flatMap((list) => list.rows.flatMap((row) => [row['raw'], row['sessions_raw']]))
-  return [fact.view.submission?.raw ?? null, ...rows.map((raw) => (typeof raw === 'string' ? raw : null))]
+  const rows: Row[] = [{ ...fact.view.submission }, ...fact.view.lists.flatMap((list) => list.rows)]
+  return rows.flatMap((row) => [...rawNames].map((column) => row[column])).map((raw) => (typeof raw === 'string' ? raw : null))
 }
 
 function viaOf(fact: Exclude<Fact, { kind: 'wake' | 'reach' | 'absent' | 'derived' | 'document' }>): string {

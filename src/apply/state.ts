@@ -1,8 +1,8 @@
 import { lanes } from '../model/entities/lanes.ts'
-import type { SubmissionRow } from '../model/entities/submissions.ts'
+import { type SubmissionRow, submissions } from '../model/entities/submissions.ts'
 import { entities } from '../model/entities.ts'
 import { columnsWhere, type Entity, type Row } from '../model/entity.ts'
-import type { StateFact } from '../model/facts.ts'
+import { type StateFact, submissionIn } from '../model/facts.ts'
 import type { Json } from '../model/json.ts'
 import { hasValue, sameJsonText, sameRaw } from '../model/merge.ts'
 import { type TableView, tableView } from '../model/view.ts'
@@ -10,6 +10,8 @@ import type { Taken } from '../store/mirror/access.ts'
 import { GENERATED } from './generated.ts'
 import { applyRailLanes } from './lanes.ts'
 import type { ApplySession } from './session.ts'
+
+const RAW_COLUMNS = columnsWhere(submissions, ({ kind }) => kind === 'raw')
 
 /**
  * Applies a view of the state: the submission's columns and the rows of its lists. Rows that the view no longer shows are marked gone, never
@@ -34,10 +36,10 @@ function applySubmission(session: ApplySession, fact: StateFact): void {
   if (submission === null) return
   const stored = session.submissions.get({ account: fact.account, submission_id: fact.submissionId })
   if (stored === null) return
-  const next: SubmissionRow = { ...stored, ...submission }
+  const next: Row = { ...stored, ...submission }
   // Every view has a new generation time. That alone is no change.
-  if (sameRawBut(GENERATED, stored.raw, next.raw)) next.raw = stored.raw
-  session.submissions.put(next, fact.cause)
+  for (const column of RAW_COLUMNS) Object.assign(next, rawOf(column, GENERATED, stored, next))
+  session.submissions.put(next as SubmissionRow, fact.cause)
 }
 
 /** Sets the rows that the view shows, and marks those that it no longer shows as gone. */
@@ -51,14 +53,14 @@ async function applyRows(session: ApplySession, entity: Entity, fact: StateFact,
   const ofRead = columnsWhere(entity, ({ read }) => (isOwn ? read === undefined : read === fact.read))
   const rawColumn = ofRead.find((column) => entity.columns[column] === 'raw')
   const decides = (row: Row) => !shares || hasValue(row['raw']) === isOwn
-  const place = { account: fact.account, submission_id: fact.submissionId }
+  const place = { account: fact.account, submission_id: submissionIn(fact) }
   const rows = shown.rows.map((row): Row => ({ ...row, ...place }))
   const stored = await set.loadSubmission(fact.account, fact.submissionId)
   await set.load(rows)
   for (const row of rows) {
     const before = set.get(row)
     const isHere = keepsGone && (isOwn || before === null || decides(before)) ? { gone_at: null } : {}
-    set.merge({ ...row, ...isHere, ...rawOf(rawColumn, volatile, before, row) }, fact.cause)
+    set.merge({ ...row, ...seenAt(session, entity, before), ...isHere, ...rawOf(rawColumn, volatile, before, row) }, fact.cause)
   }
   if (!keepsGone) return
   const idOf = (row: Row) => JSON.stringify(entity.key.map((column) => row[column]))
@@ -69,6 +71,11 @@ async function applyRows(session: ApplySession, entity: Entity, fact: StateFact,
     const left = set.get(row) ?? row
     if (!hasValue(row['gone_at']) && decides(row)) set.put({ ...left, gone_at: fact.readAt }, fact.cause)
   }
+}
+
+/** When a row of a table that notes it was first stored; a damaged time is replaced. */
+function seenAt({ now }: ApplySession, { columns }: Entity, before: Row | null): Row {
+  return 'first_seen_at' in columns && !hasValue(before?.['first_seen_at']) ? { first_seen_at: now } : {}
 }
 
 /** The stored text of what the service shows stays when it is the same JSON. */

@@ -44,12 +44,17 @@ export function applyReachability(session: ApplySession, fact: ReachabilityFact)
   if (fact.unreachableSince === null) session.wake(fact, ...readKinds)
 }
 
-/** Moves `last_event_at` or `last_message_at` forward. */
+/** Moves `last_event_at` or `last_message_at` forward, and `last_activity_at` with it. */
 export function touchSubmission(session: ApplySession, fact: Fact, column: 'last_event_at' | 'last_message_at', at: string): void {
   const row = session.submissions.get(keyOf(fact))
   if (row === null) return
   const latest = laterTime(row[column], at)
-  if (latest !== row[column]) session.submissions.put({ ...row, [column]: latest }, fact.cause)
+  if (latest !== row[column]) session.submissions.put(withActivity({ ...row, [column]: latest }), fact.cause)
+}
+
+/** Sets `last_activity_at` to the later of the two times of records. */
+export function withActivity(row: SubmissionRow): SubmissionRow {
+  return { ...row, last_activity_at: laterTime(row.last_event_at, row.last_message_at) }
 }
 
 function keyOf(place: Place): { account: string; submission_id: string } {

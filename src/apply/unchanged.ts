@@ -8,7 +8,7 @@ import { sourceOffers } from '../model/entities/source-offers.ts'
 import { type SubmissionRow, submissions } from '../model/entities/submissions.ts'
 import { threadAttachments } from '../model/entities/thread-attachments.ts'
 import { type ThreadMessageRow, threadMessages } from '../model/entities/thread-messages.ts'
-import { entities } from '../model/entities.ts'
+import { entities, rawNames } from '../model/entities.ts'
 import { columnsWhere, type Entity, ownKey, type Row, type RowOf } from '../model/entity.ts'
 import type { EventFact, MessageFact, StateFact } from '../model/facts.ts'
 import { canonicalJson, type Json } from '../model/json.ts'
@@ -17,8 +17,9 @@ import { tableView, type View } from '../model/view.ts'
 import type { MirrorReader } from '../store/mirror/reader.ts'
 import { newestAmong } from '../store/mirror/reader.ts'
 import { documentRows } from './documents.ts'
-import { valuesUnder, withoutGenerated } from './generated.ts'
+import { GENERATED, valuesUnder } from './generated.ts'
 import { insuredIn, insuredsIn, storedInsured } from './known-ids.ts'
+import { withActivity } from './submissions.ts'
 
 /*
  * Most of what a reconcile run reads equals the mirror exactly. This fast path compares column by column and leaves everything else to
@@ -104,6 +105,7 @@ function sameDerived(
 ): boolean {
   const { eventAt, messageAt, laneEvents } = newestAmong(events, messages)
   if (submission.last_event_at !== eventAt || submission.last_message_at !== messageAt) return false
+  if (submission.last_activity_at !== withActivity(submission).last_activity_at) return false
   const stored = reader.preloaded(lanes, submission.submission_id) as readonly LaneRow[] | null
   if (stored === null || !stored.every(isPlainlyOfRail)) return false
   const known = new Set(stored.map((lane) => lane.lane_id))
@@ -121,9 +123,7 @@ function sameState(reader: MirrorReader, row: SubmissionRow, { view }: StateFact
 }
 
 function sameSubmission(row: SubmissionRow, { submission }: View): boolean {
-  if (submission === null) return true
-  const { raw, ...columns } = submission
-  return sameColumns(row, columns) && (raw === undefined || comparableRaw(row.raw) === comparableRaw(raw))
+  return submission === null || sameColumns(row, submission, OF_VIEWS)
 }
 
 /** Whether the rows that are not gone are exactly those that the view shows, with the same columns. */
@@ -140,6 +140,8 @@ function sameList(rows: readonly Row[] | null, entity: Entity, view: View): bool
 
 /** Columns that are not compared, and the pattern that removes their values from `raw`; null: no such columns. */
 type Volatile = { readonly columns: ReadonlySet<string>; readonly inRaw: RegExp } | null
+
+const OF_VIEWS: Volatile = { columns: new Set(), inRaw: valuesUnder([...GENERATED]) }
 
 function volatileOf(entity: Entity): Volatile {
   const columns = columnsWhere(entity, (field) => field.volatile === true)
@@ -161,7 +163,7 @@ function sameColumns(row: object, said: object, volatile: Volatile = null): bool
 
 function sameBut({ columns, inRaw }: NonNullable<Volatile>, column: string, stored: Json, shown: Json): boolean {
   if (columns.has(column)) return !isDamaged(stored)
-  if (column !== 'raw' || typeof stored !== 'string' || typeof shown !== 'string') return same(stored, shown)
+  if (!rawNames.has(column) || typeof stored !== 'string' || typeof shown !== 'string') return same(stored, shown)
   return without(inRaw, stored) === without(inRaw, shown)
 }
 
@@ -172,10 +174,6 @@ function same(a: Json, b: Json): boolean {
   return typeof a === 'object' || typeof a === 'string' ? comparableText(canonicalJson(a)) === comparableText(canonicalJson(b)) : false
 }
 
-function without(values: RegExp, raw: string | null): string | null {
-  return raw === null ? null : comparableText(raw.replace(values, ''))
-}
-
-function comparableRaw(raw: string | null): string | null {
-  return raw === null ? null : comparableText(withoutGenerated(raw))
+function without(values: RegExp, raw: string): string {
+  return comparableText(raw.replace(values, ''))
 }

@@ -48,7 +48,7 @@ export class WorkingSet<R extends Row = Row> {
   async loadSubmission(account: string, submissionId: string): Promise<R[]> {
     this.adopt(await this.#access.loadOfSubmission(this.#entity, account, submissionId))
     const rows = [...this.#entries.values()].map((entry) => entry.current)
-    return rows.filter((row) => row?.['account'] === account && row['submission_id'] === submissionId) as R[]
+    return rows.filter((row) => row?.['account'] === account && (row['submission_id'] ?? '') === submissionId) as R[]
   }
 
   /**
@@ -94,7 +94,7 @@ export class WorkingSet<R extends Row = Row> {
 
   /** Whether a row of a submission was added or differs from the stored one. */
   hasChanged(account: string, submissionId: string): boolean {
-    const isOf = (row: Row) => row['account'] === account && row['submission_id'] === submissionId
+    const isOf = (row: Row) => row['account'] === account && (row['submission_id'] ?? '') === submissionId
     return [...this.#entries.values()].some(
       ({ stored, current, cause }) =>
         current !== null && current !== stored && isOf(current) && diffRow(this.#entity, stored, current, cause) !== null,

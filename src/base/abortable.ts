@@ -29,13 +29,10 @@ export async function withTimeout<T>(
   late?: Error,
 ): Promise<T> {
   const timeout = new AbortController()
-  const ended = new AbortController()
-  void clock.sleep(ms, ended.signal).then(() => {
-    if (!ended.signal.aborted) timeout.abort(late)
-  })
+  const cancel = clock.after(ms, () => timeout.abort(late))
   try {
     return await work(AbortSignal.any([signal, timeout.signal]))
   } finally {
-    ended.abort()
+    cancel()
   }
 }

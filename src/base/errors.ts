@@ -30,7 +30,7 @@ export class UsageError extends ProductError {
   }
 }
 
-/** Not done because another run holds the lock (exit code 4). */
+/** Not done because another run holds the lock, or the service asked for a pause that is too long to wait for (exit code 4). */
 export class BusyError extends ProductError {}
 
 /** Node's terse texts for limits set by the system, and what to do about each. */
@@ -55,4 +55,9 @@ function textOf(error: unknown): string {
   } catch {
     return 'a thrown value that has no text'
   }
+}
+
+/** @returns the code of a system error, such as ENOSPC; empty for any other. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

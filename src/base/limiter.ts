@@ -106,7 +106,12 @@ export class RateLimiter {
       this.#loweredAt = now
     }
     this.#tokens = 0
-    this.#pausedUntil = Math.max(this.#pausedUntil, now + pauseMs)
+    this.pause(pauseMs)
+  }
+
+  /** Lets nothing pass for so long, in milliseconds. A longer pause in force stays. */
+  pause(pauseMs: number): void {
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.steady() + pauseMs)
     if (pauseMs > PATIENCE_MS) this.#refuseAll(pausedError(pauseMs))
   }
 

@@ -1,6 +1,8 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
+import { TransientError } from './errors.ts'
 import { printable } from './printable.ts'
+import { withoutUrlSecrets } from './secret.ts'
 import { type TaxIdKeys, taxIdKeys } from './tax-ids.ts'
 
 /** The program's log, one JSON line per entry; see `createLog`. */
@@ -41,7 +43,16 @@ export function createLog(options: LogOptions): Log {
       destination.write(options.pretty ? shownAsText(safe) : safe)
     },
   }
-  return pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, masked)
+  const { isoTime } = pino.stdTimeFunctions
+  return pino({ level: options.level, base: null, timestamp: isoTime, serializers: { err: shownError } }, masked)
+}
+
+/** An error as a log line has it. Where a failure of the surroundings was met says nothing: its stack is left out. */
+function shownError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const { stack, ...rest } = pino.stdSerializers.err(error)
+  const isOfSystem = 'code' in error && typeof error.code === 'string' && /^E[A-Z]+$/.test(error.code)
+  return error instanceof TransientError || isOfSystem ? rest : { stack, ...rest }
 }
 
 /** @returns the line with visible control characters inside its texts: pretty-printing removes JSON's escapes. */
@@ -84,15 +95,15 @@ export class KnownSecrets {
     this.#inJson = known.map((secret) => JSON.stringify(secret).slice(1, -1))
   }
 
-  /** @returns plain text with secrets masked. */
+  /** @returns plain text with secrets masked, and by their places those in URLs, which may be too short to be known. */
   maskText(text: string): string {
-    return this.#any ? text.replace(this.#any, MASK) : text
+    return withoutUrlSecrets(this.#any ? text.replace(this.#any, MASK) : text)
   }
 
   /** @returns a JSON line with secrets masked, still valid JSON. */
   mask(line: string): string {
     const keyed = MAYBE_SECRET.test(line) || this.#taxIds.inJson.test(line)
-    if (!keyed && !this.#inJson.some((secret) => line.includes(secret))) return line
+    if (!keyed && !this.#inJson.some((secret) => line.includes(secret)) && withoutUrlSecrets(line) === line) return line
     const entries = Object.entries(JSON.parse(line) as Record<string, unknown>)
     const masked = entries.map(([key, value]) => (isFrame(key, value) ? [key, value] : this.#maskEntry(key, value)))
     return `${JSON.stringify(Object.fromEntries(masked))}\n`

@@ -1,4 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises'
+import { codeOf } from './errors.ts'
 
 /** Makes what a folder names durable: a rename is once its folder is synced. @throws what the file system throws. */
 export async function syncFolder(path: string): Promise<void> {
@@ -12,9 +13,4 @@ export async function syncFolder(path: string): Promise<void> {
   } finally {
     await folder?.close()
   }
-}
-
-/** @returns the code of a system error, such as ENOSPC; empty for any other. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

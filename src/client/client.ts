@@ -9,17 +9,9 @@ import { type ClientClock, realClock } from './http/clock.ts'
 import { checkBaseUrl, pathOf } from './http/paths.ts'
 import { RETRY, type Retry } from './http/retry.ts'
 import type { Fetch } from './http/wire.ts'
-import {
-  type Appetite,
-  type AppetiteSearch,
-  appetiteRankingSchema,
-  appetiteSchema,
-  insuredSchema,
-  marketAccessSchema,
-  type ProgramLine,
-  policySchema,
-} from './schemas/appetite.ts'
+import { type Appetite, type AppetiteSearch, appetiteSchema, insuredSchema, type ProgramLine, policySchema } from './schemas/appetite.ts'
 import { type Form, formsSchema } from './schemas/documents.ts'
+import { anyRecords } from './schemas/fields.ts'
 import { type Identity, identitySchema } from './schemas/identity.ts'
 
 export interface ClientOptions {
@@ -86,7 +78,7 @@ export function createClient({ baseUrl, auth, producerEmail, retry, ...options }
     forms: (q) => channel.ask(get('/broker/forms', { q }), formsSchema),
     appetite: {
       read: (query) => channel.ask({ ...get('/broker/appetite', { ...query }), manner: 'once' }, appetiteSchema),
-      search: (json) => channel.ask({ method: 'POST', path: '/broker/appetite/search', json, manner: 'once' }, appetiteRankingSchema),
+      search: (json) => channel.ask({ method: 'POST', path: '/broker/appetite/search', json, manner: 'once' }, anyRecords),
     },
     marketAccess: {
       setProgramLine: (body) => {
@@ -96,7 +88,7 @@ export function createClient({ baseUrl, auth, producerEmail, retry, ...options }
           json: attributed(body, producerEmail),
           manner: 'once',
         } as const
-        return channel.ask(call, marketAccessSchema)
+        return channel.ask(call, anyRecords)
       },
     },
     bind: bindCalls(channel, producerEmail),

@@ -1,113 +1,43 @@
 import { UsageError } from '../base/errors.ts'
-import { Secret, type SecretText, secretsOfUrl } from '../base/secret.ts'
-import type { DestinationConfig } from './destination.ts'
-import { destinationOf, plainDestinationSecrets, secretsOfDestination, validDestinations } from './destinations.ts'
-import { type DocumentsConfig, documentsOf, plainDocumentSecrets, secretsOfDocuments } from './documents.ts'
+import type { SecretText } from '../base/secret.ts'
+import { type ConfigOf, configOf } from './from-schema.ts'
+import { hiddenProblems } from './hidden-values.ts'
 import { type KnownNames, unknownNames } from './known-names.ts'
-import { type OidcConfig, oidcOf, plainOidcSecret } from './oidc.ts'
-import { type OperatorConfig, operatorOf, plainOperatorSecrets, secretsOfOperator } from './operators.ts'
-import type { ProtectConfig } from './protect.ts'
-import type { Role } from './schema/roles.ts'
+import { plainSecrets } from './plain-secrets.ts'
+import { type DestinationSettings, destinationSchema } from './schema/destination.ts'
+import { list } from './schema/reading.ts'
 import { type Settings, settingsSchema } from './schema/schema.ts'
-import type { StateReadName } from './schema/state-reads.ts'
-import { type Environment, readEnvironment } from './sources/environment.ts'
+import { readEnvironment } from './sources/environment.ts'
 import { readConfigFile } from './sources/file.ts'
 import { mergeReadings } from './sources/merge.ts'
+import { type Environment, misspelled } from './sources/names.ts'
+import { extraCaWarnings, versionWarnings } from './warnings.ts'
 
-export type {
-  AdapterDestination,
-  AuthConfig,
-  DestinationConfig,
-  FileDestination,
-  HttpDestination,
-  RequestTemplate,
-  WebhookDestination,
-} from './destination.ts'
-export type { EmailOperator, OperatorConfig, WebhookOperator } from './operators.ts'
-
+/**
+ * All settings, validated and deeply frozen: what `settingsSchema` describes in the form of `ConfigOf`, with what depends on other settings
+ * filled in. Durations are milliseconds, sizes bytes.
+ */
+export type Config = Readonly<ReturnType<typeof filledIn>> & {
+  /** What is not wrong, but probably not meant: a sentence each. */
+  readonly warnings: readonly string[]
+}
 /** One brokerage credential in one environment of the service. */
-export interface AccountConfig {
-  /** Part of every key, for ever: `[a-z0-9][a-z0-9_-]{0,62}`. */
-  readonly name: string
-  /** Whether `POST /webhooks` without an account name belongs to this account. */
-  readonly isDefault: boolean
-  /** Includes the version segment and has no slash at its end. Only the spec's paths are appended (traps 42, 76, 82). */
-  readonly baseUrl: string
-  /** At least one. They are tried in order, so that a new one can replace an old one. */
-  readonly credentials: readonly { readonly id: string; readonly secret: SecretText }[]
-  readonly scope: string
-  /** At least one: `whsec_…` or base64 of 24 to 64 bytes. Accounts never share one (trap 36). */
-  readonly webhookSecrets: readonly SecretText[]
-  /** Paths probed for submission ids, and how often. Left out: none. */
-  readonly discovery?: { readonly paths: readonly string[]; readonly everyMs: number }
-  /** Paths whose answers are kept: below the base URL, with `{submission_id}` or without. Left out: none. */
-  readonly extraReads?: readonly { readonly name: string; readonly path: string; readonly everyMs: number }[]
-}
-
-/** All settings, validated and deeply frozen. Times are milliseconds, sizes bytes. `config/README.md` describes each. */
-export interface Config {
-  readonly accounts: readonly AccountConfig[]
-  readonly database:
-    | { readonly kind: 'sqlite'; readonly path: string }
-    | { readonly kind: 'postgres'; readonly url: SecretText; readonly schema: string; readonly listenUrl: SecretText }
-  readonly migrateOnStart: boolean
-  readonly receiver: {
-    readonly host: string
-    readonly port: number
-    readonly bodyLimitBytes: number
-    /** Fastify's option of that name. Text is a list of addresses and networks, separated by commas. */
-    readonly trustProxy: boolean | string
-    /** The URL by which the service reaches the receiver, without a slash at its end; for `doctor`. */
-    readonly publicUrl?: string
-  }
-  readonly ops: {
-    readonly host: string
-    readonly port: number
-    readonly tokens: readonly { readonly name: string; readonly token: SecretText; readonly role: Role }[]
-    /** The URL by which people reach the ops port; its host is accepted in `Host`. */
-    readonly publicUrl?: string
-    /** How long who signed in stays so: without a request, and altogether. */
-    readonly session: { readonly idleMs: number; readonly maxMs: number }
-    /** Whether an assistant with the role `operator` may change something by the Model Context Protocol. */
-    readonly mcpActions: boolean
-    /** By whom people sign in, beside the tokens. */
-    readonly oidc?: OidcConfig
-  }
-  /** `activeMs` <= `quietMs` <= `maxMs` <= `dormantMs`. */
-  readonly poll: { readonly activeMs: number; readonly quietMs: number; readonly maxMs: number; readonly dormantMs: number }
-  /** `activeMs` <= `quietMs` <= `dormantMs`. */
-  readonly replay: { readonly activeMs: number; readonly quietMs: number; readonly dormantMs: number }
-  readonly upstream: {
-    readonly requestsPerSecond: number
-    readonly concurrency: number
-    /** The two URLs may hold a password; see `proxySettings`. */
-    readonly proxy: { readonly httpsProxy?: SecretText; readonly httpProxy?: SecretText; readonly noProxy?: string }
-  }
-  /**
-   * Days for which raw deliveries and delivered outbox rows (`days`) and the change log (`changesDays`) are kept. null: for ever. `maxShare`:
-   * percent of the kept deliveries or changes that one turn may remove without being confirmed.
-   */
-  readonly retention: { readonly days: number | null; readonly changesDays: number | null; readonly maxShare: number }
-  /** `cron`: five fields, when every account is reconciled; null: never on schedule. */
-  readonly reconcile: { readonly cron: string | null; readonly budgetMs: number }
-  /** The state reads that are made; `requirements` is always one. */
-  readonly stateReads: readonly StateReadName[]
-  /** IANA time zone of schedules. */
-  readonly cronTimezone: string
-  readonly documents: DocumentsConfig
-  /** Receivers of changes, in the order of the file. */
-  readonly destinations: readonly DestinationConfig[]
-  /** Further keys whose values are tax ids, beside the known ones (invariant 12). */
-  readonly taxIdFields: readonly string[]
-  readonly protect: ProtectConfig
-  /** Receivers of alarms. */
-  readonly operators: readonly OperatorConfig[]
-  /** Default: 25 s with a destination that is not idempotent, otherwise 8 s. */
-  readonly shutdownGraceMs: number
-  /** Whether NODE_EXTRA_CA_CERTS names a file. Node reads it before the program starts. */
-  readonly extraCa: boolean
-  readonly log: { readonly level: string }
-}
+export type AccountConfig = Config['accounts'][number]
+export type BucketConfig = NonNullable<Config['documents']['s3']>
+export type OidcConfig = NonNullable<Config['ops']['oidc']>
+/** A receiver of alarms. */
+export type OperatorConfig = Config['operators'][number]
+export type WebhookOperator = Extract<OperatorConfig, { kind: 'webhook' }>
+export type EmailOperator = Extract<OperatorConfig, { kind: 'email' }>
+/** A receiver of changes. */
+export type DestinationConfig = Filled<GivenDestination>
+export type WebhookDestination = Extract<DestinationConfig, { kind: 'webhook' }>
+export type HttpDestination = Extract<DestinationConfig, { kind: 'http' }>
+export type AdapterDestination = Extract<DestinationConfig, { kind: 'adapter' }>
+export type FileDestination = Extract<DestinationConfig, { kind: 'file' }>
+export type AuthConfig = NonNullable<HttpDestination['auth']>
+/** A templated request: every member except `method` and `format` is a JSONata expression. */
+export type RequestTemplate = HttpDestination['request']
 
 export interface LoadOptions {
   /** What the command needs: an account (the default), or only the database. Settings that are present are checked either way. */
@@ -138,18 +68,19 @@ export function loadConfig(env: Environment, options: LoadOptions = {}): Config 
   const parsed = settingsSchema.safeParse(merged.tree)
   const problems = [...merged.problems, ...(parsed.success ? [] : merged.problemsOf(parsed.error.issues))]
   problems.push(
-    ...plainOperatorSecrets(file.tree, file.references),
-    ...plainDocumentSecrets(file.tree, file.references),
-    ...plainOidcSecret(file.tree, file.references),
+    ...hiddenProblems(environment, file),
+    ...plainSecrets(file.written),
+    ...unknownNames(merged.tree['destinations'], options.known),
   )
-  problems.push(...plainDestinationSecrets(file.tree, file.references), ...unknownNames(merged.tree['destinations'], options.known))
   const accounts = merged.tree['accounts'] ?? []
   const noAccount = Array.isArray(accounts) && accounts.length === 0 && !file.broken
   if (noAccount && options.needs !== 'database') problems.push(NO_ACCOUNT)
   if (!parsed.success || problems.length > 0) {
     throw new SettingsError([...new Set(problems)], validDestinations(merged.tree['destinations']))
   }
-  return deepFreeze({ ...configOf(parsed.data), extraCa: (env['NODE_EXTRA_CA_CERTS'] ?? '').trim() !== '' })
+  const config = filledIn(configOf(settingsSchema, parsed.data))
+  const warnings = [...misspelled(env, file.variables), ...versionWarnings(config.accounts), ...extraCaWarnings(env)]
+  return deepFreeze({ ...config, warnings })
 }
 
 const NO_ACCOUNT =
@@ -159,107 +90,80 @@ const NO_ACCOUNT =
 const GRACE_MS = 8_000
 const LONG_GRACE_MS = 25_000
 
-function configOf(settings: Settings): Omit<Config, 'extraCa'> {
-  const { receiver, ops, poll, replay, upstream, push } = settings
-  const defaults = {
-    accounts: settings.accounts.map(({ name }) => name),
-    taxIdFields: settings.tax_id_fields,
-    timeoutMs: push.timeout,
-    scheduleMs: push.schedule,
-  }
-  const oidc = oidcOf(ops.oidc)
-  const destinations = settings.destinations.map((destination) => destinationOf(destination, defaults))
+/** Fills in what depends on other settings. */
+function filledIn({ push, ...read }: ConfigOf<Settings>) {
+  const inherited = { accounts: read.accounts.map(({ name }) => name), taxIdFields: read.taxIdFields, ...push }
+  const destinations: readonly DestinationConfig[] = read.destinations.map((destination) => destinationOf(destination, inherited))
   return {
-    accounts: settings.accounts.map((account) => ({
-      name: account.name,
-      isDefault: account.default,
-      baseUrl: account.base_url,
-      credentials: account.client_credentials,
-      scope: account.scope,
-      webhookSecrets: account.webhook_secrets,
-      ...(account.discovery && { discovery: { paths: [...new Set(account.discovery.paths)], everyMs: account.discovery.every } }),
-      ...(account.extra_reads.length > 0 && {
-        extraReads: account.extra_reads.map(({ name, path, every }) => ({ name, path, everyMs: every })),
-      }),
-    })),
-    database: databaseOf(settings.database),
-    migrateOnStart: settings.migrate_on_start,
-    receiver: {
-      host: receiver.host,
-      port: receiver.port,
-      bodyLimitBytes: receiver.body_limit,
-      trustProxy: receiver.trust_proxy,
-      ...(receiver.public_url !== undefined && { publicUrl: receiver.public_url }),
-    },
-    ops: {
-      host: ops.host,
-      port: ops.port,
-      tokens: ops.tokens,
-      ...(ops.public_url !== undefined && { publicUrl: ops.public_url }),
-      session: { idleMs: ops.session_idle, maxMs: ops.session_max },
-      mcpActions: ops.mcp_actions,
-      ...(oidc && { oidc }),
-    },
-    poll: { activeMs: poll.active, quietMs: poll.quiet, maxMs: poll.max, dormantMs: poll.dormant },
-    replay: { activeMs: replay.active, quietMs: replay.quiet, dormantMs: replay.dormant },
-    upstream: {
-      requestsPerSecond: upstream.rps,
-      concurrency: upstream.concurrency,
-      proxy: {
-        ...(upstream.https_proxy && { httpsProxy: upstream.https_proxy }),
-        ...(upstream.http_proxy && { httpProxy: upstream.http_proxy }),
-        ...(upstream.no_proxy && { noProxy: upstream.no_proxy }),
-      },
-    },
-    retention: { days: settings.retention.days, changesDays: settings.retention.changes_days, maxShare: settings.retention.max_share },
-    reconcile: { cron: settings.reconcile.cron, budgetMs: settings.reconcile.budget },
-    stateReads: [...new Set<StateReadName>(['requirements', ...settings.state_reads])],
-    cronTimezone: settings.cron_timezone,
-    documents: documentsOf(settings.documents),
+    ...read,
     destinations,
-    taxIdFields: settings.tax_id_fields,
-    protect: settings.protect,
-    operators: settings.operators.map(operatorOf),
-    shutdownGraceMs: settings.shutdown_grace ?? (destinations.every(({ idempotent }) => idempotent) ? GRACE_MS : LONG_GRACE_MS),
-    log: settings.log,
+    operators: read.operators.map((operator) =>
+      operator.kind === 'email' ? { ...operator, port: operator.port ?? PORTS[operator.tls] } : operator,
+    ),
+    shutdownGraceMs: read.shutdownGraceMs ?? (destinations.every(({ idempotent }) => idempotent) ? GRACE_MS : LONG_GRACE_MS),
   }
 }
 
-function databaseOf({ url, schema = 'mirror', listen_url }: Settings['database']): Config['database'] {
-  if (url.kind === 'sqlite') return url
-  return { kind: 'postgres', url: new Secret(url.url), schema, listenUrl: new Secret(listen_url ?? url.url) }
+/** Ports of mail servers. */
+const PORTS = { starttls: 587, implicit: 465, off: 25 }
+
+/** What a destination has of other settings unless it says otherwise. */
+interface Inherited {
+  readonly accounts: readonly string[]
+  /** Further keys whose values are tax ids. Such values are never sent. */
+  readonly taxIdFields: readonly string[]
+  readonly timeoutMs: number
+  readonly scheduleMs: readonly number[]
+}
+
+type GivenDestination = ConfigOf<DestinationSettings>
+type Filled<D> = D extends GivenDestination
+  ? Omit<D, keyof Inherited | 'preset' | 'secret' | 'secrets' | 'concurrency'> & Inherited & Own<D>
+  : never
+/** `secrets`: each signs, so that the receiver can replace one by the other. `concurrency`: a file is written after the other. */
+type Own<D> = { readonly concurrency: number } & (D extends { kind: 'webhook' } ? { readonly secrets: readonly SecretText[] } : unknown)
+
+function destinationOf({ preset: _, ...given }: GivenDestination, { taxIdFields, ...inherited }: Inherited): DestinationConfig {
+  const { accounts, timeoutMs, scheduleMs } = given
+  const common = {
+    taxIdFields,
+    accounts: accounts ?? inherited.accounts,
+    timeoutMs: timeoutMs ?? inherited.timeoutMs,
+    scheduleMs: scheduleMs ?? inherited.scheduleMs,
+  }
+  switch (given.kind) {
+    case 'webhook': {
+      const { secret, secrets, ...own } = given
+      return { ...own, ...common, secrets: secret === null ? (secrets ?? []) : [secret] }
+    }
+    case 'file':
+      return { ...given, ...common, concurrency: 1 }
+    default:
+      return { ...given, ...common }
+  }
+}
+
+/**
+ * @param given the unchecked list of destinations.
+ * @returns those that are valid by themselves. Settings that they would inherit are left empty.
+ */
+function validDestinations(given: unknown): DestinationConfig[] {
+  const none = { accounts: [], taxIdFields: [], timeoutMs: 0, scheduleMs: [] }
+  const parsed = list(given).map((destination) => destinationSchema.safeParse(destination))
+  return parsed.flatMap(({ data }) => (data === undefined ? [] : [destinationOf(configOf(destinationSchema, data), none)]))
 }
 
 /** @returns the proxies for the HTTP client, passwords included. Not to be logged. */
-export function proxySettings(config: Pick<Config, 'upstream'>): {
+export function proxySettings({ upstream: { httpsProxy, httpProxy, noProxy } }: Pick<Config, 'upstream'>): {
   readonly httpsProxy?: string
   readonly httpProxy?: string
   readonly noProxy?: string
 } {
-  const { httpsProxy, httpProxy, noProxy } = config.upstream.proxy
   return {
     ...(httpsProxy && { httpsProxy: httpsProxy.reveal() }),
     ...(httpProxy && { httpProxy: httpProxy.reveal() }),
     ...(noProxy && { noProxy }),
   }
-}
-
-/** @returns every secret of the settings, in each form in which it could appear in a text. The log masks them. */
-export function secretValues(config: Config): string[] {
-  const urls = [config.upstream.proxy.httpsProxy, config.upstream.proxy.httpProxy]
-  if (config.database.kind === 'postgres') urls.push(config.database.url, config.database.listenUrl)
-  const values = [
-    ...config.accounts.flatMap((account) => account.credentials.map((credential) => credential.secret.reveal())),
-    ...config.accounts.flatMap((account) => account.webhookSecrets.map((secret) => secret.reveal().replace(/^whsec_/, ''))),
-    ...config.ops.tokens.map(({ token }) => token.reveal()),
-    ...(config.ops.oidc ? [config.ops.oidc.clientSecret.reveal()] : []),
-    ...config.protect.keys.map(({ key }) => key.reveal()),
-    ...config.destinations.flatMap(secretsOfDestination),
-    ...config.operators.flatMap(secretsOfOperator),
-    ...secretsOfDocuments(config.documents),
-    ...urls.flatMap((url) => (url ? secretsOfUrl(url.reveal()) : [])),
-  ]
-  return [...new Set(values)]
 }
 
 function deepFreeze<T>(value: T): T {

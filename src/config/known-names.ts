@@ -1,7 +1,7 @@
+import { nearest } from '../base/nearest.ts'
 import { words } from './schema/builders.ts'
+import { field, list } from './schema/reading.ts'
 import { nameInFile } from './sources/file.ts'
-import { nearest } from './sources/names.ts'
-import { field, list } from './sources/reading.ts'
 
 /** Names that destination filters may use. Passed in by the caller, because `config/` does not know the mirror's tables. */
 export interface KnownNames {

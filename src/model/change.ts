@@ -7,7 +7,8 @@ export type Operation = 'insert' | 'update' | 'gone' | 'purged'
 /** One change of one mirror row, before it has its `seq`. */
 export interface Change {
   readonly account: string
-  readonly submission_id: string
+  /** null for what belongs to no submission that is known. */
+  readonly submission_id: string | null
   /** The table's name. */
   readonly entity: string
   /** The key after `account`, as JSON array text. */

@@ -36,7 +36,7 @@ function change(entity: Entity, operation: Operation, before: Row | null, after:
   const entity_id = JSON.stringify(entity.key.slice(1).map((column) => readableValue(row[column] ?? null)))
   return {
     account: String(row['account']),
-    submission_id: String(row['submission_id']),
+    submission_id: (row['submission_id'] ?? null) as string | null,
     entity: entity.table,
     entity_id,
     operation,

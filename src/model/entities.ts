@@ -22,7 +22,7 @@ import { sourceOffers } from './entities/source-offers.ts'
 import { submissions } from './entities/submissions.ts'
 import { threadAttachments } from './entities/thread-attachments.ts'
 import { threadMessages } from './entities/thread-messages.ts'
-import type { Entity, Field } from './entity.ts'
+import { columnsWhere, type Entity, type Field } from './entity.ts'
 import { type Feed, isFeed } from './reads.ts'
 
 /** All public tables of service data, in the order in which `apply` locks and writes them. */
@@ -52,6 +52,9 @@ export const entities = [
   insureds,
   documents,
 ] as const satisfies readonly Entity[]
+
+/** The names of all columns of kind `raw`, in whichever table. */
+export const rawNames: ReadonlySet<string> = new Set(entities.flatMap((entity) => columnsWhere(entity, ({ kind }) => kind === 'raw')))
 
 export function entityNamed(table: string): Entity | null {
   return entities.find((entity) => entity.table === table) ?? null

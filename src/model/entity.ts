@@ -5,7 +5,7 @@ import type { TimeText } from './time.ts'
 /**
  * The type of a column, the same on both databases:
  * `text`, `int` (a safe integer), `real`, `bool`, `json` (any JSON value; SQL NULL is null), `time` (TimeText), `date` (YYYY-MM-DD),
- * `raw` (JSON text exactly as received; never part of the change log).
+ * `raw` (JSON text as received, with storable texts; never part of the change log).
  */
 export type ColumnKind = 'text' | 'int' | 'real' | 'bool' | 'json' | 'time' | 'date' | 'raw'
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Json } from './json.ts'
 
 /*
@@ -5,9 +6,8 @@ import type { Json } from './json.ts'
  * `raw` must keep what the service sent, so the text of such numbers is kept beside the parsed value.
  */
 
-/** Functions of JSON in the engine that TypeScript's types do not know yet. */
+/** A function of JSON in the engine that TypeScript's types do not know yet. */
 const engine = JSON as unknown as {
-  parse(text: string, revive: (key: string, value: unknown, context: { readonly source?: string }) => unknown): unknown
   rawJSON(text: string): object
 }
 
@@ -26,7 +26,10 @@ const exact = new WeakMap<object, object>()
  */
 export function parseExact(text: string): unknown {
   const value: unknown = JSON.parse(text)
-  if (INEXACT.test(text)) keepExact(value, text)
+  if (INEXACT.test(text)) {
+    const { value: twin, changed } = parseWithSources(text)
+    if (changed) linkExact(value, twin)
+  }
   return value
 }
 
@@ -39,38 +42,64 @@ export function exactText(value: unknown): string | undefined {
   return JSON.stringify(typeof value === 'object' && value !== null ? (exact.get(value) ?? value) : value)
 }
 
+/** As `exactText`, for an object without what stands under `name`. */
+export function exactTextWithout(object: object, name: string): string {
+  const { [name]: _, ...rest } = (exact.get(object) ?? object) as Record<string, unknown>
+  return JSON.stringify(rest)
+}
+
 /**
  * @returns the parsed value, in which numbers are equal only when their texts are.
- * @throws SyntaxError when `text` is not JSON, RangeError when it nests deeper than the stack.
+ * @throws SyntaxError when `text` is not JSON.
  */
 export function comparableJson(text: string): Json {
   return (INEXACT.test(text) ? parseWithSources(text).value : JSON.parse(text)) as Json
 }
 
-function keepExact(value: unknown, text: string): void {
-  try {
-    const result = parseWithSources(text)
-    if (result.changed) linkExact(value, result.value)
-  } catch {
-    // Nested deeper than the stack: its numbers stay doubles.
-  }
-}
+/** A string, or a number in JSON text. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/gs
 
-/** Parses JSON; each number that a double would change becomes an object that JSON.stringify writes as sent. */
+/**
+ * Parses JSON; each number that a double would change becomes an object that JSON.stringify writes as sent. Without recursion: one item that
+ * nests thousands of levels deep must not cost its siblings their digits.
+ */
 function parseWithSources(text: string): { readonly value: unknown; readonly changed: boolean } {
+  const mark = `${randomUUID()} `
   let changed = false
-  const value = engine.parse(text, (_, part, { source }) => {
-    if (typeof part !== 'number' || source === undefined || isExact(part, source)) return part
+  const marked = text.replace(TOKEN, (token, number?: string) => {
+    if (number === undefined || isExact(Number(number), number)) return token
     changed = true
-    return engine.rawJSON(source)
+    return `"${mark}${number}"`
   })
+  const unmarked = (part: unknown) => (typeof part === 'string' && part.startsWith(mark) ? engine.rawJSON(part.slice(mark.length)) : part)
+  const value = unmarked(JSON.parse(marked))
+  const open = [value]
+  for (let part = open.pop(); part !== undefined; part = open.pop()) {
+    for (const [key, inner] of entriesOf(part)) {
+      const plain = unmarked(inner)
+      if (plain !== inner) Object.defineProperty(part, key, { value: plain, writable: true, enumerable: true, configurable: true })
+      else if (isContainer(inner)) open.push(inner)
+    }
+  }
   return { value, changed }
 }
 
 function linkExact(value: unknown, twin: unknown): void {
-  if (typeof value !== 'object' || value === null) return
-  exact.set(value, twin as object)
-  for (const [key, part] of Object.entries(value)) linkExact(part, (twin as Record<string, unknown>)[key])
+  const open = [[value, twin]]
+  for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
+    const [part, same] = pair
+    if (!isContainer(part)) continue
+    exact.set(part, same as object)
+    for (const [key, inner] of entriesOf(part)) if (isContainer(inner)) open.push([inner, (same as Record<string, unknown>)[key]])
+  }
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function entriesOf(value: unknown): [string, unknown][] {
+  return isContainer(value) ? Object.entries(value) : []
 }
 
 function isExact(value: number, source: string): boolean {

@@ -11,6 +11,11 @@ export interface Place {
   readonly submissionId: string
 }
 
+/** The value of `submission_id` in a row. */
+export function submissionIn({ submissionId }: Pick<Place, 'submissionId'>): string | null {
+  return submissionId === '' ? null : submissionId
+}
+
 /** How a record was received, and why. */
 export interface Origin {
   readonly via: Via

@@ -9,12 +9,19 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Text that both databases can store: U+0000 (refused by Postgres) and lone surrogates become U+FFFD (trap 72). `raw` and the inbox keep
- * what was sent.
+ * Text that both databases can store: U+0000 (refused by Postgres) and lone surrogates become U+FFFD (trap 72). The inbox keeps what was sent.
  */
 export function storableText(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: replacing U+0000 is the purpose.
   return (text.isWellFormed() ? text : text.toWellFormed()).replace(/\u0000/g, '\uFFFD')
+}
+
+/** An escape in JSON text: a pair of surrogates, one without its other half, U+0000, or any other. */
+const ESCAPE = /\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f]..|u0000)|.)/gi
+
+/** `storableText` for JSON text: of any other Postgres reads not a single field (`raw -> 'forms'`). */
+export function storableJsonText(text: string): string {
+  return storableText(text).replace(ESCAPE, (whole, unstorable?: string) => (unstorable === undefined ? whole : '\\ufffd'))
 }
 
 /** `storableText` for every text and key in a JSON value. */

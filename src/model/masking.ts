@@ -41,6 +41,20 @@ export function maskedText(text: string, values: readonly string[] = []): string
   return longestFirst.reduce((rest, value) => rest.replaceAll(value, MASK), text).replace(PERSONAL, MASK)
 }
 
+/** What a sentence about an attempt says before it repeats the answer: in brackets, or behind its status. */
+const BEFORE_ANSWER = /^(?:[^("]*?\banswered \d{3}\b|[^(]*?(?= \())/
+
+/**
+ * @param text what came of an attempt to reach a destination. @param status of the answer; null: there was none, or it was that of an
+ * earlier step.
+ * @returns the sentence with a mask in place of what the destination answered, and of all behind it: that may repeat anything it was sent.
+ */
+export function withoutAnswer(text: string, status: number | null): string {
+  if (status === null && !/\banswered\b/.test(text)) return text
+  const [before = text] = BEFORE_ANSWER.exec(text) ?? []
+  return before.length === text.length ? text : `${before} ${MASK}`
+}
+
 /** @returns every text in the masked columns of a row, but for `raw`, which repeats those of the others. */
 export function maskedValues(table: string, row: Row): string[] {
   const fields = entityNamed(table)?.fields ?? {}

@@ -9,18 +9,17 @@ import { timeFromMs } from '../model/time.ts'
 import type { Db } from '../store/engine/db.ts'
 import { submissionIdsAfter, unreachableSince, wasUnreachable } from '../store/mirror/submissions.ts'
 import { countReadSubmissions, resetMisses, sampleReadSubmissions, sampleUnreadSubmissions } from '../store/reads/account-reads.ts'
-import { findAccount, isRetryDue, pinBrokerage, resumeAccount, stopAccount } from '../store/reads/accounts.ts'
+import { findAccount, isRetryDue, noteIdentityFault, pinBrokerage, resumeAccount, stopAccount } from '../store/reads/accounts.ts'
 import type { ReadClaim } from '../store/reads/claims.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
-import { type UpstreamClass, upstreamClass } from '../upstream/http/errors.ts'
-import { isSameBrokerage } from '../upstream/wire/answers.ts'
+import { AuthRefusedError, type UpstreamClass, UpstreamPermanentError, upstreamClass } from '../upstream/http/errors.ts'
 import type { ClaimedReadEnd } from './claimed-read.ts'
 import { NotFoundWave, WAVE_WINDOW_MS } from './not-found-wave.ts'
 import { Refusals, submissionsToProbe } from './refusals.ts'
 
 /** How long an account stays stopped before it is checked again. */
 const RETRY_MS = 900_000
-/** Wait after `GET /broker/me` failed; reads go on meanwhile. */
+/** Wait after `GET /broker/me` failed; reads go on meanwhile. So far apart, too, are the two refusals that park an account. */
 const IDENTITY_RETRY_MS = 60_000
 const IDENTITY_EVERY_MS = 3_600_000
 /** How long the first read of a process waits for the identity of a pinned account. */
@@ -44,7 +43,8 @@ export interface GateOptions {
 /**
  * Decides whether an account may be read. An account is
  * - `active`: its reads are made;
- * - `parked`: its credentials were refused, or every read made with them (trap 43);
+ * - `parked`: its credentials were refused, or every read made with them (trap 43). A token endpoint that refuses them parks it at once. Where
+ *   it grants a token which the service then refuses, a second new token has to be refused a minute later: a single answer may be a fault;
  * - `paused`: the credentials belong to another brokerage than the pinned one, or submissions that were known are suddenly "not found".
  * A stopped account sends no request before `retry_at`. Then it checks its identity once, and probes some submissions if it was stopped
  * because of them. If all is well, it is active again.
@@ -56,6 +56,8 @@ export class AccountGate {
   /** Whether a wave is pausing the account, or has paused it; null when neither. */
   #wavePause: 'pausing' | 'paused' | null = null
   #checkIdentityAt = Number.NEGATIVE_INFINITY
+  /** When, by the steady clock, the service first refused a new token without having taken one since; null: it does not. */
+  #refusedAt: number | null = null
   /** Whether this process has learned the account's identity, or has waited for it in vain. */
   #hasCheckedIdentity = false
 
@@ -75,7 +77,7 @@ export class AccountGate {
     }
     this.#refusals.clear()
     if (!(await isRetryDue(db.read, account))) return true
-    const identity = await this.#checkIdentity(row.brokerage, signal)
+    const identity = await this.#checkIdentity(row.brokerage, signal, true)
     if (identity === 'stopped') return true
     if (identity === 'unknown' || (await this.#isStillStopped(row.reason ?? '', signal))) {
       await stopAccount(db, account, row.state, row.reason ?? '', RETRY_MS)
@@ -104,7 +106,7 @@ export class AccountGate {
    * for reasons of its own. Many refused reads in a row are investigated.
    */
   #noteRefused(submissionId: string): void {
-    this.#checkIdentityAt = Number.NEGATIVE_INFINITY
+    if (this.#refusedAt === null) this.#checkIdentityAt = Number.NEGATIVE_INFINITY
     this.#refusals.note(submissionId)
   }
 
@@ -156,9 +158,11 @@ export class AccountGate {
    * submissions, as a copy of production does. A service that never tells the identity stops nothing (trap 46).
    */
   async #checkIdentityPatiently(pinned: string | null, signal: AbortSignal): Promise<Identity> {
-    const { clock } = this.#o
+    const { clock, client } = this.#o
     const until = clock.steady() + FIRST_IDENTITY_WAIT_MS
     let identity = await this.#checkIdentity(pinned, signal)
+    // In a pause that the service asked for nothing is sent, so this waits for its end, as reads do.
+    if (identity === 'unknown' && client.pause() !== null) return identity
     const mustRetry = () => identity === 'unknown' && pinned !== null && !this.#hasCheckedIdentity && clock.steady() < until
     for (let pauseMs = 1_000; mustRetry(); pauseMs = Math.min(2 * pauseMs, FIRST_IDENTITY_PAUSE_MAX_MS)) {
       await clock.sleep(pauseMs, signal)
@@ -168,11 +172,13 @@ export class AccountGate {
     return identity
   }
 
-  async #checkIdentity(pinned: string | null, signal: AbortSignal): Promise<Identity> {
+  /** @param isStopped the account is stopped already: then one refusal keeps it so. */
+  async #checkIdentity(pinned: string | null, signal: AbortSignal, isStopped = false): Promise<Identity> {
     const { db, account, client, clock, log } = this.#o
     try {
       const { brokerage, clientId } = await client.me(signal)
-      if (pinned !== null && !isSameBrokerage(pinned, brokerage)) {
+      this.#refusedAt = null
+      if (pinned !== null && pinned !== brokerage) {
         await this.#stop(
           'paused',
           `the credentials belong to brokerage ${brokerage}, but this account holds the data of ${pinned}. Configure them as an account of their own`,
@@ -185,18 +191,32 @@ export class AccountGate {
     } catch (error) {
       const kind = upstreamClass(error)
       if (kind === null || signal.aborted) throw error
-      if (kind === 'auth' || kind === 'rejected' || kind === 'gone') {
+      if (await this.#areCredentialsRefused(error, isStopped, signal)) {
         const check = 'check client id, secret and base URL'
         await this.#stop('parked', `the service refuses the credentials (${messageOf(error)}); ${check}`)
         return 'stopped'
       }
-      this.#checkIdentityAt = clock.steady() + IDENTITY_RETRY_MS
+      if (error instanceof UpstreamPermanentError) await noteIdentityFault(db, account, error.what)
+      const pause = client.pause()
+      this.#checkIdentityAt = clock.steady() + (pause?.ms ?? IDENTITY_RETRY_MS)
+      if (pause !== null) return 'unknown'
       log.warn(
         { account, err: error },
         `the identity of account ${account} could not be checked (${messageOf(error)}); reads go on, next attempt in ${IDENTITY_RETRY_MS / 1000} s`,
       )
       return 'unknown'
     }
+  }
+
+  /** Whether a failed identity check says that the credentials are no good, and not only this one answer. */
+  async #areCredentialsRefused(error: unknown, isStopped: boolean, signal: AbortSignal): Promise<boolean> {
+    if (error instanceof AuthRefusedError) return true
+    const kind = upstreamClass(error)
+    const isRefused = kind === 'auth' || ((kind === 'rejected' || kind === 'gone') && (await this.#areReadsRefused(signal)))
+    if (!isRefused || isStopped) return isRefused
+    const now = this.#o.clock.steady()
+    this.#refusedAt ??= now
+    return now - this.#refusedAt >= IDENTITY_RETRY_MS
   }
 
   /** After many refusals in a row, probes submissions that were not refused. If all are refused, parks the account. @returns whether it did. */
@@ -218,6 +238,15 @@ export class AccountGate {
     const known = [...(await sampleReadSubmissions(db.read, account, SAMPLE)), ...(await sampleUnreadSubmissions(db.read, account, SAMPLE))]
     const answers = await this.#probe([...new Set(known)], signal)
     return !answers.some(({ kind }) => kind === 'read')
+  }
+
+  /**
+   * Whether reads of known submissions are refused, too. The specification does not say with which status `/broker/me` answers for credentials
+   * that are no longer active; a 404 or 422 of that path alone says nothing of them.
+   */
+  async #areReadsRefused(signal: AbortSignal): Promise<boolean> {
+    const answers = await this.#probe(await this.#someSubmissions(SAMPLE), signal)
+    return answers.length > 0 && answers.every(({ kind }) => kind === 'auth' || kind === 'rejected' || kind === 'gone')
   }
 
   /** Some submissions of the account, the most recently read first. */
@@ -245,6 +274,7 @@ export class AccountGate {
 
   async #stop(state: 'parked' | 'paused', reason: string): Promise<void> {
     this.#checkIdentityAt = Number.NEGATIVE_INFINITY
+    this.#refusedAt = null
     await stopAccount(this.#o.db, this.#o.account, state, reason, RETRY_MS)
     this.#o.log.error(
       { account: this.#o.account },

@@ -78,11 +78,11 @@ export class AccountPoller implements Service {
 
   async #turn(signal: AbortSignal): Promise<void> {
     const { db, client, clock } = this.#o
+    const deadMs = client.waitMs()
+    // While the service is down, or asked for a pause, nothing is claimed: every claimed read would only fail, and so would the gate's checks.
+    if (deadMs > 0) return clock.sleep(Math.min(deadMs, TICK_MS), signal)
     // `account resume` takes effect at the next tick.
     if (await this.#gate.isClosed(signal)) return db.signals.wait('reads', TICK_MS, signal)
-    const deadMs = client.waitMs()
-    // While the service is down nothing is claimed: every claimed read would only fail.
-    if (deadMs > 0) return clock.sleep(Math.min(deadMs, TICK_MS), signal)
     this.#sweeping ??= this.#sweep(signal)
     await this.#start(signal)
     // Every read that ends signals too, since its slot is free.

@@ -30,6 +30,8 @@ const FAILURE_CAP_MS = 900_000
 /** Backoff when the cursor does not move on an empty page (trap 2). */
 const STALL_BASE_MS = 1_000
 const STALL_CAP_MS = 30_000
+/** The same after hundreds of pages that held nothing; up to the longest time between polls. */
+const COSTLY_STALL_BASE_MS = 60_000
 /** Consecutive 404s, and the waits between them, before a submission counts as gone (trap 48). */
 const MISSES_TO_CONFIRM = 3
 const MISS_WAIT_MS = [30_000, 120_000, 3_600_000] as const
@@ -122,16 +124,17 @@ async function walk(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal
   }
   const end = await walkFeed(o.client, walk, commit, signal)
   report(o, claim, walk, end)
-  return end.ended === 'stalled' ? 'stalled' : 'read'
+  return end.stall === null ? 'read' : 'stalled'
 }
 
 function afterWalk(o: ClaimedReadOptions, claim: ReadClaim, walk: Walk, end: WalkEnd, lastInserted: number): ReadSettlement {
   const changed = end.inserted + lastInserted > 0
-  const base = { failures: 0, misses: 0, error: null, changed, complete: end.ended === 'complete' }
-  if (end.ended === 'stalled') {
+  const base = { failures: 0, misses: 0, error: null, changed, complete: end.stall === null }
+  if (end.stall !== null) {
     const stalls = claim.stalls + 1
-    const dueInMs = Math.min(STALL_CAP_MS, STALL_BASE_MS * 2 ** Math.min(stalls - 1, 10))
-    const error = 'the service returned the same cursor again and nothing after it'
+    const [baseMs, capMs] = end.stall.isCostly ? [COSTLY_STALL_BASE_MS, o.policy.poll.maxMs] : [STALL_BASE_MS, STALL_CAP_MS]
+    const dueInMs = Math.min(capMs, baseMs * 2 ** Math.min(stalls - 1, 10))
+    const error = end.stall.reason
     return { ...base, ...replayDeferral(claim, stalls), rank: rank.failing, dueInMs, stalls, error }
   }
   const activeAt = activityOf(o, claim, end, changed)
@@ -264,10 +267,10 @@ function reach({ cause }: ClaimedReadOptions, { account, submissionId }: ReadCla
 
 function report(o: ClaimedReadOptions, claim: ReadClaim, walk: Walk, end: WalkEnd): void {
   const labels = { account: claim.account, read: claim.read }
-  if (walk.fromReplay && end.ended === 'complete') o.observer.count('replays_total', labels)
-  if (end.ended === 'stalled') {
+  if (walk.fromReplay && end.stall === null) o.observer.count('replays_total', labels)
+  if (end.stall !== null) {
     o.observer.count('stalled_cursors_total', labels)
-    o.log.error(place(claim), `the ${claim.read} cursor does not move on an empty page; the feed is read again with backoff`)
+    o.log.error(place(claim), `${end.stall.reason}; the ${claim.read} feed is read again with backoff`)
   }
   const level = end.inserted > 0 ? 'info' : 'debug'
   o.log[level](

@@ -21,7 +21,6 @@ import {
 } from '../store/reads/discovery.ts'
 import type { ProbeAnswer } from '../upstream/answer-bodies.ts'
 import { AuthRefusedError, UpstreamTransientError, upstreamClass } from '../upstream/http/errors.ts'
-import { isSameBrokerage } from '../upstream/wire/answers.ts'
 import type { GateOptions } from './account-gate.ts'
 
 /** Wait before looking for due probes again. Probing has the lowest priority, so nothing signals it. */
@@ -136,7 +135,7 @@ export class Discovery implements Service {
     }
     if (clock.steady() < this.#identifiedAt + IDENTITY_MS) return true
     try {
-      if (!isSameBrokerage(row.brokerage, (await client.me(signal)).brokerage)) {
+      if (row.brokerage !== (await client.me(signal)).brokerage) {
         this.#pausedUntil = clock.steady() + RETRY_BASE_MS
         return false
       }

@@ -7,8 +7,11 @@ const DAY_MS = 86_400_000
 const POLLS_PER_BIND = 4
 /** Then the wait grows to this share of the time since it last moved, up to `maxMs`: one that was left undone costs no more than a feed. */
 const QUIET_SHARE = 1 / 4
-/** Statuses after which nothing is expected of a bind request. All moves are legal, so it is still read, slowly (trap 60). */
-const FINAL_STATUSES: ReadonlySet<unknown> = new Set(['bound', 'bind_failed', 'cancelled', 'declined', 'expired'])
+/**
+ * Statuses after which nothing is expected of a bind request. `bind_failed` is none: the service reviews it. All moves are legal, so it is still
+ * read, slowly (trap 60).
+ */
+const FINAL_STATUSES: ReadonlySet<unknown> = new Set(['bound', 'cancelled', 'declined', 'expired'])
 
 export function isFinalStatus(status: unknown): boolean {
   return FINAL_STATUSES.has(status)

@@ -11,12 +11,11 @@ import { knownIdsIn } from '../model/known-ids.ts'
 import type { Cause } from '../model/records.ts'
 import { msFromTime, timeFromMs } from '../model/time.ts'
 import type { View } from '../model/view.ts'
-import { readById } from '../read/by-id.ts'
+import { type ReadsById, readById } from '../read/by-id.ts'
 import type { Db } from '../store/engine/db.ts'
 import { LeaseLostError } from '../store/engine/leases.ts'
 import { noteUnreadable } from '../store/mirror/evidence.ts'
 import { type IdClaim, settleId } from '../store/reads/known-ids.ts'
-import type { UpstreamClient } from '../upstream/client.ts'
 import { AuthRefusedError, isForbidden, upstreamClass } from '../upstream/http/errors.ts'
 import { goneById } from '../upstream/wire/binding.ts'
 import { declinedWaitMs } from './declined.ts'
@@ -33,9 +32,8 @@ const REFUSED_WAIT_MS = 60_000
 /** Submissions taken from one answer of an insured. */
 const MAX_SUBMISSIONS = 1_000
 
-export interface IdReadOptions {
+export interface IdReadOptions extends ReadsById {
   readonly db: Db
-  readonly client: UpstreamClient
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
@@ -62,7 +60,7 @@ export async function carryOutIdRead(o: IdReadOptions, claim: IdClaim, cause: Ca
 async function readAndSettle(o: IdReadOptions, claim: IdClaim, cause: Cause, signal: AbortSignal): Promise<IdReadEnd> {
   const asked = { read: claim.kind, id: claim.id, submissionId: claim.submissionId }
   try {
-    const { view, answer } = await readById(o.client, asked, signal, priorityOf(claim))
+    const { view, answer } = await readById(o, asked, signal, priorityOf(claim))
     await applyAnswer(o, claim, cause, view, answer)
     o.observer.count('walks_total', { account: claim.account, read: claim.kind, outcome: 'read' })
     return 'read'

@@ -49,6 +49,9 @@ export class ReadSwitches implements Service {
   readonly #isAgain = new Set<OptionalRead>()
   /** Submissions that were refused a read since it last succeeded. */
   readonly #declined = new Map<OptionalRead, Set<string>>()
+  /** Switches being stored, and how many were stored: what was read of them meanwhile may be out of date. */
+  #storing = 0
+  #stored = 0
 
   constructor(options: ReadSwitchesOptions) {
     this.#o = options
@@ -63,29 +66,30 @@ export class ReadSwitches implements Service {
     this.#declined.delete(read)
     if (!this.#refused.has(read)) return
     this.#refused.delete(read)
-    if (!(await switchReadOn(db, account, read))) return
+    if (!(await this.#store(() => switchReadOn(db, account, read)))) return
     this.#isAgain.add(read)
     log.info({ account, read }, `the service gives the read ${read} again; account ${account} is read by it from now on`)
   }
 
   /**
-   * Notes a refusal by 403 or 404.
+   * Notes a refusal by 403 or 404. One that was in flight when the read was switched off counts for nothing: counted, it would put off the next
+   * trial once more.
    * @param wasRead whether this submission's read, or this id, ever succeeded. A new one may not have it yet, which says nothing about a read
    * that others have.
    */
   async noteDeclined(read: OptionalRead, submissionId: string, wasRead: boolean): Promise<void> {
     const { db, account, log } = this.#o
-    if (!wasRead && (await wasEverRead(db.read, account, read))) return
+    if ((!wasRead && (await wasEverRead(db.read, account, read))) || this.#off.has(read)) return
     const declined = this.#declined.get(read) ?? new Set()
     this.#declined.set(read, declined.add(submissionId))
     if (declined.size < SEVERAL) return
-    // Before anything is awaited: other refusals in flight would switch it off once more.
     this.#declined.delete(read)
-    if ((await countSucceeding(db.read, account, [...declined])) < SEVERAL) return
+    if ((await countSucceeding(db.read, account, [...declined])) < SEVERAL || this.#off.has(read)) return
+    this.#declined.delete(read)
     this.#off = new Set([...this.#off, read])
     this.#refused.add(read)
     const reason = `the service refuses it (403 or 404) for ${SEVERAL} submissions whose other reads succeed`
-    if (await switchReadOff(db, account, read, reason, RETRY_MS))
+    if (await this.#store(() => switchReadOff(db, account, read, reason, RETRY_MS)))
       log.warn(
         { account, read },
         `the service refuses the read ${read} of account ${account} (403 or 404) for several submissions whose other reads succeed; it is off and tried again daily`,
@@ -101,9 +105,7 @@ export class ReadSwitches implements Service {
     const { db, account, clock } = this.#o
     for (const read of await setReadsOffBySettings(db, account, this.#unwanted)) await this.#bringBack(read, signal)
     while (!signal.aborted) {
-      const stored = await listReadsOff(db.read, account)
-      this.#refused = new Set(stored.filter(({ cause }) => cause === 'service').map(({ read }) => read))
-      this.#off = stored.length === 0 ? new Set(this.#unwanted) : new Set([...this.#unwanted, ...(await readsOffNow(db.read, account))])
+      await this.#lookUp()
       for (const read of [...this.#isAgain]) {
         this.#isAgain.delete(read)
         await this.#bringBack(read, signal)
@@ -111,6 +113,27 @@ export class ReadSwitches implements Service {
       for (const read of this.#off) await this.#putOff(read, signal)
       await clock.sleep(TICK_MS, signal)
     }
+  }
+
+  async #store(change: () => Promise<boolean>): Promise<boolean> {
+    this.#storing += 1
+    try {
+      return await change()
+    } finally {
+      this.#storing -= 1
+      this.#stored += 1
+    }
+  }
+
+  /** Learns what is off, also by other processes. What this process switched meanwhile stands; the next look finds it. */
+  async #lookUp(): Promise<void> {
+    const { db, account } = this.#o
+    const before = this.#stored
+    const stored = await listReadsOff(db.read, account)
+    const now = stored.length === 0 ? [] : await readsOffNow(db.read, account)
+    if (this.#storing > 0 || this.#stored !== before) return
+    this.#refused = new Set(stored.filter(({ cause }) => cause === 'service').map(({ read }) => read))
+    this.#off = new Set([...this.#unwanted, ...now])
   }
 
   async #putOff(read: OptionalRead, signal: AbortSignal): Promise<void> {

@@ -4,6 +4,7 @@ import { timeFromMs } from '../model/time.ts'
 import { LONGEST_LEASE_MS } from '../store/engine/leases.ts'
 import { claimExtraRead, scheduleExtraReads } from '../store/reads/extra-reads.ts'
 import { claimIds, type IdClaim, idError, listIdsOf, releaseId } from '../store/reads/known-ids.ts'
+import { waitForPause } from './account-pauses.ts'
 import { carryOutExtraRead, namesOf } from './extra-reads.ts'
 import { carryOutIdRead, type IdReadEnd } from './id-read.ts'
 import { slotsAt } from './slots.ts'
@@ -44,6 +45,7 @@ export async function syncIds(
 async function syncId(o: SyncOptions, one: { readonly kind: IdRead; readonly id: string }, signal: AbortSignal): Promise<FailedRead[]> {
   const { account, db, clock } = o
   for (let attempts = 1; !signal.aborted; ) {
+    await waitForPause(o, signal)
     const [claim] = await claimIds(db, { account, limit: 1, leaseMs: LONGEST_LEASE_MS, only: one })
     if (claim === undefined) {
       await clock.sleep(HELD_MS, signal)
@@ -83,6 +85,7 @@ export async function syncExtraReads(o: SyncOptions, submissionIds: readonly str
   const queue = new PQueue({ concurrency: slotsAt(o.client.rate(), o.concurrency) })
   const readOne = async (submissionId: string, name: string): Promise<void> => {
     for (; !signal.aborted; await clock.sleep(HELD_MS, signal)) {
+      await waitForPause(o, signal)
       const claim = await claimExtraRead(db, account, [name], LONGEST_LEASE_MS, [submissionId])
       if (claim === null) continue
       const reason = await carryOutExtraRead({ ...o, reads }, claim, 'command', signal)

@@ -6,6 +6,7 @@ import { claimReads, type ReadClaim, releaseRead } from '../store/reads/claims.t
 import { addReads } from '../store/reads/reads.ts'
 import { readsOffNow } from '../store/reads/reads-off.ts'
 import { AccountGate } from './account-gate.ts'
+import { waitForPause } from './account-pauses.ts'
 import { carryOutRead, READ_LEASE_MS } from './claimed-read.ts'
 import { slotsAt } from './slots.ts'
 import type { FailedRead, SyncOptions } from './sync-options.ts'
@@ -41,7 +42,7 @@ export class Sync {
   /**
    * @param submissionIds known submissions; at most some hundreds.
    * @returns the reads that failed.
-   * @throws errors of the database; the reason of `signal` when it aborts.
+   * @throws BusyError when the service asks for a long pause; errors of the database; the reason of `signal` when it aborts.
    */
   async read(submissionIds: readonly string[], signal: AbortSignal): Promise<FailedRead[]> {
     const { account, db, clock } = this.#o
@@ -55,6 +56,7 @@ export class Sync {
         .map((read): WantedRead => ({ account, submissionId, read, attempts: 0, notBefore: clock.steady() })),
     )
     const round: Round = { pending, inFlight: 0, failures: [], aborted: false }
+    await waitForPause(this.#o, signal)
     if (await this.#gate.isClosed(signal)) this.#stopReason ??= `account ${account} is stopped; see \`submission-mirror account list\``
     // When one worker fails, the others finish their current read and stop.
     const fail = (error: unknown) => {
@@ -87,6 +89,7 @@ export class Sync {
         for (const wanted of round.pending.splice(0)) round.failures.push({ ...placeOf(wanted), reason: this.#stopReason })
         return
       }
+      await waitForPause(this.#o, signal)
       const claimed = await this.#claim(round)
       if (claimed === null) {
         await this.#o.clock.sleep(HELD_MS, signal)

@@ -106,7 +106,7 @@ export class Receiver {
     this.#accounts = new Map(
       verifiers.map(({ name, verifier }) => [name, Object.assign(this.#accounts.get(name) ?? { name, verifier }, { verifier })]),
     )
-    const standard = accounts.find((account) => account.isDefault)
+    const standard = accounts.find((account) => account.default)
     this.#default = standard && this.#accounts.get(standard.name)
   }
 

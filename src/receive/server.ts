@@ -3,13 +3,14 @@ import type { Socket } from 'node:net'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { AccountConfig, Config } from '../config/config.ts'
 import { type Answer, answers } from './answers.ts'
+import { DescriptorWatch } from './connections/descriptors.ts'
 import { ConnectionGuard } from './connections/guard.ts'
 import { Refusals, type RefusalsOptions } from './connections/refusals.ts'
 import { trustedProxies } from './connections/trusted-proxies.ts'
 import { Receiver, type ReceiverOptions } from './receiver.ts'
 
 export interface StartReceiverOptions extends Omit<ReceiverOptions, 'bodyLimitBytes'> {
-  readonly config: Config['receiver']
+  readonly config: Omit<Config['receiver'], 'publicUrl'>
   /** Stores how many connections were refused. */
   readonly keepRefused: RefusalsOptions['keep']
 }
@@ -44,14 +45,16 @@ const KEEP_ALIVE_MS = 72_000
  */
 export async function startReceiver(options: StartReceiverOptions): Promise<RunningReceiver> {
   const { config, log, clock } = options
-  const receiver = new Receiver({ ...options, bodyLimitBytes: config.bodyLimitBytes })
+  const receiver = new Receiver({ ...options, bodyLimitBytes: config.bodyLimit })
   const isProxy = trustedProxies(config.trustProxy)
   const refusals = new Refusals({ clock, log, observer: options.observer, keep: options.keepRefused })
-  const guard = new ConnectionGuard({ clock, refusals, isProxy })
+  const guard = new ConnectionGuard({ clock, refusals, descriptors: new DescriptorWatch(clock, log), isProxy })
   const app = createServer(receiver, guard, isProxy, options)
   const origin = await app.listen({ host: config.host, port: config.port })
   const { server } = app
   const bound = server.address()
+  // A sender may end its side after its request, and still read the answer.
+  Object.assign(server, { httpAllowHalfOpen: true })
   // Node by itself answers 417 to any `Expect` header but 100-continue.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   const port = typeof bound === 'object' && bound !== null ? bound.port : config.port
@@ -98,8 +101,8 @@ function createServer(
     // No request was parsed, so there is nothing to answer.
     clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket) {
       log.debug({ code: error.code }, 'a connection was closed because no HTTP request could be read from it')
-      guard.failed(socket, error.code)
-      socket.destroy()
+      guard.failed(socket, error)
+      if (socket.writable) socket.destroy()
     },
   })
   // The receiver reads bodies itself, as raw bytes, whatever their Content-Type.

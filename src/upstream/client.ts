@@ -6,7 +6,7 @@ import type { DriftWatch } from '../model/interface-drift.ts'
 import type { DetailRead, IdRead } from '../model/reads.ts'
 import { anyJson, bodyOf, identityIn, misshapen, type ProbeAnswer, pageIn, viewIn } from './answer-bodies.ts'
 import type { HttpAnswer } from './http/answer.ts'
-import { Channel, type RequestManner } from './http/channel.ts'
+import { Channel, type Pause, type RequestManner } from './http/channel.ts'
 import type { ProxySettings } from './http/dispatcher.ts'
 import { type TakeDocument, type Taken, takenFrom } from './http/document.ts'
 import { upstreamClass } from './http/errors.ts'
@@ -60,6 +60,10 @@ export interface UpstreamClient {
    * failed. 0 when requests can be sent.
    */
   waitMs(): number
+  /** The pause in force that the service asked for (trap 49); null when there is none, or one of a few seconds. */
+  pause(): Pause | null
+  /** Makes a pause that the service asked of another process. A longer one in force stays. */
+  joinPause(pause: Pause): void
   /** Requests a second that are allowed now. */
   rate(): number
   /** How far the service's clock is ahead of ours, in milliseconds; null when no answer of the last hour had a date. */
@@ -78,6 +82,11 @@ export interface CredentialWatch {
   took(account: string, clientId: string): void
 }
 
+/** Who wants to know when the service asks an account for a pause. */
+export interface PauseWatch {
+  began(account: string, pause: Pause): void
+}
+
 export interface UpstreamOptions {
   readonly account: string
   readonly baseUrl: string
@@ -92,6 +101,8 @@ export interface UpstreamOptions {
   readonly drift?: DriftWatch | undefined
   /** Told of each credential for which the service gave a token. Default: nobody. */
   readonly credentialUses?: CredentialWatch | undefined
+  /** Told of each pause longer than a few seconds that the service asks for. Default: nobody. */
+  readonly pauses?: PauseWatch | undefined
   readonly timeouts?: Partial<Timeouts>
   readonly bodyLimitBytes?: number
 }
@@ -107,7 +118,7 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
   const { account, baseUrl, proxy, clock, observer, log } = options
   const timeouts = { ...TIMEOUTS, ...options.timeouts }
   const http = new Http({ baseUrl, proxy, timeouts, bodyLimitBytes: options.bodyLimitBytes ?? BODY_LIMIT_BYTES })
-  const channel = new Channel(account, http, options.requestsPerSecond, clock, observer)
+  const channel = new Channel(account, http, options.requestsPerSecond, clock, observer, (pause) => options.pauses?.began(account, pause))
   const { credentials, scope } = options
   const onToken = (clientId: string) => options.credentialUses?.took(account, clientId)
   const tokens = new TokenSource(channel, { account, credentials, scope, parkMs: PARK_MS, onToken }, { clock, observer, log })
@@ -143,6 +154,12 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
     },
     waitMs() {
       return Math.max(channel.waitMs(), tokens.waitMs())
+    },
+    pause() {
+      return channel.pause
+    },
+    joinPause(pause) {
+      channel.join(pause)
     },
     rate() {
       return channel.limiter.rate

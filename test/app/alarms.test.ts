@@ -2,23 +2,17 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { timeFromMs } from '../../src/model/time.ts'
 import type { AlarmMessage } from '../../src/ops/alarms/message.ts'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
-import { InboxAppender } from '../../src/store/inbox/append.ts'
-import { hook } from '../config/support.ts'
-import { waitFor } from '../e2e/agreement.ts'
-import { databaseEnv, type Environment, startServe } from '../e2e/serve.ts'
+import { hook, withSettings } from '../config/support.ts'
+import { databaseEnv, type Environment } from '../e2e/serve.ts'
 import { MAIL_PASSWORD, MAIL_USER, startMailServer } from '../ops/alarms/mail-server.ts'
 import { selfSigned } from '../push/certificate.ts'
 import { startReceiver } from '../push/receiver.ts'
-import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
+import { onSqlite, type TestDatabase } from '../tools/databases.ts'
 import { json, run, runHere } from './run.ts'
 
-const WAIT_MS = 30_000
-
 interface Scene {
-  readonly opened: OpenedDatabase
   readonly env: Environment
   /** The messages that the operator got. */
   messages(): readonly AlarmMessage[]
@@ -26,7 +20,7 @@ interface Scene {
 }
 
 /** A database, a service, and settings with one account and an operator. */
-async function scene(database: (typeof testDatabases)[number], operators?: readonly object[]): Promise<Scene> {
+async function scene(database: TestDatabase, operators?: readonly object[]): Promise<Scene> {
   const sandbox = await startSandbox({ submissions: 0, autoStart: false })
   onTestFinished(() => sandbox.close())
   const opened = await database.open()
@@ -38,64 +32,15 @@ async function scene(database: (typeof testDatabases)[number], operators?: reado
     client_credentials: credentials.map(({ clientId, clientSecret }) => ({ id: clientId, secret: clientSecret })),
   }
   const oncall = { name: 'oncall', kind: 'webhook', url: receiver.url, secret: '${ONCALL_SECRET}', allow_private: true }
-  const path = join(tmpdir(), `submission-mirror-alarms-${process.pid}-${Math.random().toString(36).slice(2)}.json`)
-  writeFileSync(path, JSON.stringify({ accounts: [account], operators: operators ?? [oncall] }))
-  onTestFinished(() => rmSync(path))
+  const settings = withSettings({ accounts: [account], operators: operators ?? [oncall] }, { ONCALL_SECRET: hook(6) })
   return {
-    opened,
-    env: { ...databaseEnv(opened.config), CONFIG_FILE: path, ONCALL_SECRET: hook(6) },
+    env: { ...databaseEnv(opened.config), ...settings } as Environment,
     messages: () => receiver.arrived.map(({ body }) => JSON.parse(body) as AlarmMessage),
     refuseAll: () => receiver.behave((_, response) => response.writeHead(401).end()),
   }
 }
 
-describe.each(testDatabases)('alarms of a served mirror on $name', (database) => {
-  it('reach the operator, are listed, and are ended by what the runbook says', { timeout: 90_000 }, async () => {
-    const { opened, env, messages } = await scene(database)
-    const { db } = opened
-    // A delivery that nobody could apply.
-    const receivedAt = timeFromMs(Date.now())
-    const delivery = { account: 'default', deliveryId: 'msg_1', receivedAt, headers: { 'svix-id': 'msg_1' }, secret: 1 }
-    await new InboxAppender(db).append([{ ...delivery, body: Buffer.from('{"type":"something.new"}') }])
-    await db.write('test', (tx) => tx.sql.updateTable('sync_inbox').set({ state: 'dead', error: 'the disk is full' }).execute())
-
-    const serve = await startServe(env)
-    onTestFinished(async () => void (await serve.stop()))
-    expect(await waitFor(() => messages().length > 0, WAIT_MS)).toBe(true)
-    // It arrives before that is written down.
-    const listed = async () => json<{ notified_at: string | null }[]>(await runHere(['alarm', 'list', '--json'], env))
-    expect(await waitFor(async () => (await listed())[0]?.notified_at !== null, WAIT_MS)).toBe(true)
-    expect(messages()).toMatchObject([
-      {
-        type: 'alarm.firing',
-        data: {
-          name: 'inbox_dead',
-          severity: 'warning',
-          account: 'default',
-          destination: null,
-          runbook: 'docker/runbook.md#a-delivery-is-dead',
-        },
-      },
-    ])
-    expect(await (await fetch(`${serve.ops}/metrics`)).text()).toContain(
-      'submission_mirror_operator_messages_total{operator="oncall",outcome="sent"} 1',
-    )
-    const list = await runHere(['alarm', 'list'], env)
-    expect([list.code, list.err]).toEqual([0, ''])
-    expect(list.out).toMatch(
-      /^alarm +severity +account +state +for +told ago +what\ninbox_dead +warning +default +firing +\d+ s +\d+ s +1 delivery/m,
-    )
-    expect(list.out).toContain(' 1 delivery of account default could not be applied and was given up; `submission-mirror inbox list')
-    const rows = json<{ name: string; state: string; notified_at: string | null }[]>(await runHere(['alarm', 'list', '--json'], env))
-    expect(rows).toMatchObject([{ name: 'inbox_dead', state: 'firing', notified_at: expect.any(String) }])
-
-    // The steps of the runbook.
-    expect((await runHere(['inbox', 'list', '--state', 'dead'], env)).out).toContain('msg_1')
-    expect((await runHere(['inbox', 'replay', '--state', 'dead'], env)).code).toBe(0)
-    const dead = () => db.read.sql.selectFrom('sync_inbox').select('state').where('delivery_id', '=', 'msg_1').executeTakeFirst()
-    expect(await waitFor(async () => (await dead())?.state === 'aside', WAIT_MS)).toBe(true)
-  })
-
+describe.each(onSqlite)('alarms of a mirror on $name', (database) => {
   it('can be tried out, and say what is wrong', async () => {
     const { env, messages, refuseAll } = await scene(database)
     expect(await runHere(['alarm', 'list'], env)).toEqual({ code: 0, out: 'nothing fires\n', err: '' })

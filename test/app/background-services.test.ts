@@ -4,9 +4,9 @@ import { createBackgroundServices } from '../../src/app/background-services.ts'
 import { hook } from '../config/support.ts'
 import { openWatch } from '../ops/alarms/rig.ts'
 import { startReceiver } from '../push/receiver.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite } from '../tools/databases.ts'
 
-it.each(testDatabases)('an operator who does not answer keeps nobody else waiting, on $name', async (database) => {
+it.each(onSqlite)('an operator who does not answer keeps nobody else waiting, on $name', async (database) => {
   const heard = Promise.withResolvers<void>()
   let givenUp = false
   const silent = await startReceiver((_, response) => void response.once('close', () => (givenUp = true)))

@@ -14,6 +14,7 @@ import { registerAdmin } from '../../src/sandbox/http/admin.ts'
 import { registerLifeAdmin } from '../../src/sandbox/http/admin-life.ts'
 import { adminRoutes } from '../../src/sandbox/http/admin-routes.ts'
 import { faultSchema, operations } from '../../src/sandbox/service/faults.ts'
+import { Unshown } from '../../src/sandbox/service/unshown.ts'
 import { run, runHere } from './run.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-cli-'))
@@ -30,7 +31,7 @@ const database = { DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` }
 describe('the command line', () => {
   it('prints its version and its help on standard output, and exits with 0', async () => {
     expect(await run(['--version'])).toEqual({ code: 0, out: `${packageJson.version}\n`, err: '' })
-    const help = await run(['--help'])
+    const help = await runHere(['--help'], {})
     expect(help).toMatchObject({ code: 0, err: '' })
     for (const command of [
       'serve',
@@ -54,12 +55,12 @@ describe('the command line', () => {
     const unknown = await run(['reconsile'])
     expect(unknown).toMatchObject({ code: 2, out: '' })
     expect(unknown.err).toMatch(/^unknown command 'reconsile'/)
-    expect(await run(['status', '--jsn'])).toMatchObject({ code: 2, out: '' })
-    expect(await run([])).toMatchObject({ code: 2, out: '' })
+    expect(await runHere(['status', '--jsn'], {})).toMatchObject({ code: 2, out: '' })
+    expect(await runHere([], {})).toMatchObject({ code: 2, out: '' })
   })
 
   it('tells everything that is wrong with the command line and the settings at once, one line each', async () => {
-    const ended = await run(['track', 'not-a-uuid', 'nor-this'], { ...account, ...database, POLL_MAX: 'often', UPSTREAM_RPSS: '5' })
+    const ended = await runHere(['track', 'not-a-uuid', 'nor-this'], { ...account, ...database, POLL_MAX: 'often', UPSTREAM_RPSS: '5' })
     expect(ended).toMatchObject({ code: 2, out: '' })
     const lines = ended.err.trimEnd().split('\n')
     expect(lines).toHaveLength(4)
@@ -71,7 +72,7 @@ describe('the command line', () => {
   })
 
   it('does not serve without an account, and says what to set', async () => {
-    const ended = await run(['serve'], database)
+    const ended = await runHere(['serve'], database)
     expect(ended).toMatchObject({ code: 2, out: '' })
     expect(ended.err).toContain('BROKER_API_BASE_URL')
   })
@@ -84,7 +85,7 @@ describe('the command line', () => {
     ]
     writeFileSync(file, JSON.stringify({ destinations }))
     for (const command of [['serve'], ['destination', 'test', 'notes']]) {
-      const ended = await run(command, { ...account, ...database, CONFIG_FILE: file })
+      const ended = await runHere(command, { ...account, ...database, CONFIG_FILE: file })
       expect(ended).toMatchObject({ code: 2, out: '' })
       const lines = ended.err.trimEnd().split('\n')
       expect(lines).toEqual([
@@ -120,23 +121,23 @@ describe('the command line', () => {
   })
 
   it('does not make a database only to look into it', async () => {
-    const ended = await run(['status'], { DATABASE_URL: `sqlite:${join(folder, 'missing.db')}` })
+    const ended = await runHere(['status'], { DATABASE_URL: `sqlite:${join(folder, 'missing.db')}` })
     expect(ended).toMatchObject({ code: 2, out: '' })
     expect(ended.err).toMatch(/^there is no database at .*missing\.db; .*\n$/)
   })
 
   it('says in one sentence that the folder of the database cannot be created', async () => {
     writeFileSync(join(folder, 'file'), '')
-    const ended = await run(['serve'], { ...account, DATABASE_URL: `sqlite:${join(folder, 'file', 'mirror.db')}` })
+    const ended = await runHere(['serve'], { ...account, DATABASE_URL: `sqlite:${join(folder, 'file', 'mirror.db')}` })
     expect(ended).toMatchObject({ code: 1, out: '' })
     expect(ended.err).toMatch(/^The folder .* cannot be created .*\n$/)
   })
 
   it('refuses the role work on SQLite, whose one serve must take deliveries too', async () => {
-    const ended = await run(['serve', '--role', 'work'], { ...account, ...database })
+    const ended = await runHere(['serve', '--role', 'work'], { ...account, ...database })
     expect(ended).toMatchObject({ code: 2, out: '' })
     expect(ended.err).toMatch(/^--role work: .*\n$/)
-    expect((await run(['serve', '--role', 'push'], { ...account, ...database })).err).toMatch(
+    expect((await runHere(['serve', '--role', 'push'], { ...account, ...database })).err).toMatch(
       /^--role: "push" is none of all, receive, work\n$/,
     )
   })
@@ -159,7 +160,7 @@ describe('the command line', () => {
   })
 
   it('does not start the sandbox where a real service is configured', async () => {
-    const ended = await run(['sandbox', '--port', '0'], account)
+    const ended = await runHere(['sandbox', '--port', '0'], account)
     expect(ended).toMatchObject({ code: 2, out: '' })
     expect(ended.err).toContain('BROKER_API_CLIENT_SECRET')
     expect(ended.err).not.toContain(account.BROKER_API_CLIENT_SECRET)
@@ -179,24 +180,11 @@ describe('the command line', () => {
     app.addHook('onRoute', ({ url }) => {
       paths.push(url)
     })
-    registerAdmin(app, () => undefined)
-    registerLifeAdmin(
-      adminRoutes(app, () => undefined),
-      {} as Parameters<typeof registerLifeAdmin>[1],
-    )
+    const on = adminRoutes(app, () => undefined, new Unshown())
+    registerAdmin(app, on)
+    registerLifeAdmin(on, {} as Parameters<typeof registerLifeAdmin>[1])
     await app.close()
     for (const path of paths) expect(out).toMatch(new RegExp(`${path.replace(/:\w+/, 'ID')}\\b`))
-  })
-
-  it('starts the sandbox in a shell that holds the lines of another one', async () => {
-    const taken = createServer().listen(0, '127.0.0.1')
-    await once(taken, 'listening')
-    const { port } = taken.address() as AddressInfo
-    const own = { ...account, BROKER_API_BASE_URL: `http://127.0.0.1:${port}/api/v1` }
-    // It got as far as the port: it was not refused for the settings.
-    expect((await runHere(['sandbox', '--port', String(port)], own)).err).toMatch(/is used by another program/)
-    expect((await runHere(['sandbox', '--port', String(port)], { ...own, CONFIG_FILE: 'mirror.yaml' })).err).toContain('CONFIG_FILE')
-    taken.close()
   })
 
   it('tells what to do when a port is taken', async () => {
@@ -250,8 +238,8 @@ describe('the command line', () => {
   it('ends `serve` with 0 when it is stopped before it is ready, and a command that is not done with 1', async () => {
     const env = { ...account, DATABASE_URL: `sqlite:${join(folder, 'stopped.db')}`, PORT: '0', OPS_PORT: '0' }
     const stopped = AbortSignal.abort(new Error('stopped by SIGTERM'))
-    expect(await runHere(['serve'], env, stopped)).toEqual({ code: 0, out: '', err: 'stopped before it was ready\n' })
-    expect(await runHere(['migrate'], env, stopped)).toEqual({ code: 1, out: '', err: 'stopped before it was done\n' })
+    expect(await runHere(['serve'], env, { signal: stopped })).toEqual({ code: 0, out: '', err: 'stopped before it was ready\n' })
+    expect(await runHere(['migrate'], env, { signal: stopped })).toEqual({ code: 1, out: '', err: 'stopped before it was done\n' })
   })
 
   it('names the options of the sandbox that are wrong', async () => {
@@ -266,8 +254,8 @@ describe('the command line', () => {
 
   it('takes only ids that are tracked for sync, and tells how to track the others', async () => {
     const id = randomUUID()
-    expect((await run(['migrate'], database)).code).toBe(0)
-    const ended = await run(['sync', id], { ...account, ...database })
+    expect((await runHere(['migrate'], database)).code).toBe(0)
+    const ended = await runHere(['sync', id], { ...account, ...database })
     expect(ended).toMatchObject({ code: 2, out: '' })
     expect(ended.err).toContain(`submission-mirror track ${id}`)
   })

@@ -6,14 +6,15 @@ import { COMPLETENESS_SCOPE } from '../../src/ops/status/completeness.ts'
 import type { Status } from '../../src/ops/status/status.ts'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import { databaseEnv, startServe } from '../e2e/serve.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite } from '../tools/databases.ts'
+import { writeSettings } from '../tools/settings-file.ts'
 import { until } from '../tools/until.ts'
 import { json, runHere } from './run.ts'
 
 const ACCOUNT = 'default'
 const PATHS = ['/broker/submissions', '/broker/policies/{policy_id}', '/broker/no-such-list']
 
-it.each(testDatabases)('a served mirror on $name finds what nobody named, and says how complete it is', async (database) => {
+it.each(onSqlite)('a served mirror on $name finds what nobody named, and says how complete it is', async (database) => {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-completeness-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const sandbox = await startSandbox({ submissions: 0, autoStart: false, lists: true })
@@ -28,7 +29,7 @@ it.each(testDatabases)('a served mirror on $name finds what nobody named, and sa
     ...{ name: ACCOUNT, base_url: sandbox.baseUrl, webhook_secrets: [webhookSecret], discovery: { paths: PATHS } },
     client_credentials: credentials.map(({ clientId, clientSecret }) => ({ id: clientId, secret: clientSecret })),
   }
-  writeFileSync(join(folder, 'mirror.yaml'), JSON.stringify({ accounts: [account] }))
+  writeSettings(join(folder, 'mirror.yaml'), { accounts: [account] })
   writeFileSync(join(folder, 'ids.csv'), `"Insured";"submission_id"\r\n"Bakery; North";"${named.toUpperCase()}"\r\n`)
   const env = { ...databaseEnv(opened.config), CONFIG_FILE: join(folder, 'mirror.yaml') }
 

@@ -3,11 +3,11 @@ import type { InterfaceDrift } from '../../src/ops/status/interface-drift.ts'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import { accountEnv, databaseEnv, startServe } from '../e2e/serve.ts'
 import { altered, alterJson } from '../tools/altered.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite } from '../tools/databases.ts'
 import { until } from '../tools/until.ts'
 import { json, runHere } from './run.ts'
 
-it.each(testDatabases)('what the service adds is recorded by `serve` and `sync`, on $name', async (database) => {
+it.each(onSqlite)('what the service adds is recorded by `serve` and `sync`, on $name', async (database) => {
   const sandbox = await startSandbox({ submissions: 2, autoStart: false })
   onTestFinished(() => sandbox.close())
   let isGrown = false

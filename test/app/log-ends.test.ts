@@ -5,11 +5,11 @@ import { loadConfig } from '../../src/config/config.ts'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import { logEnds } from '../../src/store/changes/log-gaps.ts'
 import { accountEnv, databaseEnv } from '../e2e/serve.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite } from '../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
 import { applyAll } from '../tools/mirror.ts'
 
-it.each(testDatabases)(
+it.each(onSqlite)(
   'a start says where the change log ends when somebody has set that back, and goes on behind it, on $name',
   async ({ open }) => {
     const sandbox = await startSandbox({ submissions: 0, autoStart: false })

@@ -9,6 +9,7 @@ import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { databaseEnv, type Environment, type ServeProcess, startServe } from '../e2e/serve.ts'
 import type { TestDatabase } from '../tools/databases.ts'
+import { writeSettings } from '../tools/settings-file.ts'
 
 /** What `serve` says when a reload is over, whatever became of it; a part of the line, by outcome. */
 const OUTCOMES = {
@@ -60,8 +61,9 @@ export class ReloadStage {
   }
 
   /** Writes the settings file: JSON is YAML too. */
-  settings(settings: unknown): void {
-    writeFileSync(this.path('config.yaml'), typeof settings === 'string' ? settings : JSON.stringify(settings))
+  settings(settings: string | object): void {
+    if (typeof settings === 'string') writeFileSync(this.path('config.yaml'), settings)
+    else writeSettings(this.path('config.yaml'), settings)
   }
 
   /** An account of the emulator as the settings file describes one; `over` lies over it. */

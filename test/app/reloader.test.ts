@@ -68,7 +68,7 @@ describe('reloads', () => {
     const { reloader, lines, applied } = rig(async () => second)
     await reloader.reload()
     expect(applied).toEqual([second])
-    expect(lines.join('')).toContain('by whsec_[redacted]')
+    expect(lines.join('')).toContain('by [redacted]')
   })
 
   it('tell every problem and change nothing, whether the settings or their coming into force fail', async () => {

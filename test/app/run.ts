@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { main } from '../../src/app.ts'
+import type { Clock } from '../../src/base/clock.ts'
 import { compiledEnv } from '../tools/compile-cache.ts'
 import { programPath } from '../tools/program.ts'
 
@@ -28,11 +29,14 @@ export async function run(args: readonly string[], env: Environment = {}): Promi
   return { code: child.exitCode, out, err }
 }
 
-/**
- * Runs a command in this process: the same program, without the half second that a process takes to load it.
- * @param signal aborts when the program is asked to stop.
- */
-export async function runHere(args: readonly string[], env: Environment, signal = new AbortController().signal): Promise<Ended> {
+export interface RunOptions {
+  /** Aborts when the program is asked to stop. */
+  readonly signal?: AbortSignal
+  readonly clock?: Clock
+}
+
+/** Runs a command in this process: the same program, without the half second that a process takes to load it. */
+export async function runHere(args: readonly string[], env: Environment, { signal, clock }: RunOptions = {}): Promise<Ended> {
   const written = { out: '', err: '' }
   const into = (stream: 'out' | 'err') => ({
     isTTY: false,
@@ -40,17 +44,18 @@ export async function runHere(args: readonly string[], env: Environment, signal 
       written[stream] += Buffer.from(piece as string).toString()
     },
   })
-  const code = await main({
+  const host = {
     argv: args,
     env,
     stdin: Readable.from([]),
     stdout: into('out'),
     stderr: into('err'),
-    signal,
-    self: [process.execPath, MAIN],
+    signal: signal ?? new AbortController().signal,
+    self: [process.execPath, MAIN] as const,
     onReload() {},
     onCrash() {},
-  })
+  }
+  const code = await main(host, clock)
   return { code, ...written }
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import { accountEnv, databaseEnv, type Environment, type ServeProcess, startServe } from '../e2e/serve.ts'
-import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
+import { type OpenedDatabase, onSqlite, sqliteDatabase, type TestDatabase } from '../tools/databases.ts'
 import { until } from '../tools/until.ts'
 import { json, run, runHere } from './run.ts'
 
@@ -15,7 +15,7 @@ interface Scene {
   readonly serve: ServeProcess
 }
 
-async function scene(database: (typeof testDatabases)[number], over: Environment = {}): Promise<Scene> {
+async function scene(database: TestDatabase, over: Environment = {}): Promise<Scene> {
   const sandbox = await startSandbox({ submissions: 0, autoStart: false })
   onTestFinished(() => sandbox.close())
   const opened = await database.open()
@@ -27,7 +27,7 @@ async function scene(database: (typeof testDatabases)[number], over: Environment
   return { sandbox, opened, env, serve }
 }
 
-describe.each(testDatabases)('a served mirror on $name', (database) => {
+describe.each(onSqlite)('a served mirror on $name', (database) => {
   it('takes deliveries, reads what is tracked, answers its commands, and ends with 0 when it is told to', async () => {
     const { sandbox, opened, env, serve } = await scene(database)
     const tracked = sandbox.addSubmission(ACCOUNT)
@@ -37,7 +37,7 @@ describe.each(testDatabases)('a served mirror on $name', (database) => {
 
     const track = await run(['track', tracked], env)
     expect(track).toEqual({ code: 0, out: '1 new submission tracked in account default; 0 known before\n', err: '' })
-    expect((await run(['track', tracked, tracked], env)).out).toBe('0 new submissions tracked in account default; 1 known before\n')
+    expect((await runHere(['track', tracked, tracked], env)).out).toBe('0 new submissions tracked in account default; 1 known before\n')
 
     const message = sandbox.addMessage(ACCOUNT, pushed, { body_text: 'The quote is here.' })
     await sandbox.deliveriesSettled()
@@ -47,7 +47,7 @@ describe.each(testDatabases)('a served mirror on $name', (database) => {
     const events = rows.selectFrom('market_events').selectAll().where('submission_id', '=', tracked)
     await until('what was polled is there', () => events.executeTakeFirst())
 
-    const sync = await run(['sync', '--all'], env)
+    const sync = await runHere(['sync', '--all'], env)
     expect(sync).toMatchObject({ code: 0, err: '' })
     expect(sync.out).toMatch(/^2 submissions read in account default: \d+ changes?, 0 reads failed\n$/)
 
@@ -60,7 +60,7 @@ describe.each(testDatabases)('a served mirror on $name', (database) => {
     expect((await runHere(['status'], env)).out).toMatch(/^default +active +2/m)
 
     expect(await serve.stop()).toBe(0)
-    expect(json<{ processes: unknown[] }>(await run(['status', '--json'], env)).processes).toEqual([])
+    expect(json<{ processes: unknown[] }>(await runHere(['status', '--json'], env)).processes).toEqual([])
   })
 
   it('lists, shows and replays deliveries, refused ones too', async () => {
@@ -127,11 +127,8 @@ describe.each(testDatabases)('a served mirror on $name', (database) => {
 })
 
 describe('one serve on SQLite', () => {
-  const [sqlite] = testDatabases
-
   it('refuses a second one with a clear sentence and exit code 4, and lets it in when the first is killed', async () => {
-    if (!sqlite) throw new Error('there is no SQLite to test')
-    const { env, serve } = await scene(sqlite)
+    const { env, serve } = await scene(sqliteDatabase)
     const second = await run(['serve'], env)
     expect(second).toMatchObject({ code: 4, out: '' })
     expect(second.err).toMatch(/^another process \(`serve` or `restore`\) is using .*\n$/)
@@ -141,14 +138,13 @@ describe('one serve on SQLite', () => {
   })
 
   it('takes deliveries in maintenance mode while work waits', async () => {
-    if (!sqlite) throw new Error('there is no SQLite to test')
-    const { sandbox, env, serve } = await scene(sqlite)
+    const { sandbox, env, serve } = await scene(sqliteDatabase)
     await serve.stop()
     const receiving = await startServe(env, 'set -- "$@" --role receive')
     sandbox.setTarget(ACCOUNT, `${receiving.receiver}/webhooks`)
     sandbox.addMessage(ACCOUNT, sandbox.addSubmission(ACCOUNT), { body_text: 'The quote is here.' })
     await sandbox.deliveriesSettled()
-    const waiting = json<{ state: string }[]>(await run(['inbox', 'list', '--json'], env))
+    const waiting = json<{ state: string }[]>(await runHere(['inbox', 'list', '--json'], env))
     expect(waiting).toMatchObject([{ state: 'ready' }])
     expect(await receiving.stop()).toBe(0)
   })

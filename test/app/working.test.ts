@@ -6,12 +6,12 @@ import { silentObserver } from '../../src/base/observer.ts'
 import { type Config, loadConfig } from '../../src/config/config.ts'
 import { sameSettings } from '../../src/config/same-settings.ts'
 import { hook, withFile } from '../config/support.ts'
-import { silentLog, testDatabases } from '../tools/databases.ts'
+import { silentLog, sqliteDatabase } from '../tools/databases.ts'
 
 const SETTINGS = `
 accounts:
-  - { name: acme, default: true, base_url: "https://api.service.test/api/v1", client_credentials: [{ id: bac_1, secret: bas_one-secret }], webhook_secrets: ["${hook(1)}"] }
-  - { name: beta, base_url: "https://api.service.test/api/v1", client_credentials: [{ id: bac_2, secret: bas_two-secret }], webhook_secrets: ["${hook(2)}"] }
+  - { name: acme, default: true, base_url: "https://api.service.test/api/v1", client_credentials: [{ id: bac_1, secret: "$\{ONE}" }], webhook_secrets: ["$\{HOOK1}"] }
+  - { name: beta, base_url: "https://api.service.test/api/v1", client_credentials: [{ id: bac_2, secret: "$\{TWO}" }], webhook_secrets: ["$\{HOOK2}"] }
 destinations:
   - { name: ams, kind: webhook, url: "https://ams.test/hook", secret: "$\{AMS}", accounts: [acme] }
   - { name: bi, kind: webhook, url: "https://bi.test/hook", secret: "$\{AMS}", accounts: [beta] }
@@ -20,14 +20,16 @@ operators:
 `
 
 function configOf(yaml: string): Config {
-  return loadConfig(withFile(yaml, { AMS: hook(3) }))
+  return loadConfig(
+    withFile(yaml, { AMS: hook(3), ONE: 'bas_one-secret', TWO: 'bas_two-secret', NEW: 'bas_new-secret', OPS: 'a-token-of-16-chars' }),
+  )
 }
 
 /** By settings, what the groups of a process go by. */
 type Groups = (config: Config) => ReadonlyMap<string, readonly unknown[]>
 
 async function groupsOf(): Promise<Groups> {
-  const { db, close } = await (testDatabases[0] as (typeof testDatabases)[number]).open()
+  const { db, close } = await sqliteDatabase.open()
   onTestFinished(close)
   const common = { db, clock: systemClock, log: silentLog, observer: silentObserver, senders: new Set<never>(), restMs: () => 0 }
   const all = new UpstreamClients(common)
@@ -52,18 +54,20 @@ it('a reload touches what goes by the settings that changed, and nothing else', 
   const stages = (from: string, to: string) =>
     all(from, to).filter((name) => /^(?:listener|worker|due times|poller of .*|fan-out|destination .*)$/.test(name))
   expect(groups(before).size).toBeGreaterThan(7)
-  expect(all(hook(1), hook(4))).toEqual([])
-  expect(stages('bas_one-secret', 'bas_new-secret')).toEqual(['poller of acme'])
+  expect(all('{HOOK1}', '{HOOK3}')).toEqual([])
+  expect(stages('{ONE}', '{NEW}')).toEqual(['poller of acme'])
   expect(stages('https://ams.test', 'https://ams2.test')).toEqual(['fan-out', 'destination ams'])
   expect(stages('name: bi,', 'name: bi2,')).toEqual(['fan-out', 'destination bi', 'destination bi2'])
   expect(stages('\ndestinations:', '\nreconcile: { budget: 1h }\ndestinations:')).toEqual([])
   expect(all('\ndestinations:', '\nreconcile: { budget: 1h }\ndestinations:')).toContain('reconcile')
   expect(stages('\ndestinations:', '\npoll: { active: 30s }\ndestinations:')).toEqual(['due times', 'poller of acme', 'poller of beta'])
-  expect(all('\ndestinations:', '\nlog: { level: debug }\nops: { tokens: "ann:a-token-of-16-chars" }\ndestinations:')).toEqual([])
+  const fields = '\nrecord_fields: { insureds: { dba_name: [trading_as] } }\ndestinations:'
+  expect(all('\ndestinations:', fields)).toEqual(['poller of acme', 'poller of beta', 'reconcile'])
+  expect(all('\ndestinations:', '\nlog: { level: debug }\nops: { tokens: "ann:${OPS}" }\ndestinations:')).toEqual([])
 })
 
 /** Settings that something looks at whenever it needs them, that only a new start can change, or that the log and each destination have. */
-const ELSEWHERE = ['accounts', 'database', 'migrateOnStart', 'receiver', 'ops', 'log', 'taxIdFields', 'protect', 'extraCa']
+const ELSEWHERE = ['accounts', 'database', 'migrateOnStart', 'receiver', 'ops', 'log', 'taxIdFields', 'protect', 'warnings']
 
 it('whatever the settings say, somebody goes by it', async () => {
   const groups = await groupsOf()

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { applicationAnswers } from '../../src/model/entities/application-answers.ts'
 import { applicationWorkspaces } from '../../src/model/entities/application-workspaces.ts'
@@ -15,6 +16,7 @@ import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
 const ACCOUNT = 'acme'
 const ID = uuid(9, 1)
 
+const sha = (...fields: Json[]) => hash('sha256', JSON.stringify(fields), 'hex')
 const isThere = ({ gone_at }: Record<string, unknown>) => gone_at === null
 
 describe.each(testDatabases)('the reads beside the requirements view, on $name', (database) => {
@@ -100,11 +102,102 @@ describe.each(testDatabases)('the reads beside the requirements view, on $name',
     const values = Object.fromEntries((await rowsOf(db, applicationAnswers)).map(({ question_key, value }) => [question_key, value]))
     expect(values).toEqual({ ...answers, cleared: null })
     expect((await rowsOf(db, facts)).map(({ period, scope, value }) => [period, scope, value]).sort()).toEqual([
-      ['', 'insured', false],
+      [null, 'insured', false],
       ['2024', 'insured', 0],
     ])
     await show('workspace', { applications: [{ ...application, answers: {}, ownership: {} } as Json] })
     expect((await rowsOf(db, applicationAnswers)).filter(isThere)).toEqual([])
+  })
+
+  it('trap 67: facts that differ only in their source are rows of their own, whatever their order in the answer', async () => {
+    const { db, show } = await mirror()
+    const from = (value: Json, source: Json, over: Record<string, Json> = {}): Json => ({ key: 'years', value, source, ...over })
+    const byBroker = from(12, { source_id: 'a', content_hash: 'x', channel: 'broker_portal' })
+    const byDocument = from(11, { source_id: 'b', content_hash: 'x', channel: 'document' })
+    const byNewerDocument = from(10, { source_id: 'b', content_hash: 'y', channel: 'document' })
+    const ofThen = from(9, { source_id: 'a', content_hash: 'x', channel: 'document' }, { period: '2024' })
+    const factsOf = (...list: Json[]) => ({ facts: { fact_set_id: 's', facts: list } })
+    const stored = async () => (await rowsOf(db, facts)).filter(isThere).map(({ fact_key, value }) => [fact_key, value])
+    await show('workspace', factsOf(byNewerDocument, byDocument, ofThen, byBroker))
+    const [years, then] = [sha('s', 'years', 'insured', null), sha('s', 'years', 'insured', '2024')]
+    const all = [
+      [years, 12],
+      [`${years}#2`, 11],
+      [`${years}#3`, 10],
+      [then, 9],
+    ].sort()
+    expect((await stored()).sort()).toEqual(all)
+    expect(await show('workspace', factsOf(byBroker, ofThen, byNewerDocument, byDocument))).toEqual([])
+    expect((await stored()).sort()).toEqual(all)
+    expect((await show('workspace', factsOf(byDocument, ofThen, byBroker))).sort()).toEqual(['facts gone'])
+    // The key says which fact of its kind it is, not which source it comes from.
+    await show('workspace', factsOf(byDocument, ofThen))
+    expect((await stored()).sort()).toEqual(
+      [
+        [years, 11],
+        [then, 9],
+      ].sort(),
+    )
+  })
+
+  it('trap 67: of facts that do not even differ in their source the order is that of their content', async () => {
+    const { db, show } = await mirror()
+    const [one, two] = [1, 2].map((value): Json => ({ key: 'k', value }))
+    await show('workspace', { facts: { facts: [two ?? null, one ?? null] } })
+    const stored = (await rowsOf(db, facts)).map(({ fact_key, fact_set_id, value }) => [fact_key, fact_set_id, value])
+    const key = sha(null, 'k', 'insured', null)
+    expect(stored.sort()).toEqual(
+      [
+        [key, null, 1],
+        [`${key}#2`, null, 2],
+      ].sort(),
+    )
+    expect(await show('workspace', { facts: { facts: [one ?? null, two ?? null] } })).toEqual([])
+  })
+
+  it('trap 57: what the outstanding requirements say beside their items is kept, and is no change', async () => {
+    const { db, show, view } = await mirror()
+    const kept = async () =>
+      (await rowsOf(db, submissions)).map(({ form_fill_active, outstanding_raw }) => [form_fill_active, outstanding_raw])
+    await view({ form_fill_active: false })
+    expect(await kept()).toEqual([[false, null]])
+    const later = { form_fill_active: true, asked_by: { name: 'somebody' }, exact: 1 }
+    await show('outstanding', later)
+    const { items: _, ...beside } = { ...wireDetails(ID).outstanding, ...later }
+    // The requirements view is the authority for the column.
+    expect(await kept()).toEqual([[false, JSON.stringify(beside)]])
+    expect(await show('outstanding', { ...later, asked_by: null })).toEqual([])
+    expect(await kept()).toEqual([[false, JSON.stringify({ ...beside, asked_by: null })]])
+    await show('outstanding', { ...later, items: null })
+    expect(await kept()).toEqual([[false, JSON.stringify({ ...wireDetails(ID).outstanding, ...later, items: null })]])
+    await show('outstanding', { ...later, generated_at: '2026-01-05T09:00:00Z' })
+    const [before] = await kept()
+    await show('outstanding', { ...later, generated_at: '2026-01-05T10:00:00Z' })
+    expect(await kept()).toEqual([before])
+  })
+
+  it('trap 57: what the sessions read says beside its list is kept; a bare list has nothing beside it', async () => {
+    const { db, list } = await mirror()
+    const { sessions } = wireDetails(ID)
+    const kept = async () => (await rowsOf(db, submissions)).map(({ sessions_raw }) => sessions_raw)
+    await list(sessions)
+    expect(await kept()).toEqual([null])
+    expect(await list({ items: sessions, tags: ['a'], total: 1 })).toEqual([])
+    expect(await kept()).toEqual(['{"tags":["a"],"total":1}'])
+    expect(await list({ sessions })).toEqual([])
+    expect(await kept()).toEqual(['{}'])
+    expect(await list(sessions)).toEqual([])
+    expect(await kept()).toEqual([null])
+  })
+
+  it('trap 75: no tax id that stands beside a list is stored', async () => {
+    const { db, show, list } = await mirror()
+    const ids = ['12-3456789', '123-45-6789']
+    await show('outstanding', { applicant: { fein: ids[0] ?? '' } })
+    await list({ sessions: [], owner: { key: 'ssn', value: ids[1] ?? '' } })
+    const [row] = await rowsOf(db, submissions)
+    expect(ids.filter((id) => JSON.stringify(row).includes(id))).toEqual([])
+    expect([row?.['outstanding_raw'], row?.['sessions_raw']].map((raw) => String(raw).includes('[protected]'))).toEqual([true, true])
   })
 
   it('trap 47: null is no empty list, and what is absent is null', async () => {

@@ -7,7 +7,7 @@ import { threadMessages } from '../../src/model/entities/thread-messages.ts'
 import type { Fact } from '../../src/model/facts.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { testDatabases } from '../tools/databases.ts'
-import { at, byPoll, byWebhook, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
+import { at, byPoll, byWebhook, eventFact, messageFact, trackFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
 import { applyAll, rowsOf } from '../tools/mirror.ts'
 
 const ACCOUNT = 'acme'
@@ -85,9 +85,28 @@ describe.each(testDatabases)('what follows from records that are gone, on $name'
     expect(await theLane(db)).toMatchObject({ state_event_id: uuid(1, 1), gone_at: null })
     await applyAll(db, [event(2)])
     expect(await theLane(db)).toMatchObject({ state_event_id: uuid(1, 2), gone_at: null })
-    expect(await rowsOf(db, submissions)).toMatchObject([{ last_event_at: stored(2), last_message_at: null }])
+    expect(await rowsOf(db, submissions)).toMatchObject([{ last_event_at: stored(2), last_message_at: null, last_activity_at: stored(2) }])
     await applyAll(db, [messageFact(ACCOUNT, ID, wireMessage(2), byPoll)])
     expect(await rowsOf(db, submissions)).toMatchObject([{ last_message_at: stored(2) }])
+  })
+
+  it('the last activity is the later of the newest event and the newest message that are there', async () => {
+    const db = await database()
+    const activity = async () => (await rowsOf(db, submissions))[0]?.['last_activity_at']
+    await applyAll(db, [trackFact(ACCOUNT, ID)])
+    expect(await activity()).toBeNull()
+    await applyAll(db, [messageFact(ACCOUNT, ID, wireMessage(3))])
+    expect(await activity()).toBe(stored(3))
+    await applyAll(db, [event(2)])
+    expect(await activity()).toBe(stored(3))
+    await applyAll(db, [event(4)])
+    expect(await activity()).toBe(stored(4))
+    await applyAll(db, gone([uuid(1, 4)], []))
+    await applyAll(db, [derived])
+    expect(await activity()).toBe(stored(3))
+    await applyAll(db, gone([uuid(1, 2)], [uuid(2, 3)]))
+    await applyAll(db, [derived])
+    expect(await activity()).toBeNull()
   })
 
   it('a lane of which the mirror has lost the row is worked out from its newest event', async () => {

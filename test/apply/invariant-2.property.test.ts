@@ -109,7 +109,7 @@ async function play(db: Db, history: readonly (readonly Step[])[], order: readon
     for (const submission of [0, 1]) await applyAll(db, [factOf({ what: 'state', submission, n, origin: byPoll, early: false })])
 }
 
-describe.each(testDatabases)('invariant 2 on $name', ({ open }) => {
+describe.each(testDatabases)('invariant 2 on $name', ({ name, open }) => {
   it('any order, any repetition, any interleaving ends in the same mirror', async () => {
     const truth = await open()
     await applyAll(
@@ -137,7 +137,8 @@ describe.each(testDatabases)('invariant 2 on $name', ({ open }) => {
           await close()
         }
       }),
-      { numRuns: 25 },
+      // The same code compares on both; on Postgres as many as show that it reads and writes likewise.
+      { numRuns: name === 'sqlite' ? 25 : 6 },
     )
   })
 })

@@ -7,7 +7,7 @@ import { policies } from '../../src/model/entities/policies.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import { knownIdsIn } from '../../src/model/known-ids.ts'
 import { testDatabases } from '../tools/databases.ts'
-import { eventFact, idFact, messageFact, uuid, wireById, wireEvent, wireMessage } from '../tools/facts.ts'
+import { detailFact, eventFact, idFact, messageFact, uuid, wireById, wireDetails, wireEvent, wireMessage } from '../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
 
 const [ID, OTHER] = [uuid(9, 1), uuid(9, 2)]
@@ -55,6 +55,19 @@ describe.each(testDatabases)('what has an id of its own, on $name', (database) =
     expect(String((await rowsOf(db, bindRequests))[0]?.['raw'])).toContain('"priority":"high"')
   })
 
+  it('trap 21: ids that stand beside a list are known, too', async () => {
+    const { db } = await mirror()
+    await applyAll(db, [
+      detailFact('acme', ID, 'outstanding', { ...wireDetails(ID).outstanding, policy_id: uuid(15, 1) }, 1),
+      detailFact('acme', ID, 'sessions', { sessions: wireDetails(ID).sessions, insured: { insured_id: uuid(16, 1) } }, 1),
+    ])
+    const known = await db.read.sql.selectFrom('known_ids').select(['kind', 'id', 'via']).orderBy('kind').execute()
+    expect(known).toEqual([
+      { kind: 'insured', id: uuid(16, 1), via: 'sessions' },
+      { kind: 'policy', id: uuid(15, 1), via: 'outstanding' },
+    ])
+  })
+
   it('trap 70: an assumption keeps whatever is asserted; one that is confirmed is gone', async () => {
     const { db, bind } = await mirror()
     const values = [null, false, 0, '', { least: [1] }]
@@ -98,7 +111,7 @@ describe.each(testDatabases)('what has an id of its own, on $name', (database) =
   it('what belongs to no submission is mirrored all the same', async () => {
     const { db, wire } = await mirror()
     await applyAll(db, [idFact('acme', '', 'policy', wire.ids.policy, { policy_id: wire.ids.policy }, 1)])
-    expect(await rowsOf(db, policies)).toMatchObject([{ policy_id: wire.ids.policy, submission_id: '' }])
+    expect(await rowsOf(db, policies)).toMatchObject([{ policy_id: wire.ids.policy, submission_id: null }])
     expect(await rowsOf(db, submissions)).toEqual([])
   })
 })

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
 import { lanes } from '../../src/model/entities/lanes.ts'
 import { quoteHistory } from '../../src/model/entities/quote-history.ts'
 import { quotes } from '../../src/model/entities/quotes.ts'
@@ -7,6 +8,7 @@ import { sourceOffers } from '../../src/model/entities/source-offers.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import { parseExact } from '../../src/model/exact-json.ts'
 import type { Json } from '../../src/model/json.ts'
+import { timeFromMs } from '../../src/model/time.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { at, eventFact, START_MS, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../tools/facts.ts'
@@ -69,6 +71,21 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
     expect(await present(db, lanes)).toEqual([uuid(3, 1), uuid(3, 2)])
     expect(await present(db, quotes)).toEqual([uuid(7, 1)])
     expect(await present(db, quoteHistory)).toEqual(['key 1', 'key 2'])
+  })
+
+  it('a quote keeps when it was first seen, while it is shown, when it is gone, and when it comes back', async () => {
+    const clock = new ManualClock(START_MS)
+    const { db, close } = await open({ clock })
+    onTestFinished(close)
+    const seen = async () => (await rowsOf(db, quotes)).map((row) => row['first_seen_at'])
+    await applyAll(db, [view([wireLane(1, { quotes: [quote(1), quote(2)] })])])
+    const first = timeFromMs(START_MS)
+    expect(await seen()).toEqual([first, first])
+    clock.advance(60_000)
+    await applyAll(db, [view([wireLane(1, { quotes: [quote(1, 130_000), quote(3)] })])])
+    clock.advance(60_000)
+    await applyAll(db, [view([wireLane(1, { quotes: [quote(2)] })])])
+    expect(await seen()).toEqual([first, first, timeFromMs(START_MS + 60_000)])
   })
 
   it('trap 59: a status is any text, with its label', async () => {

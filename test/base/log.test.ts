@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { PermanentError } from '../../src/base/errors.ts'
+import { PermanentError, TransientError } from '../../src/base/errors.ts'
 import { createLog, KnownSecrets, type Log } from '../../src/base/log.ts'
 import { Secret } from '../../src/base/secret.ts'
 
@@ -44,6 +44,17 @@ test('nothing that was sent can steer the terminal on which the log is looked at
   createLog({ level: 'info', pretty: true, secrets: [], destination }).warn({ about: { delivery: sent } }, sent)
   const text = 'a\\u001b[2Jb\\u009b31mc\\u202ed\\u000de\nf\tg\\u001b'
   expect(JSON.parse(shown[0] ?? '')).toMatchObject({ about: { delivery: text }, msg: text })
+})
+
+test('an error of the surroundings is logged without a stack, any other with one', () => {
+  const { log, lines } = recorder()
+  const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9'), { code: 'ECONNREFUSED' })
+  for (const err of [refused, new TransientError('the service is away', { cause: refused }), new Error('a fault'), 'a text'])
+    log.warn({ err }, 'met')
+  const shown = lines.map((line) => (JSON.parse(line) as { err: { message?: string; stack?: string } }).err)
+  expect(shown.map(({ stack }) => stack !== undefined)).toEqual([false, false, true, false])
+  expect(shown[0]?.message).toBe('connect ECONNREFUSED 127.0.0.1:9')
+  expect(shown[3]).toBe('a text')
 })
 
 test('silent writes nothing', () => {

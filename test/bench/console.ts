@@ -38,7 +38,7 @@ export async function consoleBench(): Promise<BenchRow[]> {
 }
 
 async function measure(name: string, config: DatabaseConfig, env: Record<string, string>): Promise<BenchRow[]> {
-  const { db } = await openFilled(config, SCALE)
+  const db = await openFilled(config, SCALE)
   await db.close()
   const serve = await startServe({ ...env, ACCOUNT: BUSY, OPS_TOKENS: `bench:${TOKEN}:admin` })
   const load = startChild('bench/children/receive-load.ts', [])

@@ -2,7 +2,7 @@ import type { DatabaseConfig, Db } from '../../src/store/engine/db.ts'
 import { newPostgres, newSqlite } from '../tools/databases.ts'
 import { startPostgres } from '../tools/postgres-server.ts'
 import { type Asked, consoleLookups, KEYS, ledgers, lookups } from './lookups/asked.ts'
-import { LOOKUPS_VERSION, openFilled } from './lookups/filled.ts'
+import { openFilled } from './lookups/filled.ts'
 import type { Scale } from './lookups/rows.ts'
 import { atMost, type BenchRow, median, quantile } from './table.ts'
 
@@ -27,10 +27,9 @@ export async function lookupsBench(): Promise<BenchRow[]> {
 }
 
 async function measure(name: string, config: DatabaseConfig): Promise<BenchRow[]> {
-  const { db, migratingMs } = await openFilled(config, SCALE)
+  const db = await openFilled(config, SCALE)
   try {
-    const migrating = atMost(`migrations from ${LOOKUPS_VERSION} on, on that database, ${name}`, 's', migratingMs / 1_000, 0)
-    const rows: BenchRow[] = [{ ...migrating, required: '', met: true }]
+    const rows: BenchRow[] = []
     for (const asked of lookups(SCALE)) rows.push(await row(db, name, asked, KEYS, LOOKUP_MS))
     for (const asked of consoleLookups(SCALE)) rows.push(await row(db, name, asked, KEYS, CONSOLE_MS))
     for (const asked of ledgers()) rows.push(await row(db, name, asked, LEDGER_RUNS, LEDGER_MS))

@@ -102,11 +102,6 @@ export function addLargeQueue(path: string, from: string, to: string): void {
          select ?, account, lane || '-' || copies.n, due_at from copies cross join sync_push_lanes where destination = ?`,
       )
       .run(to, from)
-    database
-      .prepare(
-        "update sync_destinations set queued = (select count(*) from sync_outbox where destination = ? and state = 'ready') where destination = ?",
-      )
-      .run(to, to)
   })()
   database.pragma('wal_checkpoint(truncate)')
   database.close()
@@ -123,9 +118,6 @@ export async function refill(db: Db, path: string): Promise<void> {
       select destination, account, lane, min(queued_at) from sync_outbox group by destination, account, lane order by min(outbox_id)`.execute(
       tx.sql,
     )
-    await sql`
-      update sync_destinations set queued = (
-        select count(*) from sync_outbox o where o.destination = sync_destinations.destination)`.execute(tx.sql)
   })
   const database = new Database(path)
   database.pragma('wal_checkpoint(passive)')

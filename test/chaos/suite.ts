@@ -5,13 +5,11 @@ import { addNews, addWork } from '../crash/load.ts'
 import type { CrashPlace } from '../crash/place.ts'
 import { CrashRig } from '../crash/rig.ts'
 import { waitFor } from '../e2e/agreement.ts'
+import { until } from '../tools/until.ts'
 import { CUSTOMER_NUMBER } from './ams.ts'
 import { World } from './world.ts'
 
 const SEED = 'chaos 1'
-const PATIENCE_MS = 60_000
-/** On a machine that has much else to do. */
-const CHAOS_MS = 240_000
 const NAMES = ['hook', 'wary', 'denied', 'gone', 'rest', 'soap', 'ams360', 'epic', 'hawksoft', 'folder', 'sftp']
 /** Where a second delivery does harm and the target cannot be asked. */
 const BLIND = ['wary', 'ams360', 'hawksoft']
@@ -36,7 +34,7 @@ export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void
       for (const target of world.targets) target.withdraw?.()
       await loaded(rig, world)
       const parked = async () => (await listDestinations((await rig.store()).read)).filter(({ state }) => state === 'parked')
-      await until(async () => {
+      await until('destinations are parked', async () => {
         // What waits behind a push of which nobody knows would never find out.
         await world.settle(await rig.store())
         return (await parked()).length >= PARKED.length
@@ -51,19 +49,20 @@ export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void
         await rig.recover()
       }
       const db = await rig.store()
-      await until(async () => (await findDestination(db.read, 'gone'))?.state === 'disabled')
-      await until(async () => {
+      await until('a destination is disabled', async () => (await findDestination(db.read, 'gone'))?.state === 'disabled')
+      await until('everything went wrong that was to', async () => {
         await world.settle(db)
         return world.targets.every((target) => target.left() === 0)
       })
       for (const target of world.targets) target.heal()
       await world.resume(db, ['gone'])
-      const done = await until(async () => {
+      const isDone = async () => {
         await world.settle(db)
         return await world.isDone(db)
-      })
+      }
+      const done = await waitFor(isDone)
       expect(done, `something waits: ${JSON.stringify(await listDestinations(db.read))}`).toBe(true)
-    }, CHAOS_MS)
+    })
     afterAll(() => rig?.close())
 
     it.each(NAMES)('%s has each change under one id, in the order of its submission', async (destination) => {
@@ -102,11 +101,5 @@ async function loaded(rig: CrashRig, world: World): Promise<void> {
   for (const id of added) rig.sandbox.setFacts(ACCOUNT, id, { insured_name: String(CUSTOMER_NUMBER) })
   for (const id of known) addNews(rig, id)
   await world.map(await rig.store(), added)
-  const came = await until(async () => world.arrived >= before + SOME)
-  if (!came) throw new Error(`only ${world.arrived - before} of ${SOME} arrived`)
-}
-
-/** Looks until it holds. @returns whether it did in the end. */
-function until(holds: () => Promise<boolean>): Promise<boolean> {
-  return waitFor(holds, PATIENCE_MS)
+  await until(`${SOME} more arrive`, async () => world.arrived >= before + SOME)
 }

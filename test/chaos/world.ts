@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Db } from '../../src/store/engine/db.ts'
-import { findDestination, setDestinationState } from '../../src/store/outbox/destinations.ts'
+import { setDestinationState } from '../../src/store/outbox/destinations.ts'
 import { storeMappings } from '../../src/store/outbox/push-map.ts'
 import { retryRows, skipRows } from '../../src/store/outbox/retry.ts'
 import { ACCOUNT } from '../crash/checks.ts'
@@ -11,6 +11,7 @@ import type { PushedTo } from '../crash/rig.ts'
 import { bodyFaults, isDone, outboxFaults, pushFaults } from '../push/agreement.ts'
 import type { Hooks } from '../push/hooks.ts'
 import { outboxOf, type StoredRow } from '../push/outbox.ts'
+import { countedDestination } from '../tools/destinations.ts'
 import { startAms360Target, startEpicTarget, startHawkSoftTarget } from './ams.ts'
 import { startFolder, startSftp } from './files.ts'
 import type { Target } from './target.ts'
@@ -87,7 +88,7 @@ export class World implements PushedTo {
   /** What the product leaves to a person: what is dead, or known by nobody. */
   async settle(db: Db): Promise<void> {
     for (const target of this.targets) {
-      const state = await findDestination(db.read, target.destination.name)
+      const state = await countedDestination(db.read, target.destination.name)
       if (state !== null && state.dead + state.unknown > 0) await this.#settle(db, target)
     }
   }

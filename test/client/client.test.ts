@@ -61,6 +61,21 @@ test('a submission is created, posted to, read page by page', async () => {
   expect((await collected(client.submissions.allMessages(id))).map(({ body_text }) => body_text)).toContain('Please go on.')
 })
 
+test('a page of a feed is asked for with the cursor and the number of items that were given', async () => {
+  const { client, asked } = await answering(
+    { status: 200, body: JSON.stringify({ events: [], next_cursor: null }) },
+    { status: 200, body: JSON.stringify({ messages: [], next_cursor: null }) },
+  )
+  const page = { since: 'a b/+=&', limit: 7 }
+  await client.submissions.events(ID, page)
+  await client.submissions.thread(ID, page)
+  const given = asked.map(({ url }) => Object.fromEntries(new URL(url, 'http://localhost').searchParams))
+  expect(given).toEqual([
+    { since: 'a b/+=&', limit: '7' },
+    { since: 'a b/+=&', limit: '7' },
+  ])
+})
+
 test('trap 53: the 409 of a live file carries its submission', async () => {
   const { client } = await signedIn()
   const first = (await client.submissions.create(brief('Harrow Roofing LLC'))) as { submission_id: string }
@@ -103,9 +118,21 @@ test('reads and keyed posts are repeated, the latter with one key; other writes 
   const posting = await answering({ status: 503 }, { status: 200, body: '{"status":"received"}' })
   await posting.client.submissions.post(ID, { body: 'Hello' })
   expect(posting.asked[1]?.key).toBe(posting.asked[0]?.key)
-  const finalizing = await answering({ status: 503 })
-  await expect(finalizing.client.submissions.finalize(ID)).rejects.toMatchObject({ status: 503 })
-  expect(finalizing.asked).toHaveLength(1)
+  const { client, asked } = await answering({ status: 503 })
+  const { submissions, bind } = client
+  const file = { name: 'a.pdf', content: new Blob(['%PDF-']) }
+  const writes = [
+    () => submissions.create(brief('Harrow Roofing LLC')),
+    () => submissions.intake({ text: 'Harrow Roofing LLC', files: [file] }),
+    () => submissions.finalize(ID),
+    () => submissions.answer(ID, []),
+    () => submissions.upload(ID, { file }),
+    () => submissions.formFill(ID),
+    () => submissions.quoteProducts(ID, {} as never),
+    () => bind.upload(ID, ID, ID, { file }),
+  ]
+  for (const write of writes) await expect(write()).rejects.toMatchObject({ status: 503 })
+  expect(asked).toHaveLength(writes.length)
 })
 
 test('nobody listens: nothing was sent', async () => {

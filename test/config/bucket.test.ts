@@ -1,22 +1,23 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of the settings file are written like that.
 import { expect, test } from 'vitest'
-import { loadConfig, secretValues } from '../../src/config/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
+import { secretValues } from '../../src/config/secret-values.ts'
 import { account, problemsOf, withFile } from './support.ts'
 
 const env = { ...account, S3_SECRET: 'a-secret-of-the-bucket' }
-const bucketOf = (yaml: string) => loadConfig(withFile(`documents: { s3: { ${yaml} } }`, env)).documents.storage
+const bucketOf = (yaml: string) => loadConfig(withFile(`documents: { s3: { ${yaml} } }`, env)).documents.s3
 const problems = (yaml: string) => problemsOf(withFile(`documents: { s3: { ${yaml} } }`, env))
 
 test('a bucket needs no more than its name', () => {
   expect(bucketOf('bucket: acme')).toEqual({
-    kind: 's3',
-    dir: 'data/documents',
     bucket: 'acme',
     region: 'us-east-1',
     endpoint: null,
     prefix: '',
-    key: null,
+    accessKeyId: null,
+    secretAccessKey: null,
     forcePathStyle: false,
+    allowHttp: false,
   })
 })
 
@@ -28,7 +29,7 @@ test('a bucket with all that it may have', () => {
     region: 'eu-central-1',
     endpoint: 'https://s3.test/',
     prefix: 'a/b/',
-    key: { id: 'K' },
+    accessKeyId: 'K',
     forcePathStyle: true,
   })
   const config = loadConfig(withFile(`documents: { s3: { ${yaml} } }`, env))

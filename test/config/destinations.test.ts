@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of the settings file are written like that.
 import { describe, expect, test } from 'vitest'
-import { type DestinationConfig, type LoadOptions, loadConfig, secretValues } from '../../src/config/config.ts'
+import { type DestinationConfig, type LoadOptions, loadConfig } from '../../src/config/config.ts'
+import { secretValues } from '../../src/config/secret-values.ts'
 import { presetFiles, withPresets } from '../../src/config/sources/presets.ts'
 import { knownNames } from '../../src/ops/cli/known-names.ts'
 import { account, file, hook, problemsOf, withFile } from './support.ts'
@@ -27,7 +28,7 @@ describe('what a destination gets', () => {
     expect(destination).toMatchObject({
       ...{ name: 'agency', kind: 'webhook', url: 'https://ams.test/in', accounts: ['default'] },
       ...{ entities: null, operations: null, eventTypes: null, personalFields: [], start: 'now', backfill: false, maxAgeMs: null },
-      ...{ onDead: 'continue', mapping: 'none', allowPrivate: false, allowHosts: null, timeoutMs: 20_000, requestsPerSecond: null },
+      ...{ onDead: 'continue', mapping: 'none', allowPrivate: false, allowHosts: null, timeoutMs: 20_000, rps: null },
       ...{ concurrency: 16, idempotent: true },
     })
     const hours = destination?.scheduleMs.map((ms) => ms / 3_600_000)
@@ -69,7 +70,7 @@ destinations:
       ...{ url: 'http://127.0.0.1:9000/in?x=1', accounts: ['default'], entities: ['market_events', 'thread_messages'] },
       ...{ operations: ['insert'], eventTypes: ['quote_received'], personalFields: ['thread_messages.subject'], start: 1_234_567_890_123 },
       ...{ backfill: true, maxAgeMs: 2_592_000_000, onDead: 'hold', mapping: 'required', allowPrivate: true },
-      ...{ allowHosts: ['127.0.0.1', 'ams.test'], timeoutMs: 3_000, scheduleMs: [1_000, 2_000], requestsPerSecond: 2.5 },
+      ...{ allowHosts: ['127.0.0.1', 'ams.test'], timeoutMs: 3_000, scheduleMs: [1_000, 2_000], rps: 2.5 },
       ...{ concurrency: 3, idempotent: false },
     })
     expect(destinations[0]?.kind === 'webhook' && destinations[0].secrets.map((secret) => secret.reveal())).toEqual([hook(11), hook(12)])
@@ -146,6 +147,7 @@ destinations:
         kind: 'file',
         format: 'ndjson',
         per: 'batch',
+        byteOrderMark: false,
         maxRows: 10_000,
         gatherMs: 60_000,
         documents: false,
@@ -165,6 +167,7 @@ destinations:
     expect(sftp).toMatchObject({
       format: 'csv',
       per: 'submission',
+      byteOrderMark: false,
       maxRows: 5,
       gatherMs: 2_000,
       target: { port: 22, host: 'sftp.test', password: null },
@@ -307,7 +310,7 @@ push: { schedule: [soon], timeout: 1ms }
       'destinations[1].accounts[0] in CONFIG_FILE is not an account of the settings; there is default',
     ])
     const of = (name: string, n: number) =>
-      `{ name: ${name}, base_url: "https://a.test", client_credentials: [{ id: i, secret: s }], webhook_secrets: [${hook(n)}] }`
+      `{ name: ${name}, base_url: "https://a.test", client_credentials: [{ id: i, secret: "\${CLIENT}" }], webhook_secrets: ["\${HOOK${n}}"] }`
     const two = `accounts: [${of('a', 1)}, ${of('b', 2)}]\ndestinations: [${webhook()}, { name: x, kind: webhook, url: "https://a.test", secret: "\${S1}", accounts: a }]`
     expect(problemsOf(withFile(two, { S1: hook(5) }))).toEqual([
       'destinations[0].accounts in CONFIG_FILE is missing; name the accounts whose changes it gets, since there are several',

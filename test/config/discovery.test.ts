@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
-import { account, hook, problemsOf, withFile } from './support.ts'
+import { account, problemsOf, withFile } from './support.ts'
 
 const withDiscovery = (discovery: string) =>
   withFile(
-    `accounts:\n  - { name: a, base_url: "https://a.test", client_credentials: [{ id: i, secret: s }], webhook_secrets: [${hook(1)}], discovery: ${discovery} }\n`,
+    `accounts:\n  - { name: a, base_url: "https://a.test", client_credentials: [{ id: i, secret: "\${CLIENT}" }], webhook_secrets: ["\${HOOK1}"], discovery: ${discovery} }\n`,
   )
 
 describe('paths that are probed for submissions', () => {
   test('there are none unless the file names some', () => {
-    expect(loadConfig(account).accounts[0]?.discovery).toBeUndefined()
+    expect(loadConfig(account).accounts[0]?.discovery).toBeNull()
     const paths = ['/broker/submissions?limit=200&status=open', '/broker/insureds', '/broker/insureds/{insured_id}']
     const config = loadConfig(withDiscovery(`{ paths: ${JSON.stringify(paths)} }`))
     expect(config.accounts[0]?.discovery).toEqual({ paths, everyMs: 3_600_000 })

@@ -6,7 +6,8 @@ import { parse } from 'yaml'
 import { loadConfig } from '../../src/config/config.ts'
 import { destinationSchema } from '../../src/config/schema/destination.ts'
 import { operatorSchema } from '../../src/config/schema/operator.ts'
-import { type Path, settings } from '../../src/config/sources/names.ts'
+import type { Path } from '../../src/config/schema/reading.ts'
+import { settings } from '../../src/config/sources/names.ts'
 import { personalColumns } from '../../src/model/personal.ts'
 import { knownNames } from '../../src/ops/cli/known-names.ts'
 import { checkTemplates } from '../../src/push/http/check-templates.ts'
@@ -31,29 +32,20 @@ const exampleEnv = {
   ACME_STAGING_WEBHOOK_SECRETS: hook(2),
 }
 
-test('the reference tells of every variable and its key, in their order', () => {
-  const rows = read('config/README.md').split('\n')
-  const at = settings.map(({ env, path, file }) => {
-    const row = rows.findIndex((line) => line.startsWith('|') && line.includes(`\`${env}\``) && line.includes(`\`${keyInFile(path)}\``))
-    expect(row, env).toBeGreaterThan(0)
-    expect(rows[row]?.includes('`+_FILE`'), env).toBe(file === true)
-    return row
-  })
-  expect(at).toEqual([...at].sort((a, b) => a - b))
-})
-
 test('the example of the YAML file loads, shows every key, and has the defaults', () => {
   const { accounts, ...rest } = loadConfig(exampleEnv)
   const { accounts: _, ...defaults } = loadConfig(account)
   expect(rest).toEqual(defaults)
-  expect(accounts.map(({ name, isDefault }) => [name, isDefault])).toEqual([
+  expect(accounts.map((each) => [each.name, each.default])).toEqual([
     ['acme', true],
     ['acme-staging', false],
   ])
   const text = read('config/mirror.example.yaml')
   for (const { path } of settings) expect(text, keyInFile(path)).toMatch(new RegExp(`^[ #-]*${path.at(-1)}:`, 'm'))
   expect(Object.keys(parse(text) as object)).toEqual(
-    [...new Set(['accounts', 'destinations', 'push', 'operators', ...settings.map(({ path }) => path[0])])].sort(byFirstUse(text)),
+    [...new Set(['accounts', 'record_fields', 'destinations', 'push', 'operators', ...settings.map(({ path }) => path[0])])].sort(
+      byFirstUse(text),
+    ),
   )
 })
 

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
-import { account, hook, problemsOf, withFile } from './support.ts'
+import { account, problemsOf, withFile } from './support.ts'
 
 const withReads = (reads: string) =>
   withFile(
-    `accounts:\n  - { name: a, base_url: "https://a.test", client_credentials: [{ id: i, secret: s }], webhook_secrets: [${hook(1)}], extra_reads: ${reads} }\n`,
+    `accounts:\n  - { name: a, base_url: "https://a.test", client_credentials: [{ id: i, secret: "\${CLIENT}" }], webhook_secrets: ["\${HOOK1}"], extra_reads: ${reads} }\n`,
   )
 
 describe('extra reads', () => {
   test('there are none unless the file names some, each under its name', () => {
-    expect(loadConfig(account).accounts[0]?.extraReads).toBeUndefined()
+    expect(loadConfig(account).accounts[0]?.extraReads).toEqual([])
     const config = loadConfig(
       withReads('[{ name: detail, path: "/broker/submissions/{submission_id}" }, { name: m, path: "/x?y=1", every: 1h }]'),
     )

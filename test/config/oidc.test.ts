@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { loadConfig, secretValues } from '../../src/config/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
+import { secretValues } from '../../src/config/secret-values.ts'
 import { account, problemsOf, withFile } from './support.ts'
 
 const good = {
@@ -27,7 +28,7 @@ describe('a provider of OpenID Connect', () => {
       ...{ claim: 'groups', scope: 'openid profile email', roles: { staff: 'viewer', 'it:admins': 'admin' } },
     })
     expect(secretValues(config)).toContain('oidc-secret-1')
-    expect(loadConfig(withFile('', account)).ops.oidc).toBeUndefined()
+    expect(loadConfig(withFile('', account)).ops.oidc).toBeNull()
   })
 
   it('may use http on this machine alone', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { loadConfig, secretValues } from '../../src/config/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
+import { secretValues } from '../../src/config/secret-values.ts'
 import { account, hook, problemsOf, withFile } from './support.ts'
 
 const SECRETS = { ONCALL: hook(7), SMTP: 'smtp-password' }

@@ -3,7 +3,10 @@ import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Secret, secretsOfUrl } from '../../src/base/secret.ts'
-import { type Config, loadConfig, proxySettings, secretValues } from '../../src/config/config.ts'
+import { type Config, loadConfig, proxySettings } from '../../src/config/config.ts'
+import { secretValues } from '../../src/config/secret-values.ts'
+import { shownSettings } from '../../src/ops/status/settings.ts'
+import { withoutSecretWords } from '../../src/upstream/http/answer.ts'
 import { account, type Env, file, hook, problemsOf, withFile } from './support.ts'
 
 /** Text that cannot turn up by chance in a message or among the names of settings, and that does not look like the name of a key. */
@@ -20,7 +23,12 @@ function parts(secret: string): string[] {
 /** Every way out of a Config into text. */
 function texts(config: Config): string {
   const deep = inspect(config, { depth: Infinity, showHidden: true, getters: true })
-  return [JSON.stringify(config), deep, inspect(config.accounts[0]?.credentials[0]?.secret), `${config.accounts[0]?.webhookSecrets}`].join()
+  return [
+    JSON.stringify(config),
+    deep,
+    inspect(config.accounts[0]?.clientCredentials[0]?.secret),
+    `${config.accounts[0]?.webhookSecrets}`,
+  ].join()
 }
 
 function expectHidden(text: string, secrets: readonly string[]): void {
@@ -56,9 +64,9 @@ test('no part of a secret is in the text of a Config, and the log masks all of t
           OPS_TOKENS: `alice:${e}`,
           HTTPS_PROXY: `http://u:${f}@proxy.test:3128`,
         }
-        const yaml = `accounts: [{ name: a, base_url: "https://a.test", client_credentials: [{ id: i, secret: "${a}" }], webhook_secrets: [${whsec}] }]`
+        const yaml = `accounts: [{ name: a, base_url: "https://a.test", client_credentials: [{ id: i, secret: "\${A}" }], webhook_secrets: ["\${B}"] }]`
         const env = inFile
-          ? withFile(yaml, common)
+          ? withFile(yaml, { ...common, A: a, B: whsec })
           : { ...account, ...common, BROKER_API_CLIENT_SECRET: a, WEBHOOK_SECRETS: `whsec_${whsec}` }
         const config = loadConfig(env)
         expectHidden(texts(config), [a, whsec, c, d, e, f])
@@ -159,9 +167,86 @@ test('no part of a secret is in a problem of the file, be it a value, a key, a r
   )
 })
 
+describe('in the settings file', () => {
+  const must = (setting: string, what: string) =>
+    `${setting} in CONFIG_FILE ${what}, \${NAME} or \${file:PATH}; remove the secret from the file and replace it with a new one`
+  const whole = (setting: string) => must(setting, 'must be a reference')
+  const part = (setting: string) => must(setting, 'must hold its secret as a reference')
+  const sas = 'https://ams.test/in?api-version=2016-10-01'
+  const env: Env = {
+    A: 'bas_1',
+    H: hook(4),
+    T: 'a-token-of-16-chars',
+    K: Buffer.alloc(32, 1).toString('base64'),
+    P: 'p%40ss-word',
+    SIG: 'a%2Bb%3Dcd',
+  }
+
+  test.each([
+    ['accounts: [{ client_credentials: [{ secret: "bas_1" }] }]', whole('accounts[0].client_credentials[0].secret')],
+    [`accounts: [{ webhook_secrets: ["\${H}", "${hook(5)}"] }]`, whole('accounts[0].webhook_secrets[1]')],
+    [`accounts: [{ webhook_secrets: "\${H} ${hook(5)}" }]`, whole('accounts[0].webhook_secrets[1]')],
+    ['ops: { tokens: [{ name: a, token: a-token-of-16-chars }] }', whole('ops.tokens[0].token')],
+    ['ops: { tokens: "a:${T} b:a-token-of-17-chars:viewer" }', whole('ops.tokens[1].token')],
+    [`protect: { keys: [{ id: k, key: "${env['K']}" }] }`, whole('protect.keys[0].key')],
+    [`protect: { keys: "k:${env['K']}" }`, whole('protect.keys[0].key')],
+    ['database: { url: "postgres://u:hidden@h.test/d" }', part('database.url')],
+    ['database: { url: "postgres://h.test/d?user=u&password=hidden" }', part('database.url')],
+    ['database: { url: "postgres://h.test/d", listen_url: "postgres://u:hid${P}@h1:${P},h2/d" }', part('database.listen_url')],
+    ['upstream: { https_proxy: "http://u:hidden@proxy.test" }', part('upstream.https_proxy')],
+    ['upstream: { http_proxy: "http://hidden@proxy.test" }', part('upstream.http_proxy')],
+    [`destinations: [{ name: a, kind: webhook, url: "${sas}&sig=hidden" }]`, part('destinations[0].url')],
+    [`destinations: [{ name: a, kind: http, request: { url: "'${sas}&sig=hidden'" } }]`, part('destinations[0].request.url')],
+    [`destinations: [{ name: a, kind: http, settings: { base: "${sas}&sig=hidden" } }]`, part('destinations[0].settings.base')],
+    [`destinations: [{ kind: http, auth: { type: oauth2, token_url: "${sas}&code=hidden" } }]`, part('destinations[0].auth.token_url')],
+    [`operators: [{ name: a, kind: webhook, url: "${sas}&token=hidden" }]`, part('operators[0].url')],
+    [`documents: { s3: { bucket: acme, secret_access_key: hidden } }`, whole('documents.s3.secret_access_key')],
+  ])('a secret in plain text is refused: %s', (yaml, problem) => {
+    const mistakes = problemsOf(withFile(yaml, { ...account, ...env })).filter(
+      (line) => line.includes('as a reference, $') || line.includes('a reference, $'),
+    )
+    expect(mistakes).toEqual([problem])
+  })
+
+  test('a reference is taken wherever the secret stands, alone or within the text around it', () => {
+    const yaml = `
+accounts: [{ name: a, base_url: "https://a.test", client_credentials: [{ id: i, secret: "\${A}" }], webhook_secrets: "\${H}, \${HOOK1}" }]
+database: { url: "postgres://u:\${P}@h.test/d", listen_url: "\${LISTEN}" }
+ops: { tokens: "ann:\${T}:viewer" }
+protect: { mode: encrypt, keys: "k:\${K}" }
+upstream: { https_proxy: "http://u:\${P}@proxy.test:3128" }
+destinations: [{ name: ams, kind: webhook, url: "${sas}&sig=\${SIG}", secret: "\${H}" }]
+operators: [{ name: oncall, kind: webhook, url: "https://alerts.test/?code=\${SIG}", secret: "\${H}" }]
+`
+    const config = loadConfig(withFile(yaml, { ...env, LISTEN: 'postgres://u:another-one@h.test/d' }))
+    expect(config.ops.tokens.map(({ name, token, role }) => [name, token.reveal(), role])).toEqual([['ann', env['T'], 'viewer']])
+    expect(config.database.kind === 'postgres' && config.database.url.reveal()).toBe('postgres://u:p%40ss-word@h.test/d')
+    expect(config.destinations[0]).toMatchObject({ url: `${sas}&sig=a%2Bb%3Dcd` })
+    for (const secret of ['p@ss-word', 'another-one', 'a%2Bb%3Dcd', '?api-version=2016-10-01&sig=a%2Bb%3Dcd'])
+      expect(secretValues(config)).toContain(secret)
+    // What is shown of a URL has the names of its query, and none of its values.
+    const shown = shownSettings(config).filter(({ name }) => /\.url$/.test(name))
+    expect(shown.map(({ name, value }) => [name, value])).toEqual([
+      ['database.url', null],
+      ['destinations.ams.url', 'https://ams.test/in?api-version=[redacted]&sig=[redacted]'],
+      ['operators.oncall.url', 'https://alerts.test/?code=[redacted]'],
+    ])
+  })
+
+  test('a URL without a secret is no mistake', () => {
+    const yaml = `
+database: { url: "postgres://u@h1.test,h2.test/d?sslmode=verify-full&sslkey=/dev/null&application_name=x" }
+upstream: { https_proxy: "http://proxy.test:3128" }
+destinations: [{ name: ams, kind: webhook, url: "${sas}", secret: "\${H}" }]
+`
+    expect(problemsOf(withFile(yaml, { ...account, ...env }))).toEqual([])
+  })
+})
+
 test('there is no default secret', () => {
   expect(secretValues(loadConfig({}, { needs: 'database' }))).toEqual([])
-  expect(secretValues(loadConfig(account))).toEqual(['bas_one-secret', hook(1).slice('whsec_'.length)])
+  const own = ['bas_one-secret', hook(1).slice('whsec_'.length)]
+  expect(secretValues(loadConfig(account))).toEqual(expect.arrayContaining(own))
 })
 
 describe('what the log has to hide of a URL', () => {
@@ -173,6 +258,12 @@ describe('what the log has to hide of a URL', () => {
     expect(secretsOfUrl('postgres://u@h.test/d')).toEqual(['postgres://u@h.test/d'])
     expect(secretsOfUrl('http://token@proxy.test')).toContain('token')
     expect(secretsOfUrl('postgres://u:%zz@h.test/d')).toContain('%zz')
+  })
+
+  test('are the values of its query, where a text of somebody else repeats it', () => {
+    expect(withoutSecretWords('no route for https://a.test/in?sig=abc, nor (http://b.test?abc)')).toBe(
+      'no route for https://a.test/in?sig=[redacted] nor (http://b.test?[redacted]',
+    )
   })
 })
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { UsageError } from '../../src/base/errors.ts'
 import { type LoadOptions, loadConfig } from '../../src/config/config.ts'
 import { sharedFolder } from '../tools/compile-cache.ts'
+import { writeSettings } from '../tools/settings-file.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
@@ -41,7 +42,17 @@ export function file(text: string, name = `${++written}.txt`): string {
   return path
 }
 
-/** @returns an environment whose settings file holds `yaml`. */
+/** Secrets that a settings file may refer to. */
+const SECRETS: Env = { CLIENT: 'bas_one-secret', HOOK1: hook(1), HOOK2: hook(2), HOOK3: hook(3) }
+
+/** @returns an environment whose settings file holds `yaml`, which may refer to `SECRETS`. */
 export function withFile(yaml: string, env: Env = {}): Env {
-  return { ...env, CONFIG_FILE: file(yaml) }
+  return { ...SECRETS, ...env, CONFIG_FILE: file(yaml) }
+}
+
+/** @returns an environment whose settings file holds `settings`, the secrets in files beside it. */
+export function withSettings(settings: object, env: Env = {}): Env {
+  const path = join(folder, `${++written}.json`)
+  writeSettings(path, settings)
+  return { ...env, CONFIG_FILE: path }
 }

@@ -1,11 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { rows } from './rows.ts'
 import { cases, failureOf } from './suite.ts'
-import { conformanceTable, readmeWithConformance, rowsWithoutCase } from './table.ts'
-
-const README = join(import.meta.dirname, '../README.md')
+import { rowsWithoutCase } from './table.ts'
 
 describe('the sandbox and the rows of the specification', () => {
   it.each(cases)('$name', async (each) => {
@@ -20,11 +16,5 @@ describe('the sandbox and the rows of the specification', () => {
 
   it('has a case for each row', () => {
     expect(rowsWithoutCase).toEqual([])
-  })
-
-  it('stands in test/README.md (npm run conformance -- --write writes it anew)', () => {
-    const readme = readFileSync(README, 'utf8')
-    expect(readme).toBe(readmeWithConformance(readme))
-    expect(readme).toContain(conformanceTable())
   })
 })

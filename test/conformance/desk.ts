@@ -37,7 +37,7 @@ export class Desk {
   }
 
   static async open(): Promise<Desk> {
-    const contract = new Contract({ areStatusesFixed: true })
+    const contract = new Contract()
     const clock = new ManualClock()
     const accounts = [{ name: 'default' }, { name: 'brokerage-2' }]
     const unshown = { appetite_daily_limit: APPETITE_LIMIT }

@@ -1,14 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { cases, failureOf } from './suite.ts'
-import { conformanceTable, readmeWithConformance, rowsWithoutCase } from './table.ts'
+import { conformanceTable, rowsWithoutCase } from './table.ts'
 
 /*
  * `npm run conformance`: drives the sandbox through every case and prints a table of the specification's rows. Exit code 1 when a case failed
- * or a row has none. With `--write` it writes the table into test/README.md when all passed.
+ * or a row has none.
  */
-
-const README = join(import.meta.dirname, '../README.md')
 
 const failures = new Map<string, string>()
 for (const each of cases) {
@@ -20,4 +16,3 @@ process.stdout.write(`${conformanceTable(new Set(failures.keys()))}\n`)
 for (const [name, failure] of failures) process.stdout.write(`\nfailed: ${name}\n${failure}\n`)
 if (rowsWithoutCase.length > 0) process.stdout.write(`\nno case: ${rowsWithoutCase.join(', ')}\n`)
 if (failures.size > 0 || rowsWithoutCase.length > 0) process.exitCode = 1
-else if (process.argv.includes('--write')) writeFileSync(README, readmeWithConformance(readFileSync(README, 'utf8')))

@@ -14,9 +14,3 @@ export function conformanceTable(failed: ReadonlySet<string> = new Set()): strin
   })
   return ['| row | cases | passed |', '|---|---|---|', ...lines].join('\n')
 }
-
-/** @returns test/README.md with the table as it must be. */
-export function readmeWithConformance(readme: string): string {
-  const table = `<!-- conformance -->\n${conformanceTable()}\n<!-- end of conformance -->`
-  return readme.replace(/<!-- conformance -->[\s\S]*<!-- end of conformance -->/, () => table)
-}

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import bundled from '@sparticuz/chromium'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { PATIENCE_MS } from '../tools/until.ts'
 import { type Scene, type TestRole, tokens } from './scene.ts'
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -52,7 +53,7 @@ export class Person {
       locale: 'en-US',
       timezoneId: 'America/New_York',
     })
-    context.setDefaultTimeout(20_000)
+    context.setDefaultTimeout(PATIENCE_MS)
     return new Person(context, await context.newPage(), scene)
   }
 

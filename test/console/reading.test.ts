@@ -3,11 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../src/model/time.ts'
 import { reportAlarm } from '../../src/store/operators/alarms.ts'
 import { writeInterfaceDrift } from '../../src/store/upkeep/interface-drift.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite } from '../tools/databases.ts'
 import { launchBrowser, Person } from './browser.ts'
 import { openScene, playStory, type Scene } from './scene.ts'
-
-const SETUP_MS = 180_000
 
 /** What of tables reaches beyond the screen, at the right or at the left. */
 const CUT = `[...document.querySelectorAll('main table :is(td, a, button, input)')]
@@ -30,7 +28,7 @@ interface Listed {
 /** What a hostile sender puts into every text that it can. */
 const HOSTILE = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script> \u202Eevil\u202C \u001b[31mred ${'שלום'} 🎉`
 
-describe.each(testDatabases)('what the console shows, on $name', { timeout: 180_000 }, (database) => {
+describe.each(onSqlite)('what the console shows, on $name', (database) => {
   let browser: Browser
   let scene: Scene
   let person: Person
@@ -43,7 +41,7 @@ describe.each(testDatabases)('what the console shows, on $name', { timeout: 180_
     person = await Person.open(browser, scene)
     page = person.page
     await person.signIn('admin')
-  }, SETUP_MS)
+  })
 
   afterAll(async () => {
     await person.close()
@@ -55,9 +53,7 @@ describe.each(testDatabases)('what the console shows, on $name', { timeout: 180_
 
   it('says first what the overview judges', async () => {
     await person.goto('/')
-    await expect
-      .poll(async () => (await person.heading()) === (await scene.api<{ sentence: string }>('/overview')).sentence, { timeout: 20_000 })
-      .toBe(true)
+    await expect.poll(async () => (await person.heading()) === (await scene.api<{ sentence: string }>('/overview')).sentence).toBe(true)
     expect(await person.heading()).toMatch(/^(Complete and fresh|Catching up|Needs attention)/)
     expect(await page.title()).toBe(`${await person.heading()} · submission-mirror`)
     for (const landmark of ['banner', 'main'] as const) expect(await page.getByRole(landmark).count()).toBe(1)
@@ -127,7 +123,6 @@ describe.each(testDatabases)('what the console shows, on $name', { timeout: 180_
         async () =>
           (await scene.db.read.sql.selectFrom('market_events').select('first_seen_via').where('event_id', '=', eventId).execute())[0]
             ?.first_seen_via,
-        { timeout: 30_000 },
       )
       .toMatch(/poll|replay/)
     sandbox.faults.set([])
@@ -177,7 +172,7 @@ describe.each(testDatabases)('what the console shows, on $name', { timeout: 180_
     const inMirror = async () =>
       (await scene.db.read.sql.selectFrom('submissions').select('insured_name').where('submission_id', '=', id).execute())[0]?.insured_name
     await scene.api('/submissions/sync', { ids: [id] })
-    await expect.poll(inMirror, { timeout: 30_000 }).toContain('<img src=x')
+    await expect.poll(inMirror).toContain('<img src=x')
     for (const path of ['/submissions', `/submissions/default/${id}?kinds=message,event,change,push`]) {
       await person.goto(path)
       await page.getByText('<img src=x onerror=', { exact: false }).first().waitFor()
@@ -208,7 +203,7 @@ describe.each(testDatabases)('what the console shows, on $name', { timeout: 180_
     const stored = scene.db.read.sql.selectFrom('sync_credential_uses').select('client_id')
     const verified = scene.db.read.sql.selectFrom('sync_webhook_secrets').select('tag')
     const isStored = async () => [(await stored.execute()).length, (await verified.execute()).length]
-    await expect.poll(isStored, { timeout: 30_000 }).toEqual([1, 1])
+    await expect.poll(isStored).toEqual([1, 1])
     await person.goto('/operations')
     const row = page.getByRole('table', { name: 'Accounts' }).getByRole('row').nth(1)
     await row.getByText(clientId).waitFor()

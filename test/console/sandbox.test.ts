@@ -4,16 +4,17 @@ import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { SandboxOptions } from '../../src/sandbox/service/options.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import { startTarget } from '../ops/cli/push-rig.ts'
+import { PATIENCE_MS } from '../tools/until.ts'
 import { launchBrowser } from './browser.ts'
 
 const HOSTILE = '<img src=x onerror="document.title=1"><b>bold</b>'
 
-describe("the sandbox's page", { timeout: 120_000 }, () => {
+describe("the sandbox's page", () => {
   let browser: Browser
 
   beforeAll(async () => {
     browser = await launchBrowser()
-  }, 180_000)
+  })
 
   afterAll(() => browser.close())
 
@@ -24,7 +25,7 @@ describe("the sandbox's page", { timeout: 120_000 }, () => {
   ): Promise<{ page: Page; sandbox: Sandbox; says: (what: RegExp) => Promise<void> }> {
     const sandbox = await startSandbox({ submissions: 0, autoStart: false, ...options })
     const context = await browser.newContext()
-    context.setDefaultTimeout(20_000)
+    context.setDefaultTimeout(PATIENCE_MS)
     const page = await context.newPage()
     const faults: string[] = []
     page.on('request', (request) => {

@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import type { Db } from '../../src/store/engine/db.ts'
+import { runHere } from '../app/run.ts'
 import { untilAgreed } from '../e2e/agreement.ts'
-import { accountEnv, databaseEnv, type Environment, runCommand, type ServeProcess, startServe } from '../e2e/serve.ts'
+import { accountEnv, databaseEnv, type Environment, type Served } from '../e2e/serve.ts'
+import { serveHere } from '../e2e/serve-here.ts'
 import { startTarget, type Target } from '../ops/cli/push-rig.ts'
 import type { TestDatabase } from '../tools/databases.ts'
 
@@ -28,10 +30,10 @@ const SHORT: Environment = {
   DOCUMENTS: 'fetch',
 }
 
-/** The service with its faults on, the product as a process, and two AMS, of which one wants clients mapped. */
+/** The service with its faults on, the product, and two AMS, of which one wants clients mapped. */
 export interface Scene {
   readonly sandbox: Sandbox
-  readonly serve: ServeProcess
+  readonly serve: Served
   /** `http://host:port/console`. */
   readonly console: string
   readonly db: Db
@@ -55,10 +57,10 @@ export async function openScene(database: TestDatabase, over: Environment = {}):
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-console-'))
   closing.defer(() => rmSync(folder, { recursive: true, force: true }))
   const env = { ...databaseEnv(opened.config), ...accountEnv(sandbox), ...SHORT, ...destinationEnv(folder, agency), ...over }
-  const serve = await startServe(env)
-  closing.defer(() => serve.kill())
+  const serve = await serveHere(env)
+  closing.defer(async () => void (await serve.stop()))
   sandbox.setTarget('default', `${serve.receiver}/webhooks`)
-  await runCommand(env, ['track', ...sandbox.submissionIds('default')])
+  await runHere(['track', ...sandbox.submissionIds('default')], env)
   return {
     ...{ sandbox, serve, agency, db: opened.db, console: `${serve.ops}/console` },
     api: (path, body) => ask(`${serve.ops}/api/v1${path}`, body),
@@ -66,15 +68,12 @@ export async function openScene(database: TestDatabase, over: Environment = {}):
   }
 }
 
-/** Looks at the mirror before it is thought to stay as it is. */
-const LOOKS = 3_600
-
 /** Plays what happens in a brokerage, with faults; then the weather is calm, and the mirror comes to agree with the service. */
-export async function playStory({ sandbox, db }: Scene): Promise<void> {
+export async function playStory({ sandbox, db, serve }: Scene): Promise<void> {
   while (sandbox.step() !== null);
   await sandbox.deliveriesSettled()
   sandbox.faults.set([])
-  const differences = await untilAgreed(db, sandbox, LOOKS)
+  const differences = await untilAgreed(db, sandbox, serve)
   if (differences.length > 0) throw new Error(`the mirror did not become like the service: ${differences.slice(0, 3).join('; ')}`)
 }
 

@@ -1,13 +1,11 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listActions } from '../../src/store/operators/actions.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite } from '../tools/databases.ts'
 import { launchBrowser, Person } from './browser.ts'
 import { openScene, playStory, type Scene, tokens } from './scene.ts'
 
-const SETUP_MS = 180_000
-
-describe.each(testDatabases)('who may see and do what in the console, on $name', { timeout: 120_000 }, (database) => {
+describe.each(onSqlite)('who may see and do what in the console, on $name', (database) => {
   let browser: Browser
   let scene: Scene
 
@@ -15,7 +13,7 @@ describe.each(testDatabases)('who may see and do what in the console, on $name',
     browser = await launchBrowser()
     scene = await openScene(database)
     await playStory(scene)
-  }, SETUP_MS)
+  })
 
   afterAll(async () => {
     await browser.close()

@@ -16,9 +16,10 @@ export const adminPoints: readonly KillPoint[] = [
       provoke: (rig) => ask(rig, '/submissions/track', { ids: [rig.sandbox.addSubmission(ACCOUNT)] }),
     }),
   ),
-  { transaction: 'session-begin', provoke: async (rig) => void (await signIn(rig)) },
+  { transaction: 'session-begin', action: 'session.begin', provoke: async (rig) => void (await signIn(rig)) },
   {
     transaction: 'session-end',
+    action: 'session.end',
     async provoke(rig) {
       await withSession(rig, await signIn(rig), 'DELETE')
     },
@@ -31,10 +32,15 @@ export const adminPoints: readonly KillPoint[] = [
       await withSession(rig, cookie, 'GET')
     },
   },
-  { transaction: 'reads-asked', provoke: (rig) => ask(rig, '/submissions/sync', { ids: [known(rig)] }) },
-  { transaction: 'reconcile-request', provoke: (rig) => ask(rig, '/reconcile-runs', { submissions: [known(rig)] }) },
+  { transaction: 'reads-asked', action: 'submission.sync', provoke: (rig) => ask(rig, '/submissions/sync', { ids: [known(rig)] }) },
+  {
+    transaction: 'reconcile-request',
+    action: 'reconcile.request',
+    provoke: (rig) => ask(rig, '/reconcile-runs', { submissions: [known(rig)] }),
+  },
   {
     transaction: 'reconcile-stop',
+    action: 'reconcile.stop',
     async provoke(rig) {
       const db = await rig.store()
       const id = await requestRun(db, { account: ACCOUNT, options: { dry_run: true, no_state: true }, requestedBy: 'command' })
@@ -44,6 +50,7 @@ export const adminPoints: readonly KillPoint[] = [
   },
   {
     transaction: 'alarm-acknowledge',
+    action: 'alarm.acknowledge',
     async provoke(rig) {
       const at = timeFromMs(Date.now())
       const alarm = { name: 'record_conflict', account: ACCOUNT, destination: '', severity: 'warning', since: at, last_at: at } as const
@@ -52,11 +59,20 @@ export const adminPoints: readonly KillPoint[] = [
       await ask(rig, '/alarms/acknowledge', { name: alarm.name })
     },
   },
-  { transaction: 'inbox-replay', provoke: (rig) => ask(rig, '/inbox/replay', { ids: [...rig.acknowledged.keys()].slice(0, 3) }) },
-  { transaction: 'inbox-skip', provoke: (rig) => ask(rig, '/inbox/skip', { ids: [...rig.acknowledged.keys()].slice(0, 3) }) },
+  {
+    transaction: 'inbox-replay',
+    action: 'inbox.replay',
+    provoke: (rig) => ask(rig, '/inbox/replay', { ids: [...rig.acknowledged.keys()].slice(0, 3) }),
+  },
+  {
+    transaction: 'inbox-skip',
+    action: 'inbox.skip',
+    provoke: (rig) => ask(rig, '/inbox/skip', { ids: [...rig.acknowledged.keys()].slice(0, 3) }),
+  },
   { transaction: 'upkeep-confirm', provoke: (rig) => ask(rig, '/retention/run', { confirm: true }) },
   {
     transaction: 'account-retry',
+    action: 'account.resume',
     async provoke(rig) {
       const db = await rig.store()
       const parked = { state: 'parked', reason: 'a test parks it', retry_at: timeFromMs(Date.now() + 60_000) } as const

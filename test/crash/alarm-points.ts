@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { sql } from 'kysely'
-import { timeFromMs } from '../../src/model/time.ts'
-import { dbTime, timeValue } from '../../src/store/engine/sql.ts'
-import { file, hook } from '../config/support.ts'
+import { dbTime } from '../../src/store/engine/sql.ts'
+import { hook, withSettings } from '../config/support.ts'
 import { ACCOUNT } from './checks.ts'
 import type { KillPoint } from './points.ts'
 import type { CrashRig } from './rig.ts'
@@ -17,25 +15,14 @@ operator.unref()
 
 /** From what is found to who is told of it. */
 export const alarmPoints: readonly KillPoint[] = [
-  ...['alarm-watch', 'alarms', 'alarm-learn'].map((transaction): KillPoint => ({ transaction, before: somethingToLearn })),
+  ...['alarm-watch', 'alarms'].map((transaction): KillPoint => ({ transaction, before: nobodyWatches })),
   ...['notice-claim', 'notice-settle'].map((transaction): KillPoint => ({ transaction, before: somethingToTell, settings })),
 ]
 
-/** Nobody watches, and a delivery has come that was not learned from. */
-async function somethingToLearn(rig: CrashRig): Promise<void> {
+/** Nobody watches. */
+async function nobodyWatches(rig: CrashRig): Promise<void> {
   const db = await rig.store()
-  const at = timeFromMs(Date.now() - 60_000)
-  const delivery = { account: ACCOUNT, delivery_id: `learned ${randomUUID()}`, received_at: at, available_at: at, settled_at: at }
-  await db.write('test', async (tx) => {
-    await tx.sql.deleteFrom('sync_alarm_watch').execute()
-    await sql`
-      insert into sync_alarm_watch (id, lease_token, lease_until, learned_up_to)
-      select 1, 'nobody', ${timeValue(tx, timeFromMs(0))}, coalesce(max(inbox_id), 0) from sync_inbox`.execute(tx.sql)
-    await tx.sql
-      .insertInto('sync_inbox')
-      .values({ ...delivery, secret: 1, state: 'done', attempts: 1, headers: '{}', body: Buffer.from('{}') })
-      .execute()
-  })
+  await db.write('test', (tx) => tx.sql.deleteFrom('sync_alarm_watch').execute())
 }
 
 /** An alarm fires, of which the operator is still to be told. */
@@ -67,5 +54,5 @@ function settings({ sandbox }: CrashRig): Record<string, string> {
   const url = `http://127.0.0.1:${(operator.address() as AddressInfo).port}/`
   const oncall = { name: OPERATOR, kind: 'webhook', url, secret: '${ONCALL_SECRET}', allow_private: true }
   const none = { BROKER_API_BASE_URL: '', BROKER_API_CLIENT_ID: '', BROKER_API_CLIENT_SECRET: '', WEBHOOK_SECRETS: '' }
-  return { ...none, CONFIG_FILE: file(JSON.stringify({ accounts: [account], operators: [oncall] })), ONCALL_SECRET: hook(9) }
+  return { ...none, ...withSettings({ accounts: [account], operators: [oncall] }, { ONCALL_SECRET: hook(9) }) } as Record<string, string>
 }

@@ -1,5 +1,5 @@
 import { timeFromMs } from '../../src/model/time.ts'
-import { file } from '../config/support.ts'
+import { withSettings } from '../config/support.ts'
 import { ACCOUNT } from './checks.ts'
 import type { KillPoint } from './points.ts'
 import type { CrashRig } from './rig.ts'
@@ -46,5 +46,5 @@ function settings({ sandbox }: CrashRig): Record<string, string> {
     ],
   }
   const none = { BROKER_API_BASE_URL: '', BROKER_API_CLIENT_ID: '', BROKER_API_CLIENT_SECRET: '', WEBHOOK_SECRETS: '' }
-  return { ...none, CONFIG_FILE: file(JSON.stringify({ accounts: [account] })) }
+  return { ...none, ...withSettings({ accounts: [account] }) } as Record<string, string>
 }

@@ -1,3 +1,3 @@
-import { fullDiskSuite, operatorGroups } from './suite.ts'
+import { fullDiskSuite, operatorGroups, sqliteGroups } from './suite.ts'
 
-fullDiskSuite(operatorGroups, 'all')
+fullDiskSuite([...operatorGroups, ...sqliteGroups])

@@ -1,3 +1,3 @@
 import { coreGroups, fullDiskSuite } from './suite.ts'
 
-fullDiskSuite(coreGroups.slice(4), 'odd')
+fullDiskSuite(coreGroups.slice(4))

@@ -8,7 +8,7 @@ import { documentPoints } from './document-points.ts'
 import { accountPoints, inboxPoints, readPoints, startPoints } from './points.ts'
 import { pushPoints } from './push-points.ts'
 import { reconcilePoints } from './reconcile-points.ts'
-import { commentPoints, upkeepPoints } from './upkeep-points.ts'
+import { commentPoints, markPoints, upkeepPoints } from './upkeep-points.ts'
 
 /** Transactions of commands, and of a store that is opened only to be looked at. */
 const OF_COMMANDS = [
@@ -41,6 +41,7 @@ it('the product is killed at every transaction that it makes', () => {
     ...documentPoints,
     ...upkeepPoints,
     ...commentPoints,
+    ...markPoints,
     ...reconcilePoints,
     ...adminPoints,
     ...alarmPoints,

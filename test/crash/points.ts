@@ -4,8 +4,8 @@ import { sql } from 'kysely'
 import { timeFromMs } from '../../src/model/time.ts'
 import type { FaultInput } from '../../src/sandbox/service/faults.ts'
 import { LOST_AFTER_MS } from '../../src/store/completeness/lost-webhooks.ts'
-import { waitFor } from '../e2e/agreement.ts'
 import { postSigned } from '../e2e/signed.ts'
+import { until } from '../tools/until.ts'
 import { ACCOUNT } from './checks.ts'
 import { addNews, addWork } from './load.ts'
 import type { CrashRig } from './rig.ts'
@@ -13,8 +13,10 @@ import type { CrashRig } from './rig.ts'
 /** One transaction of the product, and what makes it happen. */
 export interface KillPoint {
   readonly transaction: string
-  /** It is killed before its first commit, and after its nth; the first again, when left out. */
+  /** It is killed at its nth commit; at the first when left out. */
   readonly later?: number
+  /** The action of an operator that it carries out and notes, both or neither. */
+  readonly action?: string
   /** Done while nothing runs; the transaction then comes by itself with the next start. */
   readonly before?: (rig: CrashRig) => Promise<void> | void
   /** Settings of that start, and of all after it. */
@@ -27,7 +29,6 @@ export interface KillPoint {
 
 const DAY_MS = 86_400_000
 const MAX_ROUNDS = 50
-const ROUND_MS = 500
 
 const nothing = (): void => undefined
 const work = (rig: CrashRig): void => void addWork(rig)
@@ -97,7 +98,7 @@ export const inboxPoints: readonly KillPoint[] = [
     async provoke(rig) {
       const before = rig.acknowledged.size
       work(rig)
-      await waitFor(() => rig.acknowledged.size > before, 10_000)
+      await until('a delivery is acknowledged', () => rig.isThere || rig.acknowledged.size > before)
       rig.askToStop()
     },
   },
@@ -189,7 +190,8 @@ export const readPoints: readonly KillPoint[] = [
     async provoke(rig) {
       const asked = rig.sandbox.requestsSeen.length
       workUnder({ kind: 'hang', operation: 'events' })(rig)
-      await waitFor(() => rig.sandbox.requestsSeen.slice(asked).some((request) => request.operation === 'events'), 10_000)
+      const isAsked = () => rig.sandbox.requestsSeen.slice(asked).some((request) => request.operation === 'events')
+      await until('events are read', () => rig.isThere || isAsked())
       rig.askToStop()
     },
   },
@@ -213,6 +215,9 @@ export const accountPoints: readonly KillPoint[] = [
       await db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set(parked).execute())
     },
   },
+  { transaction: 'account-identity-fault', before: nothing, faults: [status(404, { operation: 'me' })] },
+  // Only a pause of more than five seconds is kept.
+  { transaction: 'account-pause', provoke: workUnder(status(503, { operation: 'events', retryAfterSeconds: 6, count: 1 })) },
   ...['wave-undone', 'misses-forgiven'].map(
     (transaction): KillPoint => ({
       transaction,
@@ -273,7 +278,7 @@ export async function workOn(rig: CrashRig): Promise<void> {
   for (let rounds = 0; rounds < MAX_ROUNDS && !rig.isThere; rounds++) {
     const before = rig.acknowledged.size
     addNews(rig, id)
-    await waitFor(() => rig.isThere || rig.acknowledged.size > before, ROUND_MS)
+    await until('a delivery is acknowledged', () => rig.isThere || rig.acknowledged.size > before)
   }
 }
 

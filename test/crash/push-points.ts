@@ -1,13 +1,13 @@
 import { timeFromMs } from '../../src/model/time.ts'
 import { requestRestatements } from '../../src/store/outbox/restatements.ts'
-import { waitFor } from '../e2e/agreement.ts'
 import type { Mishap } from '../push/hooks.ts'
+import { countedDestination } from '../tools/destinations.ts'
+import { until } from '../tools/until.ts'
 import { addWork } from './load.ts'
 import { type KillPoint, workOn } from './points.ts'
 import { MAIN, mappingOf, PushSide } from './push-side.ts'
 import type { CrashRig } from './rig.ts'
 
-const PATIENCE_MS = 60_000
 const LONG_AGO_MS = 24 * 3_600_000
 /** More lanes than may be under way at a time. */
 const MANY = 8
@@ -59,7 +59,7 @@ export const pushPoints: readonly KillPoint[] = [
         .select('lane')
         .where('lease_token', 'is not', null)
         .where('destination', '=', MAIN)
-      await waitFor(async () => (await claimed.execute()).length > 3, PATIENCE_MS)
+      await until('lanes are claimed ahead', async () => rig.isThere || (await claimed.execute()).length > 3)
       rig.askToStop()
     },
   },
@@ -95,8 +95,7 @@ async function command(rig: CrashRig, name: 'retry' | 'skip'): Promise<void> {
   under(rig, { status: 400 })
   work(rig)
   const db = await rig.store()
-  const dead = db.read.sql.selectFrom('sync_destinations').select('dead').where('destination', '=', MAIN)
-  await waitFor(async () => ((await dead.executeTakeFirst())?.dead ?? 0) > 0, PATIENCE_MS)
+  await until('there is a dead letter', async () => ((await countedDestination(db.read, MAIN))?.dead ?? 0) > 0)
   under(rig, 'take')
   await side(rig).noteDead(db, name === 'skip')
   rig.command(name)

@@ -7,7 +7,7 @@ import { columnsWhere, isInChangeLog } from '../../src/model/entity.ts'
 import { canonicalJson } from '../../src/model/json.ts'
 import { personalDataFilter } from '../../src/model/personal.ts'
 import type { Db } from '../../src/store/engine/db.ts'
-import { listDestinations, setDestinationState } from '../../src/store/outbox/destinations.ts'
+import { countDestinations, setDestinationState } from '../../src/store/outbox/destinations.ts'
 import { storeMappings } from '../../src/store/outbox/push-map.ts'
 import { retryRows } from '../../src/store/outbox/retry.ts'
 import { waitFor, whileUnchanged } from '../e2e/agreement.ts'
@@ -34,6 +34,8 @@ const COMMON = {
 /** Gets everything, and everything that an operator said belongs to a client. */
 export const MAIN = 'main'
 const MAPPED = 'mapped'
+/** Nothing may reach it twice, unless a person says so. */
+const WARY = 'wary'
 
 type Settings = Readonly<Record<string, unknown>>
 
@@ -42,7 +44,7 @@ export class PushSide implements PushedTo {
   readonly hooks: Hooks
   /** Ids that an operator may have given up. */
   readonly #skipped = new Set<string>()
-  /** Ids of dead letters: when they are tried again, others have gone before. */
+  /** Ids of dead letters, and of pushes of which nobody knows: when they are tried again, others have gone before. */
   readonly #late = new Set<string>()
   readonly #folder = mkdtempSync(join(tmpdir(), 'submission-mirror-crash-'))
   readonly #destinations = new Map<string, Settings>()
@@ -56,6 +58,7 @@ export class PushSide implements PushedTo {
     // Few at a time, so that lanes are claimed that are not begun.
     side.add(MAIN, { concurrency: 2 })
     side.add(MAPPED, { mapping: 'required' })
+    side.add(WARY, { idempotent: false })
     return side
   }
 
@@ -71,9 +74,9 @@ export class PushSide implements PushedTo {
     return { CONFIG_FILE: path, HOOK_SECRET: SECRET }
   }
 
-  /** Looks for dead letters. @param given whether an operator gives them up. */
+  /** Looks for dead letters, and for what nobody knows of. @param given whether an operator gives them up. */
   async noteDead(db: Db, given = false): Promise<void> {
-    const rows = await db.read.sql.selectFrom('sync_outbox').select('message_id').where('state', '=', 'dead').execute()
+    const rows = await db.read.sql.selectFrom('sync_outbox').select('message_id').where('state', 'in', ['dead', 'unknown']).execute()
     for (const { message_id: id } of rows) {
       this.#late.add(id)
       if (given) this.#skipped.add(id)
@@ -110,12 +113,14 @@ export class PushSide implements PushedTo {
         left = await this.#left(db, names)
         return left === 0 || left !== before
       }, SETTLE_MS)
-      expect(moved, `something waits: ${JSON.stringify(await listDestinations(db.read))}`).toBe(true)
+      expect(moved, `something waits: ${JSON.stringify(await countDestinations(db.read))}`).toBe(true)
     }
   }
 
   async #faults(db: Db, names: readonly string[]): Promise<string[]> {
     const faults = await bodyFaults(db, this.hooks.arrivals)
+    const wary = this.hooks.takenBy(WARY)
+    faults.push(...wary.filter((id, place) => wary.indexOf(id) < place && !this.#late.has(id)).map((id) => `${id} reached ${WARY} twice`))
     for (const name of this.#logged()) faults.push(...(await pushFaults(db, this.#expected(name), this.hooks.takenBy(name))))
     for (const name of names) if (!this.#logged().includes(name)) faults.push(...(await this.#snapshotFaults(db, name)))
     return faults
@@ -129,7 +134,7 @@ export class PushSide implements PushedTo {
   /** How much is still to be done. A destination that is not known yet counts as one thing. */
   async #left(db: Db, names: readonly string[]): Promise<number> {
     const { last_seq } = await db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()
-    const states = new Map((await listDestinations(db.read)).map((state) => [state.destination, state]))
+    const states = new Map((await countDestinations(db.read)).map((state) => [state.destination, state]))
     return names.reduce((sum, name) => {
       const state = states.get(name)
       if (!state) return sum + 1
@@ -150,10 +155,10 @@ export class PushSide implements PushedTo {
 
   async #operate(db: Db): Promise<void> {
     await this.noteDead(db)
-    const states = await listDestinations(db.read)
-    for (const { destination, state, dead } of states) {
+    const states = await countDestinations(db.read)
+    for (const { destination, state, dead, unknown } of states) {
       if (state !== 'active') await setDestinationState(db, destination, 'active', null)
-      if (dead > 0) await retryRows(db, { destination }, 0, 1_000)
+      if (dead + unknown > 0) await retryRows(db, { destination }, 0, 1_000)
     }
     if (!states.some(({ destination, queued }) => destination === MAPPED && queued > 0)) return
     const mapped = new Set((await db.read.sql.selectFrom('push_map').select('submission_id').execute()).map((row) => row.submission_id))

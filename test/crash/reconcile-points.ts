@@ -4,7 +4,7 @@ import { timeFromMs } from '../../src/model/time.ts'
 import { ensureDestinations } from '../../src/store/outbox/destinations.ts'
 import { requestRun } from '../../src/store/reconcile/runs.ts'
 import type { RunOptions } from '../../src/store/schema/tables-reconcile.ts'
-import { waitFor } from '../e2e/agreement.ts'
+import { until } from '../tools/until.ts'
 import { ACCOUNT } from './checks.ts'
 import { addWork } from './load.ts'
 import type { KillPoint } from './points.ts'
@@ -67,7 +67,7 @@ export const reconcilePoints: readonly KillPoint[] = [
       const db = await rig.store()
       const claimed = db.read.sql.selectFrom('sync_reconcile').select('lease_token').where('lease_token', 'is not', null)
       rig.sandbox.faults.add({ kind: 'hang', operation: 'requirements' })
-      await waitFor(async () => (await claimed.execute()).length > 0, 20_000)
+      await until('the run is claimed', async () => rig.isThere || (await claimed.execute()).length > 0)
       rig.askToStop()
     },
   },

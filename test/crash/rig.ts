@@ -1,24 +1,24 @@
-import { createInterface } from 'node:readline'
-import type { Readable } from 'node:stream'
 import { systemClock } from '../../src/base/clock.ts'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { FaultInput } from '../../src/sandbox/service/faults.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import type { UpstreamClient } from '../../src/upstream/client.ts'
-import { waitFor } from '../e2e/agreement.ts'
 import { accountEnv, databaseEnv } from '../e2e/serve.ts'
 import { letTimePass } from '../e2e/time.ts'
-import { type Child, startChild } from '../tools/child.ts'
 import { openAgain } from '../tools/databases.ts'
-import { programPath } from '../tools/program.ts'
 import { sandboxClient } from '../tools/sandbox-client.ts'
 import { ACCOUNT, checkDead, checkSettled, expectRefusal, isMigrated, leases, type Outside } from './checks.ts'
 import type { CrashPlace } from './place.ts'
+import { inThisProcess, type Product, type Products, processes } from './product.ts'
 
 /** Longer than every lease and every backoff that a round leaves behind. */
 const PASS_MS = 1_200_000
 const DEATH_MS = 60_000
+/** How long one that was killed in this process may try in vain to store what came of its pushes. */
+const CLOSING = '500ms'
+/** Of what it said. */
+const LINES_KEPT = 50
 /** Feeds of many short pages, so that there are pages and cursors to be killed between. */
 const SHORT_PAGES: FaultInput = { kind: 'short_page', probability: 0.7 }
 
@@ -33,8 +33,11 @@ export interface PushedTo {
   close(): Promise<void>
 }
 
+/** Where the product runs: in processes, or in the one of the test. */
+export type Home = 'processes' | 'here'
+
 /**
- * The service in this process, the product in another one that is killed and started again and again, and what must be true of the
+ * The service in this process, the product here or in another one, killed and started again and again, and what must be true of the
  * database in between.
  */
 export class CrashRig implements Outside {
@@ -44,29 +47,29 @@ export class CrashRig implements Outside {
   /** What the product said in its log that an operator must see to. */
   readonly errors: string[] = []
   readonly client: UpstreamClient
-  readonly #program: string
   readonly #place: CrashPlace
   readonly #push: PushedTo | null
   readonly #settings: Record<string, string>
-  #child: Child | null = null
+  readonly #products: Products
+  readonly #said: string[] = []
+  /** Words that are waited for, each at the beginning of a line. */
+  readonly #awaited = new Map<string, () => void>()
+  #product: Product | null = null
   #receiver = ''
   #ops = ''
-  /** Loaded and waiting for its orders, so that nobody waits for it. */
-  #spare: Child
   #db: Db | null = null
-  #said = () => ''
   #isFull = false
   #isStopping = false
 
   private constructor(
-    program: string,
+    products: Products,
+    home: Home,
     place: CrashPlace,
     sandbox: Sandbox,
     acknowledged: ReadonlyMap<string, readonly string[]>,
     push: PushedTo | null,
   ) {
-    this.#program = program
-    this.#spare = startChild(program, [])
+    this.#products = products
     this.#place = place
     this.#push = push
     this.sandbox = sandbox
@@ -83,13 +86,14 @@ export class CrashRig implements Outside {
       UPSTREAM_RPS: '1000',
       LOG_LEVEL: 'warn',
       DOCUMENTS: 'list',
+      ...(home === 'here' && { SHUTDOWN_GRACE: CLOSING }),
       ...push?.settings,
     }
     this.client = sandboxClient(sandbox, ACCOUNT, { requestsPerSecond: 10_000 })
   }
 
   /** @param push where changes are pushed; nowhere when left out. */
-  static async open(place: CrashPlace, push: PushedTo | null = null): Promise<CrashRig> {
+  static async open(place: CrashPlace, push: PushedTo | null = null, home: Home = 'processes'): Promise<CrashRig> {
     const acknowledged = new Map<string, readonly string[]>()
     const sandbox = await startSandbox({
       submissions: 0,
@@ -100,7 +104,8 @@ export class CrashRig implements Outside {
         if (notice.kind === 'delivery' && notice.outcome === 'acknowledged') acknowledged.set(notice.deliveryId, notice.itemIds)
       },
     })
-    return new CrashRig(await programPath('crash-child'), place, sandbox, acknowledged, push)
+    const products = home === 'here' ? inThisProcess(place) : await processes()
+    return new CrashRig(products, home, place, sandbox, acknowledged, push)
   }
 
   /** Where changes are pushed; null: nowhere. */
@@ -128,56 +133,60 @@ export class CrashRig implements Outside {
 
   /** Whether it has come to where it was armed: it has been killed, or its disk is full, and that has not been looked at yet. */
   get isThere(): boolean {
-    return this.#isFull || (this.#child !== null && this.#child.process.signalCode !== null)
+    return this.#isFull || (this.#product?.isKilled ?? false)
   }
 
   /**
    * Starts the product.
-   * @param arm where it will be killed, see child.ts; then nobody waits until it is ready.
+   * @param arm where it will be killed, see composition.ts; then nobody waits until it is ready.
    * @param settings that differ from here on. @param faults of the service from here on.
    */
   async start(arm?: string, settings: Readonly<Record<string, string>> = {}, faults: readonly FaultInput[] = []): Promise<void> {
     // Alone with its database, as it is in the field.
     await this.#closeStore()
     Object.assign(this.#settings, settings)
-    this.#child = this.#spare
     this.#receiver = ''
     this.#isStopping = false
-    createInterface({ input: this.#child.process.stdout as Readable }).on('line', (line) => this.#hear(line))
-    let said = ''
-    this.#child.process.stdout?.on('data', (chunk) => {
-      said = `${said}${String(chunk)}`.slice(-6_000)
-      this.errors.push(...(String(chunk).match(/\{"level":50,[^\n]*/g) ?? []))
-    })
-    this.#said = () => said
-    this.#spare = startChild(this.#program, [])
+    this.#said.length = 0
+    this.#product = this.#products.next((line) => this.#hear(line))
     this.sandbox.faults.set([SHORT_PAGES, ...faults])
-    if (arm) this.#child.tell(`arm ${arm}`)
-    this.#child.tell(`start ${JSON.stringify(this.#settings)}`)
-    if (!arm) await this.#ready()
+    if (arm) this.#product.tell(`arm ${arm}`)
+    const start = `start ${JSON.stringify(this.#settings)}`
+    if (arm) this.#product.tell(start)
+    else await this.#hearAfter(start, 'ready')
   }
 
   #hear(line: string): void {
-    const [word, receiver = '', ops = ''] = line.split(' ')
+    this.#said.push(line)
+    if (this.#said.length > LINES_KEPT) this.#said.shift()
+    if (line.startsWith('{"level":50,')) this.errors.push(line)
+    const [word = '', receiver = '', ops = ''] = line.split(' ')
     if (word === 'full') this.#isFull = true
-    if (word !== 'ready') return
-    this.#receiver = receiver
-    this.#ops = ops
-    this.sandbox.setTarget(ACCOUNT, `${this.#receiver}/webhooks`)
+    if (word === 'ready') {
+      this.#receiver = receiver
+      this.#ops = ops
+      this.sandbox.setTarget(ACCOUNT, `${this.#receiver}/webhooks`)
+    }
+    this.#awaited.get(word)?.()
+    this.#awaited.delete(word)
   }
 
-  async #ready(): Promise<void> {
-    await this.#running().says('ready')
-    // The same line may be heard here first.
-    await waitFor(() => this.#receiver !== '', DEATH_MS)
+  /** Gives an order, and waits until the product says `word`. @throws Error when it ends before. */
+  async #hearAfter(order: string, word: string): Promise<void> {
+    const product = this.#running()
+    const heard = this.#says(word)
+    product.tell(order)
+    const ended = product.ended().then((code) => {
+      throw new Error(`it ended with ${code} and did not say ${word}:\n${this.#said.join('\n')}`)
+    })
+    await Promise.race([heard, ended])
   }
 
   async arm(point: string): Promise<void> {
-    this.#running().tell(`arm ${point}`)
-    await this.#running().says('armed')
+    await this.#hearAfter(`arm ${point}`, 'armed')
   }
 
-  /** Has the product's process do what a command does, beside all the rest; see child.ts. */
+  /** Has the product do what a command does, beside all the rest; see composition.ts. */
   command(words: string): void {
     this.#running().tell(words)
   }
@@ -190,10 +199,9 @@ export class CrashRig implements Outside {
 
   /** Stops the product as a deployment does, and starts it again. */
   async restart(): Promise<void> {
-    const child = this.#running()
-    child.tell('stop')
-    const code = await child.ended()
-    if (code !== 0) throw new Error(`it stopped with ${code}:\n${this.#said()}`)
+    this.#running().tell('stop')
+    const code = await this.#running().ended()
+    if (code !== 0) throw new Error(`it stopped with ${code}:\n${this.#said.join('\n')}`)
     await this.start()
   }
 
@@ -206,33 +214,23 @@ export class CrashRig implements Outside {
 
   /** Kills the product from outside. */
   async kill(): Promise<void> {
-    this.#running().process.kill('SIGKILL')
+    this.#running().kill()
     await this.death('from outside')
   }
 
   /** Ends the product that has nothing to do, without a look at what it leaves. */
   async end(): Promise<void> {
-    await this.#child?.kill()
-    this.#child = null
-    await this.#closeStore()
-    await this.#place.quiet()
+    this.#product?.kill()
+    await this.#isGone()
   }
 
   /** Waits until the product is killed, and looks at what it left. @param where for the message when it is not killed. */
   async death(where: string): Promise<void> {
-    const child = this.#running()
-    const late = new AbortController()
-    const patience = systemClock.sleep(DEATH_MS, late.signal).then(() => 'late' as const)
-    if ((await Promise.race([child.ended(), patience])) === 'late') throw new Error(`it never came to ${where}:\n${this.#said()}`)
-    late.abort()
-    if (child.process.signalCode !== 'SIGKILL') throw new Error(`it ended by itself before ${where}: ${child.process.exitCode}`)
-    this.#child = null
+    const code = await this.#within(where, this.#running().ended())
+    if (code !== null) throw new Error(`it ended by itself before ${where}: ${code}:\n${this.#said.join('\n')}`)
+    await this.#isGone()
     this.sandbox.faults.set([])
-    await this.#closeStore()
-    await this.#place.quiet()
-    const db = await this.store()
-    await checkDead(this, db)
-    if (await isMigrated(db)) await this.#push?.checkDead(db)
+    await this.#checkDead()
   }
 
   /**
@@ -240,22 +238,20 @@ export class CrashRig implements Outside {
    * ends over it is started again.
    */
   async fullDisk(where: string): Promise<void> {
-    const child = this.#running()
+    const product = this.#running()
     let hasEnded = false
-    const ended = child.ended().then(() => {
+    const ended = product.ended().then(() => {
       hasEnded = true
     })
-    if (!(await waitFor(() => this.#isFull || hasEnded, DEATH_MS)) || !this.#isFull)
-      throw new Error(`it never came to ${where}:\n${this.#said()}`)
+    if (!this.#isFull) await this.#within(where, Promise.race([this.#says('full'), ended]))
+    if (!this.#isFull) throw new Error(`it ended before ${where}:\n${this.#said.join('\n')}`)
     if (this.#receiver !== '' && !this.#isStopping) await expectRefusal(this.#receiver, this.sandbox.account(ACCOUNT).webhookSecret)
     this.sandbox.faults.set([SHORT_PAGES])
-    const db = await this.store()
-    await checkDead(this, db)
-    if (await isMigrated(db)) await this.#push?.checkDead(db)
-    child.tell('room')
+    await this.#checkDead()
+    product.tell('room')
     this.#isFull = false
     if (this.#isStopping) await ended
-    await waitFor(() => this.#receiver !== '' || hasEnded, DEATH_MS)
+    if (this.#receiver === '') await this.#within('a start', Promise.race([this.#says('ready'), ended]))
     if (hasEnded) await this.start()
   }
 
@@ -278,18 +274,45 @@ export class CrashRig implements Outside {
   }
 
   async close(): Promise<void> {
-    await this.#spare.kill()
-    await this.#child?.kill()
-    await this.#closeStore()
+    await this.end()
+    await this.#products.close()
     await this.client.close()
     await this.sandbox.close()
     await this.#push?.close()
     await this.#place.remove()
   }
 
-  #running(): Child {
-    if (!this.#child) throw new Error('the product does not run')
-    return this.#child
+  #running(): Product {
+    if (!this.#product) throw new Error('the product does not run')
+    return this.#product
+  }
+
+  /** Resolves when the product begins a line with `word`. */
+  #says(word: string): Promise<void> {
+    return new Promise((resolve) => this.#awaited.set(word, resolve))
+  }
+
+  /** @throws Error when it takes too long. @param where for its message. */
+  async #within<T>(where: string, coming: Promise<T>): Promise<T> {
+    const late = new AbortController()
+    const patience = systemClock.sleep(DEATH_MS, late.signal).then(() => {
+      if (!late.signal.aborted) throw new Error(`it never came to ${where}:\n${this.#said.join('\n')}`)
+    })
+    return (await Promise.race([coming, patience]).finally(() => late.abort())) as T
+  }
+
+  /** Waits until nothing is left of a product that was killed. */
+  async #isGone(): Promise<void> {
+    await this.#product?.ended()
+    this.#product = null
+    await this.#closeStore()
+    await this.#place.quiet()
+  }
+
+  async #checkDead(): Promise<void> {
+    const db = await this.store()
+    await checkDead(this, db)
+    if (await isMigrated(db)) await this.#push?.checkDead(db)
   }
 
   async #closeStore(): Promise<void> {

@@ -1,4 +1,4 @@
 import { sqlitePlace } from './place.ts'
-import { coreGroups, crashSuite } from './suite.ts'
+import { coreGroups, crashSuite, operatorGroups, sqliteGroups } from './suite.ts'
 
-crashSuite('SQLite', () => Promise.resolve(sqlitePlace()), coreGroups, { moment: 'after-commit', share: 'even' })
+crashSuite('SQLite', () => Promise.resolve(sqlitePlace()), [coreGroups, [...operatorGroups, ...sqliteGroups]])

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
-import { afterAll, beforeAll, describe, it } from 'vitest'
-import { waitFor } from '../e2e/agreement.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isNightly } from '../tools/nightly.ts'
+import { until } from '../tools/until.ts'
 import { adminPoints } from './admin-points.ts'
 import { alarmPoints } from './alarm-points.ts'
 import { ACCOUNT } from './checks.ts'
@@ -13,8 +13,8 @@ import { accountPoints, inboxPoints, type KillPoint, readPoints, startPoints } f
 import { pushPoints } from './push-points.ts'
 import { PushSide } from './push-side.ts'
 import { reconcilePoints } from './reconcile-points.ts'
-import { CrashRig } from './rig.ts'
-import { commentPoints, upkeepPoints } from './upkeep-points.ts'
+import { CrashRig, type Home } from './rig.ts'
+import { commentPoints, markPoints, upkeepPoints } from './upkeep-points.ts'
 
 const RANDOM_KILLS = isNightly ? 10 : 3
 /** What a product has in its database grows with each point, and so does what is looked at after each. */
@@ -24,11 +24,9 @@ const TEST_MS = 180_000
 
 type Group = readonly [string, readonly KillPoint[]]
 
-/** When a process is killed: its transaction is undone, or nobody learns that it is made. */
+/** When a product is killed: its transaction is undone, or nobody learns that it is made. */
 type Moment = 'before-commit' | 'after-commit'
-
-/** Which points of a group are tried in the proofs, by their place in it. Each night it is all of them. */
-type Share = 'all' | 'even' | 'odd'
+const moments: readonly Moment[] = isNightly ? ['before-commit', 'after-commit'] : ['before-commit']
 
 /** What the mirror, the outbox and the proof stand on. */
 export const coreGroups: readonly Group[] = [
@@ -40,15 +38,19 @@ export const coreGroups: readonly Group[] = [
   ['reconciling', reconcilePoints],
 ]
 
-/** What only Postgres has. */
+/** What only Postgres has, and only SQLite. */
 export const postgresGroups: readonly Group[] = [['keeping comments on tables', commentPoints]]
+export const sqliteGroups: readonly Group[] = [['keeping the file beside the database', markPoints]]
 
-/** What operators ask for, or are told: transactions by themselves, which one database is enough to kill. */
+/** What operators ask for in the process that serves, and what is noted of it. */
+export const adminGroup: Group = ['admin routes', adminPoints]
+
+/** What operators ask for, or are told. */
 export const operatorGroups: readonly Group[] = [
   ['looking for submissions', discoveryPoints],
   ['fetching documents', documentPoints],
   ['upkeep', upkeepPoints],
-  ['admin routes', adminPoints],
+  adminGroup,
   ['telling of alarms', alarmPoints],
 ]
 
@@ -56,13 +58,14 @@ export const operatorGroups: readonly Group[] = [
  * Takes the disk away from the product in the middle of every transaction of `groups`: each is told by whoever made it, leaves nothing half
  * done, and is made when there is room.
  */
-export function fullDiskSuite(groups: readonly Group[], share: Share): void {
-  describe.each(shareOf(groups, share))('without room on the disk at each commit of %s', (_, points) => {
+export function fullDiskSuite(groups: readonly Group[]): void {
+  describe.each(isNightly ? groups : groups.map(everyOther))('without room on the disk at each commit of %s', (_, points) => {
     let rig: CrashRig
     beforeAll(async () => {
-      rig = await openGroup(sqlitePlace(), points)
+      rig = await openRig(sqlitePlace(), points, 'processes')
+      await begin(rig, points)
     }, TEST_MS)
-    afterAll(() => rig.close())
+    afterAll(() => rig?.close())
 
     it.each(points)('$transaction', { timeout: TEST_MS }, async (point) => {
       const where = `${point.transaction}:before-commit 1 full`
@@ -77,32 +80,45 @@ export function fullDiskSuite(groups: readonly Group[], share: Share): void {
 }
 
 /**
- * Kills the product on one database at every point of `groups`, and at random moments.
- * @param proofs when, and at which points, in the proofs. Each night it is at all of them, before and after.
+ * Kills the product on one database at every point of `sets`, in the process of the test before each commit, which is also after the one
+ * before it; in a process of its own after one commit of each group, and at random moments. Each night it is in one of its own before and
+ * after each.
  */
-export function crashSuite(
-  name: string,
-  place: () => Promise<CrashPlace>,
-  groups: readonly Group[],
-  proofs: { readonly moment: Moment; readonly share: Share },
-): void {
-  const isKilled = (at: Moment) => isNightly || at === proofs.moment
-  describe.each(shareOf(groups, proofs.share).flatMap(inParts))(`killed on ${name} at each commit of %s`, (_, points) => {
+export function crashSuite(name: string, place: () => Promise<CrashPlace>, sets: readonly (readonly Group[])[]): void {
+  describe.each(sets.flat().flatMap(inParts))(`killed on ${name} at each commit of %s`, (_, points) => {
     let rig: CrashRig
     beforeAll(async () => {
-      rig = await openGroup(await place(), points)
+      rig = await openRig(await place(), points, isNightly ? 'processes' : 'here')
+      await begin(rig, points)
     }, TEST_MS)
-    afterAll(() => rig.close())
+    afterAll(() => rig?.close())
 
     it.each(points)('$transaction', { timeout: TEST_MS }, async (point) => {
-      const isOfStart = startPoints.includes(point)
-      if (isKilled('before-commit')) await killAt(rig, point, `${point.transaction}:before-commit 1 kill`)
-      // What every start does needs no other start in between.
-      if (isKilled('before-commit') && !isOfStart) await rig.recover()
-      if (isKilled('after-commit')) await killAt(rig, point, `${point.transaction}:after-commit ${point.later ?? 1} kill`)
-      if (isKilled('after-commit') || isOfStart) await rig.recover()
+      for (const moment of moments) {
+        await killAt(rig, point, moment)
+        // What every start does needs no other start in between.
+        if (moment === moments.at(-1) || !startPoints.includes(point)) await rig.recover()
+      }
     })
   })
+
+  // A settings file that names accounts leaves no room for one that names destinations.
+  for (const set of isNightly ? [] : sets) {
+    it(`a process killed on ${name} after a commit of ${set[0]?.[0]}, and of others`, { timeout: TEST_MS }, async () => {
+      // The first of all of a start comes only once.
+      const points = set.map(([, [point, second = point]]) => second as KillPoint)
+      const rig = await openRig(await place(), points, 'processes')
+      try {
+        await begin(rig, points)
+        for (const point of points) {
+          await killAt(rig, point, 'after-commit')
+          await rig.recover()
+        }
+      } finally {
+        await rig.close()
+      }
+    })
+  }
 
   it(`killed on ${name} at random moments under load`, { timeout: TEST_MS }, async () => {
     const rig = await CrashRig.open(await place(), await PushSide.open())
@@ -113,7 +129,7 @@ export function crashSuite(
         const wanted = randomInt(1, 25)
         for (let each = 0; each < 4; each++) addWork(rig)
         for (const id of rig.sandbox.submissionIds(ACCOUNT).slice(0, 6)) addNews(rig, id)
-        await waitFor(() => rig.acknowledged.size >= before + wanted, TEST_MS)
+        await until(`${wanted} more are acknowledged`, () => rig.acknowledged.size >= before + wanted)
         for (let turns = randomInt(200); turns > 0; turns--) await new Promise(setImmediate)
         await rig.kill()
         await rig.recover()
@@ -124,10 +140,8 @@ export function crashSuite(
   })
 }
 
-function shareOf(groups: readonly Group[], share: Share): Group[] {
-  if (share === 'all' || isNightly) return [...groups]
-  const rest = share === 'odd' ? 1 : 0
-  return groups.map(([name, points]) => [name, points.length === 1 ? points : points.filter((_, place) => place % 2 === rest)])
+function everyOther([name, points]: Group): Group {
+  return [name, points.length === 1 ? points : points.filter((_, place) => place % 2 === 1)]
 }
 
 /** The group, a few points a product. What starts do begins with an empty database, and stays together. */
@@ -141,18 +155,32 @@ function areOfStart(points: readonly KillPoint[]): boolean {
   return points.every((point) => startPoints.includes(point))
 }
 
-async function openGroup(place: CrashPlace, points: readonly KillPoint[]): Promise<CrashRig> {
-  const rig = await CrashRig.open(place, points.some((point) => pushPoints.includes(point)) ? await PushSide.open() : null)
-  if (areOfStart(points)) return rig
+async function openRig(place: CrashPlace, points: readonly KillPoint[], home: Home): Promise<CrashRig> {
+  return await CrashRig.open(place, points.some((point) => pushPoints.includes(point)) ? await PushSide.open() : null, home)
+}
+
+/** Starts the product, with something to have in the mirror. What starts do begins with an empty database. */
+async function begin(rig: CrashRig, points: readonly KillPoint[]): Promise<void> {
+  if (areOfStart(points)) return
   await rig.start()
   for (let n = 0; n < 3; n++) addWork(rig)
   await rig.settle()
-  return rig
 }
 
-async function killAt(rig: CrashRig, point: KillPoint, where: string): Promise<void> {
+async function killAt(rig: CrashRig, point: KillPoint, moment: Moment): Promise<void> {
+  const where = `${point.transaction}:${moment} ${point.later ?? 1} kill`
+  const noted = await timesNoted(rig, point)
   await provoke(rig, point, where)
   await rig.death(where)
+  // A receiver that misbehaved is well when the next life begins.
+  if (rig.push instanceof PushSide) rig.push.hooks.mishap = () => 'take'
+  if (point.action) expect(await timesNoted(rig, point), point.action).toBe(noted + (moment === 'after-commit' ? 1 : 0))
+}
+
+async function timesNoted(rig: CrashRig, { action }: KillPoint): Promise<number> {
+  if (!action) return 0
+  const { read } = await rig.store()
+  return (await read.sql.selectFrom('operator_actions').select('action_id').where('action', '=', action).execute()).length
 }
 
 /** Has the product come to the point, armed there. */

@@ -17,8 +17,6 @@ export const upkeepPoints: readonly KillPoint[] = [
       await db.write('test', (tx) => sql`update sync_log_epochs set home = 'copy'`.execute(tx.sql))
     },
   },
-  // Each start of `serve` on SQLite puts its token into the database.
-  { transaction: 'log-instance', before: () => undefined },
   // Each process writes its figures as it starts.
   { transaction: 'figures', before: () => undefined },
   { transaction: 'protect', before: protectDue },
@@ -38,6 +36,9 @@ export const upkeepPoints: readonly KillPoint[] = [
     },
   },
 ]
+
+/** Each start of `serve` on SQLite puts its token into the database. */
+export const markPoints: readonly KillPoint[] = [{ transaction: 'log-instance', before: () => undefined }]
 
 /** Only Postgres keeps comments on tables; a start writes those that are missing. */
 export const commentPoints: readonly KillPoint[] = [
@@ -64,7 +65,7 @@ async function retentionDue(rig: CrashRig): Promise<void> {
   })
 }
 
-/** A body that an earlier release stored with a tax id. */
+/** A body that was stored with a tax id, as `PROTECT=keep` does. */
 async function protectDue(rig: CrashRig): Promise<void> {
   const db = await rig.store()
   const at = timeFromMs(Date.now())

@@ -1,5 +1,5 @@
 /**
- * Packs the project as npm would publish it, installs the package in an empty folder, and runs it from there.
+ * Packs the project, which was built, as npm would publish it, installs the package in an empty folder, and runs it from there.
  * Needs Node 24 (node_modules/.bin/node) and npm.
  *
  *   node test/docker/packed.ts
@@ -20,7 +20,7 @@ async function main(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'packed-'))
   try {
     const env = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}` }
-    await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: project, env })
+    await run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder], { cwd: project, env })
     const [archive = ''] = await readdir(folder)
     await writeFile(join(folder, 'package.json'), '{ "private": true }\n')
     const install = ['install', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', `./${archive}`]

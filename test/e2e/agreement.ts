@@ -10,12 +10,18 @@ import { compareWithTruth, truthSchema } from '../../src/ops/demo/compare.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { changesOf, replayChanges, rowsOf } from '../tools/mirror.ts'
+import { PATIENCE_MS } from '../tools/until.ts'
+import type { Served } from './serve.ts'
 import { endBackoffs, letTimePass } from './time.ts'
 
 /** Longer than every wait of the product, the retry of a stopped account included. */
 const LONG_MS = 1_200_000
 const LOOK_MS = 25
 const LOOKS_A_COMPARISON = 40
+/** Those that read and apply look each second or two; all others would only take time. */
+const READERS = { napMs: 2_000 }
+/** What went to sleep just before it was woken is woken once more. */
+const LOOKS_A_WAKE = 10
 
 /**
  * Compares the mirror with what the sandbox shows now.
@@ -44,14 +50,13 @@ async function lastSeqOf(db: Db): Promise<number> {
 
 /**
  * Plays the change log from its beginning.
- * @param options.olderLog it was begun by an earlier release: a column that it does not name has nothing in it.
  * @returns one line for each hole in its numbers, and for each row that is not in the mirror as the log tells it; none when it is whole.
  */
-export async function logFaults(db: Db, { olderLog = false } = {}): Promise<string[]> {
-  return whileUnchanged(db, () => faultsOf(db, olderLog))
+export async function logFaults(db: Db): Promise<string[]> {
+  return whileUnchanged(db, () => faultsOf(db))
 }
 
-async function faultsOf(db: Db, olderLog: boolean): Promise<string[]> {
+async function faultsOf(db: Db): Promise<string[]> {
   const changes = await changesOf(db)
   const lastSeq = await lastSeqOf(db)
   const faults = changes.flatMap((change, index) => (change.seq === index + 1 ? [] : [`seq ${change.seq} stands at ${index + 1}`]))
@@ -61,8 +66,7 @@ async function faultsOf(db: Db, olderLog: boolean): Promise<string[]> {
     for (const row of await rowsOf(db, entity)) {
       const columns = Object.fromEntries(columnsWhere(entity, isInChangeLog).map((column) => [column, row[column] ?? null]))
       const key = `${row['account']} ${entity.table} ${JSON.stringify(entity.key.slice(1).map((column) => row[column]))}`
-      const logged = told.get(key)
-      const known = olderLog && logged ? { ...Object.fromEntries(Object.keys(columns).map((name) => [name, null])), ...logged } : logged
+      const known = told.get(key)
       told.delete(key)
       if (known === undefined) faults.push(`${key} is in the mirror and not in the log`)
       else if (canonicalJson(known) !== canonicalJson(columns)) faults.push(`${key} differs from what the log tells`)
@@ -82,36 +86,38 @@ export async function recordIds(db: Db, account: string): Promise<Set<string>> {
 /**
  * Lets so much time pass that everything is read and replayed once more, and compares, until mirror and service agree: what lies behind
  * a cursor is found by replays. With faults on a read may fail: its backoff is made to pass too.
- * @param looks how often is looked at most.
- * @returns the differences that are left; none when they agree.
+ * @param running what fills the mirror; it is woken when it has something to do; left out where it cannot be.
+ * @returns the differences that are left when they did not agree for as long as a test may wait; none when they agree.
  */
-export async function untilAgreed(db: Db, sandbox: Sandbox, looks: number): Promise<string[]> {
-  let since = Date.now()
+export async function untilAgreed(db: Db, sandbox: Sandbox, running?: Pick<Served, 'wake'>): Promise<string[]> {
+  const end = performance.now() + PATIENCE_MS
+  let since = Number.NaN
+  let isAllRead = true
   let left: string[] = []
-  await letTimePass(db, LONG_MS)
-  for (let look = 1; look <= looks; look++) {
-    const everythingRead = (await unread(db, since)) === 0
-    if (everythingRead || look % LOOKS_A_COMPARISON === 0 || look === looks) {
-      left = []
-      for (const account of sandbox.accountNames) left.push(...(await differences(db, sandbox, account)))
-      if (left.length === 0) return left
-    }
-    if (everythingRead) {
-      // A read that was under way before may have asked the service before its last change.
+  for (let look = 1; ; look++) {
+    if (isAllRead) {
+      // A read that was in flight before may have asked the service before its last change.
       since = Date.now()
       await letTimePass(db, LONG_MS)
+      running?.wake(READERS)
     }
     await systemClock.sleep(LOOK_MS)
-    await endBackoffs(db, since)
+    const isOver = performance.now() > end
+    isAllRead = (await unread(db, since)) === 0
+    if (isAllRead || look % LOOKS_A_COMPARISON === 0 || isOver) {
+      left = []
+      for (const account of sandbox.accountNames) left.push(...(await differences(db, sandbox, account)))
+      if (left.length === 0 || isOver) return left
+    }
+    if ((await endBackoffs(db, since)) || look % LOOKS_A_WAKE === 0) running?.wake(READERS)
   }
-  return left
 }
 
 /**
  * Looks until `condition` holds.
  * @returns whether it did within `ms`.
  */
-export async function waitFor(condition: () => boolean | Promise<boolean>, ms: number): Promise<boolean> {
+export async function waitFor(condition: () => boolean | Promise<boolean>, ms = PATIENCE_MS): Promise<boolean> {
   const deadline = Date.now() + ms
   while (!(await condition())) {
     if (Date.now() > deadline) return false

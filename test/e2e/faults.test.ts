@@ -2,11 +2,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { FaultInput } from '../../src/sandbox/service/faults.ts'
 import { newSqlite } from '../tools/databases.ts'
 import { logFaults, untilAgreed } from './agreement.ts'
-import type { ServeProcess } from './serve.ts'
+import type { Served } from './serve.ts'
 import { Stage } from './stage.ts'
-
-const TEST_MS = 60_000
-const LOOKS = 3_600
 
 const notFound = { kind: 'status', status: 404, probability: 0.33 } as const
 
@@ -37,7 +34,7 @@ const storms: readonly (readonly [string, readonly FaultInput[]])[] = [
 ]
 
 let stage: Stage
-let running: ServeProcess
+let running: Served
 let place: ReturnType<typeof newSqlite>
 
 beforeAll(async () => {
@@ -52,13 +49,13 @@ afterAll(async () => {
   await place.remove()
 })
 
-it.each(storms)('agrees in the end when %s', { timeout: TEST_MS }, async (name, faults) => {
+it.each(storms)('agrees in the end when %s', async (name, faults) => {
   const { sandbox } = stage
   sandbox.faults.set(faults)
   const { total } = sandbox.stats().story
   for (let steps = 0; steps < total / storms.length; steps++) sandbox.step()
   await sandbox.deliveriesSettled()
   const db = await stage.openStore()
-  expect(await untilAgreed(db, sandbox, LOOKS), `${name}\n${running.lines().join('\n')}`).toEqual([])
+  expect(await untilAgreed(db, sandbox, running), `${name}\n${running.lines().join('\n')}`).toEqual([])
   expect(await logFaults(db)).toEqual([])
 })

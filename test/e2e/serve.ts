@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -10,12 +9,14 @@ import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import type { DatabaseConfig } from '../../src/store/engine/db.ts'
 import { compiledEnv } from '../tools/compile-cache.ts'
 import { programPath } from '../tools/program.ts'
+import { writeSettings } from '../tools/settings-file.ts'
+import { until } from '../tools/until.ts'
+import type { Waking } from '../tools/waking-clock.ts'
 
 const LINES_KEPT = 200
 
-/** A running `serve`, in a process of its own. */
-export interface ServeProcess {
-  readonly process: ChildProcess
+/** A running `serve`. */
+export interface Served {
   /** `http://host:port` of the receiver, and of the ops server. */
   readonly receiver: string
   readonly ops: string
@@ -23,60 +24,91 @@ export interface ServeProcess {
   lines(): readonly string[]
   /** Resolves with the next line of its log that holds `part`. @throws Error with the last lines when it ends before. */
   says(part: string): Promise<string>
+  /** Wakes what sleeps in it, so that it looks now for what there is to do. The program itself cannot be woken. */
+  wake(waking?: Waking): void
   /** Asks it to stop. @returns its exit code. */
   stop(): Promise<number | null>
+}
+
+/** A running `serve`, in a process of its own. */
+export interface ServeProcess extends Served {
+  readonly process: ChildProcess
   /** Kills it as the system would. */
   kill(): Promise<void>
 }
 
 export type Environment = Readonly<Record<string, string>>
 
+/** Settings of every `serve` that a test starts, unless it has others. */
+export const SERVE_ENV: Environment = { HOST: '127.0.0.1', PORT: '0', OPS_HOST: '127.0.0.1', OPS_PORT: '0', DOCUMENTS: 'list' }
+
+/** What a `serve` has written lately, and who waits for it to write something. */
+export class LogLines {
+  readonly kept: string[] = []
+  readonly #waiting = new Map<PromiseWithResolvers<string>, string>()
+
+  hear(line: string): void {
+    this.kept.push(line)
+    if (this.kept.length > LINES_KEPT) this.kept.shift()
+    for (const [waiter, part] of this.#waiting) if (line.includes(part)) waiter.resolve(line)
+  }
+
+  async says(part: string): Promise<string> {
+    const waiter = Promise.withResolvers<string>()
+    this.#waiting.set(waiter, part)
+    return await waiter.promise.finally(() => this.#waiting.delete(waiter))
+  }
+
+  /** It writes nothing any more. */
+  end(): void {
+    for (const [waiter, part] of this.#waiting) waiter.reject(new Error(`serve ended without saying "${part}":\n${this.kept.join('\n')}`))
+  }
+}
+
 /**
  * Starts `serve` and waits until it says that it is ready.
  * @param env the whole environment, but for the path.
  * @param shell what a shell does first, such as setting a limit.
- * @param main the program; that of an earlier release perhaps.
  * @throws Error with the last lines of its log when it ends before it is ready.
  */
-export async function startServe(env: Environment, shell = ':', main?: string): Promise<ServeProcess> {
-  const program = main ?? (await programPath('main'))
-  const child = spawn('/bin/sh', ['-c', `${shell}; exec "$@"`, 'sh', process.execPath, program, 'serve'], {
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      ...compiledEnv(),
-      HOST: '127.0.0.1',
-      PORT: '0',
-      OPS_HOST: '127.0.0.1',
-      OPS_PORT: '0',
-      DOCUMENTS: 'list',
-      ...env,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
+export async function startServe(env: Environment, shell = ':'): Promise<ServeProcess> {
+  return await whenReady([await programPath('main'), 'serve'], { env, shell, canWake: false })
+}
+
+/** The same of a `serve` that can be woken. */
+export async function startWakingServe(env: Environment): Promise<ServeProcess> {
+  return await whenReady([await programPath('serve-child')], { env, shell: ':', canWake: true })
+}
+
+async function whenReady(
+  program: readonly string[],
+  { env, shell, canWake }: { readonly env: Environment; readonly shell: string; readonly canWake: boolean },
+): Promise<ServeProcess> {
+  const child = spawn('/bin/sh', ['-c', `${shell}; exec "$@"`, 'sh', process.execPath, ...program], {
+    env: { PATH: process.env['PATH'] ?? '', ...compiledEnv(), ...SERVE_ENV, ...env },
+    stdio: ['ignore', 'pipe', 'pipe', ...(canWake ? (['ipc'] as const) : [])],
   })
-  const kept: string[] = []
+  const log = new LogLines()
   const ready = Promise.withResolvers<{ receiver: string; ops: string }>()
-  const waiting = new Map<PromiseWithResolvers<string>, string>()
   const hear = (line: string) => {
-    kept.push(line)
-    if (kept.length > LINES_KEPT) kept.shift()
-    for (const [waiter, part] of waiting) if (line.includes(part)) waiter.resolve(line)
+    log.hear(line)
     if (line.includes('"msg":"ready after')) ready.resolve(JSON.parse(line) as { receiver: string; ops: string })
   }
-  for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', hear)
+  for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on('line', hear)
   const closed = once(child, 'close').then(() => {
-    ready.reject(new Error(`serve ended before it was ready:\n${kept.join('\n')}`))
-    for (const [waiter, part] of waiting) waiter.reject(new Error(`serve ended without saying "${part}":\n${kept.join('\n')}`))
+    ready.reject(new Error(`serve ended before it was ready:\n${log.kept.join('\n')}`))
+    log.end()
   })
   const { receiver, ops } = await ready.promise
   return {
     process: child,
     receiver,
     ops,
-    lines: () => kept,
-    async says(part) {
-      const waiter = Promise.withResolvers<string>()
-      waiting.set(waiter, part)
-      return await waiter.promise.finally(() => waiting.delete(waiter))
+    lines: () => log.kept,
+    says: (part) => log.says(part),
+    wake(waking = {}) {
+      // It may have ended.
+      if (canWake && child.connected) child.send(waking, () => undefined)
     },
     async stop() {
       child.kill('SIGTERM')
@@ -138,6 +170,20 @@ export function writeAccounts(path: string, sandbox: Sandbox): Environment {
       webhook_secrets: [webhookSecret],
     }
   })
-  writeFileSync(path, JSON.stringify({ accounts }))
+  writeSettings(path, { accounts })
   return { CONFIG_FILE: path }
+}
+
+const LOOKS_A_WAKE = 20
+
+/**
+ * Looks until there is something to see, and wakes the product meanwhile: nothing waits for its next turn. @returns what is seen.
+ * @param what is awaited, in words.
+ */
+export async function untilServed<T>(serve: Pick<Served, 'wake'>, what: string, look: () => T | Promise<T>) {
+  let looks = 0
+  return await until(what, () => {
+    if (looks++ % LOOKS_A_WAKE === 0) serve.wake()
+    return look()
+  })
 }

@@ -8,7 +8,9 @@ import type { SandboxOptions } from '../../src/sandbox/service/options.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import type { DatabaseConfig, Db } from '../../src/store/engine/db.ts'
 import { openDb } from '../../src/store/open/open.ts'
-import { databaseEnv, type Environment, runCommand, type ServeProcess, startServe, writeAccounts } from './serve.ts'
+import { runHere } from '../app/run.ts'
+import { databaseEnv, type Environment, type Served, type ServeProcess, startWakingServe, writeAccounts } from './serve.ts'
+import { serveHere } from './serve-here.ts'
 
 /** As short as the settings allow, so that what is polled and replayed within days is polled and replayed within seconds. */
 const SHORT: Environment = {
@@ -21,7 +23,8 @@ const SHORT: Environment = {
   REPLAY_DORMANT: '2s',
   UPSTREAM_RPS: '200',
 }
-/** The service, played by the sandbox, and the product as processes. */
+
+/** The service, played by the sandbox, and the product. */
 export class Stage {
   readonly sandbox: Sandbox
   readonly database: DatabaseConfig
@@ -47,8 +50,15 @@ export class Stage {
   }
 
   /** @param settings beside those of database and accounts; very short times when left out. */
-  async serve(settings: Environment = SHORT): Promise<ServeProcess> {
-    const running = await startServe({ ...settings, ...this.#env })
+  async serve(settings: Environment = SHORT): Promise<Served> {
+    const running = await serveHere({ ...settings, ...this.#env })
+    this.#closing.push(() => running.stop())
+    return running
+  }
+
+  /** The same in a process of its own, which may be killed. */
+  async serveApart(settings: Environment = SHORT): Promise<ServeProcess> {
+    const running = await startWakingServe({ ...settings, ...this.#env })
     this.#closing.push(() => running.kill())
     return running
   }
@@ -56,7 +66,8 @@ export class Stage {
   /** Makes every submission of every account known, as an operator does on the first day: some will never be told of again. */
   async track(): Promise<void> {
     for (const name of this.sandbox.accountNames) {
-      await runCommand(this.#env, ['track', '--account', name, ...this.sandbox.submissionIds(name)])
+      const { code, err } = await runHere(['track', '--account', name, ...this.sandbox.submissionIds(name)], this.#env)
+      if (code !== 0) throw new Error(`track ended with ${code}: ${err}`)
     }
   }
 

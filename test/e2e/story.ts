@@ -1,19 +1,16 @@
 import { expect } from 'vitest'
 import type { Db } from '../../src/store/engine/db.ts'
 import { inboxRows, logFaults, untilAgreed } from './agreement.ts'
-import type { ServeProcess } from './serve.ts'
+import type { Served } from './serve.ts'
 import type { Stage } from './stage.ts'
 
-/** Looks at the mirror before it is thought to stay as it is. */
-const LOOKS = 3_600
-
 /** What must hold when a story has ended, whatever went wrong while it was told. */
-export async function expectTheStory(stage: Stage, running: ServeProcess): Promise<Db> {
+export async function expectTheStory(stage: Stage, running: Served): Promise<Db> {
   const { sandbox } = stage
   await sandbox.storyEnded
   await sandbox.deliveriesSettled()
   const db = await stage.openStore()
-  expect(await untilAgreed(db, sandbox, LOOKS), running.lines().join('\n')).toEqual([])
+  expect(await untilAgreed(db, sandbox, running), running.lines().join('\n')).toEqual([])
   expect(sandbox.writesSeen).toEqual([])
   expect(await running.stop(), running.lines().join('\n')).toBe(0)
   expect(await logFaults(db)).toEqual([])

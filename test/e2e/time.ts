@@ -18,7 +18,7 @@ export async function letTimePass(db: Db, ms: number, { leases = false, submissi
   await db.write('test-pass', async (tx) => {
     const reads = ['due_at', 'replay_due_at', 'last_replay_at', 'last_read_at', 'last_changed_at', 'active_at']
     await sql`update sync_reads set ${older(reads)} where ${free} and ${those}`.execute(tx.sql)
-    await sql`update sync_accounts set ${older(['retry_at', 'swept_at'])}`.execute(tx.sql)
+    await sql`update sync_accounts set ${older(['retry_at', 'swept_at', 'throttled_since', 'throttled_until'])}`.execute(tx.sql)
     await sql`update sync_arrivals set ${older(['first_at'])}`.execute(tx.sql)
     await sql`update sync_discovery set ${older(['due_at'])} where ${free}`.execute(tx.sql)
     await sql`update sync_known_ids set ${older(['due_at', 'last_read_at'])} where ${free} and ${those}`.execute(tx.sql)
@@ -29,31 +29,28 @@ export async function letTimePass(db: Db, ms: number, { leases = false, submissi
   })
 }
 
-/** Makes due now what was not read to its end since, of these submissions or of all, and lets a stopped account try again. */
-export async function endBackoffs(db: Db, sinceMs: number, submissionIds?: readonly string[]): Promise<void> {
-  const now = Date.now()
+/**
+ * Makes due now what was not read to its end since, of these submissions or of all, and lets a stopped account try again.
+ * @returns whether anything had to wait; when not, nothing is written.
+ */
+export async function endBackoffs(db: Db, sinceMs: number, submissionIds?: readonly string[]): Promise<boolean> {
+  const at = (ms: number) => timeValue(db.read, timeFromMs(ms))
+  const [now, since] = [Date.now(), at(sinceMs)]
+  const waits = sql<boolean>`lease_token is null and due_at > ${at(now)} and (last_read_at is null or last_read_at < ${since})`
+  const those = submissionIds ? sql<boolean>`submission_id in (${sql.join(['', ...submissionIds])})` : sql<boolean>`1 = 1`
+  const late = [
+    ['sync_reads', 'due_at', sql`${waits} and ${those}`],
+    ['sync_known_ids', 'due_at', waits],
+    ['sync_accounts', 'retry_at', sql`state <> 'active' and retry_at > ${at(now)}`],
+  ] as const
+  const counts = late.map(([table, , which]) => sql`(select count(*) from ${sql.table(table)} where ${which})`)
+  const { rows } = await sql<{ n: number }>`select ${sql.join(counts, sql` + `)} as n`.execute(db.read.sql)
+  if (Number(rows[0]?.n) === 0) return false
   await db.write('test-end-backoffs', async (tx) => {
-    await tx.sql
-      .updateTable('sync_reads')
-      .set({ due_at: timeFromMs(now) })
-      .$if(submissionIds !== undefined, (query) => query.where('submission_id', 'in', ['', ...(submissionIds ?? [])]))
-      .where('lease_token', 'is', null)
-      .where('due_at', '>', timeValue(tx, timeFromMs(now)) as never)
-      .where((eb) => eb.or([eb('last_read_at', 'is', null), eb('last_read_at', '<', timeValue(tx, timeFromMs(sinceMs)) as never)]))
-      .execute()
-    await tx.sql
-      .updateTable('sync_known_ids')
-      .set({ due_at: timeFromMs(now) })
-      .where('lease_token', 'is', null)
-      .where('due_at', '>', timeValue(tx, timeFromMs(now)) as never)
-      .where((eb) => eb.or([eb('last_read_at', 'is', null), eb('last_read_at', '<', timeValue(tx, timeFromMs(sinceMs)) as never)]))
-      .execute()
-    await tx.sql
-      .updateTable('sync_accounts')
-      .set({ retry_at: timeFromMs(now) })
-      .where('state', '<>', 'active')
-      .execute()
+    for (const [table, column, which] of late)
+      await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${at(now)} where ${which}`.execute(tx.sql)
   })
+  return true
 }
 
 function earlier(kind: Db['kind'], column: string, ms: number): RawBuilder<unknown> {

@@ -24,7 +24,6 @@ const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 export const DESTINATION = 'agency'
 const SUBMISSIONS = 4
 /** On a machine that has much else to do. */
-const PATIENCE_MS = 120_000
 /** Longer than any lease. */
 const LEASE_MS = 130_000
 /** Short, and so many that no change is given up. */
@@ -90,8 +89,8 @@ export class Scene {
     // What was claimed when a primary was killed is taken up when its lease ends.
     await letTimePass(this.db, LEASE_MS, { leases: true })
     const isWorked = async () => (await this.#inbox()).every(({ state }) => state === 'done')
-    if (!(await waitFor(isWorked, PATIENCE_MS))) throw new Error(`a delivery waits:\n${this.running.lines().join('\n')}`)
-    if (!(await waitFor(() => isDone(this.db, DESTINATION), PATIENCE_MS))) {
+    if (!(await waitFor(isWorked))) throw new Error(`a delivery waits:\n${this.running.lines().join('\n')}`)
+    if (!(await waitFor(() => isDone(this.db, DESTINATION)))) {
       throw new Error(`changes wait to be sent: ${JSON.stringify(await findDestination(this.db.read, DESTINATION))}`)
     }
     await this.running.stop()

@@ -28,11 +28,34 @@ afterAll(async () => {
   await server.remove()
 })
 
+/**
+ * Names a standby that is not there, and waits until commits wait for it: the server's processes hear of a setting one by one, and who reads it
+ * back hears of it before the one that counts.
+ */
+async function waitForAbsent(): Promise<void> {
+  await waitFor(server, 'absent')
+  for (let waited = false; !waited; ) {
+    let isOver = false
+    const probe = ask(server, (client) => client.query("select pg_logical_emit_message(true, 'probe', '')")).finally(() => {
+      isOver = true
+    })
+    await ask(server, (client) =>
+      until('the probe waits or has ended', async () => {
+        waited = ((await client.query(CANCEL)).rowCount ?? 0) > 0
+        return waited || isOver
+      }),
+    )
+    await probe
+  }
+}
+
+const CANCEL = "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'"
+
 /** Cancels what waits for the standby, as an administrator may. */
 async function cancelWaiting(): Promise<void> {
   await ask(server, (client) =>
     until('a commit waits', async () => {
-      const { rowCount } = await client.query("select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'")
+      const { rowCount } = await client.query(CANCEL)
       return (rowCount ?? 0) > 0
     }),
   )
@@ -53,7 +76,7 @@ function count(account: string): Promise<unknown> {
 }
 
 it('takes a commit whose wait for the standby was cancelled for one of unknown outcome', async () => {
-  await waitFor(server, 'absent')
+  await waitForAbsent()
   const transaction = count('cut')
   await Promise.all([expect(transaction).rejects.toThrow(UNKNOWN), cancelWaiting()])
   await expect(transaction).rejects.toThrow(TransientError)
@@ -64,7 +87,7 @@ it('takes a commit whose wait for the standby was cancelled for one of unknown o
 
 it('acknowledges no repeat of a delivery before the first is on the standby', async () => {
   const appender = new InboxAppender(db)
-  await waitFor(server, 'absent')
+  await waitForAbsent()
   await Promise.all([appender.append([delivery('repeated')]), cancelWaiting()])
   const [[outcome]] = await Promise.all([appender.append([delivery('repeated')]), cancelWaiting()])
   expect(outcome?.message).toMatch(UNKNOWN)
@@ -73,6 +96,7 @@ it('acknowledges no repeat of a delivery before the first is on the standby', as
 })
 
 it('never has more sessions than its pools are large, however long the standby is away, and goes on by itself when it is back', async () => {
+  await waitForAbsent()
   const send = pg.Client.prototype.query as (query: object | string) => unknown
   const spy = vi.spyOn(pg.Client.prototype, 'query')
   // The answer is awaited no longer than this.
@@ -80,7 +104,6 @@ it('never has more sessions than its pools are large, however long the standby i
     return send.call(this, typeof query === 'string' ? query : { ...query, query_timeout: 300 })
   } as never)
   onTestFinished(() => spy.mockRestore())
-  await waitFor(server, 'absent')
   const appender = new InboxAppender(db)
   for (let round = 0; round < 4; round++) {
     const appends = Array.from({ length: 4 }, (_, i) => appender.append([delivery(`away-${round}-${i}`)]))

@@ -8,9 +8,7 @@ const SWITCHES = isNightly ? 10 : 3
 /** Acknowledged deliveries between two switches. */
 const SOME = 25
 
-it('loses nothing acknowledged when the primary is killed again and again and its synchronous standby takes over', {
-  timeout: 240_000,
-}, async () => {
+it('loses nothing acknowledged when the primary is killed again and again and its synchronous standby takes over', async () => {
   const scene = await Scene.open({ synchronous: true })
   onTestFinished(() => scene.close())
   const { cluster, senders } = scene

@@ -5,10 +5,12 @@ import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { databaseEnv, type ServeProcess, startServe } from '../e2e/serve.ts'
 import { newSqlite } from '../tools/databases.ts'
-import { percentile, sendGood } from './good-sender.ts'
+import { percentile, type Sent, sendGood } from './good-sender.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
-const ATTACK_S = 1
+const ROUND_S = 1
+/** More rounds than a busy machine needs until each kind of refusal was seen. */
+const ROUNDS = 60
 /** 200 a second. */
 const PER_TICK = 2
 
@@ -81,18 +83,23 @@ describe('good deliveries, 200 a second, while strangers attack', () => {
     const attacker = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
     await once(createInterface({ input: attacker.stdout }), 'line')
     const [cpuBefore, startedAt] = [await cpuSeconds(), performance.now()]
-    const { answers, latencies } = await sendGood(`${serving.receiver}/webhooks`, SECRET, ATTACK_S, PER_TICK)
+    const rounds: Sent[] = []
+    let grown: (readonly [string, number])[] = []
+    do {
+      rounds.push(await sendGood(`${serving.receiver}/webhooks`, SECRET, ROUND_S, PER_TICK))
+      const counts = [...(await refused())].map(([reason, count]) => [reason, count - (before.get(reason) ?? 0)] as const)
+      grown = counts.filter(([, n]) => n > 0)
+    } while (rounds.length < ROUNDS && !attack.reasons.every((reason) => grown.some(([seen]) => seen === reason)))
+    const latencies = rounds.flatMap((round) => round.latencies).sort((a, b) => a - b)
     const share = (((await cpuSeconds()) - cpuBefore) / (performance.now() - startedAt)) * 1000
     expect(attacker.exitCode).toBeNull()
     attacker.stdin.end()
     await once(attacker, 'exit')
-    const after = await refused()
-    const grown = [...after].map(([reason, count]) => [reason, count - (before.get(reason) ?? 0)] as const).filter(([, n]) => n > 0)
     const reasons = grown.map(([reason, n]) => `${reason} ${n}`).join(', ')
     figures.push(
       `${kind} ${connections} x ${addresses}: p50 ${percentile(latencies, 0.5)} ms, p99 ${percentile(latencies, 0.99)} ms, longest ${percentile(latencies, 1)} ms, ${Math.round(share * 100)} % of a core; ${reasons}`,
     )
-    expect(answers).toEqual({ 204: ATTACK_S * 100 * PER_TICK })
+    for (const { answers } of rounds) expect(answers).toEqual({ 204: ROUND_S * 100 * PER_TICK })
     expect(grown.map(([reason]) => reason)).toEqual(expect.arrayContaining([...attack.reasons]))
   })
 

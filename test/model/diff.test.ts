@@ -11,6 +11,7 @@ const row: QuoteRow = {
   total_cents: 100,
   lines: ['gl'],
   is_revision: false,
+  first_seen_at: '2026-01-05T12:00:00.000000Z',
   gone_at: null,
   raw: '{}',
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { comparableJson, exactText, parseExact } from '../../src/model/exact-json.ts'
+import { comparableJson, exactText, exactTextWithout, parseExact } from '../../src/model/exact-json.ts'
 
 const digits = (length: number) => fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: length })
 const whole = fc.oneof(
@@ -39,6 +39,25 @@ test('any number comes back as what it was, however deep it stands, and the valu
     }),
     { numRuns: 1000 },
   )
+})
+
+test('an item nested thousands of levels deep costs its siblings no digit, and is exact itself as far as it can be written', () => {
+  const nest = (depth: number, inner: string) => `${'['.repeat(depth)}${inner}${']'.repeat(depth)}`
+  for (const depth of [900, 2_000, 200_000]) {
+    const answer = parseExact(`{"items":[{"n":9007199254740993},${nest(depth, '1e400')},{"__proto__":{"m":1e400}}]}`) as {
+      items: unknown[]
+    }
+    expect(exactText(answer.items[0])).toBe('{"n":9007199254740993}')
+    expect(exactText(answer.items[2])).toBe('{"__proto__":{"m":1e400}}')
+    if (depth < 1_000) expect(exactText(answer.items[1])).toBe(nest(depth, '1e400'))
+  }
+})
+
+test('without a list the rest comes back as it was', () => {
+  const answer = parseExact('{"n":12345678901234567890,"items":[1E400],"in":{"b":-0}}') as Record<string, unknown>
+  expect(exactTextWithout(answer, 'items')).toBe('{"n":12345678901234567890,"in":{"b":-0}}')
+  expect(exactTextWithout({ a: [1], b: 2 }, 'a')).toBe('{"b":2}')
+  expect(Object.keys(answer)).toEqual(['n', 'items', 'in'])
 })
 
 test('a number that a double would change keeps its own text', () => {

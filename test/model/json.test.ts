@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { canonicalJson, isObject, type Json, sameJson, storableJson, storableText } from '../../src/model/json.ts'
+import { canonicalJson, isObject, type Json, sameJson, storableJson, storableJsonText, storableText } from '../../src/model/json.ts'
 
 /** Any text, with U+0000 and lone surrogates among it. */
 const text = fc.string({
@@ -49,6 +49,21 @@ test('trap 72: stored text holds neither U+0000 nor half of a character, and all
       if (given.isWellFormed() && !given.includes('\u0000')) expect(stored).toBe(given)
       // What bytes can hold comes back as it went.
       expect(Buffer.from(stored, 'utf8').toString('utf8')).toBe(stored)
+    }),
+  )
+})
+
+test('trap 72: the same holds for JSON text, however its characters are escaped', () => {
+  for (const [text, stored] of [
+    ['"a\\u0000b\\ud800c\\uDFFFd\\ud83d\\ude00 😀"', '"a\\ufffdb\\ufffdc\\ufffdd\\ud83d\\ude00 😀"'],
+    ['"\\\\u0000 \\\\\\u0000 \\n \\ud7ff"', '"\\\\u0000 \\\\\\ufffd \\n \\ud7ff"'],
+  ] as const)
+    expect(storableJsonText(text)).toBe(stored)
+  fc.assert(
+    fc.property(json, (value) => {
+      const stored = storableJsonText(JSON.stringify(value))
+      expect(JSON.parse(stored)).toEqual(JSON.parse(JSON.stringify(storableJson(value))))
+      expect(storableJsonText(stored)).toBe(stored)
     }),
   )
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { entities } from '../../src/model/entities.ts'
-import { isMasked, MASK, maskedRow, maskedText, maskedValues } from '../../src/model/masking.ts'
+import { isMasked, MASK, maskedRow, maskedText, maskedValues, withoutAnswer } from '../../src/model/masking.ts'
 import { partsOfRowKey, rowKey, rowKeyOf } from '../../src/model/row-key.ts'
 
 describe('masking', () => {
@@ -40,6 +40,23 @@ describe('masking', () => {
     ['answered 503 after 123-45-67890 ms (http://10.0.0.1:8080/a@b)', null],
   ])('hides addresses and tax ids in what somebody else wrote: %s', (text, shown) => {
     expect(maskedText(text)).toBe(shown ?? text)
+  })
+
+  it.each([
+    ['answered 503', 503, 'answered 503'],
+    ['it answered 422 (no such code: Dear Jane (mobile))', 422, `it answered 422 ${MASK}`],
+    ['answered 422: "One." is no note', null, `answered 422 ${MASK}`],
+    [
+      'it could not be looked up: it answered 500 (Dear Jane); it may have arrived',
+      null,
+      `it could not be looked up: it answered 500 ${MASK}`,
+    ],
+    ['it answered 200 (x), but success failed: Dear Jane', 200, `it answered 200 ${MASK}`],
+    ['AMS360 answered Login with a fault (it answered 500 to Jane)', 500, `AMS360 answered Login with a fault ${MASK}`],
+    ['it cannot be reached (ECONNREFUSED)', null, 'it cannot be reached (ECONNREFUSED)'],
+    ['request.body failed: no client 7', null, 'request.body failed: no client 7'],
+  ])('hides what a destination answered: %s', (text, status, shown) => {
+    expect(withoutAnswer(text, status)).toBe(shown)
   })
 
   it('hides the personal values of a row wherever they stand, and what is too short to tell apart not', () => {

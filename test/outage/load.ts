@@ -10,7 +10,6 @@ import { letTimePass } from '../e2e/time.ts'
 const SENDERS = 8
 /** Between two deliveries of a sender: a service does not hammer either. */
 const PAUSE_MS = 10
-const PATIENCE_MS = 40_000
 /** Longer than any lease. */
 const LEASE_MS = 130_000
 const START_MS = Date.UTC(2026, 0, 5)
@@ -46,7 +45,7 @@ export class Load {
   async answered(status: number, more: number): Promise<void> {
     const before = this.count(status)
     expect(
-      await waitFor(() => this.count(status) >= before + more, PATIENCE_MS),
+      await waitFor(() => this.count(status) >= before + more),
       `${status} was not answered, but ${this.answers.slice(-5).map((answer) => answer.status)}`,
     ).toBe(true)
   }
@@ -100,7 +99,7 @@ export async function expectNothingLost(load: Load, running: ServeProcess, db: D
   ).toEqual([])
   // What was in hand when the store went away is taken up when its lease ends.
   await letTimePass(db, LEASE_MS, { leases: true })
-  const worked = await waitFor(async () => (await inboxRows(db)).every((row) => row['state'] === 'done'), PATIENCE_MS)
+  const worked = await waitFor(async () => (await inboxRows(db)).every((row) => row['state'] === 'done'))
   expect(worked, running.lines().join('\n')).toBe(true)
   const mirrored = await recordIds(db, 'default')
   expect(
@@ -110,12 +109,12 @@ export async function expectNothingLost(load: Load, running: ServeProcess, db: D
 }
 
 /** Waits until `/readyz` answers with `status`. */
-export async function readiness(running: ServeProcess, status: number): Promise<void> {
+export async function readiness(running: Pick<ServeProcess, 'ops'>, status: number): Promise<void> {
   let last = ''
   const is = await waitFor(async () => {
     const answer = await fetch(`${running.ops}/readyz`)
     last = `${answer.status} ${await answer.text()}`
     return answer.status === status
-  }, PATIENCE_MS)
+  })
   expect(is, `not ${status} but ${last}`).toBe(true)
 }

@@ -7,7 +7,6 @@ import { startChild } from '../tools/child.ts'
 import { newSqlite, openAgain } from '../tools/databases.ts'
 import { expectNothingLost, Load, readiness } from './load.ts'
 
-const TEST_MS = 120_000
 const ENOUGH = 40
 const LONG_TEXT = 30_000
 
@@ -45,9 +44,7 @@ async function expectRecovery(load: Load, running: ServeProcess): Promise<void> 
   expect(await running.stop()).toBe(0)
 }
 
-it('while another process has the file locked deliveries are refused with 503 in time, and taken again when it lets go', {
-  timeout: TEST_MS,
-}, async () => {
+it('while another process has the file locked deliveries are refused with 503 in time, and taken again when it lets go', async () => {
   const running = await startServe({ ...databaseEnv(place.config), ...accountEnv(sandbox) })
   try {
     const load = await startLoad(running, 200)
@@ -62,7 +59,7 @@ it('while another process has the file locked deliveries are refused with 503 in
   }
 })
 
-it('while the disk is full deliveries are refused with 503, and taken again when there is room', { timeout: TEST_MS }, async () => {
+it('while the disk is full deliveries are refused with 503, and taken again when there is room', async () => {
   // A limit on the size of its files stands for the end of the disk. Blocks have 512 bytes.
   const running = await startServe({ ...databaseEnv(place.config), ...accountEnv(sandbox) }, 'ulimit -S -f 8000')
   try {

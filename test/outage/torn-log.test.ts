@@ -15,12 +15,11 @@ import { inboxRows, logFaults, recordIds } from '../e2e/agreement.ts'
 import { newSqlite, openAgain, silentLog } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
 import { copyMigrated } from '../tools/migrated.ts'
-import { isNightly } from '../tools/nightly.ts'
 import { until } from '../tools/until.ts'
 
 const SECTOR = 512
 /** Sectors from one that is tried to the next. A page is no multiple of either, so that every part of a frame has its turn. */
-const STEP = isNightly ? 1 : 5
+const STEP = 5
 const LOG_HEAD = 32
 const FRAME_HEAD = 24
 const PAGE = 4_096

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import type { Db } from '../../src/store/engine/db.ts'
-import { hook, withFile } from '../config/support.ts'
+import { hook, withSettings } from '../config/support.ts'
 import { logFaults, untilAgreed } from '../e2e/agreement.ts'
 import { databaseEnv, type Environment, type ServeProcess, startServe } from '../e2e/serve.ts'
 import { type Receiver, startReceiver } from '../push/receiver.ts'
@@ -11,7 +11,6 @@ import { testDatabases } from '../tools/databases.ts'
 import { until } from '../tools/until.ts'
 
 const ACCOUNT = 'default'
-const TEST_MS = 120_000
 const ROUNDS = 2
 
 interface Stage {
@@ -49,7 +48,7 @@ async function openStage(): Promise<Stage> {
       },
     ],
   }
-  const env = { ...databaseEnv(opened.config), HOOK: hook(6), ...withFile(JSON.stringify(settings)) } as Environment
+  const env = { ...databaseEnv(opened.config), ...withSettings(settings, { HOOK: hook(6) }) } as Environment
   return {
     ...{ sandbox, db: opened.db, ams, once },
     async serve() {
@@ -119,9 +118,7 @@ async function stateOfRuns(db: Db): Promise<string[]> {
   return (await db.read.sql.selectFrom('reconcile_runs').select('state').execute()).map(({ state }) => state)
 }
 
-it('a worker, a pusher and a run that are paused beyond every lease lose nothing, and do nothing again that must not be done twice', {
-  timeout: TEST_MS,
-}, async () => {
+it('a worker, a pusher and a run that are paused beyond every lease lose nothing, and do nothing again that must not be done twice', async () => {
   const stage = await openStage()
   const { sandbox, db, ams, once } = stage
   const ours = await sessions(db)
@@ -171,7 +168,7 @@ it('a worker, a pusher and a run that are paused beyond every lease lose nothing
     await paused.stop()
     paused = heir
   }
-  expect(await untilAgreed(db, sandbox, 600)).toEqual([])
+  expect(await untilAgreed(db, sandbox)).toEqual([])
   expect(await logFaults(db)).toEqual([])
   await until('all is pushed', () => isPushed(db))
   await until('each run has ended once', async () => (await stateOfRuns(db)).every((state) => !['requested', 'running'].includes(state)))

@@ -6,14 +6,14 @@ import { timeFromMs } from '../../src/model/time.ts'
 import { AccountGate, type GateOptions } from '../../src/poll/account-gate.ts'
 import { ensureAccounts, findAccount } from '../../src/store/reads/accounts.ts'
 import { openedDb } from '../push/outbox.ts'
-import { silentLog, testDatabases } from '../tools/databases.ts'
+import { onSqlite, silentLog } from '../tools/databases.ts'
 import { trackFact, uuid } from '../tools/facts.ts'
 import { interrupted } from '../tools/meddled.ts'
 import { applyAll } from '../tools/mirror.ts'
 
 const ACCOUNT = 'acme'
 
-it.each(testDatabases)(
+it.each(onSqlite)(
   'trap 48: a wave over which the account could not be stopped, the store being away, is seen again, on $name',
   async ({ open }) => {
     const db = await openedDb(open)

@@ -66,6 +66,13 @@ describe.each(testDatabases)('a visit on $name', (database) => {
     expect(await row()).toMatchObject({ rank: expected, failures: 1 })
   })
 
+  it('waits some three minutes after eight failures in a row', async () => {
+    const startedAt = Date.now()
+    const { visit, row } = await bench(database)
+    for (let failures = 1; failures <= 8; failures++) await visit(() => Promise.reject(noAnswer()))
+    expect(Date.parse((await row()).due_at)).toBeGreaterThanOrEqual(startedAt + 190_000)
+  })
+
   it('is not repeated before the service wants to be asked again', async () => {
     const { visit, row } = await bench(database)
     const askedAt = Date.now()
@@ -75,7 +82,7 @@ describe.each(testDatabases)('a visit on $name', (database) => {
 
   it.each([
     ['fails', 'failed', () => Promise.reject(noAnswer())],
-    ['leads round in a circle', 'stalled', async () => ({ items: [], nextCursor: 'history' })],
+    ['leads round in a circle', 'stalled', async () => ({ items: [], nextCursor: 'history', isEndTold: false })],
   ] as const)('reads on from the cursor when a page of old history %s in every replay', async (_, expected, answer) => {
     const { db, visit, row } = await bench(database)
     const long = '2026-01-01T00:00:00.000000Z'
@@ -85,7 +92,7 @@ describe.each(testDatabases)('a visit on $name', (database) => {
     const events = async (_: string, since: string | null) => {
       asked.push(since)
       if (since === 'history') return answer()
-      return { items: [], nextCursor: since === null ? 'history' : null }
+      return { items: [], nextCursor: since === null ? 'history' : null, isEndTold: since !== null }
     }
     for (let n = 0; n < 3; n++) expect(await visit(events)).toBe(expected)
     expect(await visit(events)).toBe('read')
@@ -101,7 +108,7 @@ describe.each(testDatabases)('a visit on $name', (database) => {
     const asked: (string | null)[] = []
     const events = async (_: string, since: string | null) => {
       asked.push(since)
-      return { items: [], nextCursor: null }
+      return { items: [], nextCursor: null, isEndTold: true }
     }
     expect(await visit(events)).toBe('read')
     const { last_replay_at, replay_due_at, due_at } = await row()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { lanes } from '../../src/model/entities/lanes.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite } from '../tools/databases.ts'
 import { rowsOf } from '../tools/mirror.ts'
 import { policy, Rig } from '../tools/poller.ts'
 
@@ -23,7 +23,7 @@ async function meddledWith(rig: Rig): Promise<{ id: string; laneId: string }> {
 
 const names = async (rig: Rig) => (await rowsOf(rig.db, lanes)).map(({ market_name }) => market_name)
 
-describe.each(testDatabases)('what a state read shows, by its hash, on $name', (database) => {
+describe.each(onSqlite)('what a state read shows, by its hash, on $name', (database) => {
   it('is not compared when it is the same again', async () => {
     const rig = await Rig.open(database)
     const { id } = await meddledWith(rig)

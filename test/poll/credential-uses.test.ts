@@ -2,20 +2,20 @@ import { expect, it, onTestFinished } from 'vitest'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import { json, runHere } from '../app/run.ts'
 import { accountEnv, databaseEnv, startServe } from '../e2e/serve.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite } from '../tools/databases.ts'
 import { until } from '../tools/until.ts'
 
 interface Account {
   readonly credentials: readonly { readonly client_id: string; readonly last_token_at: string | null }[]
 }
 
-it.each(testDatabases)('`serve` and `sync` record when a credential got its last token, on $name', async (database) => {
+it.each(onSqlite)('`serve` and `sync` record when a credential got its last token, on $name', async (database) => {
   const sandbox = await startSandbox({ submissions: 1, autoStart: false })
   onTestFinished(() => sandbox.close())
   const opened = await database.open()
   onTestFinished(() => opened.close())
   const env = { ...accountEnv(sandbox), ...databaseEnv(opened.config), POLL_ACTIVE: '1s' }
-  const last = async () => json<Account[]>(await runHere(['account', 'list', '--json'], env))[0]?.credentials[0]
+  const last = async () => json<{ items: Account[] }>(await runHere(['account', 'list', '--json'], env)).items[0]?.credentials[0]
   const began = Date.now()
   const ids = sandbox.submissionIds('default')
   const id = sandbox.account('default').credentials[0]?.clientId

@@ -4,14 +4,16 @@ import { silentObserver } from '../../src/base/observer.ts'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { threadMessages } from '../../src/model/entities/thread-messages.ts'
 import { AccountGate } from '../../src/poll/account-gate.ts'
+import type { ClaimedReadEnd } from '../../src/poll/claimed-read.ts'
 import { findAccount, pinBrokerage } from '../../src/store/reads/accounts.ts'
 import type { AccountsTable } from '../../src/store/schema/tables.ts'
-import { silentLog, testDatabases } from '../tools/databases.ts'
+import { onSqlite, silentLog } from '../tools/databases.ts'
 import { wireMessage } from '../tools/facts.ts'
 import { rowsOf } from '../tools/mirror.ts'
-import { policy, Rig } from '../tools/poller.ts'
+import { HOUR, policy, Rig } from '../tools/poller.ts'
 import { sandboxClient } from '../tools/sandbox-client.ts'
 
+const MINUTE = 60_000
 const RETRY_MS = 900_000
 
 async function account(rig: Rig, name = 'default'): Promise<AccountsTable> {
@@ -32,6 +34,19 @@ function gateWith(rig: Rig, clock: Clock, { baseUrl } = rig.sandbox as { readonl
   return new AccountGate({ ...common, clock, db: rig.db, client, log: silentLog })
 }
 
+/** A gate whose steady clock goes on only when it is asked. */
+function steadyGate(rig: Rig) {
+  let steady = 0
+  const gate = gateWith(rig, { ...systemClock, steady: () => steady }, undefined, systemClock)
+  return {
+    async isClosed(afterMs: number): Promise<boolean> {
+      steady += afterMs
+      return await gate.isClosed(new AbortController().signal)
+    },
+    note: (end: ClaimedReadEnd) => gate.note({ submissionId: crypto.randomUUID(), read: 'events', lastReadAt: null }, end, Date.now()),
+  }
+}
+
 /** Waits until the account is of that state, and nothing of it is under way. */
 async function untilState(rig: Rig, state: AccountsTable['state'], name = 'default'): Promise<void> {
   await rig.until(`account ${name} is ${state}`, async () => (await account(rig, name)).state === state)
@@ -45,7 +60,7 @@ async function tracked(rig: Rig, name = 'default'): Promise<string> {
   return id
 }
 
-describe.each(testDatabases)('credentials on $name', (database) => {
+describe.each(onSqlite)('credentials on $name', (database) => {
   it('a wrong base URL is told as what may stand against the credentials', async () => {
     const rig = await Rig.open(database)
     const gate = gateAhead(rig, 0, { baseUrl: `${rig.sandbox.baseUrl}/elsewhere` })
@@ -56,12 +71,53 @@ describe.each(testDatabases)('credentials on $name', (database) => {
     })
   })
 
-  it.each([400, 404])('a service that answers %i when it is asked who we are has the account parked', async (status) => {
-    const rig = await Rig.open(database)
-    rig.sandbox.faults.add({ kind: 'status', status, operation: 'me' })
-    expect(await gateAhead(rig, 0).isClosed(new AbortController().signal)).toBe(true)
-    expect(await account(rig)).toMatchObject({ state: 'parked', reason: expect.stringContaining(`answered ${status}`) })
-  })
+  it.each([400, 404, 405, 410, 422, 431, 451])(
+    'trap 46: a service that answers %i when it is asked who we are has the account parked only if it refuses reads, too',
+    async (status) => {
+      const rig = await Rig.open(database)
+      await tracked(rig)
+      rig.sandbox.faults.add({ kind: 'status', status, operation: 'me' })
+      const { isClosed } = steadyGate(rig)
+      expect(await isClosed(0)).toBe(false)
+      const { state, identity_error, identity_failing_since } = await account(rig)
+      expect([state, identity_error]).toEqual(['active', expect.stringContaining(`the service answered ${status}`)])
+      expect(identity_failing_since).not.toBeNull()
+      rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'requirements' })
+      expect(await isClosed(MINUTE)).toBe(false)
+      expect(await isClosed(MINUTE)).toBe(true)
+      expect(await account(rig)).toMatchObject({
+        state: 'parked',
+        reason: expect.stringContaining(`answered ${status}`),
+        identity_failing_since,
+      })
+    },
+  )
+
+  it.each([401, 403])(
+    'trap 43: %i to a new token parks the account only when it comes again a minute later, without the token being taken meanwhile',
+    async (status) => {
+      const rig = await Rig.open(database)
+      const { isClosed, note } = steadyGate(rig)
+      const refuse = () => rig.sandbox.faults.set([{ kind: 'status', status, operation: 'me' }])
+      refuse()
+      expect(await isClosed(0)).toBe(false)
+      rig.sandbox.faults.set([])
+      expect(await isClosed(MINUTE)).toBe(false)
+      expect(await account(rig)).toMatchObject({ state: 'active', identity_error: null, identity_failing_since: null })
+
+      refuse()
+      expect(await isClosed(HOUR)).toBe(false)
+      const asked = rig.asked('me').length
+      await note('refused')
+      expect(await isClosed(MINUTE - 1_000), 'refused reads do not bring the second check forward').toBe(false)
+      expect(rig.asked('me')).toHaveLength(asked)
+      expect(await isClosed(1_000)).toBe(true)
+      expect(await account(rig)).toMatchObject({ state: 'parked', reason: expect.stringContaining(`answered ${status}`) })
+      await rig.pass(RETRY_MS)
+      expect(await isClosed(RETRY_MS), 'a parked account stays so by one refusal').toBe(true)
+      expect(Date.parse((await account(rig)).retry_at ?? '')).toBeGreaterThan(Date.now())
+    },
+  )
 
   it('an account that is paused for its brokerage stays so as long as the service cannot say who we are', async () => {
     const rig = await Rig.open(database)
@@ -189,18 +245,17 @@ describe.each(testDatabases)('credentials on $name', (database) => {
     expect(await rowsOf(rig.db, marketEvents)).toHaveLength(4)
   })
 
-  it('trap 46: a brokerage without an id is told by its name, also where all that was said of it is pinned', async () => {
+  it('trap 46: a brokerage without an id is told by its name', async () => {
     const rig = await Rig.open(database)
     await tracked(rig)
     rig.sandbox.setBrokerage('default', { id: '', name: 'Bay' })
-    await pinBrokerage(rig.db, 'default', '{"name":"Bay"}', null)
     rig.startPoller()
     await rig.until(
       'it is known who we are',
       async () => (await account(rig)).client_id !== null || (await account(rig)).state !== 'active',
     )
     await rig.rest()
-    expect(await account(rig)).toMatchObject({ state: 'active', brokerage: '{"name":"Bay"}' })
+    expect(await account(rig)).toMatchObject({ state: 'active', brokerage: 'Bay' })
   })
 
   it('trap 46: a service that cannot say who we are stops nothing; the brokerage is pinned when it can', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite } from '../tools/databases.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
 import { DAY, HOUR, policy, Rig } from '../tools/poller.ts'
 
@@ -34,7 +34,7 @@ async function countEvents(rig: Rig): Promise<number> {
   return (await rowsOf(rig.db, marketEvents)).length
 }
 
-describe.each(testDatabases)('cursors on $name', (database) => {
+describe.each(onSqlite)('cursors on $name', (database) => {
   it('trap 17: after an invalid cursor the feed is read once from the beginning, and the new cursor replaces the old, which is kept', async () => {
     const rig = await Rig.open(database)
     const { id, cursor: old } = await readOnce(rig)

@@ -8,7 +8,7 @@ import { ensureAccounts, pinBrokerage, stopAccount } from '../../src/store/reads
 import type { UpstreamClient } from '../../src/upstream/client.ts'
 import { AuthRefusedError, UpstreamTransientError } from '../../src/upstream/http/errors.ts'
 import { openedDb } from '../push/outbox.ts'
-import { silentLog, testDatabases } from '../tools/databases.ts'
+import { onSqlite, silentLog } from '../tools/databases.ts'
 
 const ACCOUNT = 'acme'
 const CALL = { operation: 'probe', submissionId: null, withCursor: false } as const
@@ -40,7 +40,7 @@ async function asked(db: Db, failure: Error, looks = IDLE, log = silentLog): Pro
   return requests
 }
 
-describe.each(testDatabases)('discovery on $name', ({ open }) => {
+describe.each(onSqlite)('discovery on $name', ({ open }) => {
   const busy = new UpstreamTransientError('throttled', CALL, 'answered 429', 60_000)
 
   async function database(brokerage: string | null): Promise<Db> {

@@ -4,7 +4,7 @@ import { timeFromMs } from '../../src/model/time.ts'
 import { capDueTimes, DueTimes } from '../../src/poll/due-times.ts'
 import type { PollPolicy } from '../../src/poll/intervals.ts'
 import type { Db } from '../../src/store/engine/db.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite } from '../tools/databases.ts'
 import { interrupted } from '../tools/meddled.ts'
 import { policy, Rig } from '../tools/poller.ts'
 
@@ -43,7 +43,7 @@ async function quiet(rig: Rig): Promise<string> {
   return id
 }
 
-describe.each(testDatabases)('shorter waits on $name', (database) => {
+describe.each(onSqlite)('shorter waits on $name', (database) => {
   it('a shorter POLL_MAX takes effect on due times that are stored', async () => {
     const rig = await Rig.open(database)
     const id = await quiet(rig)

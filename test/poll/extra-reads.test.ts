@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { bindRequests } from '../../src/model/entities/bind-requests.ts'
 import { beginPurge } from '../../src/store/mirror/purge.ts'
 import { findAccount } from '../../src/store/reads/accounts.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite } from '../tools/databases.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
 import { DAY, Rig } from '../tools/poller.ts'
 
@@ -10,7 +10,7 @@ const ACCOUNT = 'default'
 const DETAIL = { name: 'detail', path: '/broker/submissions/{submission_id}', everyMs: DAY }
 const LIST = { name: 'list', path: '/broker/submissions', everyMs: DAY }
 
-describe.each(testDatabases)('extra reads on $name', (database) => {
+describe.each(onSqlite)('extra reads on $name', (database) => {
   const answers = (rig: Rig) => rig.db.read.sql.selectFrom('extra_reads').selectAll().orderBy('name').orderBy('submission_id').execute()
   const schedule = (rig: Rig) => rig.db.read.sql.selectFrom('sync_extra_reads').selectAll().orderBy('name').execute()
   const made = (rig: Rig) =>

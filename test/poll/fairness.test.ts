@@ -10,7 +10,7 @@ import { ReadSwitches } from '../../src/poll/read-switches.ts'
 import { findAccount, requestSweep } from '../../src/store/reads/accounts.ts'
 import { addReads } from '../../src/store/reads/reads.ts'
 import type { UpstreamClient } from '../../src/upstream/client.ts'
-import { silentLog, testDatabases } from '../tools/databases.ts'
+import { onSqlite, silentLog } from '../tools/databases.ts'
 import { uuid, wireEvent, wireMessage } from '../tools/facts.ts'
 import { interrupted } from '../tools/meddled.ts'
 import { rowsOf } from '../tools/mirror.ts'
@@ -34,7 +34,7 @@ function eventsOf(id: string, n: number): unknown {
   return { type: 'submission.events', submission_id: id, events: [wireEvent(n)] }
 }
 
-describe.each(testDatabases)('what hangs and what fails on $name', (database) => {
+describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
   it('one feed that hangs delays no other feed and no other submission', async () => {
     const rig = await Rig.open(database)
     const [hanging = '', ...others] = await tracked(rig, 12)

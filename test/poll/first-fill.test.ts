@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import { threadMessages } from '../../src/model/entities/thread-messages.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite } from '../tools/databases.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
 import { policy, Rig } from '../tools/poller.ts'
 
@@ -23,7 +23,7 @@ async function arrivals(rig: Rig): Promise<Record<string, string[]>> {
   return ways
 }
 
-describe.each(testDatabases)('what polling finds by itself on $name', (database) => {
+describe.each(onSqlite)('what polling finds by itself on $name', (database) => {
   it('a submission whose history is old is no active one, and is polled as seldom as its age says', async () => {
     const rig = await Rig.open(database)
     const id = rig.sandbox.addSubmission(ACCOUNT)

@@ -15,6 +15,7 @@ const steady = new ManualClock(0, () => 0)
 describe('the time to the next poll', () => {
   it('begins at POLL_ACTIVE, reaches POLL_QUIET within the hour, and POLL_MAX later', () => {
     expect(pollIntervalMs(policy, 0, steady)).toBe(MINUTE)
+    expect(pollIntervalMs(policy, 8 * MINUTE, steady)).toBe(2 * MINUTE)
     expect(pollIntervalMs(policy, HOUR, steady)).toBe(15 * MINUTE)
     expect(pollIntervalMs(policy, 24 * HOUR, steady)).toBe(6 * HOUR)
     expect(pollIntervalMs(policy, 89 * DAY, steady)).toBe(6 * HOUR)

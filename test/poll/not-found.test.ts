@@ -3,7 +3,7 @@ import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import { mainReads } from '../../src/model/reads.ts'
 import { findAccount, resumeAccount } from '../../src/store/reads/accounts.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
 import { HOUR, policy, Rig } from '../tools/poller.ts'
@@ -49,7 +49,7 @@ async function removeMany(rig: Rig, goOn: () => Promise<unknown>): Promise<void>
   expect(rig.lines('is paused')).toHaveLength(1)
 }
 
-describe.each(testDatabases)('trap 48: "not found" on $name', (database) => {
+describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
   it('trap 48: of one submission it is believed after three tries, loses no row, and is taken back when the submission is found', async () => {
     const rig = await Rig.open(database)
     const [gone = ''] = await readOnce(rig, 3)

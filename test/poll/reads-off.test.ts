@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { bindRequests } from '../../src/model/entities/bind-requests.ts'
 import { listReadsOff } from '../../src/store/reads/reads-off.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite } from '../tools/databases.ts'
 import { rowsOf } from '../tools/mirror.ts'
 import { DAY, HOUR, Rig } from '../tools/poller.ts'
 
 const ACCOUNT = 'default'
 
-describe.each(testDatabases)('a read that the service refuses, on $name', (database) => {
+describe.each(onSqlite)('a read that the service refuses, on $name', (database) => {
   const asked = (rig: Rig, operation: string) =>
     rig.sandbox.requestsSeen.filter((request) => request.operation === operation && request.account === ACCOUNT).length
   const off = async (rig: Rig) => (await listReadsOff(rig.db.read)).map(({ account, read, cause }) => [account, read, cause])

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../src/model/time.ts'
 import { findAccount } from '../../src/store/reads/accounts.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite } from '../tools/databases.ts'
 import { Rig } from '../tools/poller.ts'
 
 const RETRY_MS = 900_000
@@ -35,7 +35,7 @@ async function makeDue(rig: Rig, id: string): Promise<void> {
   rig.db.signals.notify('reads')
 }
 
-describe.each(testDatabases)('a read that is refused on $name', (database) => {
+describe.each(onSqlite)('a read that is refused on $name', (database) => {
   it('trap 39: stops nothing but itself as long as the service says who we are', async () => {
     const rig = await Rig.open(database)
     const id = rig.sandbox.addSubmission('default')

@@ -4,7 +4,7 @@ import { insureds } from '../../src/model/entities/insureds.ts'
 import { policies } from '../../src/model/entities/policies.ts'
 import { optionalReads } from '../../src/model/reads.ts'
 import { readsStatus } from '../../src/store/upkeep/status.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite } from '../tools/databases.ts'
 import { rowsOf } from '../tools/mirror.ts'
 import { DAY, Rig } from '../tools/poller.ts'
 
@@ -14,7 +14,7 @@ it('STATE_READS names every state read', () => {
   expect([...stateReadNames]).toEqual(['requirements', ...optionalReads, 'document'])
 })
 
-describe.each(testDatabases)('state reads that the settings list, on $name', (database) => {
+describe.each(onSqlite)('state reads that the settings list, on $name', (database) => {
   const asked = (rig: Rig, operation: string) => rig.sandbox.requestsSeen.filter((request) => request.operation === operation).length
 
   it('are made, and the others are not, nor count as late', async () => {

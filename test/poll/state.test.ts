@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { lanes } from '../../src/model/entities/lanes.ts'
 import { quotes } from '../../src/model/entities/quotes.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite } from '../tools/databases.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
 import { policy, Rig } from '../tools/poller.ts'
 
@@ -16,7 +16,7 @@ async function withLane(rig: Rig): Promise<{ id: string; laneId: string }> {
   return { id, laneId }
 }
 
-describe.each(testDatabases)('reading the state on $name', (database) => {
+describe.each(onSqlite)('reading the state on $name', (database) => {
   it('trap 80: the state is read on its own timer, without any event', async () => {
     const rig = await Rig.open(database)
     const { id, laneId } = await withLane(rig)

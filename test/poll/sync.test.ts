@@ -12,10 +12,11 @@ import type { SyncOptions } from '../../src/poll/sync-options.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { claimReads } from '../../src/store/reads/claims.ts'
 import { freshnessGauges } from '../../src/store/upkeep/gauges.ts'
-import { silentLog, testDatabases } from '../tools/databases.ts'
+import { onSqlite, silentLog, testDatabases } from '../tools/databases.ts'
 import { interrupted } from '../tools/meddled.ts'
 import { rowsOf } from '../tools/mirror.ts'
 import { policy, Rig } from '../tools/poller.ts'
+import { defaultRecordFields } from '../tools/record-fields.ts'
 import { sandboxClient } from '../tools/sandbox-client.ts'
 
 const ACCOUNT = 'default'
@@ -34,10 +35,10 @@ function syncOf(rig: Rig, over: Partial<SyncOptions> = {}): Sync {
   const common = { account: ACCOUNT, clock: systemClock, observer: silentObserver }
   const client = sandboxClient(rig.sandbox, ACCOUNT)
   onTestFinished(() => client.close())
-  return new Sync({ ...common, db: rig.db, client, log: silentLog, policy, concurrency: 2, ...over })
+  return new Sync({ ...common, db: rig.db, client, log: silentLog, policy, concurrency: 2, recordFields: defaultRecordFields, ...over })
 }
 
-it.each(testDatabases)('reading now ends when one of its hands fails: the others begin nothing more, on $name', async (database) => {
+it.each(onSqlite)('reading now ends when one of its hands fails: the others begin nothing more, on $name', async (database) => {
   const rig = await Rig.open(database)
   const ids = Array.from({ length: 5 }, () => rig.sandbox.addSubmission(ACCOUNT))
   await rig.track(ids)
@@ -47,7 +48,7 @@ it.each(testDatabases)('reading now ends when one of its hands fails: the others
   await rig.idle()
 })
 
-it.each(testDatabases)('what reading now had in hand when the store failed is free at once, on $name', async (database) => {
+it.each(onSqlite)('what reading now had in hand when the store failed is free at once, on $name', async (database) => {
   const rig = await Rig.open(database)
   const ids = [rig.sandbox.addSubmission(ACCOUNT), rig.sandbox.addSubmission(ACCOUNT)]
   await rig.track(ids)
@@ -56,7 +57,7 @@ it.each(testDatabases)('what reading now had in hand when the store failed is fr
   for (const id of ids) for (const read of readKinds) expect(await rig.read(id, read)).toMatchObject({ lease_token: null })
 })
 
-it.each(testDatabases)('reading now that is broken off while another process reads says so, on $name', async (database) => {
+it.each(onSqlite)('reading now that is broken off while another process reads says so, on $name', async (database) => {
   const rig = await Rig.open(database)
   const id = rig.sandbox.addSubmission(ACCOUNT)
   await rig.track([id])
@@ -66,7 +67,7 @@ it.each(testDatabases)('reading now that is broken off while another process rea
   await expect(syncOf(rig, { clock }).read([id], abort.signal)).rejects.toThrow('stopped')
 })
 
-it.each(testDatabases)('what fails is left alone for a while before it is tried again, on $name', async (database) => {
+it.each(onSqlite)('what fails is left alone for a while before it is tried again, on $name', async (database) => {
   const rig = await Rig.open(database)
   const id = rig.sandbox.addSubmission(ACCOUNT)
   await rig.track([id])
@@ -83,7 +84,7 @@ it.each(testDatabases)('what fails is left alone for a while before it is tried 
   expect(now - begunAt).toBeGreaterThanOrEqual(3_000)
 })
 
-it.each(testDatabases)('a read that one hand made while another was about to is made once, and left free, on $name', async (database) => {
+it.each(onSqlite)('a read that one hand made while another was about to is made once, and left free, on $name', async (database) => {
   const rig = await Rig.open(database)
   const id = rig.sandbox.addSubmission(ACCOUNT)
   await rig.track([id])
@@ -101,7 +102,7 @@ it.each(testDatabases)('a read that one hand made while another was about to is 
   }
 })
 
-it.each(testDatabases)('what cannot be read now is not put off longer for having been asked for again, on $name', async (database) => {
+it.each(onSqlite)('what cannot be read now is not put off longer for having been asked for again, on $name', async (database) => {
   const rig = await Rig.open(database)
   const ids = [rig.sandbox.addSubmission(ACCOUNT), rig.sandbox.addSubmission(ACCOUNT)]
   const [first = '', again = ''] = ids
@@ -116,20 +117,17 @@ it.each(testDatabases)('what cannot be read now is not put off longer for having
   expect(await rig.read(again, 'events')).toMatchObject({ failures: 4, lease_token: null })
 })
 
-it.each(testDatabases)(
-  'trap 48: what is not found now is not believed sooner for having been asked for again, on $name',
-  async (database) => {
-    const rig = await Rig.open(database)
-    const id = rig.sandbox.addSubmission(ACCOUNT)
-    await rig.track([id])
-    rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'events' })
-    for (let n = 0; n < 3; n++) expect(await syncOf(rig).read([id], new AbortController().signal)).toMatchObject([{ read: 'events' }])
-    const { misses, due_at } = await rig.read(id, 'events')
-    expect(misses).toBe(1)
-    expect(Date.parse(due_at)).toBeLessThan(Date.now() + 60_000)
-    expect(await rowsOf(rig.db, submissions)).toMatchObject([{ unreachable_since: null }])
-  },
-)
+it.each(onSqlite)('trap 48: what is not found now is not believed sooner for having been asked for again, on $name', async (database) => {
+  const rig = await Rig.open(database)
+  const id = rig.sandbox.addSubmission(ACCOUNT)
+  await rig.track([id])
+  rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'events' })
+  for (let n = 0; n < 3; n++) expect(await syncOf(rig).read([id], new AbortController().signal)).toMatchObject([{ read: 'events' }])
+  const { misses, due_at } = await rig.read(id, 'events')
+  expect(misses).toBe(1)
+  expect(Date.parse(due_at)).toBeLessThan(Date.now() + 60_000)
+  expect(await rowsOf(rig.db, submissions)).toMatchObject([{ unreachable_since: null }])
+})
 
 it.each(testDatabases)(
   'trap 23: reading now reads what was named, however it became known, and extra reads, on $name',

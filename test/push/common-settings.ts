@@ -12,5 +12,5 @@ export const commonSettings = {
   mapping: 'none',
   allowPrivate: true,
   allowHosts: null,
-  requestsPerSecond: null,
+  rps: null,
 } as const

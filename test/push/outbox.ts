@@ -4,10 +4,11 @@ import type { Clock } from '../../src/base/clock.ts'
 import { FanOut } from '../../src/push/queue/fan-out.ts'
 import type { FanOutDestination } from '../../src/push/queue/queued-rows.ts'
 import type { Db } from '../../src/store/engine/db.ts'
-import { type DestinationRow, findDestination } from '../../src/store/outbox/destinations.ts'
+import type { CountedDestination } from '../../src/store/outbox/destinations.ts'
 import type { ClaimedLane, LaneResult, RowResult } from '../../src/store/outbox/work.ts'
 import type { OutboxState } from '../../src/store/schema/tables-push.ts'
 import { type OpenedDatabase, openAgain, silentLog, type TestOptions } from '../tools/databases.ts'
+import { countedDestination } from '../tools/destinations.ts'
 
 export const ACCOUNT = 'acme'
 
@@ -99,13 +100,13 @@ export async function lanesIn(db: Db): Promise<StoredLane[]> {
   return rows
 }
 
-export async function stateOf(db: Db, destination: string): Promise<DestinationRow> {
-  const row = await findDestination(db.read, destination)
+export async function stateOf(db: Db, destination: string): Promise<CountedDestination> {
+  const row = await countedDestination(db.read, destination)
   if (row === null) throw new Error(`there is no destination ${destination}`)
   return row
 }
 
-/** What the counters of a destination say, and what they should say. */
+/** The counts of a destination as its state gives them, and as its rows do. */
 export async function counters(db: Db, destination: string): Promise<{ kept: number[]; counted: number[] }> {
   const { queued, dead, unknown } = await stateOf(db, destination)
   const rows = await outboxOf(db, destination)

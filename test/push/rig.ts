@@ -11,8 +11,9 @@ import { createKind } from '../../src/push/kinds/create.ts'
 import { FanOut } from '../../src/push/queue/fan-out.ts'
 import { OutboxSignal, Sender } from '../../src/push/send/sender.ts'
 import type { Db } from '../../src/store/engine/db.ts'
-import { type DestinationRow, ensureDestinations, findDestination } from '../../src/store/outbox/destinations.ts'
+import { type CountedDestination, ensureDestinations } from '../../src/store/outbox/destinations.ts'
 import { openAgain, type TestDatabase } from '../tools/databases.ts'
+import { countedDestination } from '../tools/destinations.ts'
 import { applyAll } from '../tools/mirror.ts'
 import { until } from '../tools/until.ts'
 import { commonSettings } from './common-settings.ts'
@@ -134,8 +135,8 @@ export class PushRig {
     return this.db.read.sql.selectFrom('sync_outbox').selectAll().orderBy('outbox_id').execute()
   }
 
-  async destination(name = 'ams'): Promise<DestinationRow> {
-    const row = await findDestination(this.db.read, name)
+  async destination(name = 'ams'): Promise<CountedDestination> {
+    const row = await countedDestination(this.db.read, name)
     if (row === null) throw new Error(`there is no destination ${name}`)
     return row
   }

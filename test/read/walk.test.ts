@@ -28,7 +28,7 @@ async function serve(pages: Pages): Promise<void> {
 interface Committed {
   readonly ids: string[]
   readonly cursor: string | null
-  readonly ended: WalkEnd['ended'] | null
+  readonly ended: string | null
 }
 
 /** Walks, and keeps what was committed in its order. */
@@ -37,7 +37,7 @@ async function committedBy(commit: (page: FeedPage) => Promise<void> = async () 
   const keep = async (page: FeedPage, end: WalkEnd | null): Promise<Applied> => {
     await commit(page)
     const ids = page.facts.map((fact) => (fact.kind === 'event' ? fact.event.event_id : ''))
-    committed.push({ ids, cursor: page.nextCursor, ended: end?.ended ?? null })
+    committed.push({ ids, cursor: page.nextCursor, ended: end === null ? null : (end.stall?.reason ?? 'complete') })
     return { inserted: page.facts.length, changes: 0, stale: 0, changed: [], rawOnly: [], purged: new Set() }
   }
   await walkFeed(client, walk, keep, new AbortController().signal)
@@ -45,6 +45,7 @@ async function committedBy(commit: (page: FeedPage) => Promise<void> = async () 
 }
 
 const event = (n: number) => wireEvent(n)
+const SAME = 'the service returned the same cursor again and nothing after it'
 
 describe('walking a feed page by page', () => {
   it('trap 01: goes on until the cursor is null, over short and empty pages, and commits in their order', async () => {
@@ -59,14 +60,38 @@ describe('walking a feed page by page', () => {
 
   it('trap 02: ends when the same cursor comes again', async () => {
     await serve({ '': [[event(1)], 'a'], a: [[], 'a'] })
-    expect((await committedBy()).at(-1)).toEqual({ ids: [], cursor: 'a', ended: 'stalled' })
+    expect((await committedBy()).at(-1)).toEqual({ ids: [], cursor: 'a', ended: SAME })
     expect(service.to('/events')).toHaveLength(2)
   })
 
   it('trap 02: ends when empty pages lead round in a circle', async () => {
     await serve({ '': [[event(1)], 'a'], a: [[], 'b'], b: [[], 'c'], c: [[], 'a'] })
-    expect((await committedBy()).at(-1)).toEqual({ ids: [], cursor: 'a', ended: 'stalled' })
+    expect((await committedBy()).at(-1)).toEqual({ ids: [], cursor: 'a', ended: SAME })
     expect(service.to('/events')).toHaveLength(4)
+  })
+
+  it('trap 02: ends at an empty cursor, which would be the beginning again, and hands none on', async () => {
+    await serve({ '': [[event(1)], 'a'], a: [[event(2)], ''] })
+    expect((await committedBy()).at(-1)).toEqual({ ids: [uuid(1, 2)], cursor: null, ended: 'the service returned an empty cursor' })
+  })
+
+  it('trap 02: ends after 200 empty pages in a row, each with a new cursor, and keeps the last', async () => {
+    const next = (n: number): Pages => ({ [n === 0 ? '' : `c${n}`]: [n === 50 ? [event(1)] : [], `c${n + 1}`] })
+    await serve(Object.assign({}, ...Array.from({ length: 400 }, (_, n) => next(n))))
+    const committed = await committedBy()
+    expect(committed).toHaveLength(251)
+    expect(committed.at(-1)).toMatchObject({
+      cursor: 'c251',
+      ended: 'the service returned 200 empty pages in a row, each with a new cursor',
+    })
+  })
+
+  it('trap 03: takes a page without next_cursor for the last, and tells that nobody said so', async () => {
+    service = await startService(withTokens((_, response) => json(response, { events: [event(1)] })))
+    client = clientOf(service)
+    const commit = async (): Promise<Applied> => ({ inserted: 0, changes: 0, stale: 0, changed: [], rawOnly: [], purged: new Set() })
+    const end = await walkFeed(client, walk, commit, new AbortController().signal)
+    expect(end).toMatchObject({ stall: null, isEndTold: false, pages: 1 })
   })
 
   it('tells the time of the newest item of all pages, wherever it stands', async () => {

@@ -1,5 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { Socket } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { startChild } from '../tools/child.ts'
+import { newSqlite, type OpenedDatabase, sqliteDatabase } from '../tools/databases.ts'
 import { until } from '../tools/until.ts'
 import {
   account,
@@ -14,8 +17,8 @@ import {
   startTestReceiver,
   type TestReceiver,
 } from './support.ts'
+import { HeldAppender } from './support-appenders.ts'
 
-const [sqlite] = testDatabases
 const BODY = '{"type":"submission.message"}'
 const STRANGER = '127.0.0.9'
 
@@ -26,8 +29,7 @@ describe('connections of strangers', () => {
   let raws: RawConnection[] = []
 
   beforeEach(async () => {
-    if (!sqlite) throw new Error('there is no SQLite')
-    opened = await sqlite.open()
+    opened = await sqliteDatabase.open()
   })
   afterEach(async () => {
     for (const { socket } of raws) socket.destroy()
@@ -143,6 +145,51 @@ describe('connections of strangers', () => {
     await receiver.running.stop(1_000)
     const lines = receiver.lines.filter(({ msg }) => String(msg).includes('were refused or closed'))
     expect(lines).toMatchObject([{ reasons: { no_http: 1, pipelined: 1 }, worst: STRANGER, ofWorst: 2, addresses: 1 }])
+  })
+
+  it('tells what is wrong with a header that is too long, which is answered 431, and with TLS on the plain port', async () => {
+    await start()
+    const [long, tls] = await open(2)
+    long?.write(head('/webhooks', { ...sign(secret, BODY), 'x-long': 'x'.repeat(20_000) }))
+    expect(await long?.closed()).toMatch(/^HTTP\/1\.1 431 /)
+    tls?.write(Buffer.from('16030102000100', 'hex'))
+    await tls?.closed()
+    await receiver.running.stop(1_000)
+    const lines = receiver.lines.filter(({ msg }) => String(msg).includes('were refused or closed'))
+    expect(lines).toMatchObject([{ reasons: { long_header: 1, tls: 1 } }])
+    expect(lines[0]?.['msg']).toMatch(/; long_header: a request with more than 16 KiB .*; tls: this port speaks plain HTTP; /)
+  })
+
+  it('a sender that ends its side of the connection after a delivery is answered', async () => {
+    const appender = new HeldAppender()
+    const accepted: Socket[] = []
+    const accept = (message: unknown) => void accepted.push((message as { readonly socket: Socket }).socket)
+    subscribe('net.server.socket', accept)
+    onTestFinished(() => void unsubscribe('net.server.socket', accept))
+    receiver = await startTestReceiver({ db: opened.db, accounts: [account('acme', [secret], true)], appender })
+    const [connection, cut] = await open(2)
+    connection?.socket.end(`${head('/webhooks', { ...sign(secret, BODY), 'content-length': String(BODY.length) })}${BODY}`)
+    const batch = await appender.next()
+    await until('its end is read', () => accepted[0]?.readableEnded)
+    batch.end([null])
+    expect(await connection?.closed()).toMatch(/^HTTP\/1\.1 204/)
+    cut?.socket.end(`${head('/webhooks', { ...sign(secret, BODY), 'content-length': '100' })}${BODY}`)
+    expect(await cut?.closed()).toBe('')
+  })
+
+  it('a process without file descriptors says so', async () => {
+    const place = newSqlite()
+    const child = startChild('receive/children/no-descriptors.ts', [place.config.path], 'ulimit -n 64')
+    onTestFinished(async () => {
+      await child.kill()
+      await place.remove()
+    })
+    await start()
+    await child.says('listening')
+    child.tell('use them up')
+    expect(await child.says('log')).toBe(
+      'this process has no file descriptor left (EMFILE): new connections are closed without an answer; raise the limit (LimitNOFILE, --ulimit nofile)',
+    )
   })
 
   it('a request by HTTP/1.0, and one that is not ours, are answered as before', async () => {

@@ -8,11 +8,10 @@ import { InboxAppender } from '../../src/store/inbox/append.ts'
 import { RejectedStore } from '../../src/store/inbox/rejected.ts'
 import { secretTag } from '../../src/upstream/webhook/signature.ts'
 import { CountingClock } from '../tools/counting-clock.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { sqliteDatabase } from '../tools/databases.ts'
 import { interrupted } from '../tools/meddled.ts'
 import { account, Counts, inboxOf, newSecret, recordingLog, sign } from './support.ts'
 
-const [sqlite] = testDatabases
 const secret = newSecret()
 const second = newSecret()
 const wrong = newSecret()
@@ -22,7 +21,7 @@ const cheap = Buffer.from('{}')
 
 /** A receiver without a server, and a sender. @param beforeWrite is done before each transaction of what is refused. */
 async function bench(clock: ManualClock, beforeWrite: () => unknown = () => {}) {
-  const opened = await sqlite?.open()
+  const opened = await sqliteDatabase.open()
   if (!opened) throw new Error('there is no SQLite')
   onTestFinished(() => opened.close())
   const { log } = recordingLog()

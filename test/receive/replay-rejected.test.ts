@@ -5,12 +5,12 @@ import { type TimeText, timeFromMs } from '../../src/model/time.ts'
 import { replayRejected } from '../../src/receive/replay-rejected.ts'
 import { InboxAppender } from '../../src/store/inbox/append.ts'
 import { DeliveryVerifier } from '../../src/upstream/webhook/signature.ts'
-import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
+import { type OpenedDatabase, onSqlite } from '../tools/databases.ts'
 import { account, deliver, inboxOf, newSecret, post, sign, startTestReceiver, type TestReceiver } from './support.ts'
 
 const DAY_MS = 86_400_000
 
-describe.each(testDatabases)('replaying refused deliveries on $name', (database) => {
+describe.each(onSqlite)('replaying refused deliveries on $name', (database) => {
   const wrong = newSecret()
   const right = newSecret()
   const clock = new ManualClock(Date.UTC(2026, 4, 4, 12))

@@ -1,12 +1,11 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
+import { type OpenedDatabase, sqliteDatabase } from '../tools/databases.ts'
 import { until } from '../tools/until.ts'
 import { account, deliver, head, newSecret, openRaw, type RawConnection, sign, startTestReceiver, type TestReceiver } from './support.ts'
 import { HeldAppender } from './support-appenders.ts'
 
-const [sqlite] = testDatabases
 const BODY = '{"type":"submission.message"}'
 
 describe('stopping the receiver', () => {
@@ -21,8 +20,7 @@ describe('stopping the receiver', () => {
   beforeEach(async () => {
     accepted = []
     subscribe('net.server.socket', accept)
-    if (!sqlite) throw new Error('there is no SQLite')
-    opened = await sqlite.open()
+    opened = await sqliteDatabase.open()
     receiver = await startTestReceiver({ db: opened.db, accounts: [account('acme', [secret], true)], appender })
   })
   afterEach(async () => {

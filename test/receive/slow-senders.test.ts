@@ -58,13 +58,11 @@ describe('senders that are slow or cut', () => {
     for (let n = 0; n < 17; n += 1) expect((await deliver(`${receiver.origin}/webhooks`, secret, body)).status).toBe(204)
   })
 
-  it('a head that is too long, or no HTTP at all, costs its sender the connection', async () => {
+  it('what is no HTTP costs its sender the connection', async () => {
     const { port } = await start()
-    for (const text of [head('/webhooks', { 'x-long': 'x'.repeat(20_000) }), 'no http\r\n\r\n']) {
-      const connection = await openRaw(port)
-      connection.write(text)
-      expect(await connection.closed()).toBe('')
-    }
+    const connection = await openRaw(port)
+    connection.write('no http\r\n\r\n')
+    expect(await connection.closed()).toBe('')
   })
 
   it('a body that does not arrive in 8 s is answered 503, and what it held is free again', async () => {

@@ -24,11 +24,13 @@ export function newSecret(): string {
 export function account(name: string, secrets: readonly string[], isDefault = false): AccountConfig {
   return {
     name,
-    isDefault,
+    default: isDefault,
     baseUrl: 'http://127.0.0.1/api/v1',
-    credentials: [{ id: 'bac_test', secret: new Secret('bas_test') }],
+    clientCredentials: [{ id: 'bac_test', secret: new Secret('bas_test') }],
     scope: 'broker_mcp',
     webhookSecrets: secrets.map((secret) => new Secret(secret)),
+    discovery: null,
+    extraReads: [],
   }
 }
 
@@ -100,7 +102,7 @@ export async function startTestReceiver(options: TestReceiverOptions): Promise<T
   const { log, lines } = recordingLog()
   const rejected = new RejectedStore(options.db, log)
   const running = await startReceiver({
-    config: { host: '127.0.0.1', port: 0, bodyLimitBytes: options.bodyLimitBytes ?? BODY_LIMIT, trustProxy: options.trustProxy ?? false },
+    config: { host: '127.0.0.1', port: 0, bodyLimit: options.bodyLimitBytes ?? BODY_LIMIT, trustProxy: options.trustProxy ?? false },
     accounts: options.accounts,
     appender: options.appender ?? new InboxAppender(options.db),
     rejectedStore: rejected,

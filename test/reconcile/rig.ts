@@ -15,6 +15,7 @@ import type { UpstreamClient } from '../../src/upstream/client.ts'
 import { type OpenedDatabase, openAgain, silentLog, type TestDatabase } from '../tools/databases.ts'
 import { trackFact } from '../tools/facts.ts'
 import { applyAll } from '../tools/mirror.ts'
+import { defaultRecordFields } from '../tools/record-fields.ts'
 import { sandboxClient } from '../tools/sandbox-client.ts'
 
 export const ACCOUNT = 'default'
@@ -102,6 +103,7 @@ export class RunRig {
       log: silentLog,
       observer: silentObserver,
       concurrency: 4,
+      recordFields: defaultRecordFields,
       destinations: [],
     }
   }

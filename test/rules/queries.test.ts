@@ -1,81 +1,67 @@
 import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Db } from '../../src/store/engine/db.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
-import { fillScene, sceneClock } from '../tools/query-scene.ts'
+import { openDemoScene } from '../tools/demo-scene.ts'
+import { type Answer, queriesOf, withAnswers } from '../tools/document-queries.ts'
+import { stateFact, uuid, wireRequirements } from '../tools/facts.ts'
+import { applyAll } from '../tools/mirror.ts'
 
 /**
  * migrations/queries.md promises queries that run on both databases, and the answers that they give. `npx vitest run test/rules/queries -u`
- * writes the answers anew.
+ * writes the answers anew. That strangers read the same is tried in `test/readers`.
  */
 
 const DOCUMENT = new URL('../../migrations/queries.md', import.meta.url)
 const text = await readFile(DOCUMENT, 'utf8')
+const queries = queriesOf(text)
 
-/** The statement of a block that is meant for a database. */
-function statementOf(block: string, name: 'sqlite' | 'postgres'): string {
-  const other = name === 'sqlite' ? '-- Postgres' : '-- SQLite'
-  const [statement = ''] = block.split(/(?=^-- (?:SQLite|Postgres)$)/m).filter((part) => part.trim() !== '' && !part.startsWith(other))
-  return statement.trim().replace(/;$/, '')
+/** What the table of moments offers in place of a literal. */
+const moments = [...(text.split('<!-- moments -->')[1] ?? '').matchAll(/^\| [^|]+ \| `([^`|]+)` \| `([^`|]+)` \|$/gm)].map(
+  ([, sqlite = '', postgres = '']) => ({ sqlite, postgres }),
+)
+
+/** The statement from another moment on. */
+function since(statement: string, moment: string): string {
+  return statement.replaceAll(/'\d{4}-[^']*Z'(?=.*-- since$)/gm, moment)
 }
 
-function examplesFor(name: 'sqlite' | 'postgres'): string[] {
-  return [...text.matchAll(/```sql\n(.*?)```/gs)].map(([, block = '']) => statementOf(block, name))
-}
-
-type Answer = Readonly<Record<string, unknown>>
-
-/** Rows as a terminal shows them: the columns aligned, null as nothing. */
-function shown(rows: readonly Answer[]): string {
-  const columns = Object.keys(rows[0] ?? {})
-  const cells = [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))]
-  const widths = columns.map((_, index) => Math.max(...cells.map((row) => row[index]?.length ?? 0)))
-  const [head = '', ...lines] = cells.map((row) =>
-    row
-      .map((value, index) => value.padEnd(widths[index] ?? 0))
-      .join(' | ')
-      .trimEnd(),
-  )
-  return [head, widths.map((width) => '-'.repeat(width)).join('-+-'), ...lines].join('\n')
-}
-
-function cell(value: unknown): string {
-  if (value === null || value === undefined) return ''
-  // What SQLite gives of JSON that no column holds is its text.
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
-}
-
-/** The document, with the answers that a database gives. */
-async function answered(db: Db): Promise<string> {
-  let answers = ''
-  let document = ''
-  let from = 0
-  for (const match of text.matchAll(/```(sql|text)\n(.*?)```/gs)) {
-    const [whole, language, block = ''] = match
-    if (language === 'sql') {
-      const { rows } = await db.write('queries', (tx) => sql.raw<Answer>(statementOf(block, db.kind)).execute(tx.sql))
-      answers = shown(rows)
-    }
-    document += text.slice(from, match.index) + (language === 'sql' ? whole : `\`\`\`text\n${answers}\n\`\`\``)
-    from = match.index + whole.length
-  }
-  return document + text.slice(from)
-}
-
-describe.each(testDatabases)('the questions and their queries, on $name', ({ name, open }) => {
+describe.each(testDatabases)('the questions and their queries, on $name', (database) => {
   let opened: OpenedDatabase
 
   beforeAll(async () => {
-    opened = await open({ clock: sceneClock })
-    await fillScene(opened.db)
+    opened = await openDemoScene(database)
   })
 
   afterAll(() => opened.close())
 
-  it('give the answers that stand beside them', async () => {
-    expect(examplesFor(name).length).toBeGreaterThan(5)
-    await expect(await answered(opened.db)).toMatchFileSnapshot(DOCUMENT.pathname)
+  async function ask(statement: string): Promise<Answer[]> {
+    return (await opened.db.write('queries', (tx) => sql.raw<Answer>(statement).execute(tx.sql))).rows
+  }
+
+  it('give the answers that stand beside them, each of which tells something', async () => {
+    expect(queries.length).toBeGreaterThan(20)
+    const answered = await withAnswers(text, async ({ statementFor, answer }) => {
+      const rows = await ask(statementFor(database.name))
+      if (answer !== null) expect(rows.length, statementFor(database.name)).toBeGreaterThan(0)
+      return rows
+    })
+    await expect(answered).toMatchFileSnapshot(DOCUMENT.pathname)
+  })
+
+  it('take any of the moments that the document offers in place of theirs', async () => {
+    expect(moments).toHaveLength(6)
+    const timed = queries.map(({ statementFor }) => statementFor(database.name)).filter((statement) => statement.includes('-- since'))
+    expect(timed).toHaveLength(5)
+    for (const { [database.name]: moment } of moments) {
+      const [row] = await ask(`select ${moment} as since`)
+      expect(Date.parse(String(row?.['since'])), moment).toBeLessThan(Date.now())
+      for (const statement of timed) {
+        const later = since(statement, moment)
+        expect(later).not.toMatch(/'\d{4}-.*-- since/)
+        await ask(later)
+      }
+    }
   })
 })
 
@@ -88,28 +74,26 @@ describe.each(testDatabases)('some of them, on a $name of their own,', ({ name, 
 
   afterAll(() => opened.close())
 
+  const queryWith = (part: string) =>
+    queries.map(({ statementFor }) => statementFor(name)).find((statement) => statement.includes(part)) ?? ''
+
   it('give a list of the newest movement that begins with it, and not with the submissions in which nothing has moved', async () => {
-    const moved = examplesFor(name).find((example) => example.includes('order by last_event_at'))
     await opened.db.write('test', (tx) =>
-      sql`insert into submissions (account, submission_id, tracked_at, tracked_via, last_event_at) values
+      sql`insert into submissions (account, submission_id, tracked_at, tracked_via, last_activity_at) values
         ('a', 'still', '2026-11-21T10:00:00.000000Z', 'command', null),
         ('a', 'older', '2026-11-21T10:00:00.000000Z', 'webhook', '2026-11-21T11:00:00.000000Z'),
         ('a', 'newer', '2026-11-21T10:00:00.000000Z', 'webhook', '2026-11-21T12:00:00.000000Z')`.execute(tx.sql),
     )
-    const { rows } = await sql.raw<{ last_event_at: unknown }>(moved ?? '').execute(opened.db.read.sql)
-    expect(rows.map(({ last_event_at }) => last_event_at === null)).toEqual([false, false, true])
+    const moved = queryWith('order by last_activity_at desc nulls last')
+    const { rows } = await sql.raw<{ last_activity_at: unknown }>(moved).execute(opened.db.read.sql)
+    expect(rows.map(({ last_activity_at }) => last_activity_at === null)).toEqual([false, false, true])
   })
 
-  it('give a way to a field in `raw`, also beside text that Postgres takes for none', async () => {
-    const fields = examplesFor(name).find((example) => /\braw\b/.test(example)) ?? ''
-    const view = { marketing_hint: 'wait\u0000 \ud800 \\u0000 🚚', forms: ['acord_125', 'acord_126'] }
-    await opened.db.write('test', (tx) =>
-      sql`insert into submissions (account, submission_id, tracked_at, tracked_via, raw) values
-        ('a', 'odd', '2026-11-21T10:00:00.000000Z', 'command', ${JSON.stringify(view)})`.execute(tx.sql),
-    )
-    const { rows } = await sql.raw<Record<string, unknown>>(fields).execute(opened.db.read.sql)
-    const odd = rows.find(({ submission_id }) => submission_id === 'odd')
-    const [found] = Object.entries(odd ?? {}).filter(([column]) => column !== 'submission_id')
-    expect(typeof found?.[1] === 'string' ? JSON.parse(found[1]) : found?.[1]).toEqual(view.forms)
+  it('give a way to a field in `raw`, also of a view with text that Postgres takes for none', async () => {
+    const forms = ['acord_125', 'acord_126']
+    const odd = { forms, insured_name: 'A first one', marketing_hint: 'wait\u0000 \ud800 \\u0000 🚚' }
+    await applyAll(opened.db, [stateFact('a', uuid(9, 1), wireRequirements(uuid(9, 1), null, odd), 1)])
+    const [row] = (await sql.raw<Answer>(queryWith('raw')).execute(opened.db.read.sql)).rows
+    expect(typeof row?.['forms'] === 'string' ? JSON.parse(row['forms']) : row?.['forms']).toEqual(forms)
   })
 })

@@ -27,7 +27,11 @@ export class Writer {
   async login(as: 'own' | 'partner' | 'readOnly' = 'own'): Promise<this> {
     const account = this.#sandbox.account(this.#account)
     const credential = as === 'own' ? account.credentials[0] : account[as]
-    const form = { grant_type: 'client_credentials', client_id: credential?.clientId ?? '', client_secret: credential?.clientSecret ?? '' }
+    return this.loginWith(credential?.clientId ?? '', credential?.clientSecret ?? '')
+  }
+
+  async loginWith(client_id: string, client_secret: string): Promise<this> {
+    const form = { grant_type: 'client_credentials', client_id, client_secret }
     const answer = await fetch(`${this.#sandbox.baseUrl}/oauth/token`, { method: 'POST', body: new URLSearchParams(form) })
     this.#token = ((await answer.json()) as { access_token: string }).access_token
     return this
@@ -42,16 +46,20 @@ export class Writer {
     return this
   }
 
+  get headers(): { authorization: string } {
+    return { authorization: `Bearer ${this.#token}` }
+  }
+
   async get(path: string): Promise<Reply> {
     return this.#read(await this.raw(path))
   }
 
   raw(path: string): Promise<Response> {
-    return fetch(`${this.#sandbox.baseUrl}${path}`, { headers: { authorization: `Bearer ${this.#token}` } })
+    return fetch(`${this.#sandbox.baseUrl}${path}`, { headers: this.headers })
   }
 
   async send(method: string, path: string, body: object, headers: Record<string, string> = {}): Promise<Reply> {
-    const init = { method, body: JSON.stringify(body), headers: { ...headers, authorization: `Bearer ${this.#token}` } }
+    const init = { method, body: JSON.stringify(body), headers: { ...headers, ...this.headers } }
     return this.#read(await fetch(`${this.#sandbox.baseUrl}${path}`, init))
   }
 
@@ -64,7 +72,7 @@ export class Writer {
     const form = new FormData()
     for (const [name, value] of Object.entries({ producer_email: this.producer, ...fields })) form.append(name, value)
     if (file) form.append('file', new Blob([file.bytes], { type: 'application/pdf' }), file.name)
-    const init = { method: 'POST', body: form, headers: { authorization: `Bearer ${this.#token}` } }
+    const init = { method: 'POST', body: form, headers: this.headers }
     return this.#read(await fetch(`${this.#sandbox.baseUrl}${path}`, init))
   }
 

@@ -5,12 +5,12 @@
  */
 import { execFile } from 'node:child_process'
 import { parseArgs, promisify } from 'node:util'
-import { plants } from './plants.ts'
+import { simulated } from './plants.ts'
 
 const { values } = parseArgs({ options: { most: { type: 'string', default: '300' } } })
 const main = new URL('main.ts', import.meta.url).pathname
 
-for (const name of Object.keys(plants)) {
+for (const name of Object.keys(simulated)) {
   const run = await promisify(execFile)(process.execPath, [main, '--seeds', `1-${values.most}`, '--first', '--plant', name], {
     maxBuffer: 1 << 26,
   }).then(

@@ -1,16 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
-
-/** A fault that is put into a copy of the product's source as it is loaded: texts of one file, each of which stands there once. */
-export interface Plant {
-  readonly file: string
-  readonly edits: readonly (readonly [find: string, put: string])[]
-}
+import { type Plant, type Plants, planted } from '../plants/plant.ts'
 
 const BEGIN_APPLY = "await inApplyTransaction(db, observer, 'inbox-apply', async (transaction) => {"
 const BEGIN_PAGE = "return inApplyTransaction(o.db, o.observer, 'feed-page', async (transaction) => {"
 
-export const plants: Readonly<Record<string, Plant>> = {
+export const simulated = {
   'a delivery is answered before its commit': {
     file: 'receive/group-commit.ts',
     edits: [
@@ -26,12 +21,7 @@ export const plants: Readonly<Record<string, Plant>> = {
   },
   'an older view overwrites a newer one': {
     file: 'apply/state.ts',
-    edits: [
-      [
-        'if (!(await session.access.takeApplied(fact, fact.read, fact.readNo))) return false',
-        'await session.access.takeApplied(fact, fact.read, fact.readNo)',
-      ],
-    ],
+    edits: [["if (taken !== 'new') return taken", "if (taken === 'same') return taken"]],
   },
   'the end of a feed is stored as its cursor': {
     file: 'poll/claimed-read.ts',
@@ -83,7 +73,12 @@ export const plants: Readonly<Record<string, Plant>> = {
   },
   'the change log skips a number': {
     file: 'store/changes/change-log.ts',
-    edits: [['const first = last_seq - changes.length + 1', 'const first = last_seq - changes.length + (changes.length > 4 ? 2 : 1)']],
+    edits: [
+      [
+        'const first = advanced.last_seq - changes.length + 1',
+        'const first = advanced.last_seq - changes.length + (changes.length > 4 ? 2 : 1)',
+      ],
+    ],
   },
   'the change log loses what is behind the fifth change': {
     file: 'store/changes/change-log.ts',
@@ -122,20 +117,15 @@ export const plants: Readonly<Record<string, Plant>> = {
     file: 'store/reads/claims.ts',
     edits: [[' and read = ${claim.read} and lease_token = ${claim.leaseToken}`', ' and read = ${claim.read}`']],
   },
-}
+} as const satisfies Plants<Plant>
 
 /** Plants a fault. Before the product is loaded. @throws Error when its place is not found in the source. */
 export function plant(name: string): void {
-  const wanted = plants[name]
-  if (wanted === undefined) throw new Error(`no planted fault is named ${name}: ${Object.keys(plants).join(' · ')}`)
+  const known: Plants<Plant> = simulated
+  const wanted = known[name]
+  if (wanted === undefined) throw new Error(`no planted fault is named ${name}: ${Object.keys(known).join(' · ')}`)
   const url = new URL(`../../src/${wanted.file}`, import.meta.url)
-  const source = wanted.edits.reduce(
-    (text, [find, put]) => {
-      if (text.split(find).length !== 2) throw new Error(`${wanted.file} has no single place of: ${find}`)
-      return text.replace(find, () => put)
-    },
-    readFileSync(url, 'utf8'),
-  )
+  const source = planted(wanted, readFileSync(url, 'utf8'))
   registerHooks({
     load(which, context, next) {
       if (which !== url.href) return next(which, context)

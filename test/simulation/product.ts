@@ -27,6 +27,7 @@ import { ensureAccounts } from '../../src/store/reads/accounts.ts'
 import { requestRun } from '../../src/store/reconcile/runs.ts'
 import { createUpstreamClient, type UpstreamClient } from '../../src/upstream/client.ts'
 import { Worker } from '../../src/work/worker.ts'
+import { defaultRecordFields } from '../tools/record-fields.ts'
 import type { Ams } from './ams.ts'
 import { interleaved } from './database.ts'
 import type { Owner, Scheduler } from './scheduler.ts'
@@ -45,11 +46,13 @@ const GRACE_MS = 8_000
 
 const account: AccountConfig = {
   name: ACCOUNT,
-  isDefault: true,
+  default: true,
   baseUrl: BASE_URL,
-  credentials: [{ id: CREDENTIAL.id, secret: new Secret(CREDENTIAL.secret) }],
+  clientCredentials: [{ id: CREDENTIAL.id, secret: new Secret(CREDENTIAL.secret) }],
   scope: 'broker_mcp',
   webhookSecrets: [new Secret(WEBHOOK_SECRET)],
+  discovery: null,
+  extraReads: [],
 }
 
 /** Gets everything from the first change on. @param idempotent false: nothing may reach it twice. */
@@ -72,7 +75,7 @@ export function destinationNamed(name: string, idempotent: boolean): WebhookDest
     mapping: 'none',
     allowPrivate: true,
     allowHosts: null,
-    requestsPerSecond: null,
+    rps: null,
     timeoutMs: 6_000,
     scheduleMs: Array.from({ length: 40 }, (_, n) => Math.min(2_000 * 2 ** n, 30_000)),
     concurrency: 4,
@@ -216,7 +219,7 @@ export class Product {
 const UPSTREAM = {
   account: ACCOUNT,
   baseUrl: BASE_URL,
-  credentials: account.credentials,
+  credentials: account.clientCredentials,
   scope: account.scope,
   requestsPerSecond: 20,
   proxy: {},
@@ -233,7 +236,15 @@ function workingStages(common: Common, client: UpstreamClient): Stage[] {
   const { db, clock } = common
   const clients = new Map([[ACCOUNT, client]])
   // Rows of a run are read on the database itself, not in a thread.
-  const reconciling = { ...common, database: null, clients, concurrency: 2, budgetMs: 3_600_000, destinations: [] }
+  const reconciling = {
+    ...common,
+    database: null,
+    clients,
+    concurrency: 2,
+    budgetMs: 3_600_000,
+    destinations: [],
+    recordFields: defaultRecordFields,
+  }
   // Not started: nothing is switched off in the simulation.
   const switches = new ReadSwitches({ ...common, account: ACCOUNT, wanted: optionalReads })
   return [

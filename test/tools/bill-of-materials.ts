@@ -42,9 +42,10 @@ async function main([folder]: string[]): Promise<void> {
 
 /** The packages of the lock file that are not for development alone. */
 async function readShipped(): Promise<Shipped[]> {
-  type Locked = { version: string; license?: string; dev?: boolean }
+  type Locked = { version: string; license?: string; dev?: boolean; link?: boolean }
   const { packages } = JSON.parse(await readFile('package-lock.json', 'utf8')) as { packages: Record<string, Locked> }
-  const entries = Object.entries(packages).filter(([path, { dev }]) => path !== '' && dev !== true)
+  // A link stands for another entry, which says what it is for.
+  const entries = Object.entries(packages).filter(([path, { dev, link }]) => path !== '' && dev !== true && link !== true)
   return await Promise.all(
     entries.map(async ([path, { version, license }]) => {
       const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)

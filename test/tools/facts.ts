@@ -1,5 +1,6 @@
 import type { EventFact, Fact, MessageFact, Origin, StateFact } from '../../src/model/facts.ts'
 import type { Json } from '../../src/model/json.ts'
+import { dropping } from '../../src/model/protection/protection.ts'
 import { type DetailRead, type IdRead, idReads } from '../../src/model/reads.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { type View, viewOf } from '../../src/model/view.ts'
@@ -8,6 +9,7 @@ import { readOutstanding } from '../../src/upstream/wire/outstanding.ts'
 import { readSessions } from '../../src/upstream/wire/sessions.ts'
 import { readEvent, readMessage, readRequirements } from '../../src/upstream/wire/wire.ts'
 import { readWorkspace } from '../../src/upstream/wire/workspace.ts'
+import { defaultRecordFields } from './record-fields.ts'
 
 /** A uuid that ends in `n`, of a family of its own. */
 export function uuid(family: number, n: number): string {
@@ -203,14 +205,24 @@ export function wireById(submissionId: string) {
       ],
       next_steps: ['Confirm'],
     },
-    policy: { policy_id: policy, submission_id: submissionId, insured_id: insured, policy_number: 'POL-1' },
-    insured: { insured_id: insured, name: 'Harbour Bakery LLC' },
+    policy: {
+      ...{
+        policy_id: policy,
+        submission_id: submissionId,
+        insured_id: insured,
+        policy_number: 'POL-1',
+        carrier: { name: 'Alder Insurance' },
+      },
+      term: { effective_date: '2026-03-01', expiration_date: '2027-03-01' },
+      ...{ premium: { total_billed_cents: 131_500 }, commission: { amount_cents: 18_750 } },
+    },
+    insured: { insured_id: insured, name: 'Harbour Bakery LLC', dba_name: 'The Bakery' },
   }
 }
 
 /** The answer of a read by id. */
 export function idFact(account: string, submissionId: string, read: IdRead, ownId: string, wire: unknown, readNo: number): StateFact {
-  const view = readById(read, ownId, wire)
+  const view = readById(read, ownId, wire, { recordFields: defaultRecordFields, protection: dropping })
   if (view === null) throw new Error(`not an answer of ${read}: ${JSON.stringify(wire)}`)
   return { kind: 'state', read, ownId, account, submissionId, cause: 'poll', view, readNo, readAt: timeFromMs(START_MS) }
 }

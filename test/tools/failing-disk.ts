@@ -13,7 +13,6 @@ import { accountEnv, startServe } from '../e2e/serve.ts'
 import { type Answered, postSigned } from '../e2e/signed.ts'
 
 const COUNT = 200
-const LOOKS = 2_000
 const MODES = ['write', 'readonly', 'sync'] as const
 
 const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-failing-disk-'))
@@ -69,6 +68,6 @@ async function check(): Promise<void> {
     ...answers.filter(({ id, status }) => status === 204 && !kept.has(id)).map(({ id }) => `${id} was acknowledged and is not stored`),
   )
   await sandbox.deliveriesSettled()
-  faults.push(...(await untilAgreed(db, sandbox, LOOKS)), ...(await logFaults(db)))
+  faults.push(...(await untilAgreed(db, sandbox)), ...(await logFaults(db)))
   await db.close()
 }

@@ -1,11 +1,12 @@
 import type { TestProject } from 'vitest/node'
 import { shareCompiled } from './compile-cache.ts'
 import { shareDatabaseFolder } from './database-folder.ts'
-import { startPostgres } from './postgres-server.ts'
+import { type PostgresVersion, startPostgres } from './postgres-server.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
     postgresUrl: string
+    postgresVersion: PostgresVersion
   }
 }
 
@@ -15,5 +16,6 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   shareDatabaseFolder()
   const server = await startPostgres({ fsync: false })
   project.provide('postgresUrl', server.url)
+  project.provide('postgresVersion', 18)
   return () => server.remove()
 }

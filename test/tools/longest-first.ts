@@ -1,15 +1,12 @@
+import { relative } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { readDurations } from './durations.ts'
 
-/** The folders whose tests take minutes, the longest first: begun last, one of them would run alone at the end. */
-const LONGEST = ['crash', 'e2e', 'chaos', 'outage', 'reconcile', 'app'].map((folder) => `/test/${folder}/`)
-
-/** Begins with the tests that take the longest; the order of the others stays. */
+/** Begins with the tests that take the longest: begun last, one of them would run alone at the end. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => {
-      const found = LONGEST.findIndex((folder) => moduleId.includes(folder))
-      return found === -1 ? LONGEST.length : found
-    }
-    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
+    const seconds = readDurations()
+    const secondsOf = ({ moduleId }: TestSpecification) => seconds[relative(this.ctx.config.root, moduleId)] ?? 0
+    return (await super.sort(files)).sort((a, b) => secondsOf(b) - secondsOf(a))
   }
 }

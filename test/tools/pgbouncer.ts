@@ -21,7 +21,6 @@ const SENDERS = 8
 const EACH = 200
 const PAUSED = 4
 const PATIENCE_MS = 60_000
-const LOOKS = 2_000
 const OTHERS = 20
 
 const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-pgbouncer-'))
@@ -152,7 +151,7 @@ async function check(schema: string, answers: readonly Answered[], sandbox: Awai
   const lost = answers.filter(({ id, status }) => status === 204 && !kept.has(id))
   faults.push(...lost.map(({ id }) => `${schema}: ${id} was acknowledged and is not stored`))
   await sandbox.deliveriesSettled()
-  faults.push(...(await untilAgreed(db, sandbox, LOOKS)), ...(await logFaults(db)))
+  faults.push(...(await untilAgreed(db, sandbox)), ...(await logFaults(db)))
   await db.close()
   const other = new pg.Client({ connectionString: pooled.href })
   await other.connect()

@@ -28,7 +28,9 @@ import { Worker } from '../../src/work/worker.ts'
 import type { TestDatabase } from './databases.ts'
 import { trackFact } from './facts.ts'
 import { applyAll } from './mirror.ts'
+import { defaultRecordFields } from './record-fields.ts'
 import { sandboxClient } from './sandbox-client.ts'
+import { PATIENCE_MS } from './until.ts'
 
 const MINUTE = 60_000
 export const HOUR = 60 * MINUTE
@@ -38,9 +40,6 @@ export const policy: PollPolicy = {
   poll: { activeMs: MINUTE, quietMs: 15 * MINUTE, maxMs: 6 * HOUR, dormantMs: 7 * DAY },
   replay: { activeMs: DAY, quietMs: 7 * DAY, dormantMs: 30 * DAY },
 }
-const PATIENCE_MS = 20_000
-/** How long a request may take, where its end is not what is tested: a busy machine may stand still for seconds. */
-const PATIENT_MS = 30_000
 /** How long `until` waits for something to be reported before it looks again: not everything is. */
 const LOOK_MS = 15
 
@@ -149,7 +148,7 @@ export class Rig {
   }
 
   startPoller(options: PollerOptions = {}): Running {
-    const { account = 'default', db = this.db, concurrency = 8, headersMs = PATIENT_MS } = options
+    const { account = 'default', db = this.db, concurrency = 8, headersMs = PATIENCE_MS } = options
     const client = this.#client(account, headersMs)
     const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
     const switches = this.#switchesOf(account, db)
@@ -157,12 +156,12 @@ export class Rig {
   }
 
   /** Starts what reads bind requests, policies and insureds; the poller must have checked the account. */
-  startIdReads(): Running {
+  startIdReads(recordFields = defaultRecordFields): Running {
     const { db } = this
     const account = 'default'
-    const client = this.#client(account, PATIENT_MS)
+    const client = this.#client(account, PATIENCE_MS)
     const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
-    return this.#startWith(client, new IdReads({ ...common, db, client, policy, switches: this.#switchesOf(account, db) }))
+    return this.#startWith(client, new IdReads({ ...common, db, client, policy, recordFields, switches: this.#switchesOf(account, db) }))
   }
 
   /** One for the services of an account, started with the first of them. */
@@ -182,7 +181,7 @@ export class Rig {
   }
 
   /** Starts the reads of paths that the operator names; it begins at once. */
-  startExtraReads(reads: readonly ExtraRead[], headersMs = PATIENT_MS): Running {
+  startExtraReads(reads: readonly ExtraRead[], headersMs = PATIENCE_MS): Running {
     const account = 'default'
     const client = this.#client(account, headersMs)
     const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
@@ -193,7 +192,7 @@ export class Rig {
   startDocuments(storage: DocumentStorage, options: Partial<DocumentOptions> = {}): Running {
     const { db } = this
     const account = 'default'
-    const client = this.#client(account, PATIENT_MS)
+    const client = this.#client(account, PATIENCE_MS)
     const { maxBytes = 1_000_000, totalBytes = 1_000_000_000, hosts = [] } = options
     const elsewhere = options.elsewhere ?? new Elsewhere({ hosts, proxy: {} })
     const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
@@ -206,7 +205,7 @@ export class Rig {
   startDiscovery(paths: readonly string[], options: { readonly maxNew?: number | undefined } = {}): Running {
     const { db } = this
     const account = 'default'
-    const client = this.#client(account, PATIENT_MS)
+    const client = this.#client(account, PATIENCE_MS)
     const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
     return this.#startWith(client, new Discovery({ ...common, ...options, db, client, paths, everyMs: HOUR }))
   }
@@ -279,7 +278,7 @@ export class Rig {
       await sql`update sync_extra_reads set ${older(['due_at', 'last_read_at'])} where lease_token is null`.execute(tx.sql)
       await sql`update sync_reads_off set ${older(['retry_at'])}`.execute(tx.sql)
       await sql`update sync_documents set ${older(['due_at', 'failing_since'])} where lease_token is null`.execute(tx.sql)
-      await sql`update sync_accounts set ${older(['retry_at', 'swept_at'])}`.execute(tx.sql)
+      await sql`update sync_accounts set ${older(['retry_at', 'swept_at', 'throttled_since', 'throttled_until'])}`.execute(tx.sql)
       await sql`update sync_inbox set ${older(['available_at'])} where state = 'ready'`.execute(tx.sql)
     })
     this.#wake()

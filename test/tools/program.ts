@@ -4,7 +4,7 @@ import { sharedFolder } from './compile-cache.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** What tests start again and again, by the name that it has when it is built. */
-const PROGRAMS = { main: 'src/main.ts', 'crash-child': 'test/crash/child.ts' } as const
+const PROGRAMS = { main: 'src/main.ts', 'crash-child': 'test/crash/child.ts', 'serve-child': 'test/e2e/serve-child.ts' } as const
 /** With parts that are no JavaScript, or that look for files of their own. */
 const APART = ['better-sqlite3', 'pg-native', 'ssh2-sftp-client']
 

@@ -22,7 +22,7 @@ import {
 } from './facts.ts'
 import { applyAll } from './mirror.ts'
 
-/** The mirror that the answers in migrations/queries.md are told of: two submissions of the account `acme`, the second not yet read. */
+/** A small mirror with something of everything: two submissions of the account `acme`, the second not yet read. */
 
 const BAKERY = uuid(9, 1)
 const ROOFING = uuid(9, 2)
@@ -63,14 +63,14 @@ export async function fillScene(db: Db): Promise<void> {
 }
 
 const extras = [
-  `insert into sync_log_epochs (log_epoch, epoch_no, after_seq, began_at, home, reason) values
-    ('your log_epoch', 1, 0, '2026-01-05T08:00:00.000000Z', '', 'first'), ('the next', 2, 9, '2026-01-05T09:00:00.000000Z', '', 'server')`,
+  `insert into sync_log_epochs (log_epoch, epoch_no, after_seq, began_at, home, reason, server) values
+    ('your log_epoch', 1, 0, '2026-01-05T08:00:00.000000Z', '', 'first', ''), ('the next', 2, 9, '2026-01-05T09:00:00.000000Z', '', 'server', '')`,
   `update sync_reads set last_read_at = '2026-01-05T12:55:00.000000Z', last_replay_at = '2026-01-05T12:40:00.000000Z'
     where submission_id = '${BAKERY}'`,
   `insert into sync_proofs (account, submission_id, run_id, visited_at, proved_at)
     values ('acme', '${BAKERY}', 'run-1', '2026-01-05T12:50:00.000000Z', '2026-01-05T12:50:00.000000Z')`,
-  `insert into sync_destinations (destination, state, cursor, log_epoch, failures, queued, dead, unknown)
-    values ('agency', 'active', 4, 'one', 0, 1, 1, 0)`,
+  `insert into sync_destinations (destination, state, cursor, log_epoch, failures)
+    values ('agency', 'active', 4, 'one', 0)`,
   ...[
     [1, 'delivered', 'null'],
     [2, 'dead', "'HTTP 422: the client does not exist'"],

@@ -35,15 +35,15 @@ export function trapTests(): TrapTest[] {
   )
 }
 
-/** The table of test/README.md: a row for each test, the trap's number at its first. */
+/** The table of test/README.md: for each trap the files whose tests bear its number, two traps a row. */
 export function trapTable(tests: readonly TrapTest[]): string {
-  const numbers = [...new Set(tests.map(({ trap }) => trap))].sort((a, b) => a - b)
-  const rows = numbers.flatMap((trap) => {
-    const own = tests.filter((test) => test.trap === trap)
-    const lines = own.map(({ title, file }) => `${title.replace(/,? on \$name$/, '').replaceAll('|', '\\|')} | \`${file}\``)
-    return [...new Set(lines)].map((line, index) => `| ${index === 0 ? String(trap).padStart(2, '0') : ''} | ${line} |`)
+  const cells = allTraps.map((trap) => {
+    const files = new Set(tests.filter((test) => test.trap === trap).map(({ file }) => `\`${file.replace('.test.ts', '')}\``))
+    return `| ${String(trap).padStart(2, '0')} | ${[...files].join(', ')} `
   })
-  return ['| trap | test | file |', '|---|---|---|', ...rows].join('\n')
+  const half = Math.ceil(cells.length / 2)
+  const rows = cells.slice(0, half).map((cell, index) => `${cell}${cells[index + half] ?? '| | '}|`)
+  return ['| trap | files | trap | files |', '|---|---|---|---|', ...rows].join('\n')
 }
 
 /** test/README.md with the table as it must be. */

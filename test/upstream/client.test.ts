@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { PermanentError, ProductError, TransientError } from '../../src/base/errors.ts'
 import type { UpstreamOptions } from '../../src/upstream/client.ts'
+import type { Pause } from '../../src/upstream/http/channel.ts'
 import { upstreamClass } from '../../src/upstream/http/errors.ts'
 import { operations } from '../../src/upstream/http/operations.ts'
 import type { FeedPage } from '../../src/upstream/wire/answers.ts'
@@ -61,7 +62,9 @@ describe('requests', () => {
       'detail',
       'document',
       'events',
+      'joinPause',
       'me',
+      'pause',
       'probe',
       'rate',
       'requirements',
@@ -92,8 +95,8 @@ describe('requests', () => {
   test('trap 06: as many items are asked for as the service gives, and any number is taken', async () => {
     const items = Array.from({ length: 250 }, (_, n) => ({ n }))
     const { service, client } = await bench((_, response) => json(response, { events: items, messages: [], next_cursor: 'c' }))
-    expect(await client.events(ID, null)).toEqual({ items, nextCursor: 'c' })
-    expect(await client.thread(ID, null)).toEqual({ items: [], nextCursor: 'c' })
+    expect(await client.events(ID, null)).toEqual({ items, nextCursor: 'c', isEndTold: false })
+    expect(await client.thread(ID, null)).toEqual({ items: [], nextCursor: 'c', isEndTold: false })
     expect(service.arrived.slice(1).map((request) => request.url.split('?')[1])).toEqual(['limit=100', 'limit=200'])
   })
 
@@ -133,7 +136,7 @@ describe('tokens that are refused', () => {
     const { service, client } = await bench((request, response) =>
       request.headers.authorization === 'Bearer token-2' ? json(response, emptyPage) : json(response, {}, 401),
     )
-    expect(await client.events(ID, 'a+b')).toEqual({ items: [], nextCursor: null })
+    expect(await client.events(ID, 'a+b')).toEqual({ items: [], nextCursor: null, isEndTold: true })
     const reads = service.to('/events')
     expect(reads.map((request) => request.headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2'])
     expect(reads[1]?.url).toBe(reads[0]?.url)
@@ -287,6 +290,28 @@ describe('failures', () => {
     }
   })
 
+  test('trap 49: a long pause is told of once, with the request that it came with; another client can make it too', async () => {
+    const told: unknown[] = []
+    const pauses = { began: (account: string, pause: Pause) => void told.push([account, pause]) }
+    const { service, client } = await bench((_, response) => json(response, emptyPage, 429, { 'retry-after': '600' }), { pauses })
+    expect(client.pause()).toBeNull()
+    for (let n = 0; n < 2; n += 1) await thrownBy(client.events(ID, null))
+    const reason = '429 with Retry-After to GET …/events'
+    expect(told).toEqual([['acme', { ms: 600_000, reason }]])
+    const pause = client.pause()
+    expect(pause).toEqual({ ms: expect.any(Number), reason })
+
+    const other = await bench((_, response) => json(response, emptyPage), { pauses })
+    if (pause !== null) other.client.joinPause(pause)
+    expect(await thrownBy(other.client.thread(ID, null))).toMatchObject({ class: 'throttled' })
+    expect(other.client.pause()?.reason).toBe(reason)
+    expect([told.length, other.service.to('/thread'), service.to('/events').length]).toEqual([1, [], 1])
+
+    const short = await bench((_, response) => json(response, emptyPage, 429, { 'retry-after': '3' }), { pauses })
+    await thrownBy(short.client.events(ID, null))
+    expect([told.length, short.client.pause()]).toEqual([1, null])
+  })
+
   test('a Retry-After that asks for no pause leaves the rate as it is', async () => {
     for (const waits of ['0', 'Thu, 01 Jan 2026 00:00:00 GMT']) {
       const { client, counts } = await bench((_, response) => json(response, emptyPage, 200, { 'retry-after': waits }))
@@ -333,7 +358,7 @@ describe('failures', () => {
     expect(service.to('/me')).toEqual([])
     clock.advance(client.waitMs())
     await fail(21)
-    expect(await asked(OTHER)).toEqual({ items: [], nextCursor: null })
+    expect(await asked(OTHER)).toEqual({ items: [], nextCursor: null, isEndTold: true })
     expect(service.to('/me')).toHaveLength(1)
     clock.advance(60_000)
     await fail(10)

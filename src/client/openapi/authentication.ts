@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { oauthErrorSchema, validationErrorSchema } from '../schemas/errors.ts'
 import { text } from '../schemas/fields.ts'
 import { identitySchema } from '../schemas/identity.ts'
 import {
@@ -11,7 +10,7 @@ import {
   tokenFormSchema,
   tokenSchema,
 } from '../schemas/oauth.ts'
-import { chosen, form, json, type Operation, outOfScope, shown, unauthenticated } from './operation.ts'
+import { form, json, type Operation } from './operation.ts'
 
 const parameter = (name: string, description: string) => ({ name, schema: text(description) })
 
@@ -38,7 +37,7 @@ export const authenticationOperations: readonly Operation[] = [
       parameter('code_challenge_method', 'RFC 7636: `S256`'),
     ],
     answer: { type: 'text/html', schema: z.string().describe('A page for the broker, or a redirect to the client') },
-    errors: [chosen(400, 'The request is not valid', oauthErrorSchema)],
+    errors: ['grant_refused'],
     notShown: 'Parameters beyond PKCE, and the answer',
   },
   {
@@ -47,11 +46,7 @@ export const authenticationOperations: readonly Operation[] = [
     scope: 'none',
     body: form(tokenFormSchema),
     answer: json(tokenSchema),
-    errors: [
-      shown(422, 'Validation failure', validationErrorSchema),
-      chosen(400, 'The grant is refused; `authorization_pending` until a device is approved', oauthErrorSchema),
-      chosen(401, 'The credential is unknown, wrong or revoked', oauthErrorSchema),
-    ],
+    errors: ['validation_failure', 'grant_refused', 'client_refused'],
     notShown: 'Other fields of the answer',
   },
   {
@@ -60,11 +55,7 @@ export const authenticationOperations: readonly Operation[] = [
     scope: 'none',
     body: form(deviceFormSchema),
     answer: json(deviceAuthorizationSchema),
-    errors: [
-      shown(422, 'Validation failure', validationErrorSchema),
-      chosen(400, 'The request is refused', oauthErrorSchema),
-      chosen(401, 'The client is unknown', oauthErrorSchema),
-    ],
+    errors: ['validation_failure', 'grant_refused', 'client_refused'],
   },
   {
     ...{ method: 'POST', path: '/oauth/register', operationId: 'registerClient', tag: 'authentication' },
@@ -72,10 +63,7 @@ export const authenticationOperations: readonly Operation[] = [
     scope: 'none',
     body: json(registrationSchema),
     answer: json(registeredSchema),
-    errors: [
-      chosen(400, 'The registration is not valid', oauthErrorSchema),
-      chosen(429, 'Too many registrations from one address', oauthErrorSchema),
-    ],
+    errors: ['invalid_input', 'grant_refused', 'registration_limit'],
     notShown: 'The body of the answer, and the rate limit',
   },
   {
@@ -83,6 +71,6 @@ export const authenticationOperations: readonly Operation[] = [
     summary: 'Who the token belongs to',
     scope: 'broker_mcp',
     answer: json(identitySchema),
-    errors: [{ ...unauthenticated, when: 'No token, one that is not valid, or the account or credential is no longer active' }, outOfScope],
+    errors: ['inactive_credential'],
   },
 ]

@@ -1,10 +1,13 @@
 import { z } from 'zod'
+import { errorSchema } from '../schemas/errors.ts'
 import { eventsDeliverySchema, messageDeliverySchema } from '../schemas/thread.ts'
 import { namedSchemas } from './components.ts'
-import { chosen, type ErrorRow, type Operation, type Parameter } from './operation.ts'
+import { type ConditionName, conditionOf } from './conditions.ts'
+import { conditionsOf, type Operation, type Parameter } from './operation.ts'
 import { namedOnly, operations } from './operations.ts'
 
 type Node = Readonly<Record<string, unknown>>
+type StatusOf = (name: ConditionName) => number
 
 const tags = {
   authentication: 'Grants, tokens, and who a token belongs to',
@@ -18,14 +21,17 @@ const tags = {
 
 const DESCRIPTION = `The interface of the service as far as its specification shows it. \`x-not-shown\` marks what it does not show: nothing may be assumed there, and a status marked so is the emulator's choice. \`x-known-values\` are the values that the specification names; others may come.`
 
-/** @returns the OpenAPI 3.1 document of the service: the same for the same version of this program. */
-export function openApiDocument(): Node {
+/**
+ * @param statusOf the status of an error. Default: what the specification gives, or the emulator chooses.
+ * @returns the OpenAPI 3.1 document of the service: the same for the same version of this program and the same statuses.
+ */
+export function openApiDocument(statusOf: StatusOf = (name) => conditionOf(name).status): Node {
   const schemas = new Schemas()
   const paths: Record<string, Record<string, unknown>> = {}
   for (const operation of operations) {
     paths[operation.path] ??= {}
     const methods = paths[operation.path]
-    if (methods) methods[operation.method.toLowerCase()] = describe(operation, schemas)
+    if (methods) methods[operation.method.toLowerCase()] = describe(operation, schemas, statusOf)
   }
   return {
     openapi: '3.1.0',
@@ -51,7 +57,7 @@ export function openApiDocument(): Node {
   }
 }
 
-function describe(operation: Operation, schemas: Schemas): Node {
+function describe(operation: Operation, schemas: Schemas, statusOf: StatusOf): Node {
   const { method, path, operationId, summary, tag, scope, role, isPortalSessionOnly, query, headers, body, notShown } = operation
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     ...{ name, in: 'path', required: true, description: `Id of the ${name.replace(/_id$/, '').replaceAll('_', ' ')}` },
@@ -72,7 +78,7 @@ function describe(operation: Operation, schemas: Schemas): Node {
     ...(body && { requestBody: { required: !body.isOptional, content: { [body.type]: { schema: schemas.of(body.schema) } } } }),
     responses: {
       ...success(operation, schemas, method === 'GET'),
-      ...failures(inPath.length > 0 ? [...operation.errors, badId] : operation.errors, schemas),
+      ...failures(operation, schemas, statusOf),
     },
   }
 }
@@ -86,8 +92,8 @@ function success({ answer }: Operation, schemas: Schemas, isRead: boolean): Node
 }
 
 /** Each status once, with all its conditions. */
-function failures(errors: readonly ErrorRow[], schemas: Schemas): Node {
-  if (errors.length === 0) return { '4XX': { description: 'Errors', 'x-not-shown': 'Which' } }
+function failures(operation: Operation, schemas: Schemas, statusOf: StatusOf): Node {
+  const errors = conditionsOf(operation).map((name) => ({ ...conditionOf(name), status: statusOf(name) }))
   const byStatus = Object.groupBy(errors, ({ status }) => status)
   const entries = Object.entries(byStatus).map(([status, rows = []]) => {
     const refs = [...new Set(rows.map(({ schema }) => JSON.stringify(schemas.of(schema))))].map((text) => JSON.parse(text) as Node)
@@ -99,7 +105,8 @@ function failures(errors: readonly ErrorRow[], schemas: Schemas): Node {
     }
     return [status, node]
   })
-  return Object.fromEntries(entries) as Node
+  const others = { description: 'Another error', 'x-not-shown': 'Which there are' }
+  return { ...Object.fromEntries(entries), '4XX': { ...others, content: { 'application/json': { schema: schemas.of(errorSchema) } } } }
 }
 
 /** "The receiver acknowledges with any 2xx status within 10 seconds; the response body is ignored." */
@@ -125,9 +132,6 @@ function delivery(name: string, summary: string, schema: Node): Node {
 function described({ description, ...schema }: Node): Node {
   return { description, schema }
 }
-
-/** "All path ids are uuids." */
-const badId = chosen(422, 'An id in the path is no uuid')
 
 const REF = '#/components/schemas/'
 

@@ -4,10 +4,10 @@ import {
   formFillSchema,
   formFillSessionSchema,
   formsSchema,
-  quoteSessionsSchema,
+  quoteSessionListSchema,
   submissionDocumentSchema,
 } from '../schemas/documents.ts'
-import { chosen, invalid, json, multipart, noProducer, notFound, type Operation, outOfScope, unauthenticated } from './operation.ts'
+import { json, multipart, type Operation } from './operation.ts'
 
 const tag = 'documents'
 
@@ -24,13 +24,13 @@ export const documentOperations: readonly Operation[] = [
     summary: 'Attaches a document to a submission',
     body: multipart(documentUploadFormSchema),
     answer: json(submissionDocumentSchema),
-    errors: [unauthenticated, outOfScope, notFound, invalid, noProducer],
+    errors: ['not_found', 'validation_failure', 'no_producer', 'empty_file', 'file_too_large'],
   },
   {
     ...{ method: 'GET', path: '/broker/finalized-documents/{document_id}/pdf', operationId: 'getPdf', tag, scope: 'broker_mcp' },
     summary: 'Streams a finalized document',
     answer: { type: 'application/pdf', schema: z.string().meta({ description: 'The PDF', format: 'binary' }) },
-    errors: [unauthenticated, outOfScope, notFound, chosen(502, 'The stored document cannot be retrieved')],
+    errors: ['not_found', 'pdf_unavailable'],
   },
   {
     ...{ method: 'POST', path: '/broker/submissions/{submission_id}/form-fill-session', operationId: 'openFormFillSession', tag },
@@ -38,21 +38,21 @@ export const documentOperations: readonly Operation[] = [
     summary: 'Opens a form-fill session',
     body: { ...json(formFillSchema), isOptional: true },
     answer: json(formFillSessionSchema),
-    errors: [unauthenticated, outOfScope, notFound, noProducer],
+    errors: ['not_found', 'no_producer', 'invalid_input'],
   },
   {
     ...{ method: 'GET', path: '/broker/forms', operationId: 'searchForms', tag, scope: 'broker_mcp' },
     summary: 'Searches the forms catalog',
     query: [{ name: 'q', schema: z.string().describe('Matches key or title, case-insensitive') }],
     answer: json(formsSchema),
-    errors: [unauthenticated, outOfScope],
+    errors: [],
   },
   {
     ...{ method: 'GET', path: '/broker/submissions/{submission_id}/api-quotes/sessions', operationId: 'getQuoteSessions', tag },
     scope: 'broker_mcp',
     summary: 'Lists carrier-API quote sessions',
-    answer: json(quoteSessionsSchema),
-    errors: [unauthenticated, outOfScope, notFound],
+    answer: json(quoteSessionListSchema),
+    errors: ['not_found'],
     notShown: 'All but `missing_required_questions_json`',
   },
 ]

@@ -8,9 +8,7 @@ import {
   programLineSchema,
 } from '../schemas/appetite.ts'
 import { text } from '../schemas/fields.ts'
-import { chosen, json, notFound, type Operation, outOfScope, unauthenticated } from './operation.ts'
-
-const dailyLimit = chosen(429, 'The daily limit of both appetite operations is reached')
+import { json, type Operation } from './operation.ts'
 
 /** "Appetite, market access, policies, insureds." */
 export const marketOperations: readonly Operation[] = [
@@ -23,7 +21,7 @@ export const marketOperations: readonly Operation[] = [
       { name: 'lob', schema: text('Line of business') },
     ],
     answer: json(appetiteSchema),
-    errors: [unauthenticated, outOfScope, dailyLimit, chosen(422, 'No `q`')],
+    errors: ['daily_limit', 'invalid_input'],
     notShown: 'The value of the daily limit',
   },
   {
@@ -31,7 +29,7 @@ export const marketOperations: readonly Operation[] = [
     summary: 'Ranked markets with matched programs and category',
     body: json(appetiteSearchSchema),
     answer: json(appetiteRankingSchema),
-    errors: [unauthenticated, outOfScope, dailyLimit, chosen(422, 'Validation failure')],
+    errors: ['daily_limit', 'invalid_input'],
     notShown: 'The answer, and the value of the daily limit',
   },
   {
@@ -40,27 +38,21 @@ export const marketOperations: readonly Operation[] = [
     summary: 'Turns one line of a program on or off',
     body: json(programLineSchema),
     answer: json(marketAccessSchema),
-    errors: [
-      unauthenticated,
-      outOfScope,
-      chosen(403, 'The caller is not an admin'),
-      chosen(422, 'The program does not list the line'),
-      notFound,
-    ],
+    errors: ['missing_role', 'not_found', 'line_not_listed', 'invalid_input'],
     notShown: 'The answer',
   },
   {
     ...{ method: 'GET', path: '/broker/policies/{policy_id}', operationId: 'getPolicy', tag: 'records', scope: 'broker_mcp' },
     summary: 'A policy',
     answer: json(policySchema),
-    errors: [unauthenticated, outOfScope, notFound],
+    errors: ['not_found'],
     notShown: 'The fields of the policy',
   },
   {
     ...{ method: 'GET', path: '/broker/insureds/{insured_id}', operationId: 'getInsured', tag: 'records', scope: 'broker_mcp' },
     summary: 'An insured',
     answer: json(insuredSchema),
-    errors: [unauthenticated, outOfScope, notFound],
+    errors: ['not_found'],
     notShown: 'The fields of the insured',
   },
 ]

@@ -1,20 +1,11 @@
 import type { z } from 'zod'
-import { errorSchema, validationErrorSchema } from '../schemas/errors.ts'
+import type { ConditionName } from './conditions.ts'
 
 /** A query parameter or a header. */
 export interface Parameter {
   readonly name: string
   readonly required?: boolean
   readonly schema: z.ZodType
-}
-
-/** An error of an endpoint. */
-export interface ErrorRow {
-  readonly status: number
-  readonly when: string
-  readonly schema: z.ZodType
-  /** Whether the specification gives the number. Otherwise it is the emulator's choice. */
-  readonly isShown: boolean
 }
 
 /** One endpoint of the specification. */
@@ -35,7 +26,8 @@ export interface Operation {
   readonly headers?: readonly Parameter[]
   readonly body?: { readonly type: BodyType; readonly schema: z.ZodType; readonly isOptional?: boolean }
   readonly answer: { readonly type: 'application/json' | 'application/pdf' | 'text/html'; readonly schema: z.ZodType }
-  readonly errors: readonly ErrorRow[]
+  /** Its own errors, beside those that `conditionsOf` adds. */
+  readonly errors: readonly ConditionName[]
   /** What the specification does not show of it. */
   readonly notShown?: string
 }
@@ -46,21 +38,13 @@ export const json = (schema: z.ZodType) => ({ type: 'application/json', schema }
 export const form = (schema: z.ZodType) => ({ type: 'application/x-www-form-urlencoded', schema }) as const
 export const multipart = (schema: z.ZodType) => ({ type: 'multipart/form-data', schema }) as const
 
-/** An error whose status the specification gives. */
-export const shown = (status: number, when: string, schema: z.ZodType = errorSchema): ErrorRow => ({ status, when, schema, isShown: true })
-
-/** An error whose status the specification does not give. @param status the emulator's choice. */
-export const chosen = (status: number, when: string, schema: z.ZodType = errorSchema): ErrorRow => ({
-  status,
-  when,
-  schema,
-  isShown: false,
-})
-
-export const notFound = shown(404, 'Missing, or of another brokerage')
-export const noProducer = shown(422, 'Machine credential with missing or unknown `producer_email`')
-export const invalid = shown(422, 'Validation failure', validationErrorSchema)
-
-/** The errors that each endpoint with a token has. */
-export const unauthenticated = chosen(401, 'No token, or one that is not valid')
-export const outOfScope = chosen(403, 'The token does not grant the scope')
+/** @returns every condition under which an operation answers with an error. */
+export function conditionsOf({ method, path, scope, errors }: Operation): readonly ConditionName[] {
+  return [
+    ...(['malformed_request', 'head_too_large'] as const),
+    ...(scope === 'none' ? [] : (['missing_token', 'missing_scope'] as const)),
+    ...(path.includes('{') ? (['invalid_id'] as const) : []),
+    ...(method === 'GET' ? [] : (['body_too_large'] as const)),
+    ...errors,
+  ]
+}

@@ -1,5 +1,8 @@
 import { z } from 'zod'
-import { integer, sentUuid, text, texts, unshown, uuid } from './fields.ts'
+import { flag, integer, programCategory, sentUuid, text, texts, unshown, uuid } from './fields.ts'
+
+/** Where the specification shows no shape: generators of clients need one. */
+const EMULATED = "these are the emulator's"
 
 /** "Turnaround reports speed only (first marketing to first quoting); no hit-rate or decline data is exposed." */
 const turnaroundSchema = z
@@ -18,15 +21,18 @@ const turnaroundSchema = z
   .partial()
   .describe('How fast the carrier quotes')
 
+const lineSchema = z
+  .looseObject({ slug: text('Slug of the line'), label: text('Name of the line') })
+  .partial()
+  .describe('A line of business')
+
 const appetiteMarketSchema = z
   .looseObject({
     market_id: uuid('The market').nullable(),
     carrier_slug: text('The carrier').nullable(),
     name: text('Name of the market'),
     logo_url: text('Address of the logo').nullable(),
-    lines: z
-      .array(z.looseObject({ slug: text('Slug of the line'), label: text('Name of the line') }).partial())
-      .describe('Lines of business'),
+    lines: z.array(lineSchema).describe('Lines of business'),
     matched_program_keys: texts('Keys of the programs that match'),
     matched_program_names: texts('Names of the programs that match'),
     turnaround: turnaroundSchema.nullable(),
@@ -51,9 +57,37 @@ export const appetiteSearchSchema = z
   .describe('A search for appetite')
 export type AppetiteSearch = z.output<typeof appetiteSearchSchema>
 
+const rankedMarketSchema = z
+  .looseObject({
+    rank: integer('Place in the ranking, from 1'),
+    market_id: uuid('The market'),
+    name: text('Name of the market'),
+    category: programCategory,
+    category_label: text('The category in words'),
+    programs: z
+      .array(
+        z
+          .looseObject({
+            program_id: uuid('The program'),
+            name: text('Name of the program'),
+            lines: z.array(lineSchema).describe('Its lines'),
+          })
+          .partial(),
+      )
+      .describe('Programs that match'),
+  })
+  .partial()
+  .describe('A market of the ranking')
+
 export const appetiteRankingSchema = z
-  .union([z.array(z.looseObject({})), z.looseObject({})])
-  .meta({ description: 'Ranked markets with matched programs and category', 'x-not-shown': 'All fields' })
+  .looseObject({
+    query: text('What was asked'),
+    state: text('The state that was asked for').nullable(),
+    lines: texts('The lines that were asked for'),
+    results: z.array(rankedMarketSchema).describe('The markets, the best first'),
+  })
+  .partial()
+  .meta({ description: 'Ranked markets with matched programs and category', 'x-not-shown': `All fields; ${EMULATED}` })
 
 export const programLineSchema = z
   .looseObject({
@@ -64,9 +98,25 @@ export const programLineSchema = z
   .describe('Turns one line of a program on or off')
 export type ProgramLine = z.output<typeof programLineSchema>
 
+const accessibleProgramSchema = z
+  .looseObject({
+    program_id: uuid('The program'),
+    market_id: uuid('The market'),
+    market_name: text('Name of the market'),
+    program: text('Name of the program'),
+    program_category: programCategory,
+    enabled: flag('Whether a line is on'),
+    lines: z
+      .array(z.looseObject({ lob_slug: text('Slug of the line'), enabled: flag('Whether it is on') }).partial())
+      .describe('The lines that the program lists'),
+  })
+  .partial()
+  .describe('A program of the table')
+
 export const marketAccessSchema = z
-  .union([z.array(z.looseObject({})), z.looseObject({})])
-  .meta({ description: 'The refreshed market-access table', 'x-not-shown': 'All fields' })
+  .looseObject({ programs: z.array(accessibleProgramSchema).describe('All programs') })
+  .partial()
+  .meta({ description: 'The refreshed market-access table', 'x-not-shown': `All fields; ${EMULATED}` })
 
 export const selectionSchema = unshown('The refreshed selection')
 

@@ -62,7 +62,9 @@ export const quoteSessionSchema = z
   .looseObject({ missing_required_questions_json: z.unknown().describe('Required questions still unanswered, as JSON') })
   .partial()
   .meta({ description: 'A carrier-API quote session', 'x-not-shown': 'All other fields' })
-export const quoteSessionsSchema = z
-  .union([z.array(quoteSessionSchema), z.looseObject({})])
+export const quoteSessionListSchema = z
+  .array(quoteSessionSchema)
   .meta({ description: 'The carrier-API quote sessions of a submission', 'x-not-shown': 'Whether the list stands in an object' })
+/** The same as it is read. */
+export const quoteSessionsSchema = z.union([quoteSessionListSchema, z.looseObject({})])
 export type QuoteSessions = z.output<typeof quoteSessionsSchema>

@@ -58,7 +58,7 @@ const unconfirmed = {
 }
 /** "Body `detail.code`, the `bind_request_id` of the kept draft and the unconfirmed assumptions (key, label, value)." */
 export const assumptionsUnconfirmedSchema = z
-  .looseObject({ ...conflict(unconfirmed).shape, detail: z.looseObject({ code: unconfirmed.code }) })
+  .looseObject({ ...conflict(unconfirmed).shape, detail: conflict(unconfirmed).required({ code: true }) })
   .meta({
     description: 'Assumptions that nobody confirmed hold the bind request; the draft is kept',
     'x-not-shown': 'Where `bind_request_id` and the assumptions stand',

@@ -42,6 +42,9 @@ export const producerEmail = text(
 /** @returns a record whose fields the specification does not show. */
 export const unshown = (what: string) => z.looseObject({}).meta({ description: `${what}; its fields are not shown`, 'x-not-shown': what })
 
+/** An answer of which the specification shows no field, as it is read: the document describes the emulator's, the service's may be a list. */
+export const anyRecords = z.union([z.array(z.looseObject({})), z.looseObject({})])
+
 /** "Markets are grouped in three categories (`ProgramCategory`)." */
 export const programCategory = known(
   ['instant_quote', 'binding', 'specialty'],

@@ -23,7 +23,7 @@ export const carrierSessionSchema = z
     program: text('The program'),
     status: text('Status of the session'),
     outcome: text('What came of it').nullable(),
-    completion_pct: z.number().describe('How much is answered, percent'),
+    completion_pct: z.number().describe('How much is answered; not said whether of 1 or of 100'),
     missing_questions: z.array(z.looseObject({})).meta({ description: 'Open questions', 'x-not-shown': 'The shape of an item' }),
     has_quote: flag('Whether there is a quote'),
   })

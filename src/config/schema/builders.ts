@@ -1,8 +1,10 @@
 import { z } from 'zod'
-import { Secret } from '../../base/secret.ts'
-import { distance, nearest } from '../sources/names.ts'
-import { shownKey } from '../sources/reading.ts'
-import { ok, type Parsed } from './values.ts'
+import { distance, nearest } from '../../base/nearest.ts'
+import { Secret, secretQueryValues } from '../../base/secret.ts'
+import { destinationUrl } from './destination-values.ts'
+import { shownKey } from './reading.ts'
+import { markSecret } from './secrets.ts'
+import { duration, type Ms, ok, type Parsed, type Verbatim } from './values.ts'
 
 // Messages follow the name of their setting and never contain its value, which may be a secret.
 
@@ -14,13 +16,34 @@ export function value<T>(parse: (text: string) => Parsed<T>, missing = 'is missi
   return single.transform((given, context) => addProblems(parse(String(given).trim()), context))
 }
 
-/** A secret text. */
+/** Keys of `shape` that are names of columns, and the same in `Config`. */
+export function verbatim<S extends z.ZodType>(schema: S) {
+  return schema.transform((given) => given as Verbatim<z.output<S>>)
+}
+
+/** A duration of `min` to `max`, or what else `parse` makes of a text. */
+export function time(min: string, max: string) {
+  return elapsed(duration(min, max))
+}
+
+export function elapsed<T extends Ms | null>(parse: (text: string) => Parsed<T>) {
+  return value(parse).meta({ unit: 'ms' })
+}
+
+/** A secret text. In the settings file it must be a reference. */
 export function secret(parse: (text: string) => Parsed<string>, missing: string) {
   const text = z.string({ error: (issue) => (issue.input === undefined ? missing : 'must be text; put it in quotes') })
-  return text.transform((given, context) => {
-    const parsed = parse(given)
-    return addProblems('value' in parsed ? ok(new Secret(parsed.value)) : parsed, context)
-  })
+  return markSecret(
+    text.transform((given, context) => {
+      const parsed = parse(given)
+      return addProblems('value' in parsed ? ok(new Secret(parsed.value)) : parsed, context)
+    }),
+  )
+}
+
+/** The URL of a target. Its query may hold secrets. */
+export function targetUrl(missing?: string) {
+  return markSecret(value(destinationUrl, missing), secretQueryValues)
 }
 
 function addProblems<T>(parsed: Parsed<T>, context: z.RefinementCtx): T {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Secret } from '../../base/secret.ts'
-import { field, list } from '../sources/reading.ts'
+import { field, list } from './reading.ts'
 import { webhookKey } from './values.ts'
 
 /**

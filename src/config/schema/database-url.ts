@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { splitServers } from '../../base/postgres-url.ts'
-import { readBytes } from '../sources/reading.ts'
+import { readBytes } from './reading.ts'
 import { invalid, ok, type Parsed } from './values.ts'
 
 export type DatabaseUrl = { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'postgres'; readonly url: string }

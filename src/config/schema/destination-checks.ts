@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { listNames } from '../../base/list-names.ts'
-import { field, list } from '../sources/reading.ts'
 import { alwaysRun } from './cross-checks.ts'
 import { bareHost } from './destination-values.ts'
+import { field, list } from './reading.ts'
 
 /** Checks within a destination, and of destinations against accounts. The rules of `cross-checks.ts` hold here too. */
 

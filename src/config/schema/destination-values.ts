@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { duration, invalid, ok, type Parsed } from './values.ts'
+import { duration, invalid, type Ms, ok, type Parsed } from './values.ts'
 
 /** Parses a destination's URL. `checkTransport` decides about plain http. */
 export function destinationUrl(text: string): Parsed<string> {
@@ -19,7 +19,7 @@ export function startPoint(text: string): Parsed<'now' | 'snapshot' | number> {
 }
 
 /** Parses a maximum age; `none` is null. */
-export function maxAge(text: string): Parsed<number | null> {
+export function maxAge(text: string): Parsed<Ms | null> {
   return text === 'none' ? ok(null) : duration('1s', '3650d')(text)
 }
 

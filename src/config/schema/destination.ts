@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import { isNonEmpty, items, secret, section, value, words } from './builders.ts'
+import { elapsed, isNonEmpty, items, secret, section, targetUrl, time, value, words } from './builders.ts'
 import { checkCredentials, checkDocuments, checkSecrets, checkTransport } from './destination-checks.ts'
-import { destinationUrl, expression, hostName, maxAge, privateKey, ratePerSecond, startPoint } from './destination-values.ts'
-import { anySecret, duration, flag, matching, number, oneOf, webhookSecret } from './values.ts'
+import { expression, hostName, maxAge, privateKey, ratePerSecond, startPoint } from './destination-values.ts'
+import { markUrl } from './secrets.ts'
+import { anySecret, flag, matching, number, oneOf, webhookSecret } from './values.ts'
 
 /** Parses a name that becomes part of keys. */
 export const keyName = matching(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'must be 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or digit')
@@ -13,53 +14,85 @@ const filter = (what: string) =>
   items(word, 100, words).refine(isNonEmpty, `must name at least one ${what}; leave it out for all`).optional()
 
 /** Waits between attempts; also for the defaults in `push`. */
-export const schedule = items(value(duration('1ms', '30d')), 50, words).refine(isNonEmpty, 'must hold at least one duration')
+export const schedule = items(time('1ms', '30d'), 50, words).refine(isNonEmpty, 'must hold at least one duration')
 /** Limit for one attempt; also for the default in `push`. */
-export const timeout = value(duration('100ms', '10m'))
+export const timeout = time('100ms', '10m')
+
+const kinds = '`webhook`, `http`, `adapter` or `file`'
 
 /** Settings of every kind of destination. @param own what differs between the kinds. */
 function common(own: { readonly idempotent: boolean; readonly mapping: readonly ('none' | 'required' | 'lookup')[] }) {
   return {
-    name: value(keyName, 'is missing; give the destination a name, which stays its key for ever'),
-    preset: value(matching(/./, 'must be the name of a preset')).optional(),
-    accounts: items(value(keyName), 100, words).refine(isNonEmpty, 'must name at least one account').optional(),
-    entities: filter('table'),
-    operations: filter('operation'),
+    name: value(keyName, 'is missing; give the destination a name, which stays its key for ever').meta({
+      description: '1 to 63 of a-z, 0-9, _ and -, first a letter or digit; part of every key, so it stays',
+    }),
+    preset: value(matching(/./, 'must be the name of a preset'))
+      .optional()
+      .meta({ description: 'a destination that is ready but for your ids and secrets; yours go before its keys' }),
+    accounts: items(value(keyName), 100, words)
+      .refine(isNonEmpty, 'must name at least one account')
+      .optional()
+      .meta({ shown: 'the only one', description: 'whose changes it gets; needed where there are several accounts' }),
+    entities: filter('table').meta({ shown: 'all', description: 'public tables, such as `market_events`, `thread_messages`, `quotes`' }),
+    operations: filter('operation').meta({ shown: 'all', description: '`insert`, `update`, `gone`, `purged`' }),
     event_types: items(value(matching(/^[\x21-\x7e]{1,100}$/, 'must be an event type, without spaces')), 200, words)
       .refine(isNonEmpty, 'must name at least one type; leave it out for all')
-      .optional(),
-    personal_fields: items(value(matching(/^[a-z_]+\.[a-z_]+$/, 'must be a table, a dot and a column')), 200, words).prefault([]),
-    start: value(startPoint).prefault('now'),
-    backfill: value(flag).prefault(false),
-    max_age: value(maxAge).prefault('none'),
-    on_dead: value(oneOf(['continue', 'hold'])).prefault('continue'),
-    mapping: value(oneOf(own.mapping)).prefault('none'),
-    allow_private: value(flag).prefault(false),
-    allow_hosts: items(value(hostName), 100, words).refine(isNonEmpty, 'must name at least one host; leave it out for any').optional(),
-    timeout: timeout.optional(),
-    schedule: schedule.optional(),
-    rps: value(ratePerSecond).prefault('none'),
-    idempotent: value(flag).prefault(own.idempotent),
+      .optional()
+      .meta({ shown: 'all', description: 'types of market events, such as `quote_received`; filters no other table' }),
+    personal_fields: items(value(matching(/^[a-z_]+\.[a-z_]+$/, 'must be a table, a dot and a column')), 200, words)
+      .prefault([])
+      .meta({ shown: 'none', description: '`table.column` of [personal data](#which-data-never-leave) that may go out' }),
+    start: value(startPoint)
+      .prefault('now')
+      .meta({ description: 'where it begins when first seen: `now`, `snapshot`, or a number of the change log, behind which it begins' }),
+    backfill: value(flag).prefault(false).meta({ description: 'whether it gets what happened before a submission was tracked' }),
+    max_age: elapsed(maxAge).prefault('none').meta({ description: 'events and messages that happened longer ago are left out' }),
+    on_dead: value(oneOf(['continue', 'hold']))
+      .prefault('continue')
+      .meta({ description: 'after a change that was given up, or may have arrived: `continue` with its submission, or `hold` it' }),
+    mapping: value(oneOf(own.mapping)).prefault('none').meta({
+      description: 'whether changes wait for a [client of the AMS](#map-submissions-to-clients-of-the-ams): `none`, `required`, `lookup`',
+    }),
+    allow_private: value(flag)
+      .prefault(false)
+      .meta({ description: 'whether it may lie on a loopback, private or link-local address, and use plain http' }),
+    allow_hosts: items(value(hostName), 100, words)
+      .refine(isNonEmpty, 'must name at least one host; leave it out for any')
+      .optional()
+      .meta({ shown: 'any', description: 'the only hosts that are connected to' }),
+    timeout: timeout.optional().meta({ shown: 'that of `push`', description: 'longest try, 100ms to 10m' }),
+    schedule: schedule.optional().meta({ shown: 'that of `push`', description: 'waits between tries' }),
+    rps: value(ratePerSecond).prefault('none').meta({ description: 'tries a second at most, over all processes' }),
+    idempotent: value(flag).prefault(own.idempotent).meta({ description: 'whether the same change may arrive twice without harm' }),
   }
 }
 
 /** Attempts in flight. File drops have no such setting: they write one file after the other. */
-const concurrency = value(number(1, 256))
+const concurrency = (fallback: number) =>
+  value(number(1, 256)).prefault(fallback).meta({
+    description: 'tries in flight in each process, 1 to 256; of one submission only ever one',
+  })
 
 const webhook = section({
-  kind: z.literal('webhook'),
+  kind: z.literal('webhook').meta({ description: kinds }),
   ...common({ idempotent: true, mapping: ['none', 'required'] }),
-  concurrency: concurrency.prefault(16),
-  url: value(destinationUrl),
-  secret: secret(webhookSecret, missingSecret).optional(),
-  secrets: items(secret(webhookSecret, missingSecret), 2, words).optional(),
+  concurrency: concurrency(16),
+  url: targetUrl().meta({ description: 'https, without user and fragment' }),
+  secret: secret(webhookSecret, missingSecret).optional().meta({ description: '`whsec_` and base64 of 24 to 64 bytes' }),
+  secrets: items(secret(webhookSecret, missingSecret), 2, words)
+    .optional()
+    .meta({ description: 'a list of two in place of `secret`, while one replaces the other: each signs' }),
 }).check(checkSecrets, checkTransport)
 
-const texts = z.record(z.string().max(200), value(matching(/^[^\p{Cc}]*$/u, 'must be one line of text')), 'must hold names and values')
+const texts = z.record(
+  z.string().max(200),
+  markUrl(value(matching(/^[^\p{Cc}]*$/u, 'must be one line of text'))),
+  'must hold names and values',
+)
 
 const request = {
-  method: value(oneOf(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])).prefault('POST'),
-  url: value(expression),
+  method: value<string>(oneOf(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])).prefault('POST'),
+  url: markUrl(value(expression)),
   headers: z
     .record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/), value(expression), {
       error: (issue) => (issue.code === 'invalid_key' ? 'is not a header name' : 'must hold headers and expressions'),
@@ -75,7 +108,7 @@ const auth = z
     [
       section({
         type: z.literal('oauth2'),
-        token_url: value(destinationUrl),
+        token_url: targetUrl(),
         client_id: value(matching(/^\S+$/, 'must be without spaces')),
         client_secret: secret(anySecret, missingSecret),
         scope: value(matching(/^[\x20-\x7e]+$/, 'must be scopes, separated by spaces')).optional(),
@@ -84,7 +117,7 @@ const auth = z
       }),
       section({
         type: z.literal('password'),
-        token_url: value(destinationUrl),
+        token_url: targetUrl(),
         username: value(matching(/^[^\p{Cc}]+$/u, 'must be one line of text')),
         password: secret(anySecret, missingSecret),
         client_id: value(matching(/^\S+$/, 'must be without spaces')).optional(),
@@ -108,60 +141,89 @@ const auth = z
   .optional()
 
 const http = section({
-  kind: z.literal('http'),
+  kind: z.literal('http').meta({ description: kinds }),
   ...common({ idempotent: false, mapping: ['none', 'required'] }),
-  concurrency: concurrency.prefault(4),
-  settings: texts.prefault({}),
-  auth,
-  request: section(request),
-  update: section(request).optional(),
-  upload: section(request).optional(),
-  documents: value(flag).prefault(false),
-  lookup: section({ ...request, found: value(expression) }).optional(),
-  probe: section(request).optional(),
-  success: value(expression).optional(),
-  duplicate: value(expression).optional(),
-  remote_id: value(expression).optional(),
-  park_on: items(value(number(400, 599)), 50, words).prefault([]),
+  concurrency: concurrency(4),
+  settings: texts.prefault({}).meta({ description: 'names and texts that expressions see as `settings`; no secrets' }),
+  auth: auth.meta({ shown: 'no auth', description: 'its `type`, one of the table below, and the keys of that' }),
+  request: section(request).meta({
+    description: '`method` (`POST`), `url`, `headers`, `format` (`json`, `xml`, `form`, `multipart`, `file`), `body`',
+  }),
+  update: section(request).optional().meta({ description: 'the same, for changes of a record whose `remote_id` is known' }),
+  upload: section(request)
+    .optional()
+    .meta({ description: 'the same, sent after `request` when a document goes along; it sees the answer of `request` as `body`' }),
+  documents: value(flag).prefault(false).meta({ description: 'whether a change that stores a [document](#send-documents-along) sends it' }),
+  lookup: section({ ...request, found: value(expression) })
+    .optional()
+    .meta({ description: 'the same, and `found`: whether a change has arrived' }),
+  probe: section(request).optional().meta({ description: 'the same: a harmless request for `destination test` and `doctor`' }),
+  success: value(expression)
+    .optional()
+    .meta({ shown: 'any 2xx', description: 'whether the answer means taken, over its `status`, `headers` and `body`' }),
+  duplicate: value(expression)
+    .optional()
+    .meta({ description: 'whether the target says that it has it already, which counts as delivered' }),
+  remote_id: value(expression).optional().meta({ description: "the target's id of the record, kept for `update`" }),
+  park_on: items(value(number(400, 599)), 50, words)
+    .prefault([])
+    .meta({ description: 'statuses that say that the credential was withdrawn; they park the destination' }),
 }).check(checkTransport, checkDocuments)
 
 const adapter = section({
-  kind: z.literal('adapter'),
+  kind: z.literal('adapter').meta({ description: kinds }),
   ...common({ idempotent: false, mapping: ['none', 'required', 'lookup'] }),
-  concurrency: concurrency.prefault(4),
-  adapter: value(matching(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be the name of an adapter')),
-  url: value(destinationUrl),
-  settings: texts.prefault({}),
-  credentials: z.record(z.string().max(200), secret(anySecret, missingSecret), 'must hold names and references').prefault({}),
+  concurrency: concurrency(4),
+  adapter: value(matching(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be the name of an adapter')).meta({
+    description: 'its name: [`ams360`](presets/README.md#ams360-the-adapter-ams360)',
+  }),
+  url: targetUrl().meta({ description: 'of the AMS' }),
+  settings: texts.prefault({}).meta({ description: 'names and texts, as the adapter asks; a missing or unknown one is told at the start' }),
+  credentials: z
+    .record(z.string().max(200), secret(anySecret, missingSecret), 'must hold names and references')
+    .prefault({})
+    .meta({ description: 'names and references, likewise' }),
 }).check(checkTransport)
 
 const path = value(matching(/^[^\p{Cc}]+$/u, 'must be the path of a folder'))
 
 const file = section({
-  kind: z.literal('file'),
+  kind: z.literal('file').meta({ description: kinds }),
   ...common({ idempotent: true, mapping: ['none', 'required'] }),
-  format: value(oneOf(['ndjson', 'csv'])).prefault('ndjson'),
-  per: value(oneOf(['batch', 'submission'])).prefault('batch'),
-  target: z.discriminatedUnion(
-    'type',
-    [
-      section({ type: z.literal('folder'), path }),
-      section({
-        type: z.literal('sftp'),
-        host: value(hostName),
-        port: value(number(1, 65_535)).prefault(22),
-        username: value(matching(/^[^\p{Cc}]+$/u, 'must be one line of text')),
-        password: secret(anySecret, missingSecret).optional(),
-        private_key: secret(privateKey, missingSecret).optional(),
-        host_key: value(matching(/^SHA256:[A-Za-z0-9+/]{43}$/, 'must be SHA256: and the fingerprint, as ssh-keygen -lf prints it')),
-        path,
-      }).check(checkCredentials),
-    ],
-    { error: (issue) => (issue.input === undefined ? 'is missing; set its type to folder or sftp' : 'must be one of folder, sftp') },
-  ),
-  max_rows: value(number(1, 1_000_000)).prefault(10_000),
-  gather: value(duration('1ms', '24h')).prefault('60s'),
-  documents: value(flag).prefault(false),
+  format: value(oneOf(['ndjson', 'csv']))
+    .prefault('ndjson')
+    .meta({ description: '`ndjson`, a JSON object a line, or `csv`' }),
+  byte_order_mark: value(flag).prefault(false).meta({ description: 'whether CSV begins with U+FEFF, by which Excel tells UTF-8' }),
+  per: value(oneOf(['batch', 'submission']))
+    .prefault('batch')
+    .meta({ description: 'files of whatever waits, or one for each `submission` (at most 16 changes, the next file goes on)' }),
+  target: z
+    .discriminatedUnion(
+      'type',
+      [
+        section({ type: z.literal('folder'), path }),
+        section({
+          type: z.literal('sftp'),
+          host: value(hostName),
+          port: value(number(1, 65_535)).prefault(22),
+          username: value(matching(/^[^\p{Cc}]+$/u, 'must be one line of text')),
+          password: secret(anySecret, missingSecret).optional(),
+          private_key: secret(privateKey, missingSecret).optional(),
+          host_key: value(matching(/^SHA256:[A-Za-z0-9+/]{43}$/, 'must be SHA256: and the fingerprint, as ssh-keygen -lf prints it')),
+          path,
+        }).check(checkCredentials),
+      ],
+      { error: (issue) => (issue.input === undefined ? 'is missing; set its type to folder or sftp' : 'must be one of folder, sftp') },
+    )
+    .meta({
+      description:
+        '`{ type: folder, path }`, or `{ type: sftp, host, port (22), username, password, private_key or both, host_key, path }`',
+    }),
+  max_rows: value(number(1, 1_000_000))
+    .prefault(10_000)
+    .meta({ description: 'rows of one delivery at most; of large rows fewer, about 16 MiB of them' }),
+  gather: time('1ms', '24h').prefault('60s').meta({ description: 'how long changes are gathered before files are written' }),
+  documents: value(flag).prefault(false).meta({ description: 'whether [documents](#send-documents-along) are copied beside the rows' }),
 }).check(checkTransport, checkDocuments)
 
 /** One destination in the settings file. */

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { field } from '../sources/reading.ts'
-import { items, secret, section, value, words } from './builders.ts'
+import { items, secret, section, targetUrl, value, words } from './builders.ts'
 import { alwaysRun } from './cross-checks.ts'
-import { destinationUrl } from './destination-values.ts'
+import { field } from './reading.ts'
 import { anySecret, flag, invalid, matching, ok, oneOf, type Parsed, size } from './values.ts'
 
 /** The two halves of a key come together, and documents leave this machine encrypted. */
@@ -22,10 +21,12 @@ const checkBucket = z.superRefine((values: unknown, context) => {
 const bucket = section({
   bucket: value(matching(/^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$/, 'must be the name of a bucket'), 'is missing; name the bucket'),
   region: value(matching(/^[a-z0-9-]{1,64}$/, 'must be a region such as eu-central-1')).prefault('us-east-1'),
-  endpoint: value(destinationUrl).optional(),
-  prefix: value(
-    matching(/^[\w.-]+(?:\/[\w.-]+)*\/?$/, 'must be words of letters, digits, _, . and -, separated by slashes, such as mirror/documents'),
-  ).optional(),
+  endpoint: targetUrl().optional(),
+  prefix: value((text) =>
+    text === '' || /^[\w.-]+(?:\/[\w.-]+)*\/?$/.test(text)
+      ? ok(text.replace(/[^/]$/, '$&/'))
+      : invalid('must be words of letters, digits, _, . and -, separated by slashes, such as mirror/documents'),
+  ).prefault(''),
   access_key_id: value(matching(/^[\x21-\x7e]{1,256}$/, 'must be the id of a key, without spaces')).optional(),
   secret_access_key: secret(anySecret, '').optional(),
   force_path_style: value(flag).prefault(false),
@@ -43,10 +44,32 @@ const host = value((text: string): Parsed<string> => {
 
 /** Which documents are fetched, and where their bytes are kept. */
 export const documentsSchema = section({
-  mode: value(oneOf(['fetch', 'list', 'off'])).prefault('fetch'),
-  max_bytes: value(size('1KiB', '64GiB')).prefault('64MiB'),
-  total_bytes: value(size('1MiB', '1048576GiB')).prefault('20GiB'),
-  hosts: items(host, 100, words).prefault([]),
-  dir: value(matching(/^[^\0]{1,4096}$/, 'must be the path of a folder')).prefault('data/documents'),
-  s3: bucket.optional(),
+  mode: value(oneOf(['fetch', 'list', 'off']))
+    .prefault('fetch')
+    .meta({
+      env: 'DOCUMENTS',
+      description:
+        '`fetch` the files of documents; `list`: only the rows of `documents`; `off`: neither, and rows that are there stay as they are. A change from or to `off` needs a restart; after `off` a `reconcile` adds the rows that were left out',
+    }),
+  max_bytes: value(size('1KiB', '64GiB'))
+    .prefault('64MiB')
+    .meta({ env: 'DOCUMENTS_MAX_BYTES', description: 'the longest file that is kept' }),
+  total_bytes: value(size('1MiB', '1048576GiB')).prefault('20GiB').meta({
+    env: 'DOCUMENTS_TOTAL_BYTES',
+    description: 'all files together; beyond it nothing more is fetched',
+  }),
+  hosts: items(host, 100, words).prefault([]).meta({
+    env: 'DOCUMENT_HOSTS',
+    description:
+      "hosts beside the service's that documents may be fetched from, with a port where it is not 443, separated by spaces or commas. Always over https, without the token, and never from a private address",
+  }),
+  dir: value(matching(/^[^\0]{1,4096}$/, 'must be the path of a folder'))
+    .prefault('data/documents')
+    .meta({
+      env: 'DOCUMENTS_DIR',
+      shown: '`data/documents` (`/data/documents` in the image)',
+      description:
+        'folder in which the bytes of documents are kept, as `<first two hex>/<sha256>`; created when it is missing. One mirror, one folder: what the database does not know is removed from it',
+    }),
+  s3: bucket.optional().meta({ description: 'keep them [in a bucket](#keep-documents-in-a-bucket) instead' }),
 })

@@ -11,15 +11,26 @@ export function invalid(...problems: readonly string[]): Parsed<never> {
   return { problems }
 }
 
+declare const unit: unique symbol
+/** Milliseconds. The mark exists for types alone: `ConfigOf` names such values with `Ms` at the end. */
+export type Ms = number & { readonly [unit]?: 'ms' }
+export type MsMark = typeof unit
+
+declare const asWritten: unique symbol
+/** An object whose keys are not those of settings, and stay as they are. */
+export type Verbatim<T> = T & { readonly [asWritten]?: true }
+export type VerbatimMark = typeof asWritten
+
 const DURATION_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const SIZE_UNITS: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
 
 /** Parses durations such as `500ms`, `60s`, `15m`, `6h`, `7d` into milliseconds. */
-export function duration(min: string, max: string): (text: string) => Parsed<number> {
+export function duration(min: string, max: string): (text: string) => Parsed<Ms> {
   const [minMs, maxMs] = [milliseconds(min) ?? 0, milliseconds(max) ?? 0]
   return (text) => {
     const ms = milliseconds(text)
     if (ms !== null && ms >= minMs && ms <= maxMs) return ok(ms)
+    if (milliseconds(`${text}s`) !== null) return invalid(`has no unit: write ${Number(text)}s for seconds, or m, h or d in place of s`)
     return invalid(`must be a duration from ${min} to ${max}, such as 60s, 15m, 6h or 7d`)
   }
 }
@@ -99,6 +110,13 @@ export function baseUrl(text: string): Parsed<string> {
   if (/[?#]/.test(text)) problems.push('must not contain a query or a fragment; end it with the version segment')
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) problems.push('must use https; http is only for a service on this machine')
   return problems.length > 0 ? invalid(...problems) : ok(`${url.origin}${url.pathname}`.replace(/\/+$/, ''))
+}
+
+/** Parses the public URL of the receiver or of the ops port: https, with at most the path prefix that a load balancer adds. */
+export function publicUrl(text: string): Parsed<string> {
+  const parsed = baseUrl(text)
+  if ('value' in parsed) return parsed
+  return invalid('must be an https URL, such as https://mirror.example.com, without a query; http is only for this machine')
 }
 
 /** Whether a host of a URL is this machine. */

@@ -1,7 +1,5 @@
-import { type Setting, settings, unknownVariables } from './names.ts'
-import { keyOf, type Reading, readValue, type Tree, UNREADABLE } from './reading.ts'
-
-export type Environment = Readonly<Record<string, string | undefined>>
+import { keyOf, type Reading, readValue, type Tree, UNREADABLE } from '../schema/reading.ts'
+import { type Environment, type Setting, settings, unknownVariables } from './names.ts'
 
 export interface EnvironmentReading extends Reading {
   /** The variable of each value, by the key of its path (see `keyOf`). */

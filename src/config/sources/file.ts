@@ -1,21 +1,21 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { Environment } from './environment.ts'
-import type { Path } from './names.ts'
+import type { Path } from '../schema/reading.ts'
+import { field, isTree, keyOf, type Reading, readText, readValue, shownKey, type Tree, UNREADABLE } from '../schema/reading.ts'
+import type { Environment } from './names.ts'
 import { withPresets } from './presets.ts'
-import { field, keyOf, type Reading, readText, readValue, shownKey, type Tree, UNREADABLE } from './reading.ts'
 import { parseYaml } from './yaml.ts'
 
 /** `broken`: the file could not be read at all, so missing settings are not reported. */
 export interface FileReading extends Reading {
   readonly broken: boolean
-  /** Keys (see `keyOf`) of values that consist of references to variables or files only. */
-  readonly references: ReadonlySet<string>
+  /** What the file says, with `REFERENCE` in place of each reference to a variable or a file. */
+  readonly written: Tree
   /** Variables that the file refers to. */
   readonly variables: ReadonlySet<string>
 }
 
-const NO_FILE: FileReading = { tree: {}, problems: [], reported: new Set(), broken: false, references: new Set(), variables: new Set() }
+const NO_FILE: FileReading = { tree: {}, problems: [], reported: new Set(), broken: false, written: {}, variables: new Set() }
 
 /** @returns the name of a value of the settings file in problems, such as `accounts[0].base_url in CONFIG_FILE`. */
 export function nameInFile(path: Path): string {
@@ -41,8 +41,8 @@ export function readConfigFile(env: Environment): FileReading {
   const tree = expansion.expand(preset.tree, []) as Tree
   const problems = preset.problems.map(({ path: at, problem }) => `${nameInFile(at)} ${problem}`)
   const reported = new Set([...preset.problems.map(({ path: at }) => keyOf(at.slice(0, 2))), ...expansion.reported])
-  const { references, variables } = expansion
-  return { tree, problems: [...problems, ...expansion.problems], reported, broken: false, references, variables }
+  const written = withoutReferences(preset.tree) as Tree
+  return { tree, problems: [...problems, ...expansion.problems], reported, broken: false, written, variables: expansion.variables }
 }
 
 function unreadableFile(...problems: string[]): FileReading {
@@ -52,14 +52,24 @@ function unreadableFile(...problems: string[]): FileReading {
 /** What is surely the name of a settings file, and not a secret that stands in the wrong variable. */
 const IS_FILE_NAME = /^[\w./~-]+\.(?:ya?ml|json)$/i
 
-/** Text that consists of references only. */
-const REFERENCES_ONLY = /^\s*(?:whsec_)?\$\{[^}]*\}(?:[\s,]+(?:whsec_)?\$\{[^}]*\})*\s*$/
+/** Stands in place of a reference where only the text around it matters. */
+export const REFERENCE = '\uE000'
+
+/** `$${`, or a reference; one without its closing brace too. */
+const REFERENCES = /\$\$\{|\$\{([^}]*)(\}?)/g
+
+/** @returns a copy of `value` with `REFERENCE` in place of each reference. */
+function withoutReferences(value: unknown): unknown {
+  if (typeof value === 'string')
+    return value.replace(REFERENCES, (match, name?: string) => (name === undefined ? match.slice(1) : REFERENCE))
+  if (Array.isArray(value)) return value.map(withoutReferences)
+  return isTree(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutReferences(item)])) : value
+}
 
 /** Replaces references by their values. This happens after parsing, so a value can never change the structure. */
 class ReferenceExpander {
   readonly problems: string[] = []
   readonly reported = new Set<string>()
-  readonly references = new Set<string>()
   readonly variables = new Set<string>()
   readonly #env: Environment
   readonly #folder: string
@@ -86,7 +96,6 @@ class ReferenceExpander {
 
   #text(text: string, path: Path): string | null {
     let isComplete = true
-    if (REFERENCES_ONLY.test(text)) this.references.add(keyOf(path))
     const fail = (problem: string): string => {
       const isInFile = path.reduce<unknown>(field, this.#original) !== undefined
       this.problems.push(`${nameInFile(path.map(shownKey))}${isInFile ? '' : ', from its preset,'} ${problem}`)
@@ -94,7 +103,7 @@ class ReferenceExpander {
       isComplete = false
       return ''
     }
-    const expanded = text.replace(/\$\$\{|\$\{([^}]*)(\}?)/g, (match, name: string | undefined, end: string | undefined) => {
+    const expanded = text.replace(REFERENCES, (match, name: string | undefined, end: string | undefined) => {
       if (name === undefined) return match.slice(1)
       if (end === '') return fail(`has a $\{ without its closing brace; close it, or write $$\{ for a literal $\{`)
       return name.startsWith('file:') ? this.#file(name.slice(5), fail) : this.#variable(name, fail)

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
+import { field, isTree, keyOf, type Path, shownKey, type Tree } from '../schema/reading.ts'
 import type { EnvironmentReading } from './environment.ts'
 import { type FileReading, nameInFile } from './file.ts'
-import { type Path, settings } from './names.ts'
-import { field, isTree, keyOf, shownKey, type Tree } from './reading.ts'
+import { settings } from './names.ts'
 
 /** The settings of all sources together. */
 export interface MergedSettings {
@@ -57,7 +57,8 @@ function variableFor(path: Path): string | undefined {
   return settings.find((setting) => keyOf(setting.path) === keyOf(path))?.env
 }
 
-function isReported(path: Path, reported: ReadonlySet<string>): boolean {
+/** Whether a value, or one above it, is among those that `reported` names. */
+export function isReported(path: Path, reported: ReadonlySet<string>): boolean {
   return path.some((_, index) => reported.has(keyOf(path.slice(0, index + 1))))
 }
 
@@ -68,6 +69,7 @@ function insertNames(message: string, nameOf: (path: Path) => string): string {
   )
 }
 
-function pathOf(path: readonly PropertyKey[]): Path {
+/** @returns the path of an issue. */
+export function pathOf(path: readonly PropertyKey[]): Path {
   return path.map((part) => (typeof part === 'symbol' ? String(part) : part))
 }

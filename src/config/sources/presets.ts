@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { listNames } from '../../base/list-names.ts'
-import type { Path } from './names.ts'
-import { isTree, type Tree } from './reading.ts'
+import type { Path } from '../schema/reading.ts'
+import { isTree, type Tree } from '../schema/reading.ts'
 import { parseYaml } from './yaml.ts'
 
 /** Where `config/presets/` may be, seen from this file: in the sources it is fewer levels up than in `dist/`. */

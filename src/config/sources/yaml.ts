@@ -1,5 +1,5 @@
 import { LineCounter, parseDocument, type Scalar, visit } from 'yaml'
-import type { Tree } from './reading.ts'
+import type { Tree } from '../schema/reading.ts'
 
 /** One mistake causes many errors in the lines after it; only the first ones are reported. */
 const MAX_ERRORS = 5

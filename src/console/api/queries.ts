@@ -142,13 +142,13 @@ export const destinationsQuery = queryOptions({
   refetchInterval: every.moment,
 })
 
-export const outboxQuery = (query: Omit<Get<'/api/v1/outbox'>, 'after'>) =>
+export const outboxQuery = (query: Omit<Get<'/api/v1/outbox'>, 'cursor'>) =>
   infiniteQueryOptions({
     queryKey: ['outbox', query],
-    queryFn: ({ signal, pageParam: after }) =>
-      answered(api.GET('/api/v1/outbox', { params: { query: { ...query, ...(after && { after: Number(after) }) } }, signal })),
+    queryFn: ({ signal, pageParam: cursor }) =>
+      answered(api.GET('/api/v1/outbox', { params: { query: { ...query, ...(cursor && { cursor }) } }, signal })),
     initialPageParam: '',
-    getNextPageParam: ({ next }) => next,
+    getNextPageParam: ({ next_cursor }) => next_cursor,
     refetchInterval: every.while,
     placeholderData: keepPreviousData,
   })

@@ -8,7 +8,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** the accounts, their state, and which brokerage each belongs to */
+        /** list the accounts: state, brokerage, when each credential got a token last, and when each webhook secret verified a delivery last */
         get: operations["getAccounts"];
         put?: never;
         post?: never;
@@ -528,7 +528,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * fields, values and types that the service sends and the specification does not name
+         * fields, values and types that the specification does not name, and required fields that are missing
          * @description What `submission-mirror status --drift` prints: where, of which type and how often, never a value. At most 1,000 an account.
          */
         get: operations["getInterfaceDrift"];
@@ -584,7 +584,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** changes on their way to destinations, the newest first */
+        /** list changes on their way to destinations, or sent, the newest first */
         get: operations["getOutbox"];
         put?: never;
         post?: never;
@@ -602,8 +602,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * all that is known of a change on its way
-         * @description The same message may be on its way to several destinations, so this is a list.
+         * show all that is known of a change on its way
+         * @description The same message may be on its way to several destinations, so this is a list. With what was answered: who saw it is noted.
          */
         get: operations["getOutboxById"];
         put?: never;
@@ -622,8 +622,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * what a destination is sent of a change, and what it answered last
-         * @description Without secrets; personal values are masked, and columns that the destination is not sent are left out.
+         * show what a destination is sent of a change, and what it answered last
+         * @description Without secrets; personal values are masked, and columns that the destination is not sent are left out. The answer may repeat anything: who saw it is noted.
          */
         get: operations["getOutboxByIdExchange"];
         put?: never;
@@ -643,7 +643,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** try changes again that were given up */
+        /** try changes again now */
         post: operations["postOutboxRetry"];
         delete?: never;
         options?: never;
@@ -1210,6 +1210,8 @@ export interface components {
             account: string;
             /** @description whether a process runs that tries now */
             at_once: boolean;
+            /** @description why it was so */
+            reason: string | null;
             /** @description false: it was active, and there was nothing to resume */
             resumed: boolean;
             /** @enum {string} */
@@ -1434,7 +1436,7 @@ export interface components {
             };
             schema_version: number;
         };
-        /** @description the lowest quote that stands */
+        /** @description the lowest current quote: none that a later revision may have replaced */
         BestQuote: {
             /** @description by the carrier's own documents of the lane; null: none of them says so */
             kind: ("firm" | "indication") | null;
@@ -1546,7 +1548,7 @@ export interface components {
             account: string;
             /** @description the carrier */
             carrier_slug: string | null;
-            /** @description how much is answered, in percent */
+            /** @description how much is answered: the number that the service shows, of which it does not say whether it is of 1 or of 100 */
             completion_pct: number | null;
             /**
              * Format: date-time
@@ -1696,7 +1698,8 @@ export interface components {
         };
         DestinationTried: {
             destination: string;
-            ok: boolean;
+            /** @description null: nothing harmless can be tried */
+            ok: boolean | null;
             /** @description what the try showed, in a sentence */
             text: string;
         };
@@ -1762,7 +1765,7 @@ export interface components {
             document_url: string | null;
             /** @description where the service gives it, relative to its base address; `••••` in its place: ask for the row to see it */
             download_path: string | null;
-            /** @description why the last attempt to fetch it failed */
+            /** @description why the last attempt to fetch it failed, and what follows or is to be done */
             error: string | null;
             /**
              * Format: date-time
@@ -1844,7 +1847,7 @@ export interface components {
             /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
             row_key: string;
         };
-        /** @description What is known of the insured, one row for each fact, with its source. */
+        /** @description What is known of the insured, one row for each fact and each source of it. */
         FactsRow: {
             /** @description whose it is */
             account: string;
@@ -1858,21 +1861,23 @@ export interface components {
             evidence: string | null;
             /** @description what read the source */
             extractor_version: string | null;
-            /** @description its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits */
-            fact_set_id: string;
+            /** @description the SHA-256 of `fact_set_id`, `key`, `scope` and `period`. Facts of which all four are the same are numbered in the order of `source_id`, then `content_hash`: when one goes, those behind it take the number before. A repetition ends with `#2`, `#3` … */
+            fact_key: string;
+            /** @description its set of facts */
+            fact_set_id: string | null;
             /**
              * Format: date-time
              * @description when the workspace was first seen without it; null while it is shown
              */
             gone_at: string | null;
-            /** @description its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits */
-            key: string;
-            /** @description the time of which it tells; empty when there is none */
-            period: string;
+            /** @description what it tells, such as `insured.name` */
+            key: string | null;
+            /** @description the time of which it tells; null when there is none */
+            period: string | null;
             /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
             row_key: string;
-            /** @description its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits */
-            scope: string;
+            /** @description whose fact it is; `insured` when the service does not say */
+            scope: string | null;
             /** @description the words of the source; `••••` in its place: ask for the row to see it */
             snippet: string | null;
             /** @description where it comes from */
@@ -1884,8 +1889,11 @@ export interface components {
         };
         Finding: {
             about: string;
-            ok: boolean;
-            /** @description what is right, or what is wrong and what to do */
+            /** @description whether something is wrong, or should have been checked and could not be: the command ends with 1 */
+            fails: boolean;
+            /** @description null: not checked */
+            ok: boolean | null;
+            /** @description what is right, what is wrong and what to do, or what was not checked and why */
             text: string;
         };
         Found: {
@@ -1979,10 +1987,12 @@ export interface components {
             /** @description one for each step; null where no process recorded anything */
             values: (number | null)[];
         };
-        /** @description Insureds: identity, contacts, and the brokerage's submissions and policies of each. The service does not show the fields, so all of it stands in `raw`. */
+        /** @description Insureds: identity, contacts, and the brokerage's submissions and policies of each. The service does not show the fields, so all of it stands in `raw`. The names are best effort: they are looked for where `record_fields` in the settings says. */
         InsuredsRow: {
             /** @description whose it is */
             account: string;
+            /** @description the name under which it does business */
+            dba_name: string | null;
             /**
              * Format: date-time
              * @description when the service was first seen without it; null while it is shown
@@ -1990,9 +2000,11 @@ export interface components {
             gone_at: string | null;
             /** @description its id */
             insured_id: string;
+            /** @description its name */
+            legal_name: string | null;
             /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
             row_key: string;
-            /** @description the submission whose answer named it first; empty when an operator named it without one */
+            /** @description the submission whose answer named it first; null when none has, or an operator named it without one */
             submission_id: string | null;
         };
         InterfaceDrift: {
@@ -2005,10 +2017,10 @@ export interface components {
              */
             first_seen_at: string;
             /**
-             * @description what is not named: the field, the value of a vocabulary, or the type
+             * @description what is not named: the field, the value of a vocabulary, or the type; or that a required field is missing
              * @enum {string}
              */
-            kind: "field" | "value" | "type";
+            kind: "field" | "value" | "type" | "missing";
             /**
              * Format: date-time
              * @description UTC, with six fractional digits
@@ -2018,7 +2030,7 @@ export interface components {
             path: string;
             /** @description the read that it was in, or the kind of the delivery */
             resource: string;
-            /** @description the JSON type that was seen */
+            /** @description the JSON type that was seen; absent for a missing field */
             type: string;
         };
         LaneChip: {
@@ -2154,9 +2166,12 @@ export interface components {
         };
         OpenItem: {
             bind_request_id: string | null;
+            bind_status: string | null;
             how_to_provide: string | null;
             item_key: string;
             label: string | null;
+            lane_id: string | null;
+            /** @description null: of the submission as a whole, or it cannot be told */
             market_name: string | null;
             /** @description `outstanding`, `market`, `bind assumption`, `bind contingency` */
             source: string;
@@ -2175,7 +2190,7 @@ export interface components {
             detail: string | null;
             entity: string;
             entity_id: string;
-            /** @description what came of the last attempt; addresses and tax ids in it are masked */
+            /** @description what came of the last attempt; in lists without what the destination answered */
             error: string | null;
             /** @description of its submission */
             insured_name: string | null;
@@ -2192,6 +2207,7 @@ export interface components {
              * @description UTC, with six fractional digits
              */
             queued_at: string;
+            /** @description what the destination calls the record; masked in lists */
             remote_id: string | null;
             seq: number;
             /** @description as in the view push_status */
@@ -2328,10 +2344,24 @@ export interface components {
             /** @enum {string} */
             verdict: "complete" | "catching_up" | "attention";
         };
-        /** @description Bound policies. The service describes what an answer holds (identifiers, coverage lines, term, carrier, premium, commission, documents) and not its fields, so all of it stands in `raw`. */
+        /** @description Bound policies. The service describes what an answer holds (identifiers, coverage lines, term, carrier, premium, commission, documents) and not its fields, so all of it stands in `raw`. The columns from `policy_number` to `commission_cents` are best effort: they are looked for where `record_fields` in the settings says. */
         PoliciesRow: {
             /** @description whose it is */
             account: string;
+            /** @description name of the carrier */
+            carrier_name: string | null;
+            /** @description the broker's commission, in cents */
+            commission_cents: number | null;
+            /**
+             * Format: date
+             * @description date from which it covers
+             */
+            effective_date: string | null;
+            /**
+             * Format: date
+             * @description date on which it ends
+             */
+            expiration_date: string | null;
             /**
              * Format: date-time
              * @description when the service was first seen without it; null while it is shown
@@ -2339,10 +2369,14 @@ export interface components {
             gone_at: string | null;
             /** @description its id */
             policy_id: string;
+            /** @description its number */
+            policy_number: string | null;
             /** @description its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them */
             row_key: string;
-            /** @description the submission whose answer named it first; empty when an operator named it without one */
+            /** @description the submission whose answer named it first; null when none has, or an operator named it without one */
             submission_id: string | null;
+            /** @description premium, fees and taxes together, in cents */
+            total_billed_cents: number | null;
         };
         Problem: {
             /** @description one sentence: what is wrong, and what to do */
@@ -2433,10 +2467,28 @@ export interface components {
             /** @description its submission */
             submission_id: string;
         };
+        QuoteOnBoard: {
+            /**
+             * Format: date-time
+             * @description UTC, with six fractional digits
+             */
+            first_seen_at: string;
+            /** @description its lane is bound at it; null: the lane is bound, and it cannot be told */
+            is_bound_quote: boolean | null;
+            lane_id: string;
+            /** @description a later revision may stand in its place; null: it cannot be told */
+            may_be_superseded: boolean | null;
+            quote_id: string;
+        };
         /** @description What the service has relayed in a lane. */
         QuotesRow: {
             /** @description whose it is */
             account: string;
+            /**
+             * Format: date-time
+             * @description when it was first stored here
+             */
+            first_seen_at: string | null;
             /**
              * Format: date-time
              * @description when the lane was first seen without it; null while it is shown
@@ -2748,7 +2800,7 @@ export interface components {
         Skipped: {
             skipped: number;
         };
-        /** @description Documents as the carrier made them, by lane. Only where they lie is kept. */
+        /** @description Documents as the carrier made them, by lane. The files themselves are in `documents`, with the origin `carrier_original`. */
         SourceOffersRow: {
             /** @description whose it is */
             account: string;
@@ -2942,6 +2994,11 @@ export interface components {
             insured_name: string | null;
             /**
              * Format: date-time
+             * @description the later of these two; null when there is neither. Order by it for the latest submissions
+             */
+            last_activity_at: string | null;
+            /**
+             * Format: date-time
              * @description `occurred_at` of its newest event that is not gone
              */
             last_event_at: string | null;
@@ -2998,6 +3055,8 @@ export interface components {
             ledger: components["schemas"]["SubmissionLedger"];
             /** @description what the broker must still supply, from all sources */
             open_items: components["schemas"]["OpenItem"][];
+            /** @description what the view `quote_board` says of its quotes that are not gone, the lowest first */
+            quote_board: components["schemas"]["QuoteOnBoard"][];
             /** @description how many of its changes each destination has, and what became of the others */
             reached: components["schemas"]["ReachedDestination"][];
             summary: components["schemas"]["SubmissionItem"];
@@ -3133,7 +3192,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description all accounts */
+            /** @description list the accounts: state, brokerage, when each credential got a token last, and when each webhook secret verified a delivery last */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3141,8 +3200,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Account"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -3151,9 +3210,11 @@ export interface operations {
     getAccountsByNameCompleteness: {
         parameters: {
             query?: {
+                /** @description the id of a submission */
                 after?: string;
                 /** @description how many at most */
                 limit?: number;
+                /** @description the id of a submission */
                 submission_id?: string;
             };
             header?: never;
@@ -3184,13 +3245,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description of the account */
                 name: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description what it was, and whether it tries now */
+            /** @description let a parked or paused account try at once instead of at its time */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3457,6 +3519,7 @@ export interface operations {
                 after?: string;
                 /** @description how many at most */
                 limit?: number;
+                /** @description the id of a submission */
                 submission_id?: string;
             };
             header?: never;
@@ -3595,7 +3658,10 @@ export interface operations {
                      * @example 24h
                      */
                     since?: string;
-                    /** Format: uuid */
+                    /**
+                     * Format: uuid
+                     * @description the id of a submission
+                     */
                     submission_id?: string;
                     /**
                      * @description logged before
@@ -3733,6 +3799,7 @@ export interface operations {
                 /** @description how many at most */
                 limit?: number;
                 state?: "stored" | "waiting" | "failed" | "gone";
+                /** @description the id of a submission */
                 submission_id?: string;
             };
             header?: never;
@@ -3847,6 +3914,7 @@ export interface operations {
                  */
                 since?: string;
                 state?: "ready" | "done" | "aside" | "dead";
+                /** @description the id of a submission */
                 submission_id?: string;
                 /** @description a part of its svix-id, its error or its submission's id */
                 text?: string;
@@ -3961,7 +4029,10 @@ export interface operations {
                      * @enum {string}
                      */
                     state?: "ready" | "done" | "aside" | "dead";
-                    /** Format: uuid */
+                    /**
+                     * Format: uuid
+                     * @description the id of a submission
+                     */
                     submission_id?: string;
                     /** @description a part of its svix-id, its error or its submission's id */
                     text?: string;
@@ -4015,7 +4086,10 @@ export interface operations {
                      * @enum {string}
                      */
                     state?: "dead";
-                    /** Format: uuid */
+                    /**
+                     * Format: uuid
+                     * @description the id of a submission
+                     */
                     submission_id?: string;
                     /** @description a part of its svix-id, its error or its submission's id */
                     text?: string;
@@ -4112,21 +4186,25 @@ export interface operations {
     getOutbox: {
         parameters: {
             query?: {
+                /** @description only of this account */
                 account?: string;
-                /** @description the `next` of the page before */
-                after?: number;
+                /** @description the `next_cursor` of the page before */
+                cursor?: string;
+                /** @description only to this destination */
                 destination?: string;
                 /** @description how many at most */
                 limit?: number;
                 /**
-                 * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                 * @description only queued since: a date, a date-time, or how long ago (`2h`, `7d`)
                  * @example 24h
                  */
                 since?: string;
+                /** @description only in this state */
                 state?: "ready" | "waiting" | "retrying" | "unmapped" | "held" | "delivered" | "dead" | "unknown" | "skipped";
+                /** @description only of this submission */
                 submission_id?: string;
                 /**
-                 * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                 * @description only queued before
                  * @example 24h
                  */
                 until?: string;
@@ -4137,7 +4215,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description a page of the outbox */
+            /** @description list changes on their way to destinations, or sent, the newest first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4145,8 +4223,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["OutboxRow"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -4157,14 +4235,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description its message id (webhook-id), or its number */
+                /** @description its message id (webhook-id), or its number in the list */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description the rows of that id */
+            /** @description show all that is known of a change on its way */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4172,8 +4250,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["OutboxRow"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -4184,14 +4262,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description its message id (webhook-id), or its number */
+                /** @description its message id (webhook-id), or its number in the list */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description for each row of that id */
+            /** @description show what a destination is sent of a change, and what it answered last */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4199,8 +4277,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Exchange"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -4216,26 +4294,31 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    /** @description only of this account */
                     account?: string;
+                    /** @description only to this destination */
                     destination?: string;
                     /** @description only tell how many there are; nothing is changed */
                     dry_run?: boolean;
-                    /** @description numbers, or message ids (webhook-id); `destination` is needed for a message that is on its way to several */
+                    /** @description numbers, or message ids (webhook-id), with the destination for a message that is on its way to several */
                     ids?: string[];
                     /**
-                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @description only queued since: a date, a date-time, or how long ago (`2h`, `7d`)
                      * @example 24h
                      */
                     since?: string;
                     /**
-                     * @description when left out: dead letters and unknown outcomes
+                     * @description only in this state; when left out: dead letters, unknown outcomes, and what waits for its next attempt
                      * @enum {string}
                      */
                     state?: "dead" | "unknown" | "skipped";
-                    /** Format: uuid */
+                    /**
+                     * Format: uuid
+                     * @description only of this submission
+                     */
                     submission_id?: string;
                     /**
-                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @description only queued before
                      * @example 24h
                      */
                     until?: string;
@@ -4243,7 +4326,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description how many were changed, or with `dry_run` would be */
+            /** @description try changes again now */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4264,26 +4347,31 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    /** @description only of this account */
                     account?: string;
+                    /** @description only to this destination */
                     destination?: string;
                     /** @description only tell how many there are; nothing is changed */
                     dry_run?: boolean;
-                    /** @description numbers, or message ids (webhook-id); `destination` is needed for a message that is on its way to several */
+                    /** @description numbers, or message ids (webhook-id), with the destination for a message that is on its way to several */
                     ids?: string[];
                     /**
-                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @description only queued since: a date, a date-time, or how long ago (`2h`, `7d`)
                      * @example 24h
                      */
                     since?: string;
                     /**
-                     * @description when left out: dead letters and unknown outcomes
+                     * @description only in this state; when left out: dead letters and unknown outcomes
                      * @enum {string}
                      */
                     state?: "dead" | "unknown" | "ready";
-                    /** Format: uuid */
+                    /**
+                     * Format: uuid
+                     * @description only of this submission
+                     */
                     submission_id?: string;
                     /**
-                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @description only queued before
                      * @example 24h
                      */
                     until?: string;
@@ -4291,7 +4379,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description how many were changed, or with `dry_run` would be */
+            /** @description give changes up for good, so that what waits behind them goes on */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4459,6 +4547,7 @@ export interface operations {
                 /** @description how many at most */
                 limit?: number;
                 standing?: "true" | "false";
+                /** @description the id of a submission */
                 submission_id?: string;
             };
             header?: never;
@@ -4932,6 +5021,7 @@ export interface operations {
             header?: never;
             path: {
                 account: string;
+                /** @description the id of a submission */
                 submission_id: string;
             };
             cookie?: never;
@@ -4962,6 +5052,7 @@ export interface operations {
             header?: never;
             path: {
                 account: string;
+                /** @description the id of a submission */
                 submission_id: string;
             };
             cookie?: never;

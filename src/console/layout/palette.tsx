@@ -115,13 +115,14 @@ function FoundItems({ text, onClose }: GroupProps & { readonly text: string }) {
     else if (kind === 'push' && about) void navigate({ to: '/destinations/$name', params: { name: about } })
     else void navigate({ to: '/submissions/$account/$submission_id', params: { account, submission_id: submission_id ?? id } })
   }
-  if (asked === '' || !data || data.items.length === 0) return null
+  // What was found for an earlier letter is no answer to what stands there now: Enter would open it.
+  if (asked !== text || !data || data.items.length === 0) return null
   return (
     <Command.Group heading="Found">
       {data.items.map((found) => {
         const Icon = icons[found.kind]
         return (
-          // It was found already: what is typed is part of its value, so that it is not filtered out again.
+          // The database found it: with the text in its value the palette's own filter keeps it.
           <Command.Item
             key={`${found.kind} ${found.account} ${found.id}`}
             value={`${text} ${found.kind} ${found.account} ${found.id}`}

@@ -11,12 +11,14 @@ export function SignIn({ refused = null }: { readonly refused?: string | null })
     document.title = 'Sign in · submission-mirror'
   }, [])
   const oidc = methods?.oidc ?? null
+  // A link does not bear `Origin`, and a proxy may hide by which address this page was reached.
+  const from = encodeURIComponent(location.origin)
   return (
     <main className="sign-in">
       <Logo />
       <h1>Sign in</h1>
       {oidc && (
-        <button type="button" className="button primary" onClick={() => location.assign(oidc.path)}>
+        <button type="button" className="button primary" onClick={() => location.assign(`${oidc.path}?from=${from}`)}>
           Sign in with {oidc.name}
         </button>
       )}

@@ -152,7 +152,7 @@ export class DocumentFetcher implements Service {
     const throttledMs = upstreamClass(failure) === 'throttled' && failure instanceof TransientError ? (failure.retryAfterMs ?? 0) : 0
     if (throttledMs > 0) this.#pausedUntil = clock.steady() + throttledMs
     const plan = planRetry(claim, failure, maxBytes, clock)
-    const error = `${messageOf(failure)}${plan.dueInMs === null ? plan.why : ''}`.slice(0, ERROR_LENGTH)
+    const error = `${messageOf(failure).slice(0, ERROR_LENGTH)}${plan.next}`
     await inApplyTransaction(db, observer, 'document-failed', async ({ tx, apply }) => {
       await apply([{ ...this.#factOf(claim), stored: null, error }])
       await settleFetch(tx, claim, plan)
@@ -165,7 +165,12 @@ export class DocumentFetcher implements Service {
 
   async #noteLost(claim: FetchClaim): Promise<void> {
     const { db, observer } = this.#o
-    const fact: DocumentFact = { ...this.#factOf(claim), stored: null, error: 'its file was removed while it was recorded', isLost: true }
+    const fact: DocumentFact = {
+      ...this.#factOf(claim),
+      stored: null,
+      error: 'its file was removed while it was recorded; it is fetched again by itself',
+      isLost: true,
+    }
     await inApplyTransaction(db, observer, 'document-failed', ({ apply }) => apply([fact]))
   }
 

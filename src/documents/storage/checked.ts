@@ -50,7 +50,9 @@ export class CheckedBody {
 }
 
 function tooLong(length: string, maxBytes: number): TooLongDocument {
-  return new TooLongDocument(`the document has ${length}; the longest allowed is ${maxBytes} (DOCUMENTS_MAX_BYTES)`)
+  return new TooLongDocument(
+    `the document has ${length}; the longest allowed is ${maxBytes} (DOCUMENTS_MAX_BYTES); raise it to have the document fetched`,
+  )
 }
 
 /** What stands there instead is not repeated: it may be anything. */

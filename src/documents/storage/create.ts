@@ -6,7 +6,7 @@ import type { DocumentStorage } from './storage.ts'
 
 /** @returns where the settings keep documents. Nothing is opened, created or loaded yet. */
 export function createDocumentStorage(config: Pick<Config, 'documents' | 'upstream'>): DocumentStorage {
-  const { storage } = config.documents
-  const folder = resolve(storage.dir)
-  return storage.kind === 's3' ? new S3Storage(storage, folder, proxySettings(config)) : new FolderStorage(folder)
+  const { dir, s3 } = config.documents
+  const folder = resolve(dir)
+  return s3 !== null ? new S3Storage(s3, folder, proxySettings(config)) : new FolderStorage(folder)
 }

@@ -1,7 +1,7 @@
 import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { messageOf } from '../../base/errors.ts'
-import { codeOf, syncFolder } from '../../base/sync-folder.ts'
+import { codeOf, messageOf } from '../../base/errors.ts'
+import { syncFolder } from '../../base/sync-folder.ts'
 import { StorageUnavailable } from './errors.ts'
 
 /** Creates a file that must not exist, for this user alone, and makes its content durable. */

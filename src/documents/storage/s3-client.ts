@@ -10,7 +10,7 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3'
-import type { BucketConfig } from '../../config/documents.ts'
+import type { BucketConfig } from '../../config/config.ts'
 
 /** The proxies of outgoing calls, as `proxySettings` gives them. */
 export interface Proxies {
@@ -84,7 +84,10 @@ export function isAbsent(error: unknown): boolean {
   return error instanceof Error && ['NoSuchKey', 'NotFound'].includes(error.name)
 }
 
-function clientOptions({ region, endpoint, key, forcePathStyle }: BucketConfig, { httpsProxy, httpProxy, noProxy }: Proxies) {
+function clientOptions(
+  { region, endpoint, accessKeyId, secretAccessKey, forcePathStyle }: BucketConfig,
+  { httpsProxy, httpProxy, noProxy }: Proxies,
+) {
   const proxyEnv = {
     ...(httpsProxy && { HTTPS_PROXY: httpsProxy }),
     ...(httpProxy && { HTTP_PROXY: httpProxy }),
@@ -98,7 +101,7 @@ function clientOptions({ region, endpoint, key, forcePathStyle }: BucketConfig, 
     // Without one it writes to the console.
     logger: { trace() {}, debug() {}, info() {}, warn() {}, error() {} },
     ...(endpoint !== null && { endpoint }),
-    ...(key !== null && { credentials: { accessKeyId: key.id, secretAccessKey: key.secret.reveal() } }),
+    ...(accessKeyId && secretAccessKey && { credentials: { accessKeyId, secretAccessKey: secretAccessKey.reveal() } }),
     // Each document bears its own SHA-256. The checksum that the client would add besides is not understood by every service.
     requestChecksumCalculation: 'WHEN_REQUIRED' as const,
     responseChecksumValidation: 'WHEN_REQUIRED' as const,

@@ -1,5 +1,6 @@
 import { messageOf } from '../../base/errors.ts'
-import type { BucketConfig } from '../../config/documents.ts'
+import { withoutQueryValues } from '../../base/secret.ts'
+import type { BucketConfig } from '../../config/config.ts'
 import { StorageUnavailable } from './errors.ts'
 
 const RIGHTS = 'let its key get, put, delete and list objects there'
@@ -19,7 +20,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 
 /** @returns an error whose sentence names the bucket and says what to do. */
 export function bucketError({ bucket, endpoint, region }: BucketConfig, error: unknown): StorageUnavailable {
-  const where = `the bucket ${bucket} (${endpoint ?? region})`
+  const where = `the bucket ${bucket} (${endpoint === null ? region : withoutQueryValues(endpoint)})`
   const sentence = error instanceof Error ? SENTENCES[error.name] : undefined
   return new StorageUnavailable(
     sentence === undefined ? `${where} does not take or give documents: ${messageOf(error)}` : `${where} ${sentence}`,

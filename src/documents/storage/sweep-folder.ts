@@ -1,6 +1,6 @@
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { codeOf } from '../../base/sync-folder.ts'
+import { codeOf } from '../../base/errors.ts'
 import type { OnDisk } from './durable.ts'
 import { isDocumentPath, type KnownPaths, pathOf, SPARED_MS } from './storage.ts'
 

@@ -16,7 +16,12 @@ export const carrierApiSessions = entity({
     program: { kind: 'text', class: 'business', source: '`program`', meaning: "the program's name" },
     status: { kind: 'text', class: 'business', source: '`status`', meaning: 'an open vocabulary' },
     outcome: { kind: 'text', class: 'business', source: '`outcome`', meaning: 'how it ended; null while it runs' },
-    completion_pct: { kind: 'real', class: 'none', source: '`completion_pct`', meaning: 'how much is answered, in percent' },
+    completion_pct: {
+      kind: 'real',
+      class: 'none',
+      source: '`completion_pct`',
+      meaning: 'how much is answered: the number that the service shows, of which it does not say whether it is of 1 or of 100',
+    },
     missing_questions: {
       kind: 'json',
       class: 'free',
@@ -25,13 +30,6 @@ export const carrierApiSessions = entity({
       meaning: 'list of objects: questions without an answer, as the service shows them',
     },
     has_quote: { kind: 'bool', class: 'none', source: '`has_quote`', meaning: 'the carrier has quoted' },
-    gone_at: goneFrom('the view'),
-    raw: {
-      kind: 'raw',
-      class: 'free',
-      source: 'the whole session',
-      meaning: 'the session as the requirements view shows it; null while only the sessions read does',
-    },
     missing_required_questions: {
       kind: 'json',
       class: 'free',
@@ -39,6 +37,13 @@ export const carrierApiSessions = entity({
       source: '`missing_required_questions_json` of the sessions read',
       meaning: 'the JSON in it; text that is not JSON as text',
       read: 'sessions',
+    },
+    gone_at: goneFrom('the view'),
+    raw: {
+      kind: 'raw',
+      class: 'free',
+      source: 'the whole session',
+      meaning: 'the session as the requirements view shows it; null while only the sessions read does',
     },
     sessions_raw: {
       kind: 'raw',

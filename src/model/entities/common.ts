@@ -11,9 +11,12 @@ export const namedBy = {
   kind: 'text',
   class: 'none',
   source: 'program',
-  meaning: 'the submission whose answer named it first; empty when an operator named it without one',
+  meaning: 'the submission whose answer named it first; null when none has, or an operator named it without one',
   local: true,
 } as const satisfies Field
+
+/** The source of a column that is looked for in a record whose fields the service does not show. */
+export const inRecord = 'the record, as `record_fields` says'
 
 export const laneId = {
   kind: 'text',

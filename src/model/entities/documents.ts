@@ -60,7 +60,13 @@ export const documents = entity({
       local: true,
     },
     stored_at: { kind: 'time', class: 'none', source: 'program', meaning: 'when it was stored', local: true },
-    error: { kind: 'text', class: 'none', source: 'program', meaning: 'why the last attempt to fetch it failed', local: true },
+    error: {
+      kind: 'text',
+      class: 'none',
+      source: 'program',
+      meaning: 'why the last attempt to fetch it failed, and what follows or is to be done',
+      local: true,
+    },
     tried_at: {
       kind: 'time',
       class: 'none',

@@ -1,16 +1,19 @@
 import { entity, type RowOf } from '../entity.ts'
-import { account, goneFrom, namedBy } from './common.ts'
+import { account, goneFrom, inRecord, namedBy } from './common.ts'
 
 export const insureds = entity({
   table: 'insureds',
   holds:
-    "Insureds: identity, contacts, and the brokerage's submissions and policies of each. The service does not show the fields, so all of it stands in `raw`.",
+    "Insureds: identity, contacts, and the brokerage's submissions and policies of each. The service does not show the fields, so all of it " +
+    'stands in `raw`. The names are best effort: they are looked for where `record_fields` in the settings says.',
   read: 'insured',
   key: ['account', 'insured_id'],
   fields: {
     account,
     insured_id: { kind: 'text', class: 'none', source: 'path', meaning: 'its id' },
     submission_id: namedBy,
+    legal_name: { kind: 'text', class: 'personal', shown: true, source: inRecord, meaning: 'its name' },
+    dba_name: { kind: 'text', class: 'personal', shown: true, source: inRecord, meaning: 'the name under which it does business' },
     gone_at: goneFrom('the service'),
     raw: { kind: 'raw', class: 'free', source: 'the whole answer', meaning: 'the answer as it came' },
   },

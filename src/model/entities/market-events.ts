@@ -45,8 +45,8 @@ export const marketEvents = entity({
     },
     first_seen_at: firstSeenAt,
     first_seen_via: firstSeenVia,
-    raw: { kind: 'raw', class: 'free', source: 'the whole event', meaning: 'the event as it came' },
     gone_at: goneFromFeed,
+    raw: { kind: 'raw', class: 'free', source: 'the whole event', meaning: 'the event as it came' },
   },
 })
 

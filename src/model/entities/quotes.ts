@@ -1,5 +1,5 @@
 import { entity, type RowOf } from '../entity.ts'
-import { account, goneFrom, keyId, laneId, submissionId } from './common.ts'
+import { account, firstSeenAt, goneFrom, keyId, laneId, submissionId } from './common.ts'
 
 export const quotes = entity({
   table: 'quotes',
@@ -21,6 +21,7 @@ export const quotes = entity({
     total_cents: { kind: 'int', class: 'business', source: '`total_cents`', meaning: 'the total', cents: true },
     lines: { kind: 'json', class: 'business', source: '`lines`', meaning: 'list of lines of business' },
     is_revision: { kind: 'bool', class: 'none', source: '`is_revision`', meaning: 'it replaces an earlier quote' },
+    first_seen_at: firstSeenAt,
     gone_at: goneFrom('the lane'),
     raw: { kind: 'raw', class: 'business', source: 'the whole quote', meaning: 'the quote as it came' },
   },

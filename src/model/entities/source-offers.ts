@@ -3,7 +3,7 @@ import { account, goneFrom, keyId, laneId, submissionId } from './common.ts'
 
 export const sourceOffers = entity({
   table: 'source_offers',
-  holds: 'Documents as the carrier made them, by lane. Only where they lie is kept.',
+  holds: 'Documents as the carrier made them, by lane. The files themselves are in `documents`, with the origin `carrier_original`.',
   read: 'requirements',
   parent: 'lanes',
   key: ['account', 'submission_id', 'lane_id', 'presentation_id'],

@@ -27,8 +27,29 @@ export const submissions = entity({
     form_fill_active: {
       kind: 'bool',
       class: 'none',
-      source: '`form_fill_active`',
+      source: '`form_fill_active` of the requirements view',
       meaning: 'a live form-fill session owns the set of forms',
+    },
+    outstanding_answerable_count: {
+      kind: 'int',
+      class: 'none',
+      source: '`answerable_count` of the outstanding requirements',
+      meaning: 'how many of them the broker can answer',
+      read: 'outstanding',
+    },
+    outstanding_markets_total: {
+      kind: 'int',
+      class: 'none',
+      source: '`markets_total` of the outstanding requirements',
+      meaning: 'how many markets they concern',
+      read: 'outstanding',
+    },
+    insured_id: {
+      kind: 'text',
+      class: 'none',
+      source: '`insured_id` in any answer about it',
+      meaning: 'its insured, as in `insureds`; null while no answer has named one',
+      local: true,
     },
     tracked_at: { kind: 'time', class: 'none', source: 'program', meaning: 'since when it is tracked here', local: true },
     tracked_via: {
@@ -52,6 +73,13 @@ export const submissions = entity({
       meaning: '`occurred_at` of its newest message that is not gone',
       derivedFrom: 'thread',
     },
+    last_activity_at: {
+      kind: 'time',
+      class: 'none',
+      source: '`market_events`, `thread_messages`',
+      meaning: 'the later of these two; null when there is neither. Order by it for the latest submissions',
+      derivedFrom: 'events',
+    },
     unreachable_since: {
       kind: 'time',
       class: 'none',
@@ -67,26 +95,23 @@ export const submissions = entity({
         'the requirements view, with what has no table: forms; null before the first read. ' +
         'One that differs in `generated_at` and `evaluated_at` alone leaves the one before',
     },
-    outstanding_answerable_count: {
-      kind: 'int',
-      class: 'none',
-      source: '`answerable_count` of the outstanding requirements',
-      meaning: 'how many of them the broker can answer',
+    outstanding_raw: {
+      kind: 'raw',
+      class: 'free',
+      source: 'the outstanding requirements',
+      meaning:
+        'the answer without its `items`, which stand in `outstanding_items` with their `raw`; null before the first read. ' +
+        'Its `form_fill_active` may differ from that of the requirements view',
       read: 'outstanding',
     },
-    outstanding_markets_total: {
-      kind: 'int',
-      class: 'none',
-      source: '`markets_total` of the outstanding requirements',
-      meaning: 'how many markets they concern',
-      read: 'outstanding',
-    },
-    insured_id: {
-      kind: 'text',
-      class: 'none',
-      source: '`insured_id` in any answer about it',
-      meaning: 'its insured, as in `insureds`; null while no answer has named one',
-      local: true,
+    sessions_raw: {
+      kind: 'raw',
+      class: 'free',
+      source: 'the sessions read',
+      meaning:
+        'the answer without its list, which stands in `carrier_api_sessions` with each `sessions_raw`; null before the first read, and when the ' +
+        'answer is nothing but a list',
+      read: 'sessions',
     },
   },
 })

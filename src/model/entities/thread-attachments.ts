@@ -3,7 +3,7 @@ import { account, goneFromFeed, messageId, submissionId } from './common.ts'
 
 export const threadAttachments = entity({
   table: 'thread_attachments',
-  holds: 'What hangs on a message. The files themselves are not fetched.',
+  holds: 'What hangs on a message. The files themselves are in `documents`, by `document_key`.',
   read: 'thread',
   parent: 'thread_messages',
   key: ['account', 'submission_id', 'message_id', 'position'],
@@ -25,8 +25,8 @@ export const threadAttachments = entity({
       source: 'program',
       meaning: "the document's id when the path names one, else a hash of the path (SHA-256, hex); null without a path",
     },
-    raw: { kind: 'raw', class: 'free', source: 'the whole attachment', meaning: 'the attachment as it came' },
     gone_at: goneFromFeed,
+    raw: { kind: 'raw', class: 'free', source: 'the whole attachment', meaning: 'the attachment as it came' },
   },
 })
 

@@ -41,8 +41,8 @@ export const threadMessages = entity({
     },
     first_seen_at: firstSeenAt,
     first_seen_via: firstSeenVia,
-    raw: { kind: 'raw', class: 'free', source: 'the whole message', meaning: 'the message as it came' },
     gone_at: goneFromFeed,
+    raw: { kind: 'raw', class: 'free', source: 'the whole message', meaning: 'the message as it came' },
   },
 })
 

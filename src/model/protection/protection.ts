@@ -69,6 +69,13 @@ export class Protection {
     return rewriteJsonText(text, { isKey: (key) => this.#keys.has(key), replace: (value) => this.#replaced(value, place) })
   }
 
+  /** As `text`, but every tax id is dropped, whatever the mode. */
+  dropped(text: string): string {
+    if (!this.#keys.inJson.test(text)) return text
+    const replace = (value: string) => (HARMLESS.has(value) ? value : `"${DROPPED}"`)
+    return rewriteJsonText(text, { isKey: (key) => this.#keys.has(key), replace })
+  }
+
   /** As `text`, for a parsed value. */
   json(value: Json, place: Place): Json {
     if (typeof value !== 'object' || value === null) return value

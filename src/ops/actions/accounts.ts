@@ -30,7 +30,7 @@ export async function shownAccounts(q: Query, configured: readonly AccountConfig
   const secrets = await secretStates(q, configured)
   const uses = new Map((await credentialUses(q)).map(({ account, clientId, at }) => [`${account} ${clientId}`, at]))
   return (await knownAccounts(q, configured)).map((each) => {
-    const credentials = configured.find(({ name }) => name === each.account)?.credentials ?? []
+    const credentials = configured.find(({ name }) => name === each.account)?.clientCredentials ?? []
     return {
       ...each,
       webhook_secrets: secrets.get(each.account) ?? [],
@@ -91,7 +91,7 @@ export function accountNamed(config: Pick<Config, 'accounts'>, name: string | un
     throw new MismatchError([`${field}: there is no account ${JSON.stringify(name)} in the settings; ${listNames(names)}`])
   }
   const [only, ...others] = config.accounts
-  const account = config.accounts.find((each) => each.isDefault) ?? (others.length === 0 ? only : undefined)
+  const account = config.accounts.find((each) => each.default) ?? (others.length === 0 ? only : undefined)
   if (account) return account
   throw new MismatchError([`${field}: several accounts are configured and none is the default; name one of ${names.join(', ')}`])
 }

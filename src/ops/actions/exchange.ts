@@ -1,6 +1,6 @@
 import type { Config, DestinationConfig } from '../../config/config.ts'
 import type { Row } from '../../model/entity.ts'
-import { maskedRow, maskedText, maskedValues } from '../../model/masking.ts'
+import { maskedRow, maskedText, maskedValues, withoutAnswer } from '../../model/masking.ts'
 import { personalDataFilter } from '../../model/personal.ts'
 import type { TimeText } from '../../model/time.ts'
 import { findChange } from '../../store/changes/reader.ts'
@@ -49,10 +49,9 @@ export async function readExchanges(q: Query, config: Config, id: string): Promi
   return all
 }
 
-/** A row of the outbox as it is shown: what a destination answered may repeat what it was sent. */
-export function shownEntry(row: OutboxEntry): OutboxEntry {
-  const shown = (text: string | null) => (text === null ? null : maskedText(text))
-  return { ...row, error: shown(row.error), detail: shown(row.detail) }
+/** What came of an attempt as everybody may see it. @param status of the answer; null: there was none. */
+export function shownOutcome(error: string, status: number | null): string {
+  return maskedText(withoutAnswer(error, status))
 }
 
 function addressOf(destination: DestinationConfig | undefined, hide: (text: string) => string) {

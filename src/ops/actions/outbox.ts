@@ -1,5 +1,6 @@
 import type { Db } from '../../store/engine/db.ts'
 import { auditAction } from '../../store/operators/actions.ts'
+import { countRetrying, hastenRows } from '../../store/outbox/hasten.ts'
 import { findOutboxRows, type OutboxEntry, type OutboxFilter } from '../../store/outbox/queries.ts'
 import { countChosen, type OutboxSelection, type OutboxStep, retryRows, skipRows } from '../../store/outbox/retry.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
@@ -19,7 +20,7 @@ export interface StateChange {
   readonly step: (db: Db, selection: OutboxSelection, after: number, limit: number, withLookup: readonly string[]) => Promise<OutboxStep>
 }
 
-/** Makes changes that were given up due again. */
+/** Makes changes that were given up due again, and, of a filter without a state, those that wait for their next attempt due now. */
 export const retry = { name: 'retry', states: ['dead', 'unknown', 'skipped'], step: retryRows } as const satisfies StateChange
 /** Gives changes up for good, so that what waits behind them goes out. */
 export const skip = { name: 'skip', states: ['dead', 'unknown', 'ready'], step: skipRows } as const satisfies StateChange
@@ -54,12 +55,14 @@ export async function settleOutbox(a: ActionContext & DestinationsWithLookup, ch
   const withLookup = change.name === 'retry' ? await destinationsWithLookup(a, target) : []
   return await auditAction(a.db, { who: a.who, action: `outbox.${change.name}`, target, detail }, async () => {
     let [changed, inFlight] = [0, 0]
-    await untilDone(a, async (after) => {
-      const step = await change.step(a.db, selection, after, STEP, withLookup)
+    const take = (step: OutboxStep) => {
       changed += step.changed
       inFlight += step.inFlight
       return step.nextAfter
-    })
+    }
+    await untilDone(a, async (after) => take(await change.step(a.db, selection, after, STEP, withLookup)))
+    const waiting = alsoRetrying(change, choice)
+    if (waiting !== null) await untilDone(a, async (after) => take(await hastenRows(a.db, waiting, after, STEP)))
     return { changed, inFlight, detail: { changed, under_way: inFlight } }
   })
 }
@@ -70,7 +73,14 @@ const MOST_COUNTED = 100_000
 /** How many rows would be retried or skipped, those in flight included. Nothing is changed, and nothing is noted. */
 export async function countOutbox({ db }: ActionContext, change: StateChange, choice: Choice): Promise<number> {
   const selection = 'ids' in choice ? { outboxIds: await outboxIdsOf(db, change, choice) } : choice.filter
-  return await countChosen(db.read, selection, change.states, MOST_COUNTED)
+  const waiting = alsoRetrying(change, choice)
+  const hastened = waiting === null ? 0 : await countRetrying(db.read, waiting, MOST_COUNTED)
+  return hastened + (await countChosen(db.read, selection, change.states, MOST_COUNTED))
+}
+
+/** The filter by which waiting changes are retried now; null when they are not. */
+function alsoRetrying(change: StateChange, choice: Choice): OutboxFilter | null {
+  return change.name === 'retry' && 'filter' in choice && choice.filter.state === undefined ? choice.filter : null
 }
 
 async function outboxIdsOf(db: Db, change: StateChange, { ids, destination, field }: Named): Promise<number[]> {

@@ -1,7 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
-import { type Config, type DestinationConfig, proxySettings, secretValues } from '../../config/config.ts'
+import { type Config, type DestinationConfig, proxySettings } from '../../config/config.ts'
+import { secretValues } from '../../config/secret-values.ts'
 import type { DeliveryKind, ProbeResult } from '../../push/contract/delivery.ts'
 import { printableLine } from '../output/text.ts'
 

@@ -5,11 +5,12 @@ import { maskedRow } from '../../model/masking.ts'
 import { rowKeyOf } from '../../model/row-key.ts'
 import { listCompleteness } from '../../store/completeness/ledger-list.ts'
 import type { Query } from '../../store/engine/db.ts'
+import { openItemsOf, quotesOf } from '../../store/mirror/open-work.ts'
 import { type Reached, reachedOf } from '../../store/mirror/reached.ts'
 import { type SubmissionItem, submissionItems } from '../../store/mirror/submission-items.ts'
 import { accountsWithSubmissions, listSubmissions, type SubmissionOrder, type SubmissionPlace } from '../../store/mirror/submission-list.ts'
 import type { SubmissionFilter } from '../../store/mirror/submission-search.ts'
-import { clientsOf, extraReadsOf, freshnessOf, openItemsOf, wholeSubmission } from '../../store/mirror/whole-submission.ts'
+import { clientsOf, extraReadsOf, freshnessOf, wholeSubmission } from '../../store/mirror/whole-submission.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { untrackedText } from './submissions.ts'
 
@@ -40,12 +41,13 @@ export async function submissionView(q: Query, account: string, submissionId: st
   const key = { account, submission_id: submissionId }
   const [summary] = await submissionItems(q, [key])
   if (summary === undefined) throw new NotFoundError([untrackedText(submissionId, account)])
-  const [tables, freshness, [ledger], clients, openItems, extraReads, reached] = await Promise.all([
+  const [tables, freshness, [ledger], clients, openItems, quotes, extraReads, reached] = await Promise.all([
     wholeSubmission(q, key),
     freshnessOf(q, key),
     listCompleteness(q, { account, submissionId }, 1),
     clientsOf(q, key),
     openItemsOf(q, key),
+    quotesOf(q, key),
     extraReadsOf(q, key),
     reachedOf(q, key),
   ])
@@ -57,7 +59,10 @@ export async function submissionView(q: Query, account: string, submissionId: st
     ledger: ledger ?? null,
     clients,
     reached: ofAccount(reached, account, configured),
-    open_items: openItems,
+    open_items: openItems.map(({ account: _, submission_id: __, insured_name: ___, ...item }) => item),
+    quote_board: quotes.map(({ lane_id, quote_id, first_seen_at, may_be_superseded, is_bound_quote }) => ({
+      ...{ lane_id, quote_id, first_seen_at, may_be_superseded, is_bound_quote },
+    })),
     extra_reads: extraReads.map((read) => ({
       ...read,
       row_key: rowKeyOf({ key: ['account', 'submission_id', 'name'] }, { ...key, ...read }),

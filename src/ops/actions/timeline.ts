@@ -2,7 +2,7 @@ import { readableValue } from '../../model/damaged.ts'
 import { entityNamed } from '../../model/entities.ts'
 import type { Row } from '../../model/entity.ts'
 import { isObject, type Json, parsedJson } from '../../model/json.ts'
-import { maskedRow, maskedText } from '../../model/masking.ts'
+import { maskedRow } from '../../model/masking.ts'
 import { rowKey } from '../../model/row-key.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
@@ -24,6 +24,7 @@ import {
 } from '../../store/mirror/timeline.ts'
 import type { ArrivalsView } from '../../store/schema/tables-completeness.ts'
 import { NotFoundError } from '../output/refusals.ts'
+import { shownOutcome } from './exchange.ts'
 import { untrackedText } from './submissions.ts'
 
 export interface TimelineAsked {
@@ -178,7 +179,7 @@ function pushEntry(each: TimelinePush) {
       entity: each.entity,
       destination: each.destination,
       state: each.state,
-      error: each.error === null ? null : maskedText(each.error),
+      error: each.error === null ? null : shownOutcome(each.error, each.status),
       known_at: each.queued_at,
     },
     ...{ changed: [], pushes: [sentOf(each)], attachments: [] },

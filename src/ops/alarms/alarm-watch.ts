@@ -8,10 +8,8 @@ import type { Db } from '../../store/engine/db.ts'
 import { LeaseLostError } from '../../store/engine/leases.ts'
 import { type AlarmPlan, type AlarmRow, claimWatch, type NoticeRow, reportAlarm, storeEvaluation } from '../../store/operators/alarms.ts'
 import { type Condition, keyOf, ofInstallation } from './condition.ts'
-import { learnRhythms } from './learn-rhythms.ts'
 import { Outage, type PastOutage } from './outage.ts'
 import { type Evaluation, planOf } from './plan.ts'
-import type { Rhythm } from './rhythm.ts'
 import type { Senders } from './senders.ts'
 import { accountWatcher } from './watch-accounts.ts'
 import { clockWatcher } from './watch-clocks.ts'
@@ -88,8 +86,7 @@ export class AlarmWatch implements Service {
 
   async #evaluateAndStore(): Promise<AlarmPlan> {
     const { db, senders } = this.#p
-    const rhythms = await learnRhythms(db, this.#token)
-    const evaluation = await this.#gather(rhythms)
+    const evaluation = await this.#gather()
     const past = this.#outage.past()
     let before = new Map<string, AlarmRow>()
     const plan = await storeEvaluation(db, this.#token, (alarms, notices) => {
@@ -107,9 +104,9 @@ export class AlarmWatch implements Service {
     return null
   }
 
-  async #gather(rhythms: ReadonlyMap<string, Rhythm>): Promise<Evaluation> {
+  async #gather(): Promise<Evaluation> {
     const { db, config, clients, clocks, log } = this.#p
-    const context: WatchContext = { q: db.read, config, clients, clocks, rhythms, nowMs: db.clock.now() }
+    const context: WatchContext = { q: db.read, config, clients, clocks, nowMs: db.clock.now() }
     const conditions: Condition[] = [ofInstallation('store_unavailable', 'off', '')]
     const names = new Set<string>(['store_unavailable'])
     for (const watcher of this.#watchers) {

@@ -14,6 +14,8 @@ export interface Condition {
   readonly sinceMs?: number
   /** One sentence: what happened, to what, what to do. */
   readonly text: string
+  /** Of how many things it is so; 1 when left out. */
+  readonly count?: number
 }
 
 /** A condition of the whole installation. */

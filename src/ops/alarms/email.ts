@@ -12,11 +12,11 @@ const CONNECT_MS = 10_000
  * contains the notice's id, so a mail program shows a repeated mail once.
  */
 export function createEmailSender(operator: EmailOperator, { clock, ca }: SenderContext): OperatorSender {
-  const { host, port, tls, login, from, to } = operator
+  const { host, port, tls, username, password, from, to } = operator
   const open = () =>
     createTransport({
       ...{ host, port, secure: tls === 'implicit', requireTLS: tls === 'starttls', ignoreTLS: tls === 'off' },
-      ...(login && { auth: { user: login.username, pass: login.password.reveal() } }),
+      ...(username && password && { auth: { user: username, pass: password.reveal() } }),
       tls: { minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) },
       ...{ connectionTimeout: CONNECT_MS, greetingTimeout: CONNECT_MS, socketTimeout: ATTEMPT_TIMEOUT_MS },
       ...{ disableFileAccess: true, disableUrlAccess: true },

@@ -50,7 +50,7 @@ export function planOf(
     rows.delete(keyOf(row))
   }
   const whole = alarmNames.every((name) => evaluation.names.has(name))
-  return { whole, alarms: changed, forgotten, ...noticesOf(rows, off, notices, operators, nowMs) }
+  return { at: timeFromMs(nowMs), whole, alarms: changed, forgotten, ...noticesOf(rows, off, notices, operators, nowMs) }
 }
 
 /** Alarms about something that no longer exists, such as an account removed from the settings: they are off. */

@@ -1,30 +1,56 @@
+import type { Config } from '../../config/config.ts'
 import { type ClockJudgement, differenceText } from '../../model/clocks.ts'
 import { msFromTime } from '../../model/time.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { listProcesses } from '../../store/upkeep/processes.ts'
+import { lastUpkeep } from '../../store/upkeep/upkeep.ts'
 import { waitsForClocks } from '../clocks/clock-text.ts'
 import { retentionWait, waitText } from '../clocks/retention-wait.ts'
-import { ofInstallation } from './condition.ts'
+import { ago } from '../output/text.ts'
+import { type Condition, ofInstallation } from './condition.ts'
 import type { Watcher } from './watcher.ts'
 
-/** Watches whether the clocks agree, and whether retention waits for an operator. */
+/** Retention runs every night: two runs were missed. */
+const LATE_MS = 49 * 3_600_000
+
+/** Watches whether the clocks agree, and whether retention runs, or waits for an operator. */
 export const clockWatcher: Watcher = {
-  names: ['clocks_disagree', 'retention_waits'],
-  async check({ q, config, clocks }) {
-    const judged = await clocks.judge()
-    const wait = await retentionWait(q)
-    return [
-      ofInstallation('clocks_disagree', levelOf(judged), textOf(judged, waitsForClocks(judged, config))),
-      ofInstallation('retention_waits', wait === null ? 'off' : 'on', wait === null ? '' : waitText(wait.reason)),
-    ].map((condition, n) => (n === 1 && wait !== null ? { ...condition, sinceMs: msFromTime(wait.since) } : condition))
+  names: ['clocks_disagree', 'retention_waits', 'retention_late'],
+  async check({ q, config, clocks, nowMs }) {
+    return [clocksDisagree(await clocks.judge(), config), ...(await retentionConditions(q, nowMs))]
   },
 }
 
-/** Smaller differences from the service are told by `clock_skew`, by account. A record from the future needs nobody while a service agrees. */
-function levelOf({ doubt, apart, isConfirmed }: ClockJudgement): 'on' | 'off' {
-  return doubt !== null || (apart.length > 0 && !isConfirmed) ? 'on' : 'off'
+/**
+ * Whether the clocks disagree. Smaller differences from the service are told by `clock_skew`, by account. A record from the future needs
+ * nobody while a service agrees.
+ */
+export function clocksDisagree(judged: ClockJudgement, config: Pick<Config, 'destinations'>): Condition {
+  const { apart, doubt, isConfirmed } = judged
+  const what = apart.length > 0 ? apart.map(differenceText).join(', ') : (doubt ?? '')
+  const waits = waitsForClocks(judged, config)
+  const waiting = waits.length === 0 ? '' : `; until they agree ${waits.join(', and ')}`
+  return ofInstallation(
+    'clocks_disagree',
+    doubt !== null || (apart.length > 0 && !isConfirmed) ? 'on' : 'off',
+    `the clocks disagree: ${what}${waiting}; set the wrong one by NTP (\`submission-mirror doctor\` compares them)`,
+  )
 }
 
-function textOf({ apart, doubt }: ClockJudgement, waits: readonly string[]): string {
-  const what = apart.length > 0 ? apart.map(differenceText).join(', ') : (doubt ?? '')
-  const waiting = waits.length === 0 ? '' : `; until they agree ${waits.join(', and ')}`
-  return `the clocks disagree: ${what}${waiting}; set the wrong one by NTP (\`submission-mirror doctor\` compares them)`
+/** Whether retention waits for an operator, and whether it has not come to its end though a process runs that would do it. */
+export async function retentionConditions(q: Query, nowMs: number): Promise<Condition[]> {
+  const wait = await retentionWait(q)
+  const waits = ofInstallation('retention_waits', wait === null ? 'off' : 'on', wait === null ? '' : waitText(wait.reason))
+  const last = await lastUpkeep(q, 'retention')
+  const ran = last?.ended_at ?? last?.began_at ?? null
+  const isLate =
+    wait === null &&
+    ran !== null &&
+    nowMs - msFromTime(ran) > LATE_MS &&
+    (await listProcesses(q)).some(({ role }) => role !== 'sync' && role !== 'reconcile')
+  const text = `retention has not ended for ${ago(ran, nowMs)}, so the database grows; the log of \`serve\` tells why (\`retention\`)`
+  return [
+    wait === null ? waits : { ...waits, sinceMs: msFromTime(wait.since) },
+    { ...ofInstallation('retention_late', isLate ? 'on' : 'off', text), ...(ran !== null && { sinceMs: msFromTime(ran) }) },
+  ]
 }

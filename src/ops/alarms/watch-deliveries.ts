@@ -1,5 +1,6 @@
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import { LOST_AFTER_MS } from '../../store/completeness/lost-webhooks.ts'
+import { newestDelivery } from '../../store/completeness/newest-delivery.ts'
 import { refusedConnectionsSince } from '../../store/inbox/refused-connections.ts'
 import { differingSince } from '../../store/inbox/repeats.ts'
 import {
@@ -9,9 +10,9 @@ import {
   unannouncedRecords,
   webhookLoss,
 } from '../../store/operators/alarm-queries.ts'
+import { SELF_DELIVERY_TYPE } from '../../upstream/webhook/delivery.ts'
 import { ago, pluralize, shortTime } from '../output/text.ts'
 import { type Condition, levelOf, ofAccount, ofInstallation } from './condition.ts'
-import { emptyRhythm } from './rhythm.ts'
 import { silentSince } from './silence.ts'
 import type { WatchContext, Watcher } from './watcher.ts'
 
@@ -40,27 +41,29 @@ export const deliveryWatcher: Watcher = {
     const conditions: Condition[] = [await flood(context)]
     for (const { name: account } of context.config.accounts) {
       const own = refused.filter((each) => each.account === account)
-      conditions.push(await silence(account, context, own), await loss(account, context))
-      conditions.push(await refusal(account, context), tooLarge(account, own), await differs(account, context))
+      const lastAt = (await newestDelivery(context.q, account, SELF_DELIVERY_TYPE, timeFromMs(context.nowMs)))?.receivedAt
+      const lastAtMs = lastAt === undefined ? null : msFromTime(lastAt)
+      conditions.push(await silence(account, context, lastAtMs, own), await loss(account, context))
+      conditions.push(await refusal(account, context, lastAtMs), tooLarge(account, own), await differs(account, context))
     }
     return conditions
   },
 }
 
-async function silence(account: string, { q, rhythms, nowMs }: WatchContext, refused: readonly RejectedCount[]): Promise<Condition> {
-  const rhythm = rhythms.get(account) ?? emptyRhythm
-  const { lastAtMs } = rhythm
+async function silence(
+  account: string,
+  { q, config, nowMs }: WatchContext,
+  lastAtMs: number | null,
+  refused: readonly RejectedCount[],
+): Promise<Condition> {
   const found = await unannouncedRecords(q, account, {
     // Not records found soon after a delivery: it may have announced them in a form that cannot be read.
     after: timeFromMs((lastAtMs ?? 0) + LOST_AFTER_MS),
     upTo: timeFromMs(nowMs - LOST_AFTER_MS),
     happenedAfter: timeFromMs(lastAtMs ?? 0),
   })
-  const sinceMs = silentSince(
-    rhythm,
-    { count: found.count, oldestAtMs: found.oldestAt === null ? null : msFromTime(found.oldestAt) },
-    nowMs,
-  )
+  const oldestAtMs = found.oldestAt === null ? null : msFromTime(found.oldestAt)
+  const sinceMs = silentSince(lastAtMs, { count: found.count, oldestAtMs }, config.webhooks.silenceAfterMs, nowMs)
   const never = lastAtMs === null
   const faults = signatureFaults(refused)
   const why =
@@ -105,8 +108,8 @@ function onlyTimes(faults: readonly RejectedCount[]): boolean {
  * Counts refusals since the last accepted delivery. A sender's attempts come hours apart, so that the alarm stays `between` when there was
  * none within the last hour.
  */
-async function refusal(account: string, { q, rhythms, nowMs }: WatchContext): Promise<Condition> {
-  const sinceMs = Math.max(nowMs - DAY_MS, rhythms.get(account)?.lastAtMs ?? 0)
+async function refusal(account: string, { q, nowMs }: WatchContext, lastAtMs: number | null): Promise<Condition> {
+  const sinceMs = Math.max(nowMs - DAY_MS, lastAtMs ?? 0)
   const faults = signatureFaults(await rejectedSince(q, timeFromMs(sinceMs))).filter((each) => each.account === account)
   const count = faults.reduce((total, each) => total + each.count, 0)
   const recent = faults.some(({ lastAt }) => msFromTime(lastAt) > nowMs - HOUR_MS)

@@ -1,7 +1,7 @@
 import { earlierTime, msFromTime } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { oldestBehind, oldestBlocked, oldestSendable } from '../../store/operators/push-alarm-queries.ts'
-import { type DestinationRow, listDestinations } from '../../store/outbox/destinations.ts'
+import { type CountedDestination, countDestinations, type DestinationRow } from '../../store/outbox/destinations.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { ago, pluralize, shortTime } from '../output/text.ts'
 import { type Condition, levelOf, ofDestination } from './condition.ts'
@@ -26,7 +26,7 @@ export const destinationWatcher: Watcher = {
     const configured = new Set(config.destinations.map(({ name }) => name))
     const { lastSeq } = await changeLogEnds(q)
     const conditions: Condition[] = []
-    for (const row of await listDestinations(q)) {
+    for (const row of await countDestinations(q)) {
       if (!configured.has(row.destination)) continue
       conditions.push(stopped(row, nowMs), unsent(row, 'dead'), unsent(row, 'unknown'), await unmapped(q, row, nowMs))
       // Nothing goes out to a stopped destination: `destination_stopped` says so already.
@@ -44,7 +44,7 @@ function stopped({ destination, state, reason, since }: DestinationRow, nowMs: n
   return ofDestination(destination, 'destination_stopped', on ? 'on' : 'off', text, sinceMs)
 }
 
-function unsent(row: DestinationRow, state: 'dead' | 'unknown'): Condition {
+function unsent(row: CountedDestination, state: 'dead' | 'unknown'): Condition {
   const { destination } = row
   const list = `\`submission-mirror outbox list --destination ${destination} --state ${state}\``
   const text =
@@ -54,7 +54,7 @@ function unsent(row: DestinationRow, state: 'dead' | 'unknown'): Condition {
   return ofDestination(destination, state === 'dead' ? 'push_dead' : 'push_unknown', row[state] > 0 ? 'on' : 'off', text)
 }
 
-async function unmapped(q: Query, { destination, queued }: DestinationRow, nowMs: number): Promise<Condition> {
+async function unmapped(q: Query, { destination, queued }: CountedDestination, nowMs: number): Promise<Condition> {
   const oldest = queued === 0 ? null : await oldestBlocked(q, destination, 'unmapped')
   const waitsMs = oldest === null ? 0 : nowMs - msFromTime(oldest)
   return ofDestination(
@@ -66,7 +66,7 @@ async function unmapped(q: Query, { destination, queued }: DestinationRow, nowMs
   )
 }
 
-async function late(q: Query, { destination, queued, cursor }: DestinationRow, lastSeq: number, nowMs: number): Promise<Condition> {
+async function late(q: Query, { destination, queued, cursor }: CountedDestination, lastSeq: number, nowMs: number): Promise<Condition> {
   const unsent = queued === 0 ? null : await oldestSendable(q, destination)
   const behind = cursor < lastSeq ? await oldestBehind(q, cursor) : null
   const oldest = earlierTime(unsent, behind)

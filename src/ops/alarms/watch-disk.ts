@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Observer } from '../../base/observer.ts'
-import { ofInstallation } from './condition.ts'
+import { type Condition, ofInstallation } from './condition.ts'
 import type { Watcher } from './watcher.ts'
 
 const GIB = 1024 ** 3
@@ -35,14 +35,19 @@ export function diskWatcher(observer: Observer, space: (folder: string) => Promi
       const { freeBytes, sizeBytes } = await space(folder)
       observer.set('disk_free_bytes', freeBytes)
       observer.set('disk_size_bytes', sizeBytes)
-      const needed = Math.min(sizeBytes * SHARE, ENOUGH_BYTES)
-      const level = freeBytes < needed ? 'on' : freeBytes < needed * RELIEF ? 'between' : 'off'
-      const text =
-        `${sizeText(freeBytes)} of ${sizeText(sizeBytes)} are free on the volume of the database (${folder}), and when it is full deliveries are answered 503; ` +
-        'make room, lower RETENTION_DAYS, or use a larger volume'
-      return [ofInstallation('disk_space', level, text)]
+      return [diskNearlyFull(folder, { freeBytes, sizeBytes })]
     },
   }
+}
+
+/** Whether the volume of the database has too little room. @param folder of the database, on that volume. */
+export function diskNearlyFull(folder: string, { freeBytes, sizeBytes }: DiskSpace): Condition {
+  const needed = Math.min(sizeBytes * SHARE, ENOUGH_BYTES)
+  const level = freeBytes < needed ? 'on' : freeBytes < needed * RELIEF ? 'between' : 'off'
+  const text =
+    `${sizeText(freeBytes)} of ${sizeText(sizeBytes)} are free on the volume of the database (${folder}), and when it is full deliveries are answered 503; ` +
+    'make room, lower RETENTION_DAYS, or use a larger volume'
+  return ofInstallation('disk_space', level, text)
 }
 
 function sizeText(bytes: number): string {

@@ -2,6 +2,7 @@ import { msFromTime } from '../../model/time.ts'
 import { lastSlot } from '../../reconcile/run/schedule.ts'
 import { reconciledSince, scheduledSince } from '../../store/operators/alarm-queries.ts'
 import { findAccount } from '../../store/reads/accounts.ts'
+import { type EndedRun, withLeft } from '../../store/reconcile/left.ts'
 import { lastEndedRun } from '../../store/reconcile/runs.ts'
 import { pluralize, shortTime } from '../output/text.ts'
 import { type Condition, ofAccount } from './condition.ts'
@@ -10,8 +11,6 @@ import type { WatchContext, Watcher } from './watcher.ts'
 /** A run begins within moments of its time; after this long it counts as overdue. */
 const LATE_MS = 3_600_000
 
-type Run = NonNullable<Awaited<ReturnType<typeof lastEndedRun>>>
-
 /** Whether each account is reconciled on schedule, and the outcome of its last run. */
 export const reconcileWatcher: Watcher = {
   names: ['reconcile_overdue', 'reconcile_failed', 'reconcile_findings'],
@@ -19,8 +18,10 @@ export const reconcileWatcher: Watcher = {
     const conditions: Condition[] = []
     for (const { name } of context.config.accounts) {
       conditions.push(await overdue(name, context))
-      const run = await lastEndedRun(context.q, name)
-      if (run !== null) conditions.push(failed(name, run), findings(name, run))
+      const last = await lastEndedRun(context.q, name)
+      if (last === null) continue
+      const run = await withLeft(context.q, last)
+      conditions.push(failed(name, run), findings(name, run))
     }
     return conditions
   },
@@ -40,24 +41,25 @@ async function overdue(account: string, { q, config, nowMs }: WatchContext): Pro
   return ofAccount(account, 'reconcile_overdue', 'on', text)
 }
 
-function failed(account: string, run: Run): Condition {
-  const bad = run.state === 'failed' || run.exit_code === 1
+function failed(account: string, run: EndedRun): Condition {
+  const bad = run.state === 'failed' || run.left.unreadable > 0
   const text =
     `the last reconcile run of account ${account} could not check everything (${run.note ?? `${run.unreadable} unreadable`}); ` +
     `\`submission-mirror reconcile show ${run.run_id}\` tells what; fix that, then run it again`
   return ofAccount(account, 'reconcile_failed', bad ? 'on' : 'off', text, endOf(run))
 }
 
-function findings(account: string, run: Run): Condition {
+/** What a run repaired asks for its cause until a clean run; what it left is over when it is put right. */
+function findings(account: string, run: EndedRun): Condition {
   const found = run.missing + run.different + run.absent + run.lost
   const left = run.options.dry_run === true ? 'and left them (dry run)' : `and repaired ${run.repaired}`
   const text =
     `the last reconcile run of account ${account} found ${pluralize(found, 'difference')} (${run.missing} missing, ` +
     `${run.different} different, ${run.absent} absent, ${run.lost} lost from the change log) ${left}; \`submission-mirror reconcile show ${run.run_id}\` tells which; ` +
     'look for the cause of those that come again'
-  return ofAccount(account, 'reconcile_findings', found > 0 ? 'on' : 'off', text, endOf(run))
+  return ofAccount(account, 'reconcile_findings', run.repaired + run.left.differences > 0 ? 'on' : 'off', text, endOf(run))
 }
 
-function endOf(run: Run): number | undefined {
+function endOf(run: EndedRun): number | undefined {
   return run.ended_at === null ? undefined : msFromTime(run.ended_at)
 }

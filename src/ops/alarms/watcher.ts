@@ -3,7 +3,6 @@ import type { Query } from '../../store/engine/db.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import type { ClockJudge } from '../clocks/clock-watch.ts'
 import type { Condition } from './condition.ts'
-import type { Rhythm } from './rhythm.ts'
 import type { AlarmName } from './rules.ts'
 
 /** What watchers work with in one evaluation. */
@@ -12,8 +11,6 @@ export interface WatchContext {
   readonly config: Config
   /** By account. */
   readonly clients: ReadonlyMap<string, Pick<UpstreamClient, 'clockSkewMs'>>
-  /** By account; an account without deliveries has none. */
-  readonly rhythms: ReadonlyMap<string, Rhythm>
   readonly clocks: ClockJudge
   readonly nowMs: number
 }

@@ -8,7 +8,7 @@ export const exitCodes = {
   failed: 1,
   /** Wrong usage or configuration. */
   usage: 2,
-  /** Not done: another run is in progress. */
+  /** Not done: another run is in progress, or the service asked for a long pause. */
   busy: 4,
 } as const
 

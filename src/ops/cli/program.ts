@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { messageOf, UsageError } from '../../base/errors.ts'
+import { subjects } from '../operations/index.ts'
 import type { CommandContext } from './commands/context.ts'
 import { exitCodeOf, exitCodes } from './exit-codes.ts'
 
@@ -61,11 +62,12 @@ const commandLoaders: Readonly<Record<string, () => Promise<Add>>> = {
   track: async () => (await import('./commands/track.ts')).addTrack,
   sync: async () => (await import('./commands/sync.ts')).addSync,
   submission: async () => (await import('./commands/submission.ts')).addSubmission,
+  query: async () => (await import('./commands/query.ts')).addQuery,
   reconcile: async () => (await import('./commands/reconcile.ts')).addReconcile,
   status: async () => (await import('./commands/status.ts')).addStatus,
   inbox: async () => (await import('./commands/inbox.ts')).addInbox,
-  account: async () => (await import('./commands/account.ts')).addAccount,
-  outbox: async () => (await import('./commands/outbox.ts')).addOutbox,
+  account: () => addSubject('account'),
+  outbox: () => addSubject('outbox'),
   destination: async () => (await import('./commands/destination.ts')).addDestination,
   alarm: async () => (await import('./commands/alarm.ts')).addAlarm,
   doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
@@ -79,6 +81,12 @@ const commandLoaders: Readonly<Record<string, () => Promise<Add>>> = {
   mcp: async () => (await import('./commands/mcp.ts')).addMcp,
   sandbox: async () => (await import('./commands/sandbox.ts')).addSandbox,
   demo: async () => (await import('./commands/demo.ts')).addDemo,
+}
+
+/** The commands of a subject's operations. */
+async function addSubject(name: keyof typeof subjects): Promise<Add> {
+  const [{ addOperations }, operations] = await Promise.all([import('./from-operation.ts'), subjects[name].load()])
+  return (program, c) => addOperations(program, c, subjects[name].about, operations)
 }
 
 async function commandsOf(c: CommandContext): Promise<Command> {

@@ -11,6 +11,16 @@ export interface ClockWatchParts {
   readonly clients: ReadonlyMap<string, Pick<UpstreamClient, 'clockSkewMs'>>
 }
 
+/**
+ * Compares the clocks once, in a process that has not watched them. How old the newest record is says nothing then: nobody may have served.
+ * @param services by account, how far the clock of its service is ahead of ours, in milliseconds.
+ */
+export async function compareClocks(db: Db, services: ReadonlyMap<string, number> = new Map()): Promise<ClockJudgement> {
+  const { nowMs: databaseMs, recorded } = await readClocks(db.read)
+  const seen = [...services].map(([account, aheadMs]) => ({ account, aheadMs }))
+  return judgeClocks({ nowMs: db.clock.now(), databaseMs, services: seen, recorded, recordedBeforeMs: null, steppedMs: 0 })
+}
+
 /** Anybody who asks whether the clocks agree. */
 export type ClockJudge = Pick<ClockWatch, 'judge'>
 

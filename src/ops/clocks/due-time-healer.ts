@@ -101,7 +101,7 @@ export class DueTimeHealer implements Service {
 /** The longest waits that these settings allow. */
 export function longestWaits({ accounts, destinations, poll, replay }: DueTimeHealerOptions['config']): LongestWaits {
   const schedules = destinations.flatMap(({ scheduleMs }) => scheduleMs)
-  const discovery = accounts.flatMap(({ discovery }) => (discovery === undefined ? [] : [discovery.everyMs]))
+  const discovery = accounts.flatMap(({ discovery }) => (discovery === null ? [] : [discovery.everyMs]))
   return {
     accounts: accounts.map(({ name }) => name),
     destinations: destinations.map(({ name }) => name),

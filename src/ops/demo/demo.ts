@@ -100,6 +100,8 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     const watching = { ...options, screen, service, arrivals, ams: ams.ams, db, children: [sandbox, serve] }
     await trackHistory(watching, { ...settings, DATABASE_URL: `sqlite:${path}` })
     await watchStory(watching)
+    // From here on the service answers without faults: what it refuses for good cannot be proven, and reads would wait for minutes.
+    await service.calm()
     const compared = await settleMirror(watching)
     const pushed = await settleAms(watching)
     // Changes since the last look are part of the comparison, so they are shown too.
@@ -196,7 +198,7 @@ async function watchStory(w: Watching): Promise<void> {
 
 async function settleMirror(w: Watching): Promise<Compared[]> {
   const onRequest = (n: number) =>
-    w.screen.text(`${pluralize(n, 'submission')} still differ from the service; their reads are requested again`)
+    w.screen.text(`reads of ${pluralize(n, 'submission')} requested again, which still differ from the service`)
   const { db, clock } = w
   return await settle({ db, clock, account: ACCOUNT, truth: () => w.service.truth(), look: () => look(w), onRequest })
 }
@@ -251,10 +253,9 @@ async function summarize(w: Watching, compared: readonly Compared[]): Promise<vo
   )
 }
 
-/** In calm weather: what the service refuses for good cannot be proven, only reported. @returns whether it proved the mirror right. */
+/** @returns whether it proved the mirror right. */
 async function reconcile(w: Watching, settings: Readonly<Record<string, string>>): Promise<boolean> {
   w.screen.heading('submission-mirror reconcile: all is read from the beginning, and compared')
-  await w.service.calm()
   const { said, report, isProof } = await prove(w.host, settings, w.folder)
   w.screen.text(said)
   if (report !== null) w.screen.text(`The report, for a browser or to print and file: ${shortPath(report)}`)

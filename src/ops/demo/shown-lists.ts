@@ -75,10 +75,8 @@ export function shownDetails({ outstanding, workspace, sessions }: z.output<type
     ],
     applications: own.applications,
     application_answers: own.applications.flatMap(answersOf),
-    facts: facts.facts.map((fact) => ({
-      ...(fact['source'] as Row),
-      ...{ fact_set_id: facts.fact_set_id, key: fact['key'] ?? null, scope: fact['scope'] ?? null, period: fact['period'] ?? '' },
-      ...{ value: fact['value'] ?? null, confirmed: fact['confirmed'] ?? null },
+    facts: factsOf(facts).map((fact) => ({
+      ...fact,
       ...(fact['key'] === TAX_ID_FACT ? { value: PROTECTED, content_hash: PROTECTED, evidence: PROTECTED } : {}),
     })),
   }
@@ -93,8 +91,18 @@ export function shownBinds({ bind_requests, policies }: z.output<typeof bindTrut
     bind_requests,
     bind_assumptions: partsOf('unconfirmed_assumptions', (part, position) => ({ ...part, value: part['value'] ?? null, position })),
     bind_contingencies: partsOf('contingencies', ({ id = null, ...part }) => ({ ...part, contingency_id: id })),
-    policies: policies.map(({ policy_id = null }) => ({ policy_id })),
+    policies: policies.map(policyOf),
     insureds: [...new Set(policies.map(({ insured_id = null }) => insured_id))].map((insured_id) => ({ insured_id })),
+  }
+}
+
+/** The sandbox's own fields, of which the defaults of `record_fields` know. */
+function policyOf({ policy_id = null, policy_number = null, ...policy }: Item): Row {
+  const [term, carrier, premium, commission] = ['term', 'carrier', 'premium', 'commission'].map((part) => item.parse(policy[part]))
+  return {
+    ...{ policy_id, policy_number, carrier_name: carrier?.['name'] ?? null },
+    ...{ effective_date: term?.['effective_date'] ?? null, expiration_date: term?.['expiration_date'] ?? null },
+    ...{ total_billed_cents: premium?.['total_billed_cents'] ?? null, commission_cents: commission?.['amount_cents'] ?? null },
   }
 }
 
@@ -110,6 +118,13 @@ function answersOf(application: Item): Row[] {
       ...{ source_id: source['source_id'] ?? null, source_channel: source['channel'] ?? null, source_evidence: source['evidence'] ?? null },
     }
   })
+}
+
+function factsOf({ fact_set_id, facts }: z.output<typeof detailTruth>['workspace']['facts']): Row[] {
+  const all = facts.map(({ source, ...fact }) => ({ fact_set_id, ...fact, ...(source as Item) }))
+  const orderOf = (fact: Item) => JSON.stringify([fact['source_id'] ?? '', fact['content_hash'] ?? ''])
+  const sorted = all.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
+  return numbered(sorted, 'fact_key', (fact) => hashOf(fact, 'fact_set_id', 'key', 'scope', 'period'))
 }
 
 function requirementsOf(program: Item): Row[] {

@@ -1,15 +1,17 @@
 import { messageOf } from '../../base/errors.ts'
 import { silentObserver } from '../../base/observer.ts'
 import { type AccountConfig, proxySettings } from '../../config/config.ts'
+import { timeFromMs } from '../../model/time.ts'
 import { newestDelivery } from '../../store/completeness/newest-delivery.ts'
 import { findAccount } from '../../store/reads/accounts.ts'
+import { findPause, type StoredPause } from '../../store/reads/pauses.ts'
 import { createAccountClient } from '../../upstream/account-client.ts'
-import { upstreamClass } from '../../upstream/http/errors.ts'
+import { AuthRefusedError, UpstreamPermanentError } from '../../upstream/http/errors.ts'
 import { readServiceClock } from '../../upstream/service-clock.ts'
 import { SELF_DELIVERY_TYPE } from '../../upstream/webhook/delivery.ts'
-import { type Identity, isSameBrokerage } from '../../upstream/wire/answers.ts'
+import type { Identity } from '../../upstream/wire/answers.ts'
 import { ago, pluralize } from '../output/text.ts'
-import { bad, type DoctorParts, type Finding, good } from './finding.ts'
+import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
 
 const PATIENCE_MS = 60_000
 /** Well below the 300 s from which deliveries are refused. */
@@ -22,10 +24,15 @@ const READING_SCOPES = ['broker_mcp', 'broker_submit']
 /** Checks an account: the service, its clock, each credential, the webhook secrets. */
 export async function* checkAccount(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
   const about = `account ${account.name}`
-  const { answers, finding } = await checkService(p, account)
-  yield finding
-  // A service that does not answer can accept no credentials either.
-  if (answers) yield* checkCredentials(p, account)
+  const pause = p.db === null ? null : await findPause(p.db.read, account.name)
+  if (pause !== null) yield* pauseFindings(about, pause)
+  else {
+    const { answers, findings } = await checkService(p, account)
+    yield* findings
+    // A service that does not answer can accept no credentials either.
+    if (answers) yield* checkCredentials(p, account)
+    else yield unchecked(about, 'its credentials: the service does not answer')
+  }
   const row = p.db === null ? null : await findAccount(p.db.read, account.name)
   if (row && row.state !== 'active') {
     yield bad(
@@ -36,39 +43,47 @@ export async function* checkAccount(p: DoctorParts, account: AccountConfig): Asy
   yield await checkSecrets(p, account)
 }
 
-/** @returns whether the service answers at all, and the finding about it and its clock. */
-async function checkService(p: DoctorParts, { name, baseUrl }: AccountConfig): Promise<{ answers: boolean; finding: Finding }> {
+function* pauseFindings(about: string, { until, reason, isLong }: StoredPause): Generator<Finding> {
+  const pause = `the service asked for a pause until ${until.slice(0, 19)}Z (${reason})`
+  if (isLong) yield bad(about, `${pause}, and nothing is read until then. See docker/runbook.md#the-service-asks-for-a-pause`)
+  yield unchecked(about, `the service and the credentials: ${pause}`)
+}
+
+/** @returns whether the service answers at all, and the findings about it and its clock. */
+async function checkService(p: DoctorParts, { name, baseUrl }: AccountConfig): Promise<{ answers: boolean; findings: Finding[] }> {
   const { config, clock, host } = p
   const about = `account ${name}`
   try {
     const { aheadMs } = await readServiceClock(baseUrl, proxySettings(config), clock, host.signal)
-    return { answers: true, finding: clockFinding(about, baseUrl, aheadMs) }
+    if (aheadMs !== null) p.serviceClocks.set(name, -aheadMs)
+    return { answers: true, findings: clockFindings(about, baseUrl, aheadMs) }
   } catch (error) {
     host.signal.throwIfAborted()
     const advice = 'check that this is its address, and that it can be reached from here (proxy, DNS, firewall)'
-    return { answers: false, finding: bad(about, `the service does not answer at ${baseUrl} (${messageOf(error)}); ${advice}`) }
+    return { answers: false, findings: [bad(about, `the service does not answer at ${baseUrl} (${messageOf(error)}); ${advice}`)] }
   }
 }
 
 /** @param aheadMs how far our clock is ahead of the service's; null when its answer has no time. */
-function clockFinding(about: string, baseUrl: string, aheadMs: number | null): Finding {
-  if (aheadMs === null) return good(about, `the service answers at ${baseUrl}; its answer has no time to compare the clock with`)
+function clockFindings(about: string, baseUrl: string, aheadMs: number | null): Finding[] {
+  if (aheadMs === null)
+    return [good(about, `the service answers at ${baseUrl}`), skipped(about, "our clock against the service's: its answer has no time")]
   const apart = `${(Math.abs(aheadMs) / 1000).toFixed(0)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the service's clock`
   if (Math.abs(aheadMs) > CLOCKS_APART_MS) {
-    return bad(about, `the clock of this machine is ${apart}, and from 300 s on every delivery is refused; set it by NTP`)
+    return [bad(about, `the clock of this machine is ${apart}, and from 300 s on every delivery is refused; set it by NTP`)]
   }
   const agree = Math.abs(aheadMs) <= CLOCKS_AGREE_MS ? "our clock agrees with the service's clock" : `our clock is ${apart}`
-  return good(about, `the service answers at ${baseUrl}, and ${agree}`)
+  return [good(about, `the service answers at ${baseUrl}, and ${agree}`)]
 }
 
 /** Each by itself: during a rotation both must work. */
 async function* checkCredentials(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
   const about = `account ${account.name}`
-  for (const credential of account.credentials) {
-    const name = account.credentials.length === 1 ? 'its credentials' : `credential ${credential.id}`
+  for (const credential of account.clientCredentials) {
+    const name = account.clientCredentials.length === 1 ? 'its credentials' : `credential ${credential.id}`
     const identity = await readIdentity(p, account, credential)
     if (typeof identity === 'string') yield bad(about, `${name}: ${identity}`)
-    else yield await checkIdentity(p, account, identity, name)
+    else yield* checkIdentity(p, account, identity, name)
   }
 }
 
@@ -76,9 +91,9 @@ async function* checkCredentials(p: DoctorParts, account: AccountConfig): AsyncG
 async function readIdentity(
   { config, clock, log, host }: DoctorParts,
   account: AccountConfig,
-  credential: AccountConfig['credentials'][number],
+  credential: AccountConfig['clientCredentials'][number],
 ): Promise<Identity | string> {
-  const client = createAccountClient({ ...config, accounts: [{ ...account, credentials: [credential] }] }, account.name, {
+  const client = createAccountClient({ ...config, accounts: [{ ...account, clientCredentials: [credential] }] }, account.name, {
     clock,
     observer: silentObserver,
     log,
@@ -87,39 +102,47 @@ async function readIdentity(
     return await client.me(AbortSignal.any([host.signal, AbortSignal.timeout(PATIENCE_MS)]))
   } catch (error) {
     host.signal.throwIfAborted()
-    const refused = ['auth', 'rejected', 'gone'].includes(upstreamClass(error) ?? '')
-    const advice = refused
-      ? 'compare id, secret, scope and base URL with the portal'
-      : 'try again later, and ask the service if it stays so'
-    return `the service did not tell whose they are (${messageOf(error)}); ${advice}`
+    const advice = {
+      auth: 'compare id, secret, scope and base URL with the portal',
+      other: 'the token was granted, so reads go on; check the base URL, and ask the service why',
+      transient: 'try again later, and ask the service if it stays so',
+    }[error instanceof UpstreamPermanentError ? (error.class === 'auth' ? 'auth' : 'other') : 'transient']
+    const what =
+      error instanceof UpstreamPermanentError && !(error instanceof AuthRefusedError) ? `GET /broker/me: ${error.what}` : messageOf(error)
+    return `the service did not tell whose they are (${what}); ${advice}`
   } finally {
     await client.close()
   }
 }
 
-async function checkIdentity(p: DoctorParts, account: AccountConfig, identity: Identity, name: string): Promise<Finding> {
+async function* checkIdentity(p: DoctorParts, account: AccountConfig, identity: Identity, name: string): AsyncGenerator<Finding> {
   const about = `account ${account.name}`
   const { brokerage, scopes } = identity
   const pinned = p.db === null ? null : ((await findAccount(p.db.read, account.name))?.brokerage ?? null)
-  if (pinned !== null && !isSameBrokerage(pinned, brokerage)) {
-    const belongs = account.credentials.length === 1 ? 'belong' : 'belongs'
+  if (pinned !== null && pinned !== brokerage) {
+    const belongs = account.clientCredentials.length === 1 ? 'belong' : 'belongs'
     const whose = `${name} ${belongs} to brokerage ${brokerage}, but this account holds the data of ${pinned}`
-    return bad(about, `${whose}; configure another account for that brokerage`)
+    yield bad(about, `${whose}; configure another account for that brokerage`)
+    return
   }
   if (scopes && !scopes.some((scope) => READING_SCOPES.includes(scope))) {
-    return bad(about, `${name} may do ${scopes.join(' ')}, and reading needs broker_mcp; create a key with that scope in the portal`)
+    yield bad(about, `${name} may do ${scopes.join(' ')}, and reading needs broker_mcp; create a key with that scope in the portal`)
+    return
   }
   const writes = scopes?.includes('broker_submit') ? ', which lets it write too: a read-only key is enough' : ''
-  const may = scopes ? `, scope ${scopes.join(' ')}${writes}` : '; it does not say which scopes they have'
-  return good(about, `the service takes ${name}, brokerage ${brokerage}${may}`)
+  const may = scopes ? `, scope ${scopes.join(' ')}${writes}` : ''
+  yield good(about, `the service takes ${name}, brokerage ${brokerage}${may}`)
+  if (!scopes) yield skipped(about, `the scope of ${name}: the service does not say it`)
+  if (p.db === null) yield unchecked(about, `whether this account holds the data of brokerage ${brokerage}: ${NO_DATABASE}`)
 }
 
 async function checkSecrets({ db, clock }: DoctorParts, { name, webhookSecrets }: AccountConfig): Promise<Finding> {
   const about = `account ${name}`
   const count = pluralize(webhookSecrets.length, 'webhook secret')
-  const newest = db === null ? null : await newestDelivery(db.read, name, SELF_DELIVERY_TYPE)
-  if (db === null) return good(about, `${count} of the right form`)
-  if (newest === null) return good(about, `${count} of the right form; no delivery came lately`)
+  const given = `whether the endpoint signs with ${webhookSecrets.length === 1 ? 'the' : 'one of the'} ${count}`
+  if (db === null) return unchecked(about, `${given}: ${NO_DATABASE}`)
+  const newest = await newestDelivery(db.read, name, SELF_DELIVERY_TYPE, timeFromMs(clock.now()))
+  if (newest === null) return skipped(about, `${given}: no delivery came lately`)
   return good(
     about,
     `${count} of the right form; the newest delivery came ${ago(newest.receivedAt, clock.now())} ago, signed with number ${newest.secret}`,

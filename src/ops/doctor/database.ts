@@ -1,12 +1,9 @@
 import { existsSync } from 'node:fs'
-import { statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { FatalError, messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Config } from '../../config/config.ts'
-import { differenceText } from '../../model/clocks.ts'
-import { msFromTime } from '../../model/time.ts'
 import { megabytes } from '../../store/backup/backup.ts'
 import { findWrongEnds, wrongEndText } from '../../store/changes/log-ends.ts'
 import { hasInfo } from '../../store/changes/log-info.ts'
@@ -21,17 +18,13 @@ import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { readReplication } from '../../store/upkeep/replication.ts'
 import { lastUpkeep } from '../../store/upkeep/upkeep.ts'
-import { ClockWatch } from '../clocks/clock-watch.ts'
-import { retentionWait, waitText } from '../clocks/retention-wait.ts'
+import { retentionConditions } from '../alarms/watch-clocks.ts'
+import { diskNearlyFull, diskSpace } from '../alarms/watch-disk.ts'
 import { ago, pluralize } from '../output/text.ts'
 import { replicationNotes } from '../status/replication.ts'
-import { bad, type Finding, good } from './finding.ts'
+import { bad, type Finding, good, skipped, unchecked } from './finding.ts'
 
 const ABOUT = 'database'
-/** Less than this may be full within hours. */
-const LEAST_FREE_BYTES = 500e6
-/** Retention runs every night: two were missed. */
-const LATE_MS = 49 * 3_600_000
 
 /** @returns the open database, or the finding that tells why it cannot be used. */
 export async function openForDoctor(config: Config, { clock, log }: { readonly clock: Clock; readonly log: Log }): Promise<Db | Finding> {
@@ -66,6 +59,7 @@ export async function* checkDatabase(config: Config, db: Db): AsyncGenerator<Fin
   if (rights.length > 0) yield bad(ABOUT, rightsText(rights))
   if (!(await hasInfo(db.read))) {
     yield bad(ABOUT, 'the row of mirror_info was deleted; the next start of `serve` creates it again, with a new log epoch')
+    yield unchecked(ABOUT, 'whether it is durable and has room, and when retention ran: the row of mirror_info is missing')
     return
   }
   const { lastSeq } = await changeLogEnds(db.read)
@@ -80,14 +74,14 @@ export async function* checkDatabase(config: Config, db: Db): AsyncGenerator<Fin
     health = await readDatabaseHealth(db)
   } catch (error) {
     yield bad(ABOUT, `nothing can be written now (${messageOf(error)}); deliveries are answered 503 until it can`)
+    yield unchecked(ABOUT, 'whether it is durable and has room, and when retention ran: nothing can be written')
     return
   }
   yield durabilityOf(health)
   if (config.database.kind === 'postgres') yield* copiesOf(config.database, db)
-  yield await roomOf(config, health)
+  yield* roomOf(config, health)
   if (db.kind === 'postgres') yield listeningOf(await probeListening(db))
-  yield await clocksOf(db)
-  yield await retentionOf(db, serving > 0)
+  yield* retentionOf(db)
 }
 
 /** On SQLite the lock shows a process that cannot update its heartbeat in the database, as on a full disk. */
@@ -108,7 +102,8 @@ function durabilityOf({ server, durability }: DatabaseHealth): Finding {
 /** On how many servers what was acknowledged lies, and which of several servers is the primary. */
 async function* copiesOf({ url }: Extract<Config['database'], { kind: 'postgres' }>, db: Db): AsyncGenerator<Finding> {
   const replication = await readReplication(db.read)
-  for (const { ok, text } of replication === null ? [] : replicationNotes(replication)) yield ok ? good(ABOUT, text) : bad(ABOUT, text)
+  for (const { ok, text } of replication === null ? [] : replicationNotes(replication))
+    yield ok === null ? skipped(ABOUT, text) : ok ? good(ABOUT, text) : bad(ABOUT, text)
   const servers = await serverRoles(url)
   if (servers.length === 1) return
   const primaries = servers.filter(({ role }) => role === 'primary')
@@ -123,18 +118,24 @@ async function* copiesOf({ url }: Extract<Config['database'], { kind: 'postgres'
   else yield good(ABOUT, `${all}`)
 }
 
-async function roomOf({ database }: Config, { sizeBytes }: DatabaseHealth): Promise<Finding> {
+async function* roomOf({ database }: Config, { sizeBytes }: DatabaseHealth): AsyncGenerator<Finding> {
   const size = `it takes ${megabytes(sizeBytes)}`
   if (database.kind === 'postgres') {
-    return good(ABOUT, `${size}; the free space of the server cannot be seen from here; have the server watched`)
+    yield good(ABOUT, size)
+    yield skipped(ABOUT, 'the free space of the server, which cannot be seen from here; have the server watched')
+    return
   }
   const folder = dirname(resolve(database.path))
-  const { bavail, bsize } = await statfs(folder)
-  const free = bavail * bsize
-  if (free < LEAST_FREE_BYTES) {
-    return bad(ABOUT, `${size}, and ${folder} has ${megabytes(free)} left, and when it is full deliveries are answered 503; make room`)
-  }
-  return good(ABOUT, `${size}, and ${folder} has ${megabytes(free)} left${free < sizeBytes ? ', too little for a backup beside it' : ''}`)
+  const space = await diskSpace(folder)
+  const { level, text } = diskNearlyFull(folder, space)
+  if (level === 'on') yield bad(ABOUT, text)
+  const { freeBytes } = space
+  yield good(
+    ABOUT,
+    level === 'on'
+      ? size
+      : `${size}, and ${folder} has ${megabytes(freeBytes)} left${freeBytes < sizeBytes ? ', too little for a backup beside it' : ''}`,
+  )
 }
 
 function listeningOf(heard: Awaited<ReturnType<typeof probeListening>>): Finding {
@@ -144,29 +145,13 @@ function listeningOf(heard: Awaited<ReturnType<typeof probeListening>>): Finding
   return bad(ABOUT, `${why}; everything works, up to a second later. Set DATABASE_LISTEN_URL to the server itself`)
 }
 
-/** The clock of this machine against the database server's and what was recorded; each account's service is compared with its account. */
-async function clocksOf(db: Db): Promise<Finding> {
-  const { apart } = await new ClockWatch({ db, clock: db.clock, clients: new Map() }).judge()
-  if (apart.length === 0) return good('clocks', "this machine's clock agrees with the database and with what was recorded last")
-  return bad(
-    'clocks',
-    `${apart.map(differenceText).join(', ')}; set the wrong one by NTP. While they are an hour apart nothing is removed or dropped for its age`,
-  )
-}
-
-async function retentionOf(db: Db, serving: boolean): Promise<Finding> {
+async function* retentionOf(db: Db): AsyncGenerator<Finding> {
   const about = 'retention'
-  const wait = await retentionWait(db.read)
-  if (wait !== null) return bad(about, waitText(wait.reason))
+  const wrong = (await retentionConditions(db.read, db.clock.now())).filter(({ level }) => level === 'on')
+  for (const { text } of wrong) yield bad(about, text)
+  if (wrong.length > 0) return
   const last = await lastUpkeep(db.read, 'retention')
-  if (last === null || last.began_at === null) return good(about, 'it has not run yet; it runs every night while `serve` does')
-  const now = db.clock.now()
-  const since = last.ended_at ?? last.began_at
-  if (serving && now - msFromTime(since) > LATE_MS) {
-    return bad(about, `it has not ended for ${ago(since, now)}, so the database grows; the log of \`serve\` tells why (\`retention\`)`)
-  }
-  return good(
-    about,
-    last.ended_at === null ? 'it is running, or was interrupted and will continue' : `${ago(since, now)} ago: ${last.note ?? ''}`,
-  )
+  if (last === null || last.began_at === null) yield skipped(about, 'it has not run yet; it runs every night while `serve` does')
+  else if (last.ended_at === null) yield good(about, 'it is running, or was interrupted and will continue')
+  else yield good(about, `${ago(last.ended_at, db.clock.now())} ago: ${last.note ?? ''}`)
 }

@@ -5,9 +5,9 @@ import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { probeDestination } from '../actions/probe.ts'
 import { resumeHint } from '../alarms/resume-hint.ts'
-import { ago, pluralize } from '../output/text.ts'
-import { type DestinationStatus, readPushStatus } from '../status/destinations.ts'
-import { bad, type DoctorParts, type Finding, good } from './finding.ts'
+import { ago, pluralize, shortTime } from '../output/text.ts'
+import { type DestinationStatus, outageText, readPushStatus } from '../status/destinations.ts'
+import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
 
 /** A healthy destination gets its changes sooner. */
 const LATE_MS = 15 * 60_000
@@ -16,12 +16,15 @@ const LATE_MS = 15 * 60_000
 export async function* checkDestination(p: DoctorParts, destination: DestinationConfig): AsyncGenerator<Finding> {
   const about = `destination ${destination.name}`
   const { ok, text } = await probeDestination(p, p.config, destination)
-  yield { about, ok, text }
+  yield ok === null ? unchecked(about, text) : ok ? good(about, text) : bad(about, text)
   const { db } = p
-  if (db === null) return
+  if (db === null) {
+    yield unchecked(about, `what waits for it: ${NO_DATABASE}`)
+    return
+  }
   const status = (await readPushStatus(db.read, p.config.destinations)).find((each) => each.destination === destination.name)
   if (!status || status.state === null) {
-    yield good(about, 'nothing is queued for it yet; pushing begins when `serve` starts with these settings')
+    yield skipped(about, 'what waits for it: pushing begins when `serve` starts with these settings')
     return
   }
   const warnings = pushWarnings(status).map((warning) => warning.replace(`${about} `, ''))
@@ -32,7 +35,8 @@ export async function* checkDestination(p: DoctorParts, destination: Destination
   const { lastSeq } = await changeLogEnds(db.read)
   const behind = lastSeq - (status.cursor ?? 0)
   const waiting = status.queued === 0 ? 'nothing waits for it' : `${pluralize(status.queued, 'change')} on the way`
-  yield good(about, `it is active and ${waiting}${behind > 0 ? `; ${pluralize(behind, 'change')} not queued yet` : ''}`)
+  const rest = status.retry_at === null ? '' : `; as it asked, it rests until ${shortTime(status.retry_at)} UTC`
+  yield good(about, `it is active and ${waiting}${behind > 0 ? `; ${pluralize(behind, 'change')} not queued yet` : ''}${rest}`)
 }
 
 /** Why changes wait too long, and what to do; null when they do not. */
@@ -42,10 +46,9 @@ async function lateness(db: Db, now: number, status: DestinationStatus): Promise
   const running = (await listProcesses(db.read)).some(({ role }) => role === 'all' || role === 'work')
   if (waits && !running) return 'changes wait for it, and no `serve` is running; start it'
   if (status.state !== 'active') return null
-  const { oldest_queued_at: oldest, retry_at: retryAt, destination } = status
-  if (retryAt !== null) {
-    return `it rests until ${retryAt.slice(0, 19)}Z, because it asked for that or did not answer; \`submission-mirror destination resume ${destination}\` sends now`
-  }
+  const { oldest_queued_at: oldest, destination } = status
+  const outage = waits ? outageText(status) : null
+  if (outage !== null) return `${outage}: \`submission-mirror destination resume ${destination}\``
   if (oldest === null || now - msFromTime(oldest) < LATE_MS) return null
   const blocked = status.unmapped_lanes + status.held_lanes > 0
   if (blocked) return null

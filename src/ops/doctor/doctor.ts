@@ -1,22 +1,23 @@
 import { messageOf } from '../../base/errors.ts'
 import type { DestinationConfig } from '../../config/config.ts'
-import { extraCaProblem } from '../../config/extra-ca.ts'
 import { pluralize } from '../output/text.ts'
 import { checkAccount } from './account.ts'
+import { checkClocks } from './clocks.ts'
 import { checkDatabase, openForDoctor } from './database.ts'
 import { checkDestination } from './destination.ts'
 import { checkDocuments } from './documents.ts'
-import { bad, type DoctorParts, type Finding, good } from './finding.ts'
+import { bad, type DoctorParts, type Finding, good, NO_DATABASE, unchecked } from './finding.ts'
 import { checkReceiver } from './receiver.ts'
 
 /** Opens the database beside a running `serve`, and checks everything, or one destination. */
-export async function* diagnose(p: Omit<DoctorParts, 'db'>, only: DestinationConfig | null): AsyncGenerator<Finding> {
-  const opened = await openForDoctor(p.config, p)
+export async function* diagnose(given: Omit<DoctorParts, 'db' | 'serviceClocks'>, only: DestinationConfig | null): AsyncGenerator<Finding> {
+  const opened = await openForDoctor(given.config, given)
   const db = 'about' in opened ? null : opened
+  const p: DoctorParts = { ...given, db, serviceClocks: new Map() }
   try {
     if ('about' in opened) yield opened
-    if (only === null) yield* checkAll({ ...p, db })
-    else yield* withFailure(p, `destination ${only.name}`, checkDestination({ ...p, db }, only))
+    if (only === null) yield* checkAll(p)
+    else yield* withFailure(p, `destination ${only.name}`, checkDestination(p, only))
   } finally {
     await db?.close()
   }
@@ -24,17 +25,18 @@ export async function* diagnose(p: Omit<DoctorParts, 'db'>, only: DestinationCon
 
 /**
  * Checks everything: settings (which were valid, or this would not run), database, documents, accounts, receiver, destinations. What cannot be checked
- * because the database or the service is down is a finding like any other, and the rest is checked all the same.
+ * because the database or the service is down is a finding of its own, and the rest is checked all the same.
  */
 async function* checkAll(p: DoctorParts): AsyncGenerator<Finding> {
   const { accounts, destinations } = p.config
   yield good('settings', `${pluralize(accounts.length, 'account')} and ${pluralize(destinations.length, 'destination')}`)
-  const fault = extraCaProblem(p.config)
-  if (fault !== null) yield bad('settings', fault)
+  for (const warning of p.config.warnings) yield bad('settings', warning)
   const { db } = p
-  if (db !== null) yield* withFailure(p, 'database', checkDatabase(p.config, db))
+  if (db === null) yield unchecked('retention', NO_DATABASE)
+  else yield* withFailure(p, 'database', checkDatabase(p.config, db))
   yield* withFailure(p, 'documents', checkDocuments(p))
   for (const account of accounts) yield* withFailure(p, `account ${account.name}`, checkAccount(p, account))
+  yield* withFailure(p, 'clocks', checkClocks(p))
   yield* withFailure(p, 'receiver', checkReceiver(p))
   for (const destination of destinations) {
     yield* withFailure(p, `destination ${destination.name}`, checkDestination(p, destination))
@@ -51,6 +53,6 @@ async function* withFailure(
     yield* findings
   } catch (error) {
     host.signal.throwIfAborted()
-    yield bad(about, `it could not be checked: ${messageOf(error)}`)
+    yield unchecked(about, messageOf(error))
   }
 }

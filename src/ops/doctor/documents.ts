@@ -1,9 +1,10 @@
 import { createDocumentStorage } from '../../documents/storage/create.ts'
 import { StorageUnavailable } from '../../documents/storage/errors.ts'
-import { bad, type DoctorParts, type Finding, good } from './finding.ts'
+import { unnamedHosts } from '../alarms/watch-documents.ts'
+import { bad, type DoctorParts, type Finding, good, NO_DATABASE, unchecked } from './finding.ts'
 
-/** Whether documents can be kept, where they are fetched: a few bytes are written, read back and removed. */
-export async function* checkDocuments({ config }: Pick<DoctorParts, 'config'>): AsyncGenerator<Finding> {
+/** Whether documents can be kept, where they are fetched: a few bytes are written, read back and removed. And hosts that nothing is fetched from. */
+export async function* checkDocuments({ config, db }: Pick<DoctorParts, 'config' | 'db'>): AsyncGenerator<Finding> {
   if (config.documents.mode !== 'fetch') return
   const storage = createDocumentStorage(config)
   try {
@@ -13,4 +14,6 @@ export async function* checkDocuments({ config }: Pick<DoctorParts, 'config'>): 
     if (!(error instanceof StorageUnavailable)) throw error
     yield bad('documents', error.message)
   }
+  if (db === null) yield unchecked('documents', `whether the hosts that they lie on are named: ${NO_DATABASE}`)
+  else for (const { text } of await unnamedHosts(db.read, config)) yield bad('documents', text)
 }

@@ -1,17 +1,17 @@
 import { type AccountConfig, proxySettings } from '../../config/config.ts'
 import { findDeliveries } from '../../store/inbox/queries.ts'
 import { sendSelfDelivery } from '../../upstream/webhook/self-delivery.ts'
-import { bad, type DoctorParts, type Finding, good } from './finding.ts'
+import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
 
 /** Sends a signed delivery for each account to its public address, and checks that it arrives here. */
 export async function* checkReceiver(p: DoctorParts): AsyncGenerator<Finding> {
   const { publicUrl } = p.config.receiver
-  if (publicUrl === undefined) {
-    yield good('receiver', 'PUBLIC_URL is not set, so it was not checked whether deliveries arrive; set it to have that checked')
+  if (publicUrl === null) {
+    yield skipped('receiver', 'whether deliveries arrive: PUBLIC_URL is not set; set it to have a signed delivery sent there')
     return
   }
   for (const account of p.config.accounts)
-    yield await checkDelivery(p, account, `${publicUrl}/webhooks${account.isDefault ? '' : `/${account.name}`}`)
+    yield await checkDelivery(p, account, `${publicUrl}/webhooks${account.default ? '' : `/${account.name}`}`)
 }
 
 async function checkDelivery({ config, db, clock, host }: DoctorParts, account: AccountConfig, url: string): Promise<Finding> {
@@ -26,7 +26,7 @@ async function checkDelivery({ config, db, clock, host }: DoctorParts, account: 
     )
   }
   if (sent.status !== 204) return bad(about, `a signed delivery to ${url} was answered ${sent.status}: ${whatToDo(sent.status)}`)
-  if (db === null) return good(about, `a signed delivery to ${url} was answered 204; whether it is in this database could not be looked up`)
+  if (db === null) return unchecked(about, `whether a signed delivery to ${url}, which was answered 204, is stored: ${NO_DATABASE}`)
   const stored = await findDeliveries(db.read, sent.id)
   if (stored.length > 0) return good(about, `a signed delivery to ${url} arrived and is stored`)
   return bad(

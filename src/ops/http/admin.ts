@@ -5,6 +5,8 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Db } from '../../store/engine/db.ts'
 import { openReportReader } from '../../store/sqlite/report-reader.ts'
+import { allOperations } from '../operations/index.ts'
+import { describeForms } from './api/answers.ts'
 import { descriptionOptions } from './api/description.ts'
 import { createGuard } from './api/guard.ts'
 import type { AdminParts } from './api/parts.ts'
@@ -60,12 +62,14 @@ export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
     logAction(p, request, reply)
     done()
   })
+  const operations = await allOperations()
   await app.register(swagger, descriptionOptions(p.version))
   addMcp(app, p)
   await app.register(
     (scope, _options, done) => {
       scope.addHook('onRoute', refuseOtherQueries)
-      addRoutes(scope.withTypeProvider<ZodTypeProvider>(), p, sums, sessions)
+      scope.addHook('onRoute', describeForms)
+      addRoutes(scope.withTypeProvider<ZodTypeProvider>(), p, sums, sessions, operations)
       done()
     },
     { prefix: '/api/v1' },

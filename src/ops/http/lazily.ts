@@ -16,7 +16,7 @@ export class LazyAdmin {
   /** Whether anybody can sign in: the settings have a token, or a provider of OpenID Connect. Without one there are no routes below `/api`. */
   get isOn(): boolean {
     const { tokens, oidc } = this.#parts.config().ops
-    return tokens.length > 0 || oidc !== undefined
+    return tokens.length > 0 || oidc !== null
   }
 
   /** Answers a request whose body was not read yet. */

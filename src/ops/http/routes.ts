@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import type { Db } from '../../store/engine/db.ts'
+import type { AnyOperation } from '../operations/operation.ts'
 import { answers } from './api/answers.ts'
 import type { AdminParts, Api } from './api/parts.ts'
 import type { Sessions } from './api/sessions.ts'
-import { addAccounts } from './routes/accounts.ts'
+import { addOperation } from './from-operation.ts'
 import { addActions } from './routes/actions.ts'
 import { addAlarms } from './routes/alarms.ts'
 import { addBackup } from './routes/backup.ts'
@@ -17,7 +18,6 @@ import { addInbox } from './routes/inbox.ts'
 import { addInterfaceDrift } from './routes/interface-drift.ts'
 import { addLive } from './routes/live.ts'
 import { addMappings } from './routes/mappings.ts'
-import { addOutbox } from './routes/outbox.ts'
 import { addOverview } from './routes/overview.ts'
 import { addProcesses } from './routes/processes.ts'
 import { addPurge } from './routes/purge.ts'
@@ -42,16 +42,16 @@ const self = {
   response: answers('an OpenAPI document', openapi),
 }
 
-/** Adds every route. @param sums the database, for what sums up all of it. */
-export function addRoutes(api: Api, p: AdminParts, sums: Db, sessions: Sessions): void {
+/** Adds every route. @param operations whose routes are made of them. @param sums the database, for what sums up all of it. */
+export function addRoutes(api: Api, p: AdminParts, sums: Db, sessions: Sessions, operations: readonly AnyOperation[]): void {
   api.get('/openapi.json', { schema: self }, () => openapi.parse(api.swagger()))
   addSession(api, p, sessions)
   addOidcSession(api, p, sessions)
   addLive(api, p, sessions)
   addStatus(api, { ...p, db: sums })
   addCompleteness(api, { ...p, db: sums })
-  for (const add of [addOverview, addHistory, addAccounts, addSubmissions, addInbox, addRejected, addOutbox, addDestinations, addMappings])
-    add(api, p)
+  for (const add of [addOverview, addHistory, addSubmissions, addInbox, addRejected, addDestinations, addMappings]) add(api, p)
+  for (const op of operations) addOperation(api, p, op)
   for (const add of [
     addReconcile,
     addAlarms,

@@ -1,5 +1,6 @@
 import { type FastifyError, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { AdminParts } from './api/parts.ts'
+import { refuseUnreadable } from './api/refusing.ts'
 import { securityHeaders } from './api/security-headers.ts'
 import { addConsole } from './console.ts'
 import { LazyAdmin } from './lazily.ts'
@@ -49,6 +50,7 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
   }
   const app = fastify({
     ...{ forceCloseConnections: true, bodyLimit: 65_536, requestTimeout: 10_000 },
+    clientErrorHandler: ({ code }, socket) => refuseUnreadable(socket, code),
     // Hooks and handlers do not run for a path that cannot be decoded.
     frameworkErrors: async (_error, request, reply) => {
       if (!(await handedOver(request, reply))) notFound(reply)
@@ -73,6 +75,8 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
   app.addHook('onRequest', async (request, reply) => {
     if (!(await handedOver(request, reply))) reply.headers(securityHeaders)
   })
+  // What a request expects beyond the protocol is not asked of this server.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.addHook('onClose', () => admin.close())
   const origin = await app.listen({ host: options.host, port: options.port })
   return { origin, close: () => app.close() }

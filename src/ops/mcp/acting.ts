@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { accountNamed } from '../actions/accounts.ts'
 import { replay as replayDeed, settleIds } from '../actions/inbox.ts'
-import { retry, settleOutbox } from '../actions/outbox.ts'
 import { accountsOfRun, requestReconcile } from '../actions/reconcile.ts'
 import { requestSync } from '../actions/submissions.ts'
 import { anyAccount, idOf, name, submissionId } from './inputs.ts'
@@ -34,22 +33,6 @@ const replay = tool({
   run: async (p, given) => ({ data: { replayed: await settleIds(p, replayDeed, given.ids) } }),
 })
 
-const retryPush = tool({
-  name: 'retry_push',
-  title: 'Retry pushes',
-  description: 'Has changes sent again that were given up (dead, unknown or skipped). `list_pushes` tells their numbers.',
-  isReading: false,
-  input: z.strictObject({
-    ids: z.array(name).min(1).max(MOST_IDS).describe('numbers, or message ids'),
-    destination: name.optional().describe('needed for a message that is on its way to several'),
-  }),
-  run: async (p, given) => {
-    const choice = { ids: given.ids, destination: given.destination, field: 'destination' }
-    const { changed, inFlight } = await settleOutbox({ ...p, config: p.config() }, retry, choice)
-    return { data: { retried: changed, under_way: inFlight } }
-  },
-})
-
 const reconcile = tool({
   name: 'reconcile',
   title: 'Prove submissions',
@@ -71,4 +54,4 @@ const reconcile = tool({
 })
 
 /** The tools that change something. Each is noted in `operator_actions` under the name of the token. */
-export const actingTools: readonly Tool[] = [readNow, replay, retryPush, reconcile]
+export const actingTools: readonly Tool[] = [readNow, replay, reconcile]

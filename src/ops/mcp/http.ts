@@ -1,13 +1,35 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
+import { isObject } from '../../model/json.ts'
 import type { McpParts } from './parts.ts'
 import { createMcpServer } from './server.ts'
 
+/** Both forms of an answer, which the SDK wants to be named. */
+const ANSWERS = 'application/json, text/event-stream'
+
 /** Answers one request of the streamable HTTP transport, without a session: each request stands for itself. @param body parsed. */
 export async function answerMcpRequest(p: McpParts, request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
-  const server = createMcpServer(p)
+  nameAnswers(request)
+  const server = await createMcpServer(p)
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true })
   response.once('close', () => void server.close())
   await server.connect(transport as Parameters<typeof server.connect>[0])
-  await transport.handleRequest(request, response, body)
+  await transport.handleRequest(request, response, Array.isArray(body) ? body.map(withArguments) : withArguments(body))
+}
+
+/** Names the forms of an answer for a client that takes any, by a wildcard or by saying nothing. */
+function nameAnswers(request: IncomingMessage): void {
+  const { accept } = request.headers
+  if (accept !== undefined && !accept.includes('*/*')) return
+  request.headers.accept = ANSWERS
+  const kept = request.rawHeaders.flatMap((name, at, all) =>
+    at % 2 === 0 && name.toLowerCase() !== 'accept' ? [name, all[at + 1] ?? ''] : [],
+  )
+  request.rawHeaders.splice(0, request.rawHeaders.length, ...kept, 'accept', ANSWERS)
+}
+
+/** Some clients say null where a tool takes no arguments; the protocol knows an object or nothing. */
+function withArguments(message: unknown): unknown {
+  if (!isObject(message) || !isObject(message['params']) || message['params']['arguments'] !== null) return message
+  return { ...message, params: { ...message['params'], arguments: {} } }
 }

@@ -1,8 +1,6 @@
 import { z } from 'zod'
-import { UsageError } from '../../base/errors.ts'
 import { storableText } from '../../model/json.ts'
 import { parseUuid } from '../../model/uuid.ts'
-import { placeIn } from './parts.ts'
 
 /** Schemas that several tools share. */
 
@@ -34,25 +32,4 @@ export function idOf(given: string): string
 export function idOf(given: string | undefined): string | undefined
 export function idOf(given: string | undefined): string | undefined {
   return given === undefined ? undefined : (parseUuid(given) ?? given)
-}
-
-/** @throws UsageError for a text that is no cursor of such places. */
-export function placeAt(given: string | undefined, kinds: readonly ('string' | 'number')[]): readonly (string | number)[] | null {
-  if (given === undefined) return null
-  const place = placeIn(given, kinds)
-  if (place === null) throw noCursor()
-  return place
-}
-
-/** The number behind which a list goes on. */
-export function numberAt(given: string | undefined): number | undefined {
-  const place = placeAt(given, ['number'])
-  if (place === null) return undefined
-  const [number] = place
-  if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 1) throw noCursor()
-  return number
-}
-
-export function noCursor(): UsageError {
-  return new UsageError(['cursor: is not `next_cursor` of a page of this list'])
 }

@@ -1,7 +1,6 @@
 import type { z } from 'zod'
 import type { Log } from '../../base/log.ts'
 import type { Config } from '../../config/config.ts'
-import type { Json } from '../../model/json.ts'
 import type { ActionContext } from '../actions/context.ts'
 
 /** What the tools work with, for one assistant. */
@@ -35,21 +34,4 @@ export function tool<S extends z.ZodObject>(
   given: Omit<Tool, 'input' | 'run'> & { readonly input: S; readonly run: (p: McpParts, given: z.output<S>) => Promise<Found> },
 ): Tool {
   return given as Tool
-}
-
-/** A cursor of places that are lists of texts and numbers. */
-export function cursorOf(place: readonly (string | number)[]): string {
-  return Buffer.from(JSON.stringify(place)).toString('base64url')
-}
-
-/** The place in a cursor; null when it is none of these kinds. */
-export function placeIn(cursor: string, kinds: readonly ('string' | 'number')[]): readonly (string | number)[] | null {
-  try {
-    const place = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as Json
-    if (!Array.isArray(place) || place.length !== kinds.length) return null
-    const isRight = place.every((part, index) => typeof part === kinds[index] && !(typeof part === 'string' && part.includes('\0')))
-    return isRight ? (place as (string | number)[]) : null
-  } catch {
-    return null
-  }
 }

@@ -7,15 +7,14 @@ import { listDeliveries } from '../../store/inbox/queries.ts'
 import { listOpenItems, listQuotes, type OpenWorkPage, type OpenWorkPlace } from '../../store/mirror/open-work.ts'
 import { cursorOf as submissionCursor, placeIn as submissionPlace } from '../../store/mirror/submission-list.ts'
 import { timelineCursor, timelineKinds, timelinePlaceIn } from '../../store/mirror/timeline.ts'
-import { listedStates, listOutbox } from '../../store/outbox/queries.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
-import { shownEntry } from '../actions/exchange.ts'
 import { submissionsPage, submissionView } from '../actions/submission-views.ts'
 import { timelinePage } from '../actions/timeline.ts'
 import { refuseUnknownNames } from '../actions/unknown-names.ts'
+import { cursorOf, noCursor, numberIn, page, placeIn } from '../operations/inputs.ts'
 import { readOverview } from '../status/overview.ts'
-import { account, anyAccount, anySubmission, cursor, idOf, limit, name, noCursor, numberAt, placeAt, submissionId } from './inputs.ts'
-import { cursorOf, type Found, type Tool, tool } from './parts.ts'
+import { account, anyAccount, anySubmission, cursor, idOf, limit, name, submissionId } from './inputs.ts'
+import { type Found, type Tool, tool } from './parts.ts'
 
 const overview = tool({
   name: 'overview',
@@ -101,8 +100,8 @@ function workFilter(given: z.output<typeof ofSubmissions>) {
 }
 
 function workPlace(given: string | undefined): OpenWorkPlace | null {
-  const place = placeAt(given, ['string', 'string', 'number'])
-  if (place === null) return null
+  if (given === undefined) return null
+  const place = placeIn(given, ['string', 'string', 'number'])
   return { account: String(place[0]), submissionId: String(place[1]), skip: Math.max(0, Number(place[2])) }
 }
 
@@ -128,8 +127,9 @@ const quotes = tool({
   name: 'list_quotes',
   title: 'Who quoted what',
   description:
-    'The quotes that stand, submission by submission, of each the lowest first. `total_cents` is the number to compare (US dollars × 100); ' +
-    '`premium_display` is only to show. A page may be short; the list ends when `next_cursor` is null.',
+    'Quotes that are not gone, submission by submission, of each the lowest first. `total_cents` is the number to compare (US dollars × 100); ' +
+    '`premium_display` is only to show. `may_be_superseded` is true when a revision was first seen later, `is_bound_quote` when the lane is bound ' +
+    'at this quote; null: it cannot be told. A page may be short; the list ends when `next_cursor` is null.',
   isReading: true,
   input: ofSubmissions,
   run: async (p, given) => {
@@ -152,39 +152,11 @@ const deliveries = tool({
   }),
   run: async (p, given) => {
     await refuseUnknownNames(p.db.read, p.config(), { account: given.account })
-    const filter = { account: given.account, submissionId: idOf(given.submission_id), state: given.state, after: numberAt(given.cursor) }
-    return numbered(await listDeliveries(p.db.read, filter, given.limit + 1), given.limit, (row) => row.inbox_id)
+    const filter = { account: given.account, submissionId: idOf(given.submission_id), state: given.state, after: numberIn(given.cursor) }
+    const { items, next_cursor } = page(await listDeliveries(p.db.read, filter, given.limit + 1), given.limit, (row) => [row.inbox_id])
+    return { data: items, nextCursor: next_cursor }
   },
 })
-
-const pushes = tool({
-  name: 'list_pushes',
-  title: 'What went to which destination',
-  description:
-    'Changes on their way to destinations, or sent, the newest first: state, attempts, error, when it was delivered. The content is not shown.',
-  isReading: true,
-  input: z.strictObject({
-    destination: name.optional().describe('only to this destination'),
-    account: anyAccount,
-    submission_id: anySubmission,
-    state: z.enum(listedStates).optional(),
-    limit,
-    cursor,
-  }),
-  run: async (p, given) => {
-    await refuseUnknownNames(p.db.read, p.config(), { account: given.account, destination: given.destination })
-    const { destination, state } = given
-    const filter = { destination, state, account: given.account, submissionId: idOf(given.submission_id), after: numberAt(given.cursor) }
-    const found = await listOutbox(p.db.read, filter, given.limit + 1)
-    return numbered(found.map(shownEntry), given.limit, (row) => row.outbox_id)
-  },
-})
-
-function numbered<T>(rows: readonly T[], most: number, numberOf: (row: T) => number): Found {
-  const items = rows.slice(0, most)
-  const last = items.at(-1)
-  return { data: items, nextCursor: rows.length > most && last !== undefined ? cursorOf([numberOf(last)]) : null }
-}
 
 const changesSince = tool({
   name: 'changes_since',
@@ -214,6 +186,5 @@ export const readingTools: readonly Tool[] = [
   openItems,
   quotes,
   deliveries,
-  pushes,
   changesSince,
 ]

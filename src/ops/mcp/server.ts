@@ -1,6 +1,8 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { allOperations } from '../operations/index.ts'
 import { actingTools } from './acting.ts'
 import { answer, answerOf, NOTE, refusalOf } from './answers.ts'
+import { toolOf } from './from-operation.ts'
 import type { McpParts, Tool } from './parts.ts'
 import { readingTools } from './reading.ts'
 
@@ -12,12 +14,15 @@ const INSTRUCTIONS =
 const MOST_ELEMENTS = 500
 
 /** A server of the Model Context Protocol with the tools that its caller may use. It is not connected yet. */
-export function createMcpServer(p: McpParts): McpServer {
+export async function createMcpServer(p: McpParts): Promise<McpServer> {
   const server = new McpServer(
     { name: 'submission-mirror', title: 'submission-mirror', version: p.version },
     { instructions: INSTRUCTIONS, capabilities: { tools: {} }, maxToolInputElements: MOST_ELEMENTS },
   )
-  for (const each of p.mayAct ? [...readingTools, ...actingTools] : readingTools) add(server, p, each)
+  const offered = (await allOperations()).flatMap((op) => (op.tool === undefined ? [] : [toolOf({ ...op, tool: op.tool })]))
+  const all = [...readingTools, ...actingTools, ...offered]
+  for (const each of all.filter(({ isReading }) => isReading)) add(server, p, each)
+  if (p.mayAct) for (const each of all.filter(({ isReading }) => !isReading)) add(server, p, each)
   return server
 }
 

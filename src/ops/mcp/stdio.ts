@@ -16,7 +16,7 @@ export async function answerOverStdio(p: McpParts, input: Readable, output: Outp
       done()
     },
   })
-  const server = createMcpServer(p)
+  const server = await createMcpServer(p)
   const ended = Promise.race([once(input, 'end'), once(input, 'close'), once(p.signal, 'abort')])
   if (p.signal.aborted) return
   await server.connect(new StdioServerTransport(input, writable, { maxBufferSize: MOST_BYTES }))

@@ -12,7 +12,7 @@ const EVERY_MS = 30_000
 const MOST_WAITING = 100
 
 /**
- * Keeps what answers and deliveries have beyond the specification. It counts in memory and writes now and then, so that a read costs no
+ * Keeps how answers and deliveries differ from the specification. It counts in memory and writes now and then, so that a read costs no
  * write more. While the database is away it goes on counting.
  */
 export class DriftRecorder implements DriftWatch, Service {
@@ -65,7 +65,7 @@ export class DriftRecorder implements DriftWatch, Service {
       for (const one of later) this.#add(one)
       this.#log.debug(
         { err: error },
-        `what the specification does not name could not be recorded and is written later: ${messageOf(error)}`,
+        `how answers differ from the specification could not be recorded and is written later: ${messageOf(error)}`,
       )
     }
   }

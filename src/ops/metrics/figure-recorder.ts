@@ -4,7 +4,7 @@ import type { CounterName, Labels, Observer, TimerName } from '../../base/observ
 import type { Service } from '../../base/service.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { listDestinations } from '../../store/outbox/destinations.ts'
+import { countDestinations } from '../../store/outbox/destinations.ts'
 import { type FigureStep, figureSteps, writeFigures } from '../../store/upkeep/figures.ts'
 import { inboxGauges } from '../../store/upkeep/gauges.ts'
 import type { CountedSeries, LagSeries } from '../status/history.ts'
@@ -96,7 +96,7 @@ export class FigureRecorder implements Service {
 
   async #noteQueues(): Promise<void> {
     const [inbox] = await inboxGauges(this.#db.read, [])
-    const outbox = (await listDestinations(this.#db.read)).reduce((sum, { queued }) => sum + queued, 0)
+    const outbox = (await countDestinations(this.#db.read)).reduce((sum, { queued }) => sum + queued, 0)
     for (const step of this.#now()) {
       for (const [label, n] of Object.entries({ inbox: inbox?.count ?? 0, outbox })) {
         const most = Math.max(step.figures['queues']?.[label] ?? 0, n)

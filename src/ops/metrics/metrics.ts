@@ -11,7 +11,7 @@ interface Definition {
 
 const counters: Readonly<Record<CounterName, Definition>> = {
   connections_refused_total: {
-    help: 'Connections to the receiver that were closed or not taken, by reason: too_many, full, banned, wasted, slow_header, slow_body, unread_answer, pipelined, small_chunks, no_http.',
+    help: 'Connections to the receiver that were closed or not taken, by reason: too_many, full, banned, wasted, slow_header, slow_body, unread_answer, pipelined, small_chunks, long_header, tls, no_http.',
     labels: ['reason'],
   },
   deliveries_total: { help: 'Webhook deliveries by the HTTP status they were answered with.', labels: ['account', 'answer'] },
@@ -44,7 +44,7 @@ const counters: Readonly<Record<CounterName, Definition>> = {
     labels: ['account', 'class'],
   },
   walks_total: { help: 'Reads of feeds and of state by outcome.', labels: ['account', 'read', 'outcome'] },
-  stalled_cursors_total: { help: 'Walks that met a cursor that does not move on an empty page.', labels: ['account', 'read'] },
+  stalled_cursors_total: { help: 'Walks that ended because the cursors of the service led nowhere.', labels: ['account', 'read'] },
   invalid_cursors_total: {
     help: 'Cursors that the service refused; the feed was then read from the beginning.',
     labels: ['account', 'read'],

@@ -7,8 +7,9 @@ import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import { oldestProof } from '../../store/completeness/ledger.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { webhookLoss } from '../../store/operators/alarm-queries.ts'
-import { listDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
+import { countDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
 import { listAccounts } from '../../store/reads/accounts.ts'
+import { listPauses } from '../../store/reads/pauses.ts'
 import {
   COUNT_CAP,
   changeLogEnds,
@@ -21,7 +22,7 @@ import {
 } from '../../store/upkeep/gauges.ts'
 import { interfaceDriftCounts } from '../../store/upkeep/interface-drift.ts'
 import { alarmGauges, alarmValues, storeUnavailableValue } from '../alarms/gauges.ts'
-import { ClockWatch } from '../clocks/clock-watch.ts'
+import { compareClocks } from '../clocks/clock-watch.ts'
 import type { Readiness } from '../status/readiness.ts'
 import { PREFIX } from './metrics.ts'
 
@@ -49,12 +50,13 @@ const definitions = {
   proof_age_seconds: ['Age of the oldest proof of a submission by a reconcile run; absent when none was ever proven.', ['account']],
   discovery_failing: [`Probed paths that fail, counted up to ${SMALL_COUNT_CAP}.`, ['account']],
   account_state: ['1 for the state that the account is in: active, paused, parked.', ['account', 'state']],
+  account_pause_seconds: ['How long the account still waits because the service asked for a pause (Retry-After); else 0.', ['account']],
   clock_ahead_seconds: [
     "How far this machine's clock is ahead of another, or of the newest that was recorded; only differences of a minute or more.",
     ['clock'],
   ],
   interface_drift: [
-    'Fields, values and types that the service sent and the specification does not name, by kind: field, value, type. `status --drift` lists them.',
+    'Fields, values and types that the specification does not name, and required fields that are missing, by kind: field, value, type, missing. `status --drift` lists them.',
     ['account', 'kind'],
   ],
   last_seq: ['The last number of the change log.', []],
@@ -138,7 +140,9 @@ export class StoreGauges {
     }
     for (const { account, state, count } of inbox)
       if (state === 'dead' && account !== null) values.push(['dead_letters', { account }, count])
+    const pauses = await listPauses(q)
     for (const { account, state } of accounts) {
+      values.push(['account_pause_seconds', { account }, (pauses.find((each) => each.account === account)?.ms ?? 0) / 1000])
       for (const each of STATES) values.push(['account_state', { account, state: each }, each === state ? 1 : 0])
       const due = await oldestDue(q, account)
       for (const rank of rankNames) values.push(['feed_lag_seconds', { account, rank }, this.#age(due[rank])])
@@ -155,7 +159,7 @@ export class StoreGauges {
       }
     }
     values.push(...(await this.#destinations()))
-    const { apart } = await new ClockWatch({ db: this.#db, clock: this.#db.clock, clients: new Map() }).judge()
+    const { apart } = await compareClocks(this.#db)
     for (const { clock, aheadMs } of apart) values.push(['clock_ahead_seconds', { clock }, aheadMs / 1000])
     values.push(...(await alarmValues(q)))
     return values
@@ -178,7 +182,7 @@ export class StoreGauges {
     const q = this.#db.read
     const { lastSeq } = await changeLogEnds(q)
     const values: Value[] = []
-    for (const { destination, state, cursor, queued, dead, unknown } of await listDestinations(q)) {
+    for (const { destination, state, cursor, queued, dead, unknown } of await countDestinations(q)) {
       for (const each of DESTINATION_STATES) values.push(['destination_state', { destination, state: each }, each === state ? 1 : 0])
       for (const [name, rows] of Object.entries({ queued, dead, unknown })) {
         values.push(['destination_rows', { destination, state: name }, rows])

@@ -27,6 +27,8 @@ export interface Table {
   readonly rows: readonly (readonly Cell[])[]
   /** Columns of the terminal. 80 when left out. */
   readonly width?: number | undefined
+  /** Whether every column is shown as one, whatever it holds: the reader has chosen them. */
+  readonly everyColumn?: boolean
 }
 
 interface Column {
@@ -41,17 +43,18 @@ interface Column {
  * without any value are left out. When the table is too wide, columns that say the same in all rows go into the title. Without rows:
  * nothing.
  */
-export function table({ title, headings, rows, width = 80 }: Table): string {
+export function table({ title, headings, rows, width = 80, everyColumn = false }: Table): string {
   if (rows.length === 0) return ''
-  const all = headings.map((heading, index) => columnOf(heading, rows, index)).filter(hasValues)
+  const all = headings.map((heading, index) => columnOf(heading, rows, index)).filter((column) => everyColumn || hasValues(column))
   const isWide = totalOf(all.map(naturalWidth)) > width
   const below = isWide ? all.filter(({ fit }) => fit === 'below') : []
-  const common = isWide
-    ? commonOf(
-        all.filter((column) => !below.includes(column)),
-        width,
-      )
-    : []
+  const common =
+    isWide && !everyColumn
+      ? commonOf(
+          all.filter((column) => !below.includes(column)),
+          width,
+        )
+      : []
   const columns = all.filter((column) => !common.includes(column) && !below.includes(column))
   const widths = fittingWidths(columns, width)
   const line = (texts: readonly string[]) =>

@@ -1,11 +1,12 @@
 import type { DestinationConfig } from '../../config/config.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
+import { FAILURES_TO_OPEN } from '../../push/contract/delivery.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { listDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
+import { countDestinations, type DestinationRow, oldestQueued } from '../../store/outbox/destinations.ts'
 import { countBlockedLanes } from '../../store/outbox/lanes.ts'
 import type { DestinationState } from '../../store/schema/tables-push.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
-import { pluralize } from '../output/text.ts'
+import { pluralize, shortTime } from '../output/text.ts'
 
 /** A destination in numbers, for `status --json` and `destination list --json`. The names are part of the contract. */
 export interface DestinationStatus {
@@ -47,7 +48,7 @@ export interface DestinationStatus {
 
 /** Every destination of the settings in their order, then those that only the database knows. */
 export async function readPushStatus(q: Query, configured: readonly DestinationConfig[]): Promise<DestinationStatus[]> {
-  const rows = new Map((await listDestinations(q)).map((row) => [row.destination, row]))
+  const rows = new Map((await countDestinations(q)).map((row) => [row.destination, row]))
   const names = new Set([...configured.map(({ name }) => name), ...rows.keys()])
   const all: DestinationStatus[] = []
   const { lastSeq } = await changeLogEnds(q)
@@ -67,11 +68,18 @@ export async function readPushStatus(q: Query, configured: readonly DestinationC
       ...{ dead: row?.dead ?? 0, unknown: row?.unknown ?? 0, unmapped_lanes: blocked.unmapped, held_lanes: blocked.held },
       behind: row ? Math.max(0, lastSeq - row.cursor) : null,
       ...{ failures: row?.failures ?? 0, circuit: retryAt === null ? ('closed' as const) : ('open' as const) },
-      ...{ requests_per_second: settings?.requestsPerSecond ?? null, concurrency: settings?.concurrency ?? null },
+      ...{ requests_per_second: settings?.rps ?? null, concurrency: settings?.concurrency ?? null },
       ...{ mapping: settings?.mapping ?? null, on_dead: settings?.onDead ?? null },
     })
   }
   return all
+}
+
+/** @returns what an outage of an active destination is; null while it answers, or has failed too seldom to be given a rest. */
+export function outageText({ failures, retry_at }: Pick<DestinationRow, 'failures' | 'retry_at'>): string | null {
+  if (failures < FAILURES_TO_OPEN) return null
+  const next = retry_at === null ? 'it is tried again by itself' : `the next attempt is made at ${shortTime(retry_at)} UTC by itself`
+  return `${failures} attempts in a row got no useful answer; ${next}, or now after a resume`
 }
 
 /** What an operator should know of a destination though it needs nobody now. */

@@ -1,5 +1,6 @@
 import { messageOf, TransientError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
+import { OnceAMinute } from '../../base/once-a-minute.ts'
 import type { Service } from '../../base/service.ts'
 import { checkLogEpoch, newEpochText } from '../../store/changes/log-epoch.ts'
 import type { MarkKeeper } from '../../store/changes/mark-file.ts'
@@ -15,8 +16,11 @@ import {
 } from '../../store/upkeep/processes.ts'
 
 const BEAT_MS = 5_000
-/** After a gap this long between our own beats, the database may have been down for everybody. */
-const GAP_MS = 2 * BEAT_MS
+/**
+ * After a longer gap between our own beats the database may have been down for everybody. After a shorter one, as on a busy machine where a
+ * beat takes long, a living process was still seen within `STALE_MS`: its last beat may be one interval older than the gap.
+ */
+const GAP_MS = STALE_MS - BEAT_MS
 
 export interface HeartbeatOptions {
   /** The process applies nothing, and leaves a new log epoch to one that does. */
@@ -37,6 +41,7 @@ export class Heartbeat implements Service {
   readonly #onSharing: (sharing: ProcessCounts) => void
   readonly #looksOnly: boolean
   readonly #marks: MarkKeeper | undefined
+  readonly #unregistered: OnceAMinute
   /** By the monotonic clock: the last beat, and the first of the current series without a gap. */
   #beatAt = Number.NEGATIVE_INFINITY
   #steadySince = 0
@@ -48,6 +53,7 @@ export class Heartbeat implements Service {
     this.#onSharing = onSharing
     this.#looksOnly = options.looksOnly ?? false
     this.#marks = options.marks
+    this.#unregistered = new OnceAMinute(db.clock, (text) => log.warn(text))
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -60,7 +66,7 @@ export class Heartbeat implements Service {
     await removeProcess(this.#db, this.#entry.id).catch((error: unknown) => this.#log.debug({ err: error }, messageOf(error)))
   }
 
-  /** One beat. While the database is down it only warns; the next beat tries again. */
+  /** One beat. While the database is down it only warns, once a minute; the next beat tries again. */
   async beat(): Promise<void> {
     try {
       for (const { processId, ...left } of await this.#beat()) this.#log.warn({ process: processId, ...left }, diedText(left))
@@ -68,9 +74,8 @@ export class Heartbeat implements Service {
       this.#onSharing(await countProcesses(this.#db.read))
     } catch (error) {
       if (!(error instanceof TransientError)) throw error
-      this.#log.warn(
-        { err: error },
-        `this process could not be registered as alive: ${messageOf(error)}; it tries again in ${BEAT_MS / 1000} s`,
+      this.#unregistered.tell(
+        `this process could not be registered as alive: ${messageOf(error)}; it tries again every ${BEAT_MS / 1000} s`,
       )
     }
   }

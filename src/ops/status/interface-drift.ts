@@ -38,7 +38,7 @@ export async function interfaceDrift(q: Query): Promise<InterfaceDrift> {
 export function driftText({ items, full }: InterfaceDrift, nowMs: number, width: number): string {
   if (items.length === 0) return 'Nothing: whatever was read is as the specification names it.\n'
   const shown = table({
-    title: 'What the service sends and the specification does not name',
+    title: 'Where the service differs from its specification',
     headings: ['account', 'read', 'kind', 'type', 'answers', 'first seen', 'last seen', { heading: 'path', fit: 'below' }],
     rows: items.map((item) => [
       ...[item.account, printableLine(item.resource, 60), item.kind, item.type, item.answers],

@@ -18,7 +18,8 @@ export function mendRequestOf({ kind, count, account, destination }: Matter): Me
     if (kind === 'run_not_clean' && count > 0) return post('/reconcile-runs', { account })
   }
   if (destination !== null) {
-    if (kind === 'destination_stopped') return post(`/destinations/${encodeURIComponent(destination)}/resume`)
+    if (kind === 'destination_stopped' || kind === 'destination_unanswered')
+      return post(`/destinations/${encodeURIComponent(destination)}/resume`)
     if (kind === 'dead_changes') return post('/outbox/retry', { state: 'dead', destination })
   }
   return null

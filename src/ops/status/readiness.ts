@@ -1,6 +1,6 @@
 import { messageOf } from '../../base/errors.ts'
-import type { Db } from '../../store/engine/db.ts'
-import { appendAndRemove, appendNothing } from '../../store/inbox/append.ts'
+import type { Db, Tx } from '../../store/engine/db.ts'
+import { appendAndRemove, appendNothing, InboxAppender } from '../../store/inbox/append.ts'
 import { type ProcessEntry, recordHeartbeat } from '../../store/upkeep/processes.ts'
 
 /** How long an answer is reused, so that frequent checks cost one write. */
@@ -15,14 +15,17 @@ const PATIENCE_MS = 2_000
 export class Readiness {
   readonly #db: Db
   readonly #entry: ProcessEntry
-  readonly #appender: { readonly failing: boolean }
+  readonly #appender: Pick<InboxAppender, 'failedBytes' | 'noteRoom'>
   #draining = false
   /** The database's last error. A locked one reports it only after the check has timed out. */
   #said: string | null = null
   #last: { readonly at: number; readonly reason: Promise<string | null> } | null = null
 
-  /** @param appender stores the deliveries of this process. After it failed, the check stores a real row and removes it again. */
-  constructor(db: Db, entry: ProcessEntry, appender: { readonly failing: boolean } = { failing: false }) {
+  /**
+   * @param appender stores the deliveries of this process. After it failed, the check stores a row as large as what failed and removes it
+   * again: a full disk may take small deliveries and no larger ones.
+   */
+  constructor(db: Db, entry: ProcessEntry, appender = new InboxAppender(db)) {
     this.#db = db
     this.#entry = entry
     this.#appender = appender
@@ -48,9 +51,12 @@ export class Readiness {
   }
 
   async #look(): Promise<string | null> {
-    const answered = new AbortController()
-    const store = recordHeartbeat(this.#db, this.#entry, this.#appender.failing ? appendAndRemove : appendNothing).then(
+    const late = Promise.withResolvers<string>()
+    const bytes = this.#appender.failedBytes
+    const attempt = bytes > 0 ? (tx: Tx) => appendAndRemove(tx, bytes) : appendNothing
+    const store = recordHeartbeat(this.#db, this.#entry, attempt).then(
       () => {
+        this.#appender.noteRoom(bytes)
         this.#said = null
         return null
       },
@@ -59,11 +65,11 @@ export class Readiness {
         return notNow(this.#said)
       },
     )
-    const patience = this.#db.clock.sleep(PATIENCE_MS, answered.signal).then(() => notNow(this.#said ?? 'the store does not answer'))
+    const cancel = this.#db.clock.after(PATIENCE_MS, () => late.resolve(notNow(this.#said ?? 'the store does not answer')))
     try {
-      return await Promise.race([store, patience])
+      return await Promise.race([store, late.promise])
     } finally {
-      answered.abort()
+      cancel()
     }
   }
 }

@@ -5,29 +5,30 @@ import { pluralize } from '../output/text.ts'
 const BEHIND_BYTES = 1024 ** 3
 const MIB = 1024 ** 2
 
-/** What is to be said of the replication of a Postgres server; `ok: false` is a warning. */
+/** What is to be said of the replication of a Postgres server; `ok: false` is a warning, null is what cannot be told. */
 export interface ReplicationNote {
-  readonly ok: boolean
+  readonly ok: boolean | null
   readonly text: string
 }
 
 /** @returns on how many servers an acknowledged delivery lies, and what endangers that. */
 export function replicationNotes(replication: Replication): ReplicationNote[] {
-  return [copiesNote(replication), ...(replication.slots ?? []).flatMap(slotNotes)]
+  return [...copiesNotes(replication), ...(replication.slots ?? []).flatMap(slotNotes)]
 }
 
 /** @returns the warnings alone. */
 export function replicationWarnings(replication: Replication | null): string[] {
-  return replication === null ? [] : replicationNotes(replication).flatMap(({ ok, text }) => (ok ? [] : [text]))
+  return replication === null ? [] : replicationNotes(replication).flatMap(({ ok, text }) => (ok === false ? [text] : []))
 }
 
-function copiesNote({ servers, synchronous_standby_names: names, standbys }: Replication): ReplicationNote {
+function copiesNotes({ servers, synchronous_standby_names: names, standbys }: Replication): ReplicationNote[] {
   const lies = `an acknowledged delivery lies on ${pluralize(servers, 'server')}`
-  if (standbys === null) return { ok: true, text: `${lies}, as far as the server tells: it does not show its standbys` }
+  if (standbys === null)
+    return [{ ok: null, text: `on how many servers an acknowledged delivery lies: the server does not show its standbys` }]
   if (servers === 1) {
-    if (standbys.length === 0) return { ok: true, text: `${lies}: no standby follows it` }
+    if (standbys.length === 0) return [{ ok: true, text: `${lies}: no standby follows it` }]
     const follow = `${followers(standbys)} ${standbys.length === 1 ? 'follows' : 'follow'}, and no commit waits for ${standbys.length === 1 ? 'it' : 'them'}`
-    return { ok: false, text: `${lies}: ${follow}, so a failover can lose the last ones; name a standby in synchronous_standby_names` }
+    return [{ ok: false, text: `${lies}: ${follow}, so a failover can lose the last ones; name a standby in synchronous_standby_names` }]
   }
   const setting = `synchronous_standby_names = ${names}`
   // Without the right to see more, a standby is a row without a state.
@@ -35,15 +36,13 @@ function copiesNote({ servers, synchronous_standby_names: names, standbys }: Rep
   const waitedFor = standbys.filter(({ sync_state }) => sync_state === 'sync' || sync_state === 'quorum').length
   if (waitedFor + unseen < servers - 1) {
     const there = `${waitedFor + unseen} of ${pluralize(servers - 1, 'standby', 'standbys')} ${servers === 2 ? 'is' : 'are'} there`
-    return {
-      ok: false,
-      text: `commits wait for a standby that is away, and deliveries are answered 503: ${there} (${setting}); bring it back`,
-    }
+    const text = `commits wait for a standby that is away, and deliveries are answered 503: ${there} (${setting}); bring it back`
+    return [{ ok: false, text }]
   }
-  const doubt = unseen > 0 ? '; which standbys they are is hidden from this role: grant it pg_monitor' : ''
   const others = standbys.length - waitedFor - unseen
   const more = others > 0 ? `; ${pluralize(others, 'further standby', 'further standbys')} may lack the last ones` : ''
-  return { ok: true, text: `${lies} (${setting})${doubt}${more}` }
+  const hidden = 'which standbys follow, which is hidden from this role: grant it pg_monitor'
+  return [{ ok: true, text: `${lies} (${setting})${more}` }, ...(unseen > 0 ? [{ ok: null, text: hidden }] : [])]
 }
 
 function followers(standbys: readonly Standby[]): string {

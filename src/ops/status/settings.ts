@@ -1,4 +1,6 @@
-import { type Config, secretValues } from '../../config/config.ts'
+import { withoutQueryValues } from '../../base/secret.ts'
+import type { Config } from '../../config/config.ts'
+import { secretValues } from '../../config/secret-values.ts'
 
 /** A setting in force. A list of named things has a setting for each part of each: `accounts.default.base_url`. */
 export interface ShownSetting {
@@ -14,7 +16,7 @@ const HIDDEN = '[secret]'
 /** The settings that a process goes by, without secrets, by name in the order of the file. */
 export function shownSettings(config: Config): ShownSetting[] {
   const hide = hiderOf(config)
-  return [...settingsIn('', config)].map(({ value, ...setting }) => ({
+  return [...settingsIn('', { ...config, warnings: undefined })].map(({ value, ...setting }) => ({
     ...setting,
     value:
       typeof value === 'string'
@@ -25,11 +27,11 @@ export function shownSettings(config: Config): ShownSetting[] {
   }))
 }
 
-/** What takes every secret of the settings out of a text. */
+/** What takes every secret of the settings out of a text, and the values in the queries of its URLs. */
 export function hiderOf(config: Config): (text: string) => string {
   // The longest first: one may be a part of another.
   const secrets = secretValues(config).sort((a, b) => b.length - a.length)
-  return (text) => secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), text)
+  return (text) => secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), withoutQueryValues(text))
 }
 
 function* settingsIn(name: string, value: unknown): Generator<ShownSetting> {

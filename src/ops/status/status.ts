@@ -3,6 +3,7 @@ import type { TimeText } from '../../model/time.ts'
 import { lostWebhooks } from '../../store/completeness/lost-webhooks.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { countInbox } from '../../store/inbox/queries.ts'
+import { listPauses } from '../../store/reads/pauses.ts'
 import type { InboxState } from '../../store/schema/tables.ts'
 import { idReadCoverage, submissionReads } from '../../store/upkeep/coverage.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
@@ -10,13 +11,15 @@ import { readHealth } from '../../store/upkeep/health.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { type Replication, readReplication } from '../../store/upkeep/replication.ts'
 import { countEvidence, readsOffStatus, readsStatus } from '../../store/upkeep/status.ts'
+import type { FetchMode } from '../alarms/watch-documents.ts'
 import { waitsForClocks } from '../clocks/clock-text.ts'
-import { ClockWatch } from '../clocks/clock-watch.ts'
+import { compareClocks } from '../clocks/clock-watch.ts'
 import { retentionWait, waitText } from '../clocks/retention-wait.ts'
 import { pluralize } from '../output/text.ts'
 import { knownAccounts, type ShownState } from './accounts.ts'
 import { COMPLETENESS_SCOPE, type CompletenessStatus, completenessStatus, completenessWarnings } from './completeness.ts'
 import { type DestinationStatus, destinationNotes, readPushStatus } from './destinations.ts'
+import { standingConditions } from './known-now.ts'
 import { replicationWarnings } from './replication.ts'
 import { type Expected, judge, type VerdictWord } from './verdict.ts'
 import { type Need, needOf, sentenceOf } from './verdict-text.ts'
@@ -67,6 +70,8 @@ export interface AccountStatus {
   readonly since: TimeText | null
   readonly retry_at: TimeText | null
   readonly brokerage: string | null
+  /** The pause in force that the service asked for (`Retry-After`). */
+  readonly pause: { readonly since: TimeText; readonly until: TimeText; readonly reason: string } | null
   readonly submissions: number
   readonly unreachable: number
   readonly reads: { readonly overdue: number; readonly oldest_due_at: TimeText | null; readonly failing: number }
@@ -101,21 +106,23 @@ export interface AccountStatus {
 }
 
 /** The settings that a mirror is judged by. */
-export type VerdictConfig = Pick<Config, 'accounts' | 'destinations' | 'poll'>
+export type VerdictConfig = Pick<Config, 'accounts' | 'destinations' | 'poll'> & FetchMode
 
 type StatusConfig = VerdictConfig & Pick<Config, 'upstream'>
 
 /** Judges the mirror by what the database holds, never by the memory of a process. */
-export async function judgeNow({ read, clock }: Db, { accounts, destinations, poll }: VerdictConfig) {
+export async function judgeNow(db: Db, config: VerdictConfig) {
+  const { accounts, destinations, poll } = config
   const names = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name)
   const expected: Expected = {
-    nowMs: clock.now(),
+    nowMs: db.clock.now(),
     accounts: names(accounts),
     destinations: names(destinations),
     dormantMs: poll.dormantMs,
   }
-  const health = await readHealth(read)
-  return { health, expected, judgement: judge(health, expected) }
+  const health = await readHealth(db.read)
+  const standing = await standingConditions(db, config, health)
+  return { health, expected, judgement: judge(health, standing, expected) }
 }
 
 /** The verdict as `status` prints it. */
@@ -135,6 +142,7 @@ export async function readStatus(db: Db, version: string, config: StatusConfig):
   const inbox = await countInbox(q)
   const readsOf = await readsStatus(q)
   const offOf = await readsOffStatus(q)
+  const pauses = await listPauses(q)
   const secrets = await secretStates(q, config.accounts)
   const accounts: AccountStatus[] = []
   for (const row of await knownAccounts(q, config.accounts)) {
@@ -142,15 +150,17 @@ export async function readStatus(db: Db, version: string, config: StatusConfig):
     const configured = config.accounts.find(({ name }) => name === account)
     const reads = readsOf(account)
     const freshness = [...(await submissionReads(q, account)), ...(await idReadCoverage(q, account))]
+    const pause = pauses.find((each) => each.account === account)
     const lost = await lostWebhooks(q, account)
     const count = (wanted: InboxState) => inbox.find((each) => each.account === account && each.state === wanted)?.count ?? 0
     accounts.push({
       ...{ account, state, reason, since, retry_at, brokerage },
+      pause: pause ? { since: pause.since, until: pause.until, reason: pause.reason } : null,
       submissions: reads.submissions,
       unreachable: reads.unreachable,
       reads: { overdue: reads.overdue, oldest_due_at: reads.oldestDueAt, failing: reads.failing },
       demand_rps: Math.round(reads.demandRps * 1_000) / 1_000,
-      limit_rps: configured ? config.upstream.requestsPerSecond : null,
+      limit_rps: configured ? config.upstream.rps : null,
       freshness: freshness.map(({ read, oldestAt, medianAt, total, done }) => ({
         ...{ read, oldest_at: oldestAt, median_at: medianAt, never: total - done, total },
       })),
@@ -187,7 +197,7 @@ export async function readStatus(db: Db, version: string, config: StatusConfig):
 
 /** How far this machine's clock is ahead of the others that can be seen from here. `serve` also compares the service's; its alarm tells. */
 async function clockStatus(db: Db, config: StatusConfig): Promise<Status['clocks']> {
-  const judged = await new ClockWatch({ db, clock: db.clock, clients: new Map() }).judge()
+  const judged = await compareClocks(db)
   const wait = await retentionWait(db.read)
   const waits = [...waitsForClocks(judged, config), ...(wait === null ? [] : [waitText(wait.reason)])]
   return { apart: judged.apart.map(({ clock, aheadMs }) => ({ clock, ahead_ms: Math.round(aheadMs) })), waits }

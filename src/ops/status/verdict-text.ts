@@ -44,10 +44,16 @@ function headline(matter: Matter): string {
   switch (kind) {
     case 'account_stopped':
       return `account ${account} is ${name}`
+    case 'account_throttled':
+      return `account ${account} waits until ${name?.slice(0, 19)}Z`
+    case 'identity_unknown':
+      return `GET /broker/me fails for account ${account}, so nobody checks whose its credentials are`
     case 'destination_stopped':
       return `destination ${destination} is ${name}`
     case 'alarm':
       return alarmText(matter)
+    case 'destination_unanswered':
+      return `destination ${destination} does not answer, and its changes wait`
     case 'dead_deliveries':
       return `${pluralize(count, 'delivery', 'deliveries')} of account ${account} ${were} given up`
     case 'dead_changes':
@@ -66,11 +72,11 @@ function headline(matter: Matter): string {
 }
 
 /** What an alarm is about, with its name, which the runbook and the alert rules bear too. */
-function alarmText({ name, account, destination, isMended }: Matter): string {
+function alarmText({ name, account, destination }: Matter): string {
   const title = isAlarm(name) ? rules[name].title : null
   const what = title === null ? 'an alarm of a newer release fires' : `${title.charAt(0).toLowerCase()}${title.slice(1)}`
   const of = destination !== null ? ` for destination ${destination}` : account !== null ? ` for account ${account}` : ''
-  return `${what}${of} (alarm ${name}${isMended ? '; mended, it clears by itself' : ''})`
+  return `${what}${of} (alarm ${name})`
 }
 
 function mendOf({ kind, count, account, destination, name }: Matter): Mend {
@@ -78,7 +84,12 @@ function mendOf({ kind, count, account, destination, name }: Matter): Mend {
   switch (kind) {
     case 'account_stopped':
       return command(`account resume ${account}`)
+    case 'account_throttled':
+      return { runbook: 'docker/runbook.md#the-service-asks-for-a-pause' }
+    case 'identity_unknown':
+      return { runbook: 'docker/runbook.md#the-service-does-not-say-who-we-are' }
     case 'destination_stopped':
+    case 'destination_unanswered':
       return command(`destination resume ${destination}`)
     case 'alarm':
       return isAlarm(name) ? { runbook: runbookOf(name) } : command('alarm list')

@@ -1,7 +1,10 @@
 import { earlierTime, msFromTime, type TimeText } from '../../model/time.ts'
-import { isNarrowed, type RunRow } from '../../store/reconcile/runs.ts'
+import type { EndedRun } from '../../store/reconcile/left.ts'
+import { isNarrowed } from '../../store/reconcile/runs.ts'
 import type { AccountHealth, DestinationHealth, Health, Pile } from '../../store/upkeep/health.ts'
 import type { AlarmName } from '../alarms/rules.ts'
+import { outageText } from './destinations.ts'
+import type { Standing } from './known-now.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
@@ -15,7 +18,10 @@ export type VerdictWord = 'complete' | 'catching_up' | 'attention'
 /** What a matter is that needs a person. Part of the contract: `status --json` prints it. */
 export type NeedKind =
   | 'account_stopped'
+  | 'account_throttled'
+  | 'identity_unknown'
   | 'destination_stopped'
+  | 'destination_unanswered'
   | 'alarm'
   | 'dead_deliveries'
   | 'dead_changes'
@@ -31,14 +37,12 @@ export interface Matter {
   readonly count: number
   readonly account: string | null
   readonly destination: string | null
-  /** The state of what is stopped, the name of an alarm, the id of a run. */
+  /** The state of what is stopped, the name of an alarm, the id of a run, until when a pause lasts. */
   readonly name: string | null
   /** Why, in the words that the database keeps. */
   readonly reason: string | null
   /** Submissions that wait behind it. */
   readonly behind: number
-  /** Of an alarm: nothing of what it fires for is left, and it resolves by itself. */
-  readonly isMended: boolean
 }
 
 /** Something that is not as fresh as it should be and gets so without a person. */
@@ -71,11 +75,13 @@ export interface Expected {
 }
 
 /**
- * The verdict on a mirror. `attention`: an alarm fires, something is dead or held, an account or destination is stopped, or a reconcile run
- * was not clean. `catching_up`: something is older than it should be, or a submission was never read to the end. Else `complete`.
+ * The verdict on a mirror. `attention`: something holds that an alarm is about, something is dead or held, an account or destination is
+ * stopped, the service asked for a long pause or does not say whose the credentials are, or a reconcile run was not clean. `catching_up`:
+ * something is older than it should be, or a submission was never read to the end. Else `complete`.
+ * @param standing see `standingConditions`.
  */
-export function judge(health: Health, expected: Expected): Judgement {
-  const matters = mattersOf(health, expected)
+export function judge(health: Health, standing: readonly Standing[], expected: Expected): Judgement {
+  const matters = mattersOf(health, standing, expected)
   const late = latenessOf(health, expected)
   const verdict = matters.length > 0 ? 'attention' : late.length > 0 ? 'catching_up' : 'complete'
   const reasons: readonly { readonly since: TimeText | null }[] = matters.length > 0 ? matters : late
@@ -91,7 +97,7 @@ function servedDestinations({ destinations }: Health, { accounts, destinations: 
   return destinations.filter(({ destination }) => accounts.length === 0 || names.includes(destination))
 }
 
-function mattersOf(health: Health, expected: Expected): Matter[] {
+function mattersOf(health: Health, standing: readonly Standing[], expected: Expected): Matter[] {
   const accounts = servedAccounts(health, expected)
   const stopped = [
     ...accounts
@@ -102,43 +108,45 @@ function mattersOf(health: Health, expected: Expected): Matter[] {
       .map(({ destination, since, state, reason }) => matter('destination_stopped', { destination, since, name: state, reason })),
   ]
   const others = [
+    ...servedDestinations(health, expected).flatMap(outageMatter),
     // What is dead stays so in accounts and destinations, too, that the settings do not have any more.
     ...health.accounts.flatMap(({ account, dead }) => pile('dead_deliveries', dead, { account })),
     ...health.destinations.flatMap(changeMatters),
     ...accounts.flatMap(runMatter),
+    ...accounts.flatMap(serviceMatters),
   ]
-  const alarms = health.alarms
-    .filter((alarm) => ![...stopped, ...others].some((each) => tells(each, alarm)))
-    .map(({ name, account, destination, since, text }) => {
-      const isMended = tellWhileLeft.has(name)
-      return matter('alarm', {
-        name,
-        account: account || null,
-        destination: destination || null,
-        since,
-        reason: isMended ? null : text,
-        isMended,
-      })
-    })
+  const alarms = standing
+    .filter((alarm) => !toldWhileTrue.has(alarm.name) && ![...stopped, ...others].some((each) => tells(each, alarm)))
+    .map(({ account, destination, text, ...rest }) =>
+      matter('alarm', { ...rest, account: account || null, destination: destination || null, reason: text }),
+    )
   return [...stopped, ...alarms, ...others]
 }
 
 /** Alarms of which a matter tells the same. */
-const alarmOf: Partial<Record<NeedKind, AlarmName>> = {
-  account_stopped: 'account_stopped',
-  destination_stopped: 'destination_stopped',
-  dead_deliveries: 'inbox_dead',
-  dead_changes: 'push_dead',
-  unknown_changes: 'push_unknown',
-  unmapped_submissions: 'push_unmapped',
-  run_not_clean: 'reconcile_failed',
+const alarmsOf: Partial<Record<NeedKind, readonly AlarmName[]>> = {
+  account_stopped: ['account_stopped'],
+  destination_stopped: ['destination_stopped'],
+  destination_unanswered: ['push_late'],
+  dead_deliveries: ['inbox_dead'],
+  dead_changes: ['push_dead'],
+  unknown_changes: ['push_unknown'],
+  unmapped_submissions: ['push_unmapped'],
+  run_not_clean: ['reconcile_failed', 'reconcile_findings'],
 }
 
-/** Alarms of which a matter tells for as long as anything is left, whatever the settings are: one that still fires without is mended. */
-const tellWhileLeft: ReadonlySet<string> = new Set<AlarmName>(['inbox_dead', 'push_dead', 'push_unknown', 'push_unmapped'])
+/** Alarms of which a matter tells for as long as it is true, whatever the settings are: one that still fires without is over. */
+const toldWhileTrue: ReadonlySet<string> = new Set<AlarmName>(['inbox_dead', 'push_dead', 'push_unknown', 'push_unmapped'])
 
-function tells({ kind, account, destination }: Matter, alarm: Health['alarms'][number]): boolean {
-  return alarmOf[kind] === alarm.name && (account ?? '') === alarm.account && (destination ?? '') === alarm.destination
+function tells({ kind, account, destination }: Matter, alarm: Standing): boolean {
+  const isOf = (alarmsOf[kind] as readonly string[] | undefined)?.includes(alarm.name)
+  return isOf === true && (account ?? '') === alarm.account && (destination ?? '') === alarm.destination
+}
+
+function outageMatter(row: DestinationHealth): Matter[] {
+  const { destination, state, oldestUnsentAt: since } = row
+  const reason = state !== 'active' || since === null ? null : outageText(row)
+  return reason === null ? [] : [matter('destination_unanswered', { destination, since, reason })]
 }
 
 function changeMatters({ destination, dead, unknown, held, unmapped }: DestinationHealth): Matter[] {
@@ -151,26 +159,31 @@ function changeMatters({ destination, dead, unknown, held, unmapped }: Destinati
   return [...stopped, ...waiting, ...pile('unmapped_submissions', unmapped, { destination })]
 }
 
+/** What the service says to an account that is read. */
+function serviceMatters({ account, state, pause, identityFault }: AccountHealth): Matter[] {
+  if (state !== 'active') return []
+  const { since = null, reason = null } = identityFault ?? {}
+  return [
+    ...(pause?.isLong ? [matter('account_throttled', { account, since: pause.since, name: pause.until, reason: pause.reason })] : []),
+    ...(identityFault === null ? [] : [matter('identity_unknown', { account, since, reason })]),
+  ]
+}
+
 function runMatter({ account, runs }: AccountHealth): Matter[] {
   const unsettled = runs.find((run, index) => !isClean(run) && !runs.slice(0, index).some((newer) => isClean(newer) && covers(newer, run)))
   if (unsettled === undefined) return []
-  const { run_id, ended_at, note } = unsettled
-  const left = leftBy(unsettled)
-  return [matter('run_not_clean', { account, since: ended_at, name: run_id, count: left, reason: left > 0 ? null : note })]
-}
-
-/** Differences that a run found and left. */
-export function leftBy(run: RunRow): number {
-  return Math.max(0, run.missing + run.different + run.absent + run.undelivered + run.lost - run.repaired)
+  const { run_id, ended_at, note, left } = unsettled
+  const count = left.differences
+  return [matter('run_not_clean', { account, since: ended_at, name: run_id, count, reason: count > 0 ? null : note })]
 }
 
 /** One whose budget ended is clean as far as it came: the next run goes on with the oldest proof. */
-function isClean(run: RunRow): boolean {
-  return run.state !== 'failed' && run.exit_code !== 1 && run.unreadable === 0 && leftBy(run) === 0
+function isClean({ state, left }: EndedRun): boolean {
+  return state !== 'failed' && left.unreadable + left.differences === 0
 }
 
 /** Whether a run looked at everything that another one had looked at. */
-function covers(newer: RunRow, { options }: RunRow): boolean {
+function covers(newer: EndedRun, { options }: EndedRun): boolean {
   if (newer.state === 'budget') return false
   if (newer.options.no_state === true && options.no_state !== true) return false
   if (!isNarrowed(newer.options)) return true
@@ -219,7 +232,7 @@ function late(kind: Lateness['kind'], of: string | null, since: TimeText | null 
 }
 
 function matter(kind: NeedKind, about: Partial<Matter>): Matter {
-  return { since: null, count: 1, account: null, destination: null, name: null, reason: null, behind: 0, isMended: false, ...about, kind }
+  return { since: null, count: 1, account: null, destination: null, name: null, reason: null, behind: 0, ...about, kind }
 }
 
 function pile(kind: NeedKind, { count, oldestAt }: Pile, about: Partial<Matter>): Matter[] {

@@ -78,9 +78,13 @@ export type Outcome =
   /** Nothing more may be sent until an operator resumes: the credentials are refused, or the endpoint is gone (410). */
   | { readonly type: 'stop'; readonly state: 'parked' | 'disabled'; readonly status: number | null; readonly error: string }
 
+/** Attempts in a row without a useful answer, after which a destination rests and is tried by single attempts. */
+export const FAILURES_TO_OPEN = 5
+
 /** Result of a harmless request. */
 export interface ProbeResult {
-  readonly ok: boolean
+  /** null: nothing harmless can be tried. */
+  readonly ok: boolean | null
   /** One sentence: what is right, or what is wrong and what to do. */
   readonly text: string
 }

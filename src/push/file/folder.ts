@@ -1,8 +1,8 @@
 import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { abortable } from '../../base/abortable.ts'
-import { messageOf, TransientError } from '../../base/errors.ts'
-import { codeOf, syncFolder } from '../../base/sync-folder.ts'
+import { codeOf, messageOf, TransientError } from '../../base/errors.ts'
+import { syncFolder } from '../../base/sync-folder.ts'
 import type { Drop, DropEntry, DropTarget } from './drop.ts'
 
 /** A local or mounted folder. It is never created: when its share is not mounted, that would be the wrong folder. */

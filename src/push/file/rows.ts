@@ -1,4 +1,4 @@
-import { stringify } from 'csv-stringify/sync'
+import { csvText } from '../../base/csv-text.ts'
 import type { FileDestination } from '../../config/config.ts'
 import { entityNamed } from '../../model/entities.ts'
 import { type ColumnKind, type Entity, isInChangeLog } from '../../model/entity.ts'
@@ -37,12 +37,13 @@ export interface RowWriter {
  * The encoder of a destination's rows. The columns depend on its settings, never on the rows: `before` and `after` as objects, or, in CSV
  * for a single entity, the columns of that entity.
  */
-export function rowWriter(destination: Pick<FileDestination, 'format' | 'entities' | 'personalFields'>): RowWriter {
+export function rowWriter(destination: Pick<FileDestination, 'format' | 'byteOrderMark' | 'entities' | 'personalFields'>): RowWriter {
   if (destination.format === 'ndjson') {
     return { extension: 'ndjson', head: '', rows: (items) => items.map((item) => `${JSON.stringify(withObjects(item))}\n`).join('') }
   }
   const entity = singleEntity(destination)
-  return entity === null ? objectsAsCsv() : columnsAsCsv(entity, destination.personalFields)
+  const writer = entity === null ? objectsAsCsv() : columnsAsCsv(entity, destination.personalFields)
+  return destination.byteOrderMark ? { ...writer, head: `\ufeff${writer.head}` } : writer
 }
 
 function objectsAsCsv(): RowWriter {
@@ -69,26 +70,7 @@ function columnsAsCsv(entity: Entity, personalFields: readonly string[]): RowWri
 }
 
 function csvWriter(columns: readonly string[], record: (item: PushItem) => Cells): RowWriter {
-  return { extension: 'csv', head: csv([], columns, true), rows: (items) => csv(items.map(record), columns, false) }
-}
-
-/**
- * CSV by RFC 4180. Text is always quoted; null is an empty cell without quotes, as in Postgres. Text that a spreadsheet would take for a
- * formula gets a leading `'`. Numbers do not: their minus is harmless.
- */
-function csv(records: readonly Cells[], columns: readonly string[], header: boolean): string {
-  return stringify([...records], {
-    columns,
-    header,
-    record_delimiter: '\r\n',
-    quoted_string: true,
-    escape_formulas: true,
-    cast: {
-      boolean: (value) => (value ? 'true' : 'false'),
-      // The library handles every other first character of a formula.
-      string: (value) => (value.startsWith('\n') ? `'${value}` : value),
-    },
-  })
+  return { extension: 'csv', head: csvText([], columns, true), rows: (items) => csvText(items.map(record), columns, false) }
 }
 
 function frameOf(item: PushItem): Cells {

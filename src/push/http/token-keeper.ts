@@ -112,9 +112,9 @@ function refusal(answer: Answer): Failure {
   const { status, body, retryAfterMs } = answer
   const parsed = parseJson(body)
   const withdrawn = status === 401 || status === 403 || (status === 400 && isObject(parsed) && WITHDRAWN.has(String(parsed['error'])))
-  const error = `no token: the token endpoint ${answered(answer)}`
-  if (withdrawn) return { type: 'stop', state: 'parked', status, error: `${error}: it refuses the credentials` }
-  return { type: 'failed', permanent: false, alive: status < 500, status, error, retryAfterMs }
+  const why = `the token endpoint ${answered(answer)}`
+  if (withdrawn) return { type: 'stop', state: 'parked', status, error: `no token, it refuses the credentials: ${why}` }
+  return { type: 'failed', permanent: false, alive: status < 500, status, error: `no token: ${why}`, retryAfterMs }
 }
 
 function failing(error: string, { permanent, alive }: { readonly permanent: boolean; readonly alive: boolean | null }): AuthHeaders {

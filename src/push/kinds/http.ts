@@ -89,7 +89,7 @@ class HttpKind implements DeliveryKind {
     if (probe !== null) return explainProbe(await this.#ask('probe', probe, { view: { settings }, signal }), this.#destination)
     const got = await this.#auth.headers(timeoutMs, signal)
     if ('failure' in got) return explainProbe(got, this.#destination)
-    return { ok: false, text: 'it has no probe request, so nothing harmless can be tried; give it one (probe)' }
+    return { ok: null, text: 'it has no probe request, so nothing harmless can be tried; give it one (probe)' }
   }
 
   async close(): Promise<void> {
@@ -252,7 +252,7 @@ class HttpKind implements DeliveryKind {
   #refused(answer: Answer): Failure {
     const { status } = answer
     if (!this.#destination.parkOn.includes(status)) return isSuccess(status) ? noSuccess(answer) : refused(answer)
-    return { type: 'stop', state: 'parked', status, error: `it ${answered(answer)}: it refuses the credential (park_on)` }
+    return { type: 'stop', state: 'parked', status, error: `it refuses the credential, by park_on: it ${answered(answer)}` }
   }
 }
 

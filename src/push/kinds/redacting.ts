@@ -8,7 +8,6 @@ import type { DeliveryKind, Outcome } from '../contract/delivery.ts'
  * @param secrets in every form in which they could appear.
  */
 export function redacting(kind: DeliveryKind, secrets: readonly string[]): DeliveryKind {
-  if (secrets.length === 0) return kind
   const known = new KnownSecrets(secrets)
   const redacted = (outcome: Outcome): Outcome => {
     if (outcome.type === 'not_attempted') return outcome

@@ -71,7 +71,7 @@ function outcomeOf(result: TransportResult, idempotent: boolean): Outcome {
   const { status } = result
   if (isSuccess(status)) return { type: 'delivered', status, remoteId: null, detail: null }
   if (status === 410) {
-    return { type: 'stop', state: 'disabled', status, error: `${answered(result)}: the endpoint is gone` }
+    return { type: 'stop', state: 'disabled', status, error: `the endpoint is gone: it ${answered(result)}` }
   }
   return idempotent ? refusal(result) : refused(result)
 }

@@ -2,7 +2,7 @@ import { timeFromMs } from '../../model/time.ts'
 import { readEpochs } from '../../store/changes/log-epoch.ts'
 import type { Db, Tx } from '../../store/engine/db.ts'
 import { recordText, recordTimes } from '../../store/mirror/record-times.ts'
-import { type DestinationRow, findDestination } from '../../store/outbox/destinations.ts'
+import { type DestinationRow, findDestination, hasQueued } from '../../store/outbox/destinations.ts'
 import { changesToFanOut, lockFanOut, lockLogEnd, type NewOutboxRow, queueRows } from '../../store/outbox/fan-out.ts'
 import { type SnapshotRow, snapshotPage, stillToCome } from '../../store/outbox/snapshot-rows.ts'
 import { messageId } from '../contract/message-id.ts'
@@ -31,7 +31,7 @@ export function stepSnapshot(db: Db, destination: FanOutDestination, limit: numb
     if (state === null || state.snapshot === null) return 'idle'
     const { rows, cursor } = await knownChanges(tx, destination, state, limit, end.lastSeq)
     const isCaughtUp = cursor === end.lastSeq
-    if (!isCaughtUp || state.queued + rows.length >= MAX_QUEUED) {
+    if (!isCaughtUp || (await hasQueued(tx, destination.name, MAX_QUEUED - rows.length))) {
       if (cursor === state.cursor) return 'idle'
       await queueRows(tx, rows, [{ destination: destination.name, cursor }])
       return isCaughtUp ? 'idle' : 'moved'

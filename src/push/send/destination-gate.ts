@@ -5,13 +5,13 @@ import { RateLimiter } from '../../base/limiter.ts'
 import type { Log } from '../../base/log.ts'
 import type { Observer } from '../../base/observer.ts'
 import type { DestinationConfig } from '../../config/config.ts'
+import { withoutAnswer } from '../../model/masking.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { backOffDestination, destinationReadiness, endBackoff, setDestinationState } from '../../store/outbox/destinations.ts'
-import type { Outcome } from '../contract/delivery.ts'
+import { FAILURES_TO_OPEN, type Outcome } from '../contract/delivery.ts'
 import { isBroken, requestedPauseMs } from '../contract/outcomes.ts'
 
-const FAILURES_TO_OPEN = 5
 const CIRCUIT_BASE_MS = 5_000
 const CIRCUIT_CAP_MS = 60_000
 /** Pauses that end this close to each other are the same one. */
@@ -24,7 +24,7 @@ export interface DestinationGateOptions {
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
-  readonly destination: Pick<DestinationConfig, 'name' | 'requestsPerSecond' | 'scheduleMs'>
+  readonly destination: Pick<DestinationConfig, 'name' | 'rps' | 'scheduleMs'>
 }
 
 /**
@@ -50,13 +50,13 @@ export class DestinationGate {
 
   constructor(options: DestinationGateOptions) {
     this.#o = options
-    const { scheduleMs, requestsPerSecond } = options.destination
+    const { scheduleMs, rps } = options.destination
     this.#circuit = new Circuit(options.clock, {
       failuresToOpen: FAILURES_TO_OPEN,
       backoffBaseMs: Math.min(CIRCUIT_BASE_MS, scheduleMs[0] ?? CIRCUIT_BASE_MS),
       backoffCapMs: CIRCUIT_CAP_MS,
     })
-    this.#limiter = requestsPerSecond === null ? null : new RateLimiter(options.clock, requestsPerSecond)
+    this.#limiter = rps === null ? null : new RateLimiter(options.clock, rps)
   }
 
   /** For how long the open circuit lets nothing pass, in milliseconds. */
@@ -205,7 +205,8 @@ export class DestinationGate {
       { destination: name, status },
       `destination ${name} is ${state}: ${error}; nothing more is sent until \`submission-mirror destination resume ${name}\``,
     )
-    this.#write((db) => setDestinationState(db, name, state, error))
+    // Whoever may see no personal value sees the reason, in lists and alarms; the row that was stopped keeps the answer.
+    this.#write((db) => setDestinationState(db, name, state, withoutAnswer(error, status)))
   }
 
   /** A write that fails is only logged: in this process the pause or stop holds all the same. */

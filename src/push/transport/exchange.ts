@@ -1,15 +1,18 @@
+import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
+import { messageOf } from '../../base/errors.ts'
 import { retryAfterMs } from '../../upstream/http/answer.ts'
+import { decodedBody, encodingsOf } from '../../upstream/http/encoding.ts'
 import { codeOf, proxyFault } from '../../upstream/http/http.ts'
 import { hintFor } from './network-hints.ts'
 
 /** Error text of a request that we aborted ourselves. People read it about a change that may have arrived. */
 export const ABORTED = 'no answer before the program, or sending to this destination, was stopped'
 
-/** Why the body of an answer is incomplete. */
+/** Why the body of an answer is incomplete, or cannot be read. */
 export interface Cut {
-  /** It is longer than the limit. Otherwise the connection ended, or the timeout passed, before its end. */
+  /** It is longer than the limit. Otherwise the connection ended, or the timeout passed, before its end, or it cannot be decoded. */
   readonly isTooLong: boolean
   /** Continues a sentence that begins with "its answer". */
   readonly text: string
@@ -48,7 +51,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #bodyLimitBytes: number
   readonly #patience: Patience
   readonly #result = Promise.withResolvers<TransportResult>()
-  #timer: NodeJS.Timeout | undefined
+  #cancelTimeout = () => {}
   #controller: Dispatcher.DispatchController | null = null
   #isSettled = false
   #status = 0
@@ -67,7 +70,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { signal, timeoutMs } = this.#patience
     if (signal.aborted) return Promise.resolve({ type: 'not_sent', error: 'stopped before it was sent', permanent: false })
     // Not AbortSignal.timeout: nothing clears its timer, and a queue that is worked off would hold thousands of them.
-    this.#timer = setTimeout(() => this.#giveUp(`no whole answer within ${timeoutMs} ms`), timeoutMs)
+    this.#cancelTimeout = this.#clock.after(timeoutMs, () => this.#giveUp(`no whole answer within ${timeoutMs} ms`))
     signal.addEventListener('abort', this.#abort, { once: true })
     try {
       dispatcher.dispatch(options, this)
@@ -92,7 +95,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#chunks.push(chunk.subarray(0, Math.max(0, this.#bodyLimitBytes - this.#size)))
     this.#size += chunk.length
     if (this.#size <= this.#bodyLimitBytes) return
-    this.#answer({ isTooLong: true, text: `is longer than ${this.#bodyLimitBytes} bytes` })
+    this.#answer(this.#tooLong())
     controller.abort(new Error('the answer is too long'))
   }
 
@@ -105,13 +108,42 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #answer(cut: Cut | null): void {
+    if (this.#isSettled) return
     const headers: Record<string, string> = {}
     for (const [name, value] of Object.entries(this.#headers)) {
       if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value
     }
-    const body = Buffer.concat(this.#chunks).toString()
-    const pauseMs = retryAfterMs(this.#headers, this.#clock.now()) ?? null
-    this.#settle({ type: 'answer', status: this.#status, headers, body, cut, retryAfterMs: pauseMs })
+    const answer = {
+      type: 'answer',
+      status: this.#status,
+      headers,
+      retryAfterMs: retryAfterMs(this.#headers, this.#clock.now()) ?? null,
+    } as const
+    const encodings = encodingsOf(this.#headers['content-encoding'])
+    const body = Buffer.concat(this.#chunks)
+    if (encodings.length === 0) this.#settle({ ...answer, body: body.toString(), cut })
+    else this.#settle(this.#decode(body, encodings, cut).then((read) => ({ ...answer, ...read })))
+  }
+
+  /** Decodes as much as arrived, and as the limit allows. Never rejects. */
+  async #decode(body: Buffer, encodings: readonly string[], cut: Cut | null): Promise<{ readonly body: string; readonly cut: Cut | null }> {
+    const chunks: Buffer[] = []
+    let size = 0
+    const read = (why: Cut | null) => ({ body: Buffer.concat(chunks).subarray(0, this.#bodyLimitBytes).toString(), cut: why })
+    try {
+      for await (const chunk of decodedBody(Readable.from([body]), encodings)) {
+        chunks.push(chunk)
+        size += chunk.length
+        if (size > this.#bodyLimitBytes) return read(this.#tooLong())
+      }
+      return read(cut)
+    } catch (error) {
+      return read(cut ?? { isTooLong: false, text: messageOf(error) })
+    }
+  }
+
+  #tooLong(): Cut {
+    return { isTooLong: true, text: `is longer than ${this.#bodyLimitBytes} bytes` }
   }
 
   readonly #abort = (): void => this.#giveUp(ABORTED)
@@ -129,10 +161,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     } else this.#settle({ type: 'no_answer', error: why })
   }
 
-  #settle(result: TransportResult): void {
+  #settle(result: TransportResult | Promise<TransportResult>): void {
     if (this.#isSettled) return
     this.#isSettled = true
-    clearTimeout(this.#timer)
+    this.#cancelTimeout()
     this.#patience.signal.removeEventListener('abort', this.#abort)
     this.#result.resolve(result)
   }

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
 import { addressKey } from './address.ts'
 import { chunkLimit } from './chunk-limit.ts'
+import type { DescriptorWatch } from './descriptors.ts'
 import { type Connection, Places } from './places.ts'
 import type { RefusalReason, Refusals } from './refusals.ts'
 import { Reputation } from './reputation.ts'
@@ -20,10 +21,15 @@ const ANSWER_READ_WITHIN_MS = 15_000
 const LOOK_EVERY_MS = 500
 /** Requests sent on one connection before the first of them is answered. No known sender or proxy sends more than one. */
 const MAX_PIPELINED = 8
+/** The first byte of a TLS connection, with which no HTTP request begins. */
+const TLS_HANDSHAKE = 0x16
+const HEADER_TOO_LONG = 'HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n\r\n'
 
 export interface ConnectionGuardOptions {
   readonly clock: Clock
   readonly refusals: Pick<Refusals, 'note'>
+  /** Looks regularly whether new connections can still be taken. */
+  readonly descriptors: Pick<DescriptorWatch, 'look'>
   /** Whether an address is that of a proxy whose `X-Forwarded-For` is believed. */
   readonly isProxy: (address: string) => boolean
 }
@@ -130,13 +136,15 @@ export class ConnectionGuard {
     })
   }
 
-  /** Notes that the HTTP server gives up a connection. @param code what Node calls the error. */
-  failed(socket: Socket, code: string | undefined): void {
+  /** Notes that the HTTP server gives up a connection. @param error as Node reports it, with the bytes that it could not read. */
+  failed(socket: Socket, { code, rawPacket }: NodeJS.ErrnoException & { readonly rawPacket?: Buffer }): void {
     const connection = this.#places.of(socket)
     if (connection === undefined) return
     if (code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#close(connection, connection.phase === 'head' ? 'slow_header' : 'slow_body')
+    else if (code === 'HPE_HEADER_OVERFLOW') this.#close(connection, 'long_header', HEADER_TOO_LONG)
     // The other one says that the sender broke off.
-    else if (code?.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') this.#close(connection, 'no_http')
+    else if (code?.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE')
+      this.#close(connection, rawPacket?.[0] === TLS_HANDSHAKE ? 'tls' : 'no_http')
   }
 
   #answered(connection: Connection): void {
@@ -184,10 +192,11 @@ export class ConnectionGuard {
   }
 
   /** Its place is free at once, not only when the system has closed it. */
-  #close(connection: Connection, reason: RefusalReason): void {
+  #close(connection: Connection, reason: RefusalReason, answer = ''): void {
     this.#o.refusals.note(reason, connection.sender.address)
     this.#places.remove(connection)
-    connection.socket.resetAndDestroy()
+    if (answer === '') connection.socket.resetAndDestroy()
+    else connection.socket.end(answer).destroySoon()
   }
 
   #lookLater(): void {
@@ -199,6 +208,7 @@ export class ConnectionGuard {
   }
 
   #look(): void {
+    this.#o.descriptors.look()
     const now = this.#o.clock.steady()
     const underPressure = this.#places.taken > PRESSURE
     for (const connection of [...this.#places.all()]) {

@@ -7,7 +7,8 @@ import type { RefusedConnections } from '../../store/inbox/refused-connections.t
 /**
  * Why a connection was closed or not taken. `too_many`: of one address · `full`: all places were taken · `banned`: its address misbehaved within
  * the last 10 s · `wasted`: too many of its address brought no request · `slow_header`, `slow_body`: took too long to send · `unread_answer`: did
- * not read its answer · `pipelined`: sent many requests without waiting · `small_chunks`: sent a body in tiny chunks · `no_http`: sent no HTTP.
+ * not read its answer · `pipelined`: sent many requests without waiting · `small_chunks`: sent a body in tiny chunks · `long_header`:
+ * sent more than 16 KiB of headers · `tls`: spoke TLS · `no_http`: sent something else than HTTP.
  */
 export type RefusalReason =
   | 'too_many'
@@ -19,7 +20,15 @@ export type RefusalReason =
   | 'unread_answer'
   | 'pipelined'
   | 'small_chunks'
+  | 'long_header'
+  | 'tls'
   | 'no_http'
+
+/** What a sender does wrong that means well, and what to do. */
+const HINTS: Partial<Readonly<Record<RefusalReason, string>>> = {
+  long_header: 'a request with more than 16 KiB of headers is answered 431; its sender, or the proxy before this port, must send fewer',
+  tls: 'this port speaks plain HTTP; use an http:// address, or let the proxy that ends TLS forward to it',
+}
 
 const TELL_EVERY_MS = 60_000
 const MAX_ADDRESSES = 10_000
@@ -63,9 +72,10 @@ export class Refusals {
     const [worst = 'unknown', ofWorst = 0] = [...this.#addresses].sort(([, a], [, b]) => b - a)[0] ?? []
     const total = counts.reduce((sum, [, count]) => sum + count, 0)
     const byReason = Object.fromEntries(counts)
+    const hints = counts.flatMap(([reason]) => (HINTS[reason] === undefined ? [] : [`; ${reason}: ${HINTS[reason]}`]))
     this.#o.log.warn(
       { reasons: byReason, addresses: this.#addresses.size, worst, ofWorst },
-      `${total} connections were refused or closed to keep the receiver free, ${ofWorst} of them from ${worst} (${counts[0]?.[0]} most often)`,
+      `${total} connections were refused or closed to keep the receiver free, ${ofWorst} of them from ${worst} (${counts[0]?.[0]} most often)${hints.join('')}`,
     )
     this.#counts = new Map()
     this.#addresses = new Map()

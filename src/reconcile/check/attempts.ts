@@ -8,7 +8,10 @@ const MAX_ATTEMPTS = 3
 const MAX_ELAPSED_MS = 20_000
 const BACKOFF_BASE_MS = 500
 const BACKOFF_CAP_MS = 8_000
-/** Limit on all pauses that the service asks for (`Retry-After`) during one read, or during all pages of one feed. They are no failures. */
+/**
+ * No further pause that the service asks for (`Retry-After`) is made after this much during one read, or during all pages of one feed. The
+ * first one is always made, however long: it concerns every read of the account, so failing this one would only bring the next ones to fail.
+ */
 const MAX_PAUSED_MS = 900_000
 
 /**
@@ -38,7 +41,7 @@ class PageError extends Error {
 }
 
 /**
- * Reads, with retries. Waiting because the service throttles does not count as an attempt.
+ * Reads, with retries. Waiting because the service throttles, or asks the account for a pause, does not count as an attempt.
  * @param pauses ms paused so far for throttling; raised here, so that the pages of a feed can share one limit.
  * @throws AuthRefusedError when the account's credentials are refused; what the store throws; the reason of `signal` when it aborts.
  */
@@ -66,10 +69,10 @@ export async function attempt<T>(
       // Repeating it would give the same answer.
       if (failure.class === 'cursor') return { ok: false, failure }
       const asked = Math.max(retryAfterOf(error), client.waitMs())
-      if (kind === 'throttled') {
+      if (kind === 'throttled' || client.pause() !== null) {
         const waitMs = Math.max(asked, BACKOFF_BASE_MS)
+        if (pauses.ms >= MAX_PAUSED_MS) return { ok: false, failure }
         pauses.ms += waitMs
-        if (pauses.ms > MAX_PAUSED_MS) return { ok: false, failure }
         await clock.sleep(waitMs, signal)
       } else {
         const waitMs = Math.max(asked, backoffMs(clock, attempts, BACKOFF_BASE_MS, BACKOFF_CAP_MS))

@@ -3,17 +3,15 @@ import type { Clock } from '../../base/clock.ts'
 import type { Place, StateFact } from '../../model/facts.ts'
 import { timeFromMs } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
-import { type AskedId, readById } from '../../read/by-id.ts'
+import { type AskedId, type ReadsById, readById } from '../../read/by-id.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { learnIds, takeIdNumber } from '../../store/reads/known-ids.ts'
 import { type IdOfSubmission, idsOfSubmission } from '../../store/reconcile/known-ids.ts'
-import type { UpstreamClient } from '../../upstream/client.ts'
 import { goneById } from '../../upstream/wire/binding.ts'
 import { type Attempt, attempt } from './attempts.ts'
 
-export interface IdStateContext {
+export interface IdStateContext extends ReadsById {
   readonly db: Db
-  readonly client: UpstreamClient
   readonly clock: Clock
   readonly dryRun: boolean
 }
@@ -46,18 +44,19 @@ export async function takeNumberOf({ db, dryRun }: IdStateContext, account: stri
 
 /** Reads by id, with retries. "Not found" in each attempt says that it is gone, and so does an id that the service never gave. */
 export async function readIdState(
-  { client, clock }: IdStateContext,
+  o: IdStateContext,
   place: Place,
   asked: AskedId,
   readNo: number,
   signal: AbortSignal,
 ): Promise<Attempt<StateFact>> {
+  const { client, clock } = o
   const fact = (view: StateFact['view']): Attempt<StateFact> => {
     const { read, id: ownId } = asked
     return { ok: true, value: { kind: 'state', read, ownId, ...place, cause: 'reconcile', view, readNo, readAt: timeFromMs(clock.now()) } }
   }
   if (!isUuid(asked.id)) return fact(goneById(asked.read, asked.id))
-  const answer = await attempt(clock, client, signal, () => readById(client, asked, signal, 'background'))
+  const answer = await attempt(clock, client, signal, () => readById(o, asked, signal, 'background'))
   if (answer.ok) return fact(answer.value.view)
   return answer.failure.class === 'gone' ? fact(goneById(asked.read, asked.id)) : answer
 }

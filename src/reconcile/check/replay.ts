@@ -100,6 +100,7 @@ export async function replayFeed(
     },
     signal,
   )
-  if (end.ended === 'stalled') throw new StalledError('the service gives the same cursor again and nothing after it')
+  if (end.stall !== null) throw new StalledError(end.stall.reason)
+  if (!end.isEndTold) throw new StalledError('the last page of the feed has no next_cursor, so that it was the last is not proved')
   return { feed, facts: singlePage, shown, compared, unreadable }
 }

@@ -10,21 +10,20 @@ import { MirrorReader } from '../../store/mirror/reader.ts'
 import { isMisnamedReported } from '../../store/reconcile/findings.ts'
 import { restoreReads } from '../../store/reconcile/progress.ts'
 import type { Candidate } from '../../store/reconcile/queue.ts'
-import type { UpstreamClient } from '../../upstream/client.ts'
 import { findAbsent, knownAbsences, stillAbsent } from './absences.ts'
 import { type Attempt, attemptFeed, type Failure } from './attempts.ts'
 import { type Comparer, type Comparison, derivedFacts } from './comparer.ts'
 import { FindingBuilder, finding } from './finding.ts'
+import type { IdStateContext } from './id-states.ts'
 import { PendingCorrections } from './pending-corrections.ts'
 import { type RepairContext, Repairer } from './repairer.ts'
 import { type Replay, replayFeed } from './replay.ts'
 import { type FailedRead, StateReads } from './state-reads.ts'
 
 /** What all checks of one run share. */
-export interface CheckContext extends RepairContext {
+export interface CheckContext extends RepairContext, IdStateContext {
   readonly account: string
   readonly runId: string
-  readonly client: UpstreamClient
   readonly comparer: Comparer
   /** Limits the submissions that are read from the service at the same time. */
   readonly slots: PQueue

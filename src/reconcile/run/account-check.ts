@@ -3,7 +3,6 @@ import type { Db } from '../../store/engine/db.ts'
 import { findAccount, pinBrokerage } from '../../store/reads/accounts.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { AuthRefusedError } from '../../upstream/http/errors.ts'
-import { isSameBrokerage } from '../../upstream/wire/answers.ts'
 import { attempt } from '../check/attempts.ts'
 
 /** @returns why an account that is parked or paused must not be read; null when it is active. */
@@ -30,7 +29,7 @@ export async function identityProblem(
     if (!identity.ok) return `reading the identity behind the credentials failed: ${identity.failure.reason}`
     const { brokerage, clientId } = identity.value
     const pinned = (await findAccount(db.read, account))?.brokerage ?? null
-    if (pinned !== null && !isSameBrokerage(pinned, brokerage)) {
+    if (pinned !== null && pinned !== brokerage) {
       return `the credentials belong to brokerage ${brokerage}, but account ${account} holds the data of ${pinned}`
     }
     if (pinned === null && !dryRun) await pinBrokerage(db, account, brokerage, clientId)

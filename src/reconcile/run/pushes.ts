@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { withoutAnswer } from '../../model/masking.ts'
 import type { Db, Query } from '../../store/engine/db.ts'
 import {
   isDestinationReported,
@@ -73,7 +74,8 @@ function findingOf(row: Undelivered, destination: string, kind: UndeliveredState
   const { submission_id: submissionId, entity, entity_id: entityId, seq, reported } = row
   const change = `${entity}.${row.operation}`
   const attempts = row.attempts === 1 ? '1 attempt' : `${row.attempts} attempts`
-  const because = row.error === null ? '' : `: ${row.error}`
+  // A finding is for everybody; the row of the outbox keeps the answer.
+  const because = row.error === null ? '' : `: ${withoutAnswer(row.error, row.status)}`
   const detail = {
     dead: `${change} was given up for ${destination} after ${attempts}${because}`,
     unknown: `it is not known whether ${change} reached ${destination}${because}; look there, then skip or retry it`,

@@ -4,6 +4,7 @@ import { FatalError, messageOf, TransientError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Observer } from '../../base/observer.ts'
 import { type TimeLimit, timeLimit } from '../../base/time-limit.ts'
+import type { RecordFields } from '../../model/record-fields.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { DatabaseConfig, Db } from '../../store/engine/db.ts'
 import { LeaseLostError } from '../../store/engine/leases.ts'
@@ -37,6 +38,8 @@ export interface RunContext {
   /** For long reads off the main thread (invariant 13). null: in a process with no other work, they run on `db`. */
   readonly database: DatabaseConfig | null
   readonly client: UpstreamClient
+  /** Where columns of policies and insureds are looked for in their records. */
+  readonly recordFields: RecordFields
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
@@ -241,6 +244,7 @@ class RunWork {
         onProgress?.(run, this.#recorder.counts)
         const inactive = await inactiveReason(db, run.account)
         if (inactive !== null) this.#stop ??= { state: 'failed', note: inactive }
+        this.#stopOnLongPause()
       }
     } catch (error) {
       this.#abort.abort(error)
@@ -248,10 +252,23 @@ class RunWork {
     }
   }
 
+  /** Ends the run, with the reads that wait, when the service asks for a pause beyond the end of its budget. */
+  #stopOnLongPause(): void {
+    const { client, clock } = this.#o
+    const pause = client.pause()
+    if (pause === null || pause.ms < this.#budget.leftMs() || this.#stop !== null) return
+    const until = timeFromMs(clock.now() + pause.ms)
+    this.#stop = {
+      state: 'budget',
+      note: `the service asks for a pause until ${until.slice(0, 19)}Z (${pause.reason}), beyond the budget of the run`,
+    }
+    this.#abort.abort(new Error(this.#stop.note ?? ''))
+  }
+
   #end(): RunStop {
     const progress = this.#progressText()
     if (this.#stop === null) return { state: 'done', note: null }
-    if (this.#stop.state === 'budget') return { state: 'budget', note: `its budget ended ${progress}` }
+    if (this.#stop.state === 'budget' && this.#stop.note === null) return { state: 'budget', note: `its budget ended ${progress}` }
     return { ...this.#stop, note: `it ended ${progress}: ${this.#stop.note}` }
   }
 

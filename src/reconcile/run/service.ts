@@ -9,7 +9,7 @@ import type { DatabaseConfig, Db } from '../../store/engine/db.ts'
 import { claimWaitingRun, endAbandonedRuns, ensureReconcileRows } from '../../store/reconcile/claims.ts'
 import { requestSlot } from '../../store/reconcile/slots.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
-import { workRun } from './run.ts'
+import { type RunContext, workRun } from './run.ts'
 import { type CronSchedule, lastSlot } from './schedule.ts'
 
 /** How often runs of operators and of dead processes are looked for. Due runs too, in case a timer was missed. */
@@ -24,6 +24,7 @@ export interface ReconcilerOptions {
   readonly observer: Observer
   /** Clients by account name; these accounts are reconciled. */
   readonly clients: ReadonlyMap<string, UpstreamClient>
+  readonly recordFields: RunContext['recordFields']
   readonly concurrency: number
   readonly budgetMs: number
   /** Names of the configured destinations. */

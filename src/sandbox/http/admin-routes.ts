@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { Refusal } from '../service/refusal.ts'
 import type { Sandbox } from '../service/sandbox.ts'
-import { type Answer, errorAnswer, send } from './answers.ts'
+import type { Unshown } from '../service/unshown.ts'
+import { type Answer, errorAnswer, refusalAnswer, send } from './answers.ts'
 
 /** What `act` returns when it is more than a body. */
 export class WholeAnswer {
@@ -21,20 +22,25 @@ export type AdminRoutes = (
 ) => void
 
 /** @param sandbox the running sandbox; undefined while it starts, which is answered 503. */
-export function adminRoutes(app: FastifyInstance, sandbox: () => Sandbox | undefined): AdminRoutes {
+export function adminRoutes(app: FastifyInstance, sandbox: () => Sandbox | undefined, unshown: Unshown): AdminRoutes {
   return (method, url, act) => {
-    app.route({ method, url, handler: (request, reply) => answer(reply, sandbox(), (running) => act(running, request)) })
+    app.route({ method, url, handler: (request, reply) => answer(reply, sandbox(), unshown, (running) => act(running, request)) })
   }
 }
 
-async function answer(reply: FastifyReply, sandbox: Sandbox | undefined, act: (sandbox: Sandbox) => unknown): Promise<FastifyReply> {
+async function answer(
+  reply: FastifyReply,
+  sandbox: Sandbox | undefined,
+  unshown: Unshown,
+  act: (sandbox: Sandbox) => unknown,
+): Promise<FastifyReply> {
   if (!sandbox) return send(reply, errorAnswer(503, 'The sandbox is starting'))
   try {
     const body = await act(sandbox)
     return send(reply, body instanceof WholeAnswer ? body.answer : { status: 200, body })
   } catch (error) {
     if (error instanceof z.ZodError) return send(reply, errorAnswer(400, error.issues))
-    if (error instanceof Refusal) return send(reply, errorAnswer(error.status, error.detail, error.headers))
+    if (error instanceof Refusal) return send(reply, refusalAnswer(error, unshown))
     if (error instanceof RangeError) return send(reply, errorAnswer(400, error.message))
     throw error
   }

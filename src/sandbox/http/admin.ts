@@ -5,7 +5,7 @@ import type { Sandbox } from '../service/sandbox.ts'
 import { registerAccess } from './admin-access.ts'
 import { registerDeliveries } from './admin-deliveries.ts'
 import { registerGrants } from './admin-grants.ts'
-import { adminRoutes } from './admin-routes.ts'
+import type { AdminRoutes } from './admin-routes.ts'
 import { overviewOf } from './overview.ts'
 
 const faultsBody = z.union([z.strictObject({ preset: z.enum(presets) }), z.strictObject({ faults: z.array(faultSchema).max(1_000) })])
@@ -30,10 +30,8 @@ const accountQuery = z.object({ account: z.string().optional(), submission: z.st
 /**
  * Routes that control a sandbox from outside its process. The service has none of them. Bodies are parsed as JSON whatever their content
  * type. An invalid body or query, or an unknown account or submission, is answered 400 with `detail`.
- * @param sandbox the running sandbox; undefined while it starts.
  */
-export function registerAdmin(app: FastifyInstance, sandbox: () => Sandbox | undefined): void {
-  const on = adminRoutes(app, sandbox)
+export function registerAdmin(app: FastifyInstance, on: AdminRoutes): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, parseJson(body.toString())))
   registerAccess(on)

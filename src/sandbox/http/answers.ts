@@ -1,7 +1,9 @@
 import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../base/clock.ts'
+import type { ConditionName } from '../../client/openapi/conditions.ts'
 import type { Fault, FaultContext, FaultInjector } from '../service/faults.ts'
 import { Refusal } from '../service/refusal.ts'
+import type { Unshown } from '../service/unshown.ts'
 
 /** An answer of the API, before faults. */
 export interface Answer {
@@ -11,16 +13,25 @@ export interface Answer {
   /** Default: JSON. */
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Why it is an error. */
+  readonly condition?: ConditionName
+}
+
+declare module 'fastify' {
+  interface FastifyReply {
+    /** Why the answer is an error; undefined while it is none, or when a fault made it. */
+    condition?: ConditionName
+  }
 }
 
 /** @returns an error in the service's form: an object with `detail`. */
-export function errorAnswer(status: number, detail: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
-  return { status, body: { detail }, headers }
+export function errorAnswer(status: number, detail: unknown): Answer {
+  return { status, body: { detail } }
 }
 
-/** @returns the 422 of the spec: `detail` is a list of objects with `loc`, `msg` and `type`. */
-export function validationError(problems: readonly { loc: readonly string[]; msg: string; type: string }[]): Answer {
-  return errorAnswer(422, problems)
+/** @returns the same for what the service refuses, with the status of its condition. */
+export function refusalAnswer({ condition, detail, headers }: Refusal, unshown: Unshown): Answer {
+  return { status: unshown.status(condition), body: { detail }, headers, condition }
 }
 
 /** Kinds of fault that affect a whole answer. */
@@ -32,6 +43,7 @@ const EXCESS_BYTES = 512
 
 /** Sends an answer without faults. */
 export function send(reply: FastifyReply, answer: Answer): FastifyReply {
+  if (answer.condition) reply.condition = answer.condition
   return reply
     .code(answer.status)
     .headers(answer.headers ?? {})
@@ -43,47 +55,49 @@ function bytesOf({ body }: Answer): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
 }
 
-export interface FaultSources {
+/** What answers are made with. */
+export interface AnswerSources {
   readonly faults: FaultInjector
   readonly clock: Clock
+  readonly unshown: Unshown
 }
 
 /** Computes an answer. It may throw a Refusal, which is answered as an error. */
 export type Compute = () => Answer | Promise<Answer>
 
 /** @returns what `compute` answers, or the error of the Refusal that it throws. */
-export async function computed(compute: Compute): Promise<Answer> {
+async function computed(compute: Compute, unshown: Unshown): Promise<Answer> {
   try {
     return await compute()
   } catch (error) {
-    if (error instanceof Refusal) return errorAnswer(error.status, error.detail, error.headers)
+    if (error instanceof Refusal) return refusalAnswer(error, unshown)
     throw error
   }
 }
 
 /** Sends the answer of `compute`, changed by the first fault that applies. */
-export async function answer(reply: FastifyReply, context: FaultContext, weather: FaultSources, compute: Compute): Promise<FastifyReply> {
-  const nowMs = serviceTime(reply, context, weather)
-  const fault = weather.faults.draw(answerFaults, context)
+export async function answer(reply: FastifyReply, context: FaultContext, sources: AnswerSources, compute: Compute): Promise<FastifyReply> {
+  const nowMs = serviceTime(reply, context, sources)
+  const fault = sources.faults.draw(answerFaults, context)
   switch (fault?.kind) {
     case undefined:
-      return send(reply, await computed(compute))
+      return send(reply, await computed(compute, sources.unshown))
     case 'status':
       return sendStatus(reply, fault, nowMs)
     case 'html':
       return reply.code(200).type('text/html').send(HTML)
     case 'slow':
-      await weather.clock.sleep(fault.ms)
-      return send(reply, await computed(compute))
+      await sources.clock.sleep(fault.ms)
+      return send(reply, await computed(compute, sources.unshown))
     case 'cut':
-      return cut(reply, await computed(compute))
+      return cut(reply, await computed(compute, sources.unshown))
     case 'hang':
-      return hang(reply, fault.ms, weather.clock)
+      return hang(reply, fault.ms, sources.clock)
   }
 }
 
 /** Sets a wrong `date` header when the fault `clock_skew` applies. @returns the service's time, ms since the epoch. */
-export function serviceTime(reply: FastifyReply, context: FaultContext, { faults, clock }: FaultSources): number {
+export function serviceTime(reply: FastifyReply, context: FaultContext, { faults, clock }: AnswerSources): number {
   const skew = faults.draw(['clock_skew'], context)
   const nowMs = clock.now() + (skew?.ms ?? 0)
   // On the raw response, because a cut answer bypasses Fastify's headers.

@@ -1,18 +1,20 @@
 import type { FastifyInstance } from 'fastify'
 import { parseUuid } from '../../model/uuid.ts'
 import { outstandingView, sessionsView, workspaceView } from '../service/details.ts'
+import { Refusal } from '../service/refusal.ts'
 import { requirementsView } from '../service/requirements.ts'
 import type { Caller } from '../service/tokens.ts'
 import type { Unshown } from '../service/unshown.ts'
 import type { Submission } from '../world/submission.ts'
 import type { World } from '../world/world.ts'
-import { type Answer, errorAnswer, validationError } from './answers.ts'
+import type { Answer } from './answers.ts'
 import { registerById } from './by-id.ts'
 import { registerExtra } from './extra.ts'
 import { type HandleOptions, readHandler, writeHandler } from './handle.ts'
 import { listAnswer, listPaths } from './lists.ts'
 import { registerLookups } from './lookups.ts'
 import { type PageRequest, page } from './pages.ts'
+import { pathIds } from './path-ids.ts'
 
 export interface ApiOptions extends HandleOptions {
   readonly world: World
@@ -21,7 +23,7 @@ export interface ApiOptions extends HandleOptions {
 }
 
 interface SubmissionRequest {
-  Params: { submissionId: string }
+  Params: { submission_id: string }
   Querystring: Record<string, string | string[] | undefined>
 }
 
@@ -39,15 +41,14 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
     path: string,
     read: (submission: Submission, pageRequest: PageRequest) => Answer,
   ) => {
-    app.get<SubmissionRequest>(`/broker/submissions/:submissionId/${path}`, (request, reply) => {
-      const submissionId = parseUuid(request.params.submissionId)
+    app.get<SubmissionRequest>(`/broker/submissions/:submission_id/${path}`, (request, reply) => {
+      const submissionId = parseUuid(request.params.submission_id)
       return handle(operation, request, reply, submissionId ?? undefined, ({ account }) => {
-        if (submissionId === null)
-          return validationError([{ loc: ['path', 'submission_id'], msg: 'Input should be a valid UUID', type: 'uuid_parsing' }])
-        const submission = world.submissions(account.name).get(submissionId)
-        if (!submission) return errorAnswer(404, 'Submission not found')
+        const { submission_id: id = '' } = pathIds(request.params)
+        const submission = world.submissions(account.name).get(id)
+        if (!submission) throw new Refusal('not_found', 'Submission not found')
         const { since, limit } = request.query
-        return read(submission, { account: account.name, submissionId, since: first(since), limit: first(limit) })
+        return read(submission, { account: account.name, submissionId: id, since: first(since), limit: first(limit) })
       })
     })
   }
@@ -71,14 +72,17 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
   app.route({
     method: ['POST', 'PUT', 'PATCH', 'DELETE'],
     url: '/broker/*',
-    handler: (request, reply) => write('write', request, reply, undefined, () => errorAnswer(404, 'Not Found')),
+    handler: (request, reply) =>
+      write('write', request, reply, undefined, () => {
+        throw new Refusal('not_found', 'Not Found')
+      }),
   })
 }
 
 /** "Two shapes discriminated by `kind`." `active_states` null: no gating. */
 function identity(caller: Caller, unshown: Unshown): Answer {
   const { account, credential, user } = caller
-  if (!(credential ?? user)?.active) throw unshown.refusal('inactive_credential', 'This account or credential is no longer active')
+  if (!(credential ?? user)?.active) throw new Refusal('inactive_credential', 'This account or credential is no longer active')
   const rest = { brokerage: account.brokerage, active_states: null }
   if (user)
     return { status: 200, body: { kind: 'user', id: user.id, email: user.email, full_name: user.fullName, role: user.role, ...rest } }

@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify'
+import type { ConditionName } from '../../client/openapi/conditions.ts'
 import { invalid } from '../service/parse.ts'
 import type { UploadedFile } from '../service/uploads.ts'
 
-/** @returns the JSON of a request. @throws Refusal 422 when it is none. */
+/** @returns the JSON of a request. @throws Refusal when it is none. */
 export function jsonOf({ body }: FastifyRequest): unknown {
   try {
     return JSON.parse(Buffer.isBuffer(body) ? body.toString() : '')
@@ -11,7 +12,7 @@ export function jsonOf({ body }: FastifyRequest): unknown {
   }
 }
 
-/** @returns the JSON of a request that may have no body; then an empty object. @throws Refusal 422 when it is none. */
+/** @returns the JSON of a request that may have no body; then an empty object. @throws Refusal when it is none. */
 export function optionalJsonOf(request: FastifyRequest): unknown {
   const { body } = request
   return Buffer.isBuffer(body) && body.length > 0 ? jsonOf(request) : {}
@@ -22,13 +23,13 @@ export interface Form {
   readonly files: readonly UploadedFile[]
 }
 
-/** @returns a form with its files. @throws Refusal 422 when the body is no form. */
-export async function formOf({ body, headers }: FastifyRequest): Promise<Form> {
+/** @returns a form with its files. @throws Refusal when the body is no form. */
+export async function formOf({ body, headers }: FastifyRequest, condition?: ConditionName): Promise<Form> {
   if (body instanceof URLSearchParams) return { fields: Object.fromEntries(body), files: [] }
   const form = await new Response(Buffer.isBuffer(body) ? body : null, { headers: { 'content-type': headers['content-type'] ?? '' } })
     .formData()
     .catch(() => {
-      throw invalid(['body'], 'The body is not multipart/form-data', 'form_invalid')
+      throw invalid(['body'], 'The body is not multipart/form-data', 'form_invalid', condition)
     })
   const fields: Record<string, string> = {}
   const files: UploadedFile[] = []

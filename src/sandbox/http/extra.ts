@@ -4,28 +4,30 @@ import { bindRequestsOf } from '../service/binding.ts'
 import { insuredIdOf } from '../service/insured-ids.ts'
 import { matchingPrograms } from '../service/matching.ts'
 import { policiesOf } from '../service/policies.ts'
+import { Refusal } from '../service/refusal.ts'
 import { categoryLabels } from '../world/names.ts'
 import type { AccountRecords } from '../world/records.ts'
 import type { Submission } from '../world/submission.ts'
 import { taxIdOf } from '../world/tax-id.ts'
 import type { RailLane } from '../world/wire.ts'
 import type { World } from '../world/world.ts'
-import { errorAnswer } from './answers.ts'
 import type { Handle } from './handle.ts'
+import { pathIds } from './path-ids.ts'
 
 /** Reads that the spec names without showing their paths or answers. Both are the sandbox's own. */
 export function registerExtra(app: FastifyInstance, world: World, handle: Handle): void {
   const read = (path: string, answerOf: (submission: Submission) => unknown) => {
-    app.get<{ Params: { submissionId: string } }>(path, (request, reply) => {
-      const submissionId = parseUuid(request.params.submissionId)
+    app.get<{ Params: { submission_id: string } }>(path, (request, reply) => {
+      const submissionId = parseUuid(request.params.submission_id)
       return handle('extra', request, reply, submissionId ?? undefined, ({ account }) => {
-        const submission = submissionId === null ? undefined : world.submissions(account.name).get(submissionId)
-        return submission ? { status: 200, body: answerOf(submission) } : errorAnswer(404, 'Submission not found')
+        const submission = world.submissions(account.name).get(pathIds(request.params)['submission_id'] ?? '')
+        if (!submission) throw new Refusal('not_found', 'Submission not found')
+        return { status: 200, body: answerOf(submission) }
       })
     })
   }
-  read('/broker/submissions/:submissionId', submissionDetail)
-  read('/broker/submissions/:submissionId/markets', (submission) => ({
+  read('/broker/submissions/:submission_id', submissionDetail)
+  read('/broker/submissions/:submission_id/markets', (submission) => ({
     submission_id: submission.id,
     ...marketGroups(submission, world.recordsOf(submission.account).linesOff),
   }))

@@ -6,13 +6,12 @@ import type { Operation } from '../service/faults.ts'
 import { Refusal } from '../service/refusal.ts'
 import type { Caller, Tokens } from '../service/tokens.ts'
 import type { Unshown } from '../service/unshown.ts'
-import { type Answer, answer, errorAnswer, type FaultSources, send, serviceTime } from './answers.ts'
+import { type Answer, type AnswerSources, answer, type Compute, refusalAnswer, send, serviceTime } from './answers.ts'
 
-export interface HandleOptions extends FaultSources {
+export interface HandleOptions extends AnswerSources {
   readonly tokens: Tokens
   readonly activity: ActivityLog
   readonly authority: Authority
-  readonly unshown: Unshown
 }
 
 /** Identifies the caller, requires the scope, applies faults, then answers. `compute` may throw a Refusal. */
@@ -64,20 +63,22 @@ function respond(
 ): FastifyReply | Promise<FastifyReply> {
   const context = { operation, account: caller?.account.name, submissionId }
   const isBeside = options.unshown.word('conflict_fields') === 'body'
-  if (caller) return answer(reply, context, options, () => (isBeside ? besideDetail(() => compute(caller)) : compute(caller)))
+  if (caller)
+    return answer(reply, context, options, () => (isBeside ? besideDetail(() => compute(caller), options.unshown) : compute(caller)))
   serviceTime(reply, context, options)
-  const status = options.unshown.status('missing_token')
-  return send(reply, errorAnswer(status, 'Invalid or expired token', { 'www-authenticate': 'Bearer' }))
+  const refusal = new Refusal('missing_token', 'Invalid or expired token', { 'www-authenticate': 'Bearer' })
+  return send(reply, refusalAnswer(refusal, options.unshown))
 }
 
 /** Lets the fields of a conflict stand in the body, but where the specification shows them in `detail`. */
-async function besideDetail(compute: () => Answer | Promise<Answer>): Promise<Answer> {
+async function besideDetail(compute: Compute, unshown: Unshown): Promise<Answer> {
   try {
     return await compute()
   } catch (error) {
-    if (!(error instanceof Refusal) || error.status !== 409 || !isObject(error.detail)) throw error
+    if (!(error instanceof Refusal) || error.condition === 'assumptions_unconfirmed' || !isObject(error.detail)) throw error
+    const answer = refusalAnswer(error, unshown)
     const { message, ...fields } = error.detail
-    if (fields['code'] === 'assumptions_unconfirmed') throw error
-    return { status: error.status, body: { detail: message, ...fields }, headers: error.headers }
+    if (answer.status !== 409) throw error
+    return { ...answer, body: { detail: message, ...fields } }
   }
 }

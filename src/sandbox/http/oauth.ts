@@ -1,14 +1,16 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Account } from '../service/accounts.ts'
 import { requestRecord } from '../service/activity-log.ts'
 import { OAuthError } from '../service/oauth-error.ts'
+import { parseBody } from '../service/parse.ts'
 import { scopes } from '../service/scopes.ts'
-import { type Answer, answer, type Compute, type FaultSources, validationError } from './answers.ts'
+import { type Answer, type AnswerSources, answer } from './answers.ts'
 import { approvalPage } from './approval-page.ts'
-import { exchange, grantTypes, missingFields, oauthError, scopesOf, type TokenEndpointOptions } from './token-endpoint.ts'
+import { jsonOf } from './body.ts'
+import { exchange, grantAnswer, grantTypes, oauthAnswer, requireFields, scopesOf, type TokenEndpointOptions } from './token-endpoint.ts'
 
-export interface OAuthOptions extends FaultSources, TokenEndpointOptions {
+export interface OAuthOptions extends AnswerSources, TokenEndpointOptions {
   readonly accounts: ReadonlyMap<string, Account>
   /** Functions, because the port is only known once the server listens. */
   readonly baseUrl: () => string
@@ -22,7 +24,8 @@ const registration = z.object({
 
 /** The authentication endpoints. All of them are public. */
 export function registerOAuth(app: FastifyInstance, options: OAuthOptions): void {
-  const { activity, tokens } = options
+  const { activity, tokens, unshown } = options
+  const refused = (error: OAuthError) => oauthAnswer(error, 'grant_refused', unshown)
   const formOf = (body: unknown) => (body instanceof URLSearchParams ? body : new URLSearchParams())
 
   app.get('/oauth/.well-known/oauth-authorization-server', async (request, reply) => {
@@ -38,42 +41,30 @@ export function registerOAuth(app: FastifyInstance, options: OAuthOptions): void
   app.get('/oauth/authorize', async (request, reply) => {
     activity.request(requestRecord('authorize', request))
     const query = new URL(request.url, 'http://sandbox.invalid').searchParams
-    return answer(
-      reply,
-      { operation: 'authorize' },
-      options,
-      refusable(options, () => authorize(query, options)),
-    )
+    return answer(reply, { operation: 'authorize' }, options, () => orRefused(() => authorize(query, options), refused))
   })
   app.post('/oauth/device_authorization', async (request, reply) => {
     activity.request(requestRecord('device', request))
     const form = formOf(request.body)
-    return answer(
-      reply,
-      { operation: 'device' },
-      options,
-      refusable(options, () => startDevice(form, options)),
+    return answer(reply, { operation: 'device' }, options, () =>
+      orRefused(
+        () => startDevice(form, options),
+        (error) => grantAnswer(error, unshown),
+      ),
     )
   })
   app.post('/oauth/register', async (request, reply) => {
     activity.request(requestRecord('register', request))
-    return answer(
-      reply,
-      { operation: 'register' },
-      options,
-      refusable(options, () => register(request.body, request.ip, options)),
-    )
+    return answer(reply, { operation: 'register' }, options, () => orRefused(() => register(request, options), refused))
   })
 }
 
-function refusable(options: OAuthOptions, compute: () => Answer): Compute {
-  return () => {
-    try {
-      return compute()
-    } catch (error) {
-      if (error instanceof OAuthError) return oauthError(options.unshown.status('grant_refused'), error.code, error.message, error.headers)
-      throw error
-    }
+function orRefused(compute: () => Answer, refused: (error: OAuthError) => Answer): Answer {
+  try {
+    return compute()
+  } catch (error) {
+    if (error instanceof OAuthError) return refused(error)
+    throw error
   }
 }
 
@@ -90,8 +81,7 @@ function authorize(query: URLSearchParams, { accounts, grants, origin }: OAuthOp
 }
 
 function startDevice(form: URLSearchParams, options: OAuthOptions): Answer {
-  const missing = missingFields(form, ['client_id'])
-  if (missing) return missing
+  requireFields(form, ['client_id'])
   const device = options.grants.devices.start(form.get('client_id') ?? '', scopesOf(form) ?? scopes)
   // The sandbox's page is where a broker approves.
   const verification_uri = `${options.origin()}/`
@@ -106,26 +96,13 @@ function startDevice(form: URLSearchParams, options: OAuthOptions): Answer {
   return { status: 200, body }
 }
 
-function register(body: unknown, address: string, { clock, grants, unshown }: OAuthOptions): Answer {
-  const read = registration.safeParse(Buffer.isBuffer(body) ? jsonOf(body) : undefined)
-  if (!read.success)
-    return validationError(
-      read.error.issues.map(({ path, message, code }) => ({ loc: ['body', ...path.map(String)], msg: message, type: code })),
-    )
-  const { client_name, redirect_uris } = read.data
-  const { clientId: client_id } = grants.clients.register(client_name, redirect_uris, address)
+function register(request: FastifyRequest, { clock, grants, unshown }: OAuthOptions): Answer {
+  const { client_name, redirect_uris } = parseBody(registration, jsonOf(request))
+  const { clientId: client_id } = grants.clients.register(client_name, redirect_uris, request.ip)
   if (unshown.word('register_answer') === 'client_id') return { status: 201, body: { client_id } }
   const rest = { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'], token_endpoint_auth_method: 'none' }
   const client_id_issued_at = Math.floor(clock.now() / 1000)
   return { status: 201, body: { client_id, client_id_issued_at, client_name, redirect_uris, ...rest } }
-}
-
-function jsonOf(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString())
-  } catch {
-    return undefined
-  }
 }
 
 function metadata(baseUrl: string): Answer {

@@ -1,8 +1,10 @@
 import type { FaultContext, FaultInjector } from '../service/faults.ts'
+import { invalid } from '../service/parse.ts'
+import { Refusal } from '../service/refusal.ts'
 import type { Unshown } from '../service/unshown.ts'
 import { type Cursor, decodeCursor, encodeCursor, feedStart } from '../world/cursor.ts'
 import type { Feed, Positioned } from '../world/feeds.ts'
-import { type Answer, errorAnswer } from './answers.ts'
+import { type Answer, refusalAnswer } from './answers.ts'
 
 export interface PageRequest {
   readonly account: string
@@ -31,14 +33,12 @@ export function page<T extends Positioned>(
   const { list, maxLimit } = shapes[name]
   const limit = readLimit(request.limit, maxLimit)
   if (limit === null)
-    return errorAnswer(unshown.status('bad_limit'), [
-      { loc: ['query', 'limit'], msg: 'Input should be a valid integer', type: 'int_parsing' },
-    ])
+    return refusalAnswer(invalid(['query', 'limit'], 'Input should be a valid integer', 'int_parsing', 'bad_limit'), unshown)
   const scope = `${name}:${request.submissionId}`
   const context: FaultContext = { operation: name, account: request.account, submissionId: request.submissionId }
   const since = readSince(scope, request.since)
   if (since === null || (request.since && faults.draw(['invalid_cursor'], context)))
-    return errorAnswer(unshown.status('invalid_cursor'), 'Invalid cursor')
+    return refusalAnswer(new Refusal('invalid_cursor', 'Invalid cursor'), unshown)
 
   const answer = (items: readonly T[], next: Cursor | null): Answer => ({
     status: 200,
@@ -53,6 +53,7 @@ export function page<T extends Positioned>(
     const short = feed.after(since.position, faults.int(1, slice.items.length))
     return answer(short.items, { position: short.end, emptyPages: 0 })
   }
+  if (!slice.more && faults.draw(['no_next_cursor'], context)) return { status: 200, body: { [list]: slice.items } }
   return answer(slice.items, slice.more ? { position: slice.end, emptyPages: 0 } : null)
 }
 

@@ -1,14 +1,19 @@
+import { maxHeaderSize, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import { type FastifyError, type FastifyInstance, type FastifyReply, fastify } from 'fastify'
+import { conditionOf } from '../../client/openapi/conditions.ts'
 import { requestRecord } from '../service/activity-log.ts'
 import { buildParts } from '../service/build.ts'
 import type { SandboxOptions, SentAnswer } from '../service/options.ts'
 import type { BuiltParts } from '../service/parts.ts'
+import { Refusal } from '../service/refusal.ts'
 import { BASE_PATH, Sandbox } from '../service/sandbox.ts'
 import type { StateFile } from '../service/state-file.ts'
+import type { Unshown } from '../service/unshown.ts'
 import { registerAdmin } from './admin.ts'
 import { registerLifeAdmin } from './admin-life.ts'
 import { adminRoutes } from './admin-routes.ts'
-import { errorAnswer, send } from './answers.ts'
+import { errorAnswer, refusalAnswer, send } from './answers.ts'
 import { registerApi } from './api.ts'
 import { registerOAuth } from './oauth.ts'
 import { registerOpenApi } from './openapi.ts'
@@ -26,30 +31,50 @@ const BODY_LIMIT_BYTES = 8 * 1024 * 1024
  * @throws z.ZodError for an invalid fault; the error of listening when the port is taken.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const sendError = (error: FastifyError, _request: unknown, reply: FastifyReply) =>
-    send(reply, errorAnswer(error.statusCode ?? 500, error.message))
-  const app = fastify({ forceCloseConnections: true, bodyLimit: BODY_LIMIT_BYTES, frameworkErrors: sendError })
-  app.setErrorHandler(sendError)
   const parts = buildParts(options)
+  const refuse = (reply: FastifyReply, refusal: Refusal) => send(reply, refusalAnswer(refusal, parts.unshown))
+  const sendError = (error: FastifyError, _request: unknown, reply: FastifyReply) => {
+    const { statusCode = 500, message } = error
+    if (statusCode >= 500) return send(reply, errorAnswer(statusCode, message))
+    return refuse(reply, new Refusal(statusCode === 413 ? 'body_too_large' : 'malformed_request', message))
+  }
+  const app = fastify({
+    ...{ forceCloseConnections: true, bodyLimit: BODY_LIMIT_BYTES, frameworkErrors: sendError },
+    // An id that is too long is no uuid, like any other.
+    routerOptions: { maxParamLength: maxHeaderSize },
+    clientErrorHandler: ({ code }, socket) => sendWithoutRequest(socket, code, parts.unshown),
+  })
+  app.setErrorHandler(sendError)
+  // What a request expects beyond the protocol is not asked of the service.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   if (parts.stateFile) keepState(app, parts.stateFile)
   await parts.stateFile?.persist()
   let origin = ''
-  app.setNotFoundHandler((_request, reply) => send(reply, errorAnswer(404, 'Not Found')))
+  const notFound = new Refusal('not_found', 'Not Found')
+  app.setNotFoundHandler((_request, reply) => refuse(reply, notFound))
   await app.register(async (api) => registerService(api, parts, options, () => origin), { prefix: BASE_PATH })
   registerPage(app)
   let sandbox: Sandbox | undefined
   const control = async (admin: FastifyInstance) => {
-    registerAdmin(admin, () => sandbox)
-    registerLifeAdmin(
-      adminRoutes(admin, () => sandbox),
-      parts,
-    )
+    const on = adminRoutes(admin, () => sandbox, parts.unshown)
+    registerAdmin(admin, on)
+    registerLifeAdmin(on, parts)
   }
   await app.register(control, { prefix: '/_sandbox' })
   origin = await app.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 })
   sandbox = new Sandbox({ ...parts, app, origin })
   if (options.autoStart ?? true) sandbox.startStory()
   return sandbox
+}
+
+/** Answers a connection whose request could not be read. */
+function sendWithoutRequest(socket: Socket, code: string, unshown: Unshown): void {
+  const condition = code === 'HPE_HEADER_OVERFLOW' ? 'head_too_large' : 'malformed_request'
+  const status = unshown.status(condition)
+  const body = JSON.stringify({ detail: conditionOf(condition).when })
+  if (!socket.writable) return
+  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, 'content-type: application/json', `content-length: ${body.length}`]
+  socket.end([...head, 'connection: close', '', body].join('\r\n'))
 }
 
 /** Answers nothing that the state file does not know yet. */
@@ -69,12 +94,12 @@ function registerService(api: FastifyInstance, parts: BuiltParts, options: Sandb
   // Accept any other body, so that writes reach the route that records and refuses them.
   api.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   registerWrites(api, parts)
-  registerOpenApi(api)
+  registerOpenApi(api, parts.unshown)
   registerApi(api, { ...parts, lists: options.lists ?? false })
   registerOAuth(api, { ...parts, expiresIn: parts.unshown.word('expires_in'), origin, baseUrl: () => `${origin()}${BASE_PATH}` })
   api.setNotFoundHandler((request, reply) => {
     parts.activity.request(requestRecord('unknown', request, parts.tokens.callerOf(request.headers.authorization)?.account.name))
-    return send(reply, errorAnswer(404, 'Not Found'))
+    return send(reply, refusalAnswer(new Refusal('not_found', 'Not Found'), parts.unshown))
   })
 }
 
@@ -82,6 +107,7 @@ function observeAnswers(api: FastifyInstance, observe: (answer: SentAnswer) => v
   api.addHook('onSend', async (request, reply, payload) => {
     const path = request.url.slice(BASE_PATH.length).replace(/\?.*$/, '')
     const body = Buffer.isBuffer(payload) ? payload : Buffer.from(typeof payload === 'string' ? payload : '')
-    observe({ method: request.method, path, status: reply.statusCode, contentType: String(reply.getHeader('content-type') ?? ''), body })
+    const contentType = String(reply.getHeader('content-type') ?? '')
+    observe({ method: request.method, path, status: reply.statusCode, contentType, body, condition: reply.condition ?? null })
   })
 }

@@ -1,11 +1,12 @@
 import type { ActivityLog } from '../service/activity-log.ts'
 import type { Grants } from '../service/grants.ts'
 import { OAuthError } from '../service/oauth-error.ts'
+import { Refusal } from '../service/refusal.ts'
 import { parseScopes, type Scope } from '../service/scopes.ts'
 import type { TokenPair } from '../service/sessions.ts'
 import { LIFETIME_SECONDS, type Tokens } from '../service/tokens.ts'
 import type { Unshown } from '../service/unshown.ts'
-import { type Answer, validationError } from './answers.ts'
+import type { Answer } from './answers.ts'
 
 export interface TokenEndpointOptions {
   readonly tokens: Tokens
@@ -26,33 +27,40 @@ const required: Readonly<Record<(typeof grantTypes)[number], readonly string[]>>
   [DEVICE_GRANT]: ['device_code', 'client_id'],
 }
 
-/** @returns the 422 that names the fields which a form does not have; null when it has all. */
-export function missingFields(form: URLSearchParams, names: readonly string[]): Answer | null {
+/** @throws Refusal that names the fields which a form does not have. */
+export function requireFields(form: URLSearchParams, names: readonly string[]): void {
   const missing = names.filter((name) => !form.get(name))
-  if (missing.length === 0) return null
-  return validationError(missing.map((name) => ({ loc: ['body', name], msg: 'Field required', type: 'missing' })))
+  if (missing.length === 0) return
+  const problems = missing.map((name) => ({ loc: ['body', name], msg: 'Field required', type: 'missing' }))
+  throw new Refusal('validation_failure', problems)
 }
 
 /** @returns an error as OAuth has it, with the `detail` of the service's errors. */
-export function oauthError(status: number, error: string, description = error, headers: Readonly<Record<string, string>> = {}): Answer {
-  return { status, body: { error, error_description: description, detail: description }, headers }
+export function oauthAnswer(
+  { code, message, headers }: OAuthError,
+  condition: 'grant_refused' | 'client_refused',
+  unshown: Unshown,
+): Answer {
+  return { status: unshown.status(condition), body: { error: code, error_description: message, detail: message }, headers, condition }
+}
+
+/** @returns the same, where the client or its credential may be what is refused. */
+export function grantAnswer(error: OAuthError, unshown: Unshown): Answer {
+  return oauthAnswer(error, error.code === 'invalid_client' ? 'client_refused' : 'grant_refused', unshown)
 }
 
 /** Answers a request at the token endpoint. */
 export function exchange(form: URLSearchParams, options: TokenEndpointOptions): Answer {
-  const asked = form.get('grant_type')
-  const grantType = grantTypes.find((known) => known === asked)
-  if (asked === null) return missingFields(form, ['grant_type']) as Answer
-  const refused = options.unshown.status('grant_refused')
-  if (!grantType) return oauthError(refused, 'unsupported_grant_type')
-  const missing = missingFields(form, required[grantType])
-  if (missing) return missing
+  requireFields(form, ['grant_type'])
+  const grantType = grantTypes.find((known) => known === form.get('grant_type'))
+  if (!grantType) return grantAnswer(new OAuthError('unsupported_grant_type', 'unsupported_grant_type'), options.unshown)
+  requireFields(form, required[grantType])
   try {
     return grant(grantType, form, options)
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error
     options.activity.counts.tokensRefused++
-    return oauthError(error.code === 'invalid_client' ? 401 : refused, error.code, error.message, error.headers)
+    return grantAnswer(error, options.unshown)
   }
 }
 
@@ -82,8 +90,10 @@ function grant(grantType: (typeof grantTypes)[number], form: URLSearchParams, op
 function machineToken(form: URLSearchParams, options: TokenEndpointOptions): Answer {
   const caller = options.tokens.find(form.get('client_id') ?? '', form.get('client_secret') ?? '')
   if (!caller?.credential.active) throw new OAuthError('invalid_client', 'invalid_client')
-  const scopes = scopesOf(form) ?? caller.scopes
-  if (!scopes.every((scope) => caller.scopes.includes(scope))) throw new OAuthError('invalid_scope', 'invalid_scope')
+  const asked = scopesOf(form) ?? caller.scopes
+  const scopes = asked.filter((scope) => caller.scopes.includes(scope))
+  const isCut = options.unshown.word('scope_above_ceiling') === 'cut' && scopes.length > 0
+  if (scopes.length < asked.length && !isCut) throw new OAuthError('invalid_scope', 'invalid_scope')
   // "Machine credentials get no refresh token and re-exchange instead."
   return tokenAnswer({ accessToken: options.tokens.mint({ ...caller, scopes }), scopes }, options)
 }

@@ -4,8 +4,9 @@ import type { BuiltParts } from '../service/parts.ts'
 import { Refusal } from '../service/refusal.ts'
 import type { Caller } from '../service/tokens.ts'
 import type { Submission } from '../world/submission.ts'
-import { type Answer, validationError } from './answers.ts'
+import type { Answer } from './answers.ts'
 import { writeHandler } from './handle.ts'
+import { pathIds } from './path-ids.ts'
 
 /** A form with a file of 25 MB, and a little more, so that one that is too large is refused with a reason. */
 const BODY_LIMIT_BYTES = 40 * 1024 * 1024
@@ -35,12 +36,7 @@ export function writeRoutes(app: FastifyInstance, parts: BuiltParts): WriteRoute
       bodyLimit: BODY_LIMIT_BYTES,
       handler: (request, reply) =>
         handle('write', request, reply, parseUuid(request.params['submission_id']) ?? undefined, async (caller): Promise<Answer> => {
-          const ids: Record<string, string> = {}
-          for (const [name, text] of Object.entries(request.params)) {
-            const id = parseUuid(text)
-            if (id === null) return validationError([{ loc: ['path', name], msg: 'Input should be a valid UUID', type: 'uuid_parsing' }])
-            ids[name] = id
-          }
+          const ids = pathIds(request.params)
           return { status: 200, body: await act({ request, caller, account: caller.account.name, ids, atMs: parts.clock.now() }) }
         }),
     })
@@ -50,7 +46,7 @@ export function writeRoutes(app: FastifyInstance, parts: BuiltParts): WriteRoute
     onSubmission: (method, path, act) =>
       on(method, `/broker/submissions/:submission_id/${path}`, (call) => {
         const submission = parts.world.submissions(call.account).get(call.ids['submission_id'] ?? '')
-        if (!submission) throw new Refusal(404, 'Submission not found')
+        if (!submission) throw new Refusal('not_found', 'Submission not found')
         return act(call, submission)
       }),
   }

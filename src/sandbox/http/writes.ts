@@ -64,10 +64,10 @@ function registerConversation({ onSubmission }: WriteRoutes, parts: BuiltParts):
     return { status: 'received', [unshown.word('thread_post_id_field')]: id }
   })
   onSubmission('POST', 'documents', async ({ caller, request, account, atMs }, submission) => {
-    const { fields, files } = await formOf(request)
-    const file = requireFile(files)
+    const { fields, files } = await formOf(request, 'validation_failure')
+    const file = requireFile(files, 'validation_failure')
     authority.checkNamed(caller, fields['producer_email'])
-    checkFile(file, unshown, unshown.word('document_upload_limit') === '25_mb')
+    checkFile(file, unshown.word('document_upload_limit') === '25_mb')
     const document = storeDocument(submission, file, { displayName: fields['display_name'] }, atMs)
     applyFile(parts, account, submission, document.displayName, atMs)
     return documentView(document)
@@ -75,7 +75,7 @@ function registerConversation({ onSubmission }: WriteRoutes, parts: BuiltParts):
 }
 
 function registerApplications({ onSubmission }: WriteRoutes, parts: BuiltParts): void {
-  const { authority, unshown } = parts
+  const { authority } = parts
   onSubmission('POST', 'applications/:session_id/checkpoint', ({ caller, request, account, ids, atMs }, submission) => {
     const input = jsonOf(request)
     authority.checkNamed(caller, (input as { producer_email?: unknown } | null)?.producer_email)
@@ -83,12 +83,12 @@ function registerApplications({ onSubmission }: WriteRoutes, parts: BuiltParts):
   })
   onSubmission('PUT', 'application-workspace/quote-products', ({ caller, request }, submission) => {
     authority.requirePortalSession(caller)
-    return selectProducts(submission, jsonOf(request), unshown)
+    return selectProducts(submission, jsonOf(request))
   })
 }
 
 function registerFormsAndAccess({ on, onSubmission }: WriteRoutes, parts: BuiltParts): void {
-  const { authority, unshown, world } = parts
+  const { authority, world } = parts
   onSubmission('POST', 'form-fill-session', ({ caller, request, account, atMs }, submission) => {
     const body = parseBody(formFillBody, optionalJsonOf(request))
     authority.checkNamed(caller, body.producer_email)
@@ -96,7 +96,7 @@ function registerFormsAndAccess({ on, onSubmission }: WriteRoutes, parts: BuiltP
   })
   on('PUT', '/broker/market-access/program-line', ({ caller, request, account }) => {
     authority.requireAdmin(caller)
-    return setProgramLine(world.recordsOf(account), parseBody(programLineBody, jsonOf(request)), unshown)
+    return setProgramLine(world.recordsOf(account), parseBody(programLineBody, jsonOf(request)))
   })
 }
 
@@ -119,7 +119,7 @@ function registerBinding({ onSubmission }: WriteRoutes, parts: BuiltParts): void
       const { fields, files } = await formOf(request)
       authority.attributed(caller, fields['producer_email'])
       const bindIds = { bindRequestId: ids['bind_request_id'] ?? '', contingencyId: ids['contingency_id'] ?? '' }
-      return uploadContingency(submission, bindIds, { file: requireFile(files), notes: fields['notes'] ?? null }, unshown, atMs)
+      return uploadContingency(submission, bindIds, { file: requireFile(files), notes: fields['notes'] ?? null }, atMs)
     },
   )
 }

@@ -1,10 +1,10 @@
 import type { Prng } from '../world/prng.ts'
 import { type Account, addCredential, type Credential, type Role, type User } from './accounts.ts'
 import type { Authority } from './authority.ts'
+import { Refusal } from './refusal.ts'
 import type { Scope } from './scopes.ts'
 import { scopes } from './scopes.ts'
 import type { Caller, Tokens } from './tokens.ts'
-import type { Unshown } from './unshown.ts'
 
 /** "Each brokerage holds at most 10 active keys." */
 const MAX_ACTIVE_KEYS = 10
@@ -14,7 +14,6 @@ export interface AccessParts {
   readonly prng: Prng
   readonly tokens: Tokens
   readonly authority: Authority
-  readonly unshown: Unshown
 }
 
 export interface NewKey {
@@ -51,12 +50,12 @@ export class Access {
    * @throws Refusal for an eleventh active key, or one that writes when `by` is no admin.
    */
   createKey(account: Account, key: NewKey): Credential {
-    const { authority, unshown, prng } = this.#parts
+    const { authority, prng } = this.#parts
     const granted = key.scopes ?? scopes
     if (key.by && granted.includes('broker_submit'))
       authority.requireAdmin({ account, scopes, kind: 'portal', credential: null, user: key.by })
     if (this.keys(account).filter(({ active }) => active).length >= MAX_ACTIVE_KEYS)
-      throw unshown.refusal('key_limit', `This brokerage holds ${MAX_ACTIVE_KEYS} active keys; revoke one first`)
+      throw new Refusal('key_limit', `This brokerage holds ${MAX_ACTIVE_KEYS} active keys; revoke one first`)
     return addCredential(prng.fork(`account ${account.name}`), account, key.label, granted)
   }
 
@@ -111,7 +110,7 @@ export class Access {
   manager(authorization: string | undefined): Caller | null {
     if (authorization === undefined) return null
     const caller = this.#parts.tokens.callerOf(authorization)
-    if (!caller) throw this.#parts.unshown.refusal('missing_token', 'Invalid or expired token')
+    if (!caller) throw new Refusal('missing_token', 'Invalid or expired token')
     this.#parts.authority.requirePortalManagement(caller)
     return caller
   }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { canonicalLine, canonicalLines, type Program, programs, writesIn } from '../world/catalogue.ts'
 import { categoryLabels } from '../world/names.ts'
 import type { AccountRecords } from '../world/records.ts'
+import { Refusal } from './refusal.ts'
 import type { Unshown } from './unshown.ts'
 
 export const appetiteSearchBody = z.object({
@@ -18,7 +19,7 @@ export function countQuestion({ appetite }: AccountRecords, unshown: Unshown, at
   const day = new Date(atMs).toISOString().slice(0, 10)
   if (appetite.day !== day) Object.assign(appetite, { day, used: 0 })
   if (appetite.used >= unshown.number('appetite_daily_limit'))
-    throw unshown.refusal('daily_limit', 'The daily limit of appetite questions is reached; ask again tomorrow')
+    throw new Refusal('daily_limit', 'The daily limit of appetite questions is reached; ask again tomorrow')
   appetite.used++
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { programOf } from '../world/catalogue.ts'
 import { uuidOf } from '../world/ids.ts'
-import type { Plain, PlainObject } from '../world/plain.ts'
+import { type Plain, type PlainObject, setOwnValue } from '../world/plain.ts'
 import { questionOf } from '../world/questions.ts'
 import type { ApplicationRecord } from '../world/records.ts'
 import type { Lane, Submission } from '../world/submission.ts'
@@ -85,9 +85,9 @@ export function applicationRecord({ records }: Submission, sessionId: string): A
 
 /** Notes an answer with where it came from. */
 export function noteAnswer(record: ApplicationRecord, key: string, value: Plain, revision: number, source: PlainObject): void {
-  record.answers[key] = value
+  setOwnValue(record.answers, key, value)
   record.cleared = record.cleared.filter((other) => other !== key)
-  record.ownership[key] = { kind: 'explicit', revision, source, dependencies: [] }
+  setOwnValue(record.ownership, key, { kind: 'explicit', revision, source, dependencies: [] })
 }
 
 function generated({ facts, taxId }: Submission, session: CarrierSession): Ground {

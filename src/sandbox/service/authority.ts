@@ -15,29 +15,29 @@ export class Authority {
   /** "Read operations need scope `broker_mcp` (broker_submit also suffices); write operations need `broker_submit`." */
   requireScope(caller: Caller, scope: Scope): void {
     if (caller.scopes.includes(scope) || caller.scopes.includes('broker_submit')) return
-    throw this.#unshown.refusal('missing_scope', `This operation needs the scope ${scope}`)
+    throw new Refusal('missing_scope', `This operation needs the scope ${scope}`)
   }
 
   /** "Market-access changes need the admin role." A machine credential has no role. */
   requireAdmin(caller: Caller): void {
     if (caller.user?.role === 'admin') return
-    throw this.#unshown.refusal('missing_role', 'This operation needs the admin role')
+    throw new Refusal('missing_role', 'This operation needs the admin role')
   }
 
   /** "Product selection is portal-session only": connected apps and machine credentials are refused with 403, which is shown. */
   requirePortalSession(caller: Caller): void {
-    if (caller.kind !== 'portal') throw new Refusal(403, 'This operation needs a broker portal session')
+    if (caller.kind !== 'portal') throw new Refusal('no_portal_session', 'This operation needs a broker portal session')
   }
 
   /** "Machine credentials cannot manage other machine credentials or webhook endpoints (portal session only)." */
   requirePortalManagement(caller: Caller): void {
     if (caller.kind === 'portal') return
-    throw this.#unshown.refusal('portal_session_only', 'API keys and webhook endpoints are managed in a broker portal session')
+    throw new Refusal('portal_session_only', 'API keys and webhook endpoints are managed in a broker portal session')
   }
 
   /** "An acting-as partner token; anyone else gets 403" (`mode: rater`). */
   requirePartner(caller: Caller): void {
-    if (caller.kind !== 'partner') throw new Refusal(403, 'mode rater needs an acting-as partner token')
+    if (caller.kind !== 'partner') throw new Refusal('no_partner', 'mode rater needs an acting-as partner token')
   }
 
   /**
@@ -47,10 +47,10 @@ export class Authority {
   attributed(caller: Caller, producerEmail: unknown): User {
     if (caller.user) return caller.user
     if (typeof producerEmail !== 'string' || producerEmail.trim() === '')
-      throw new Refusal(422, 'producer_email is required with a machine credential')
+      throw new Refusal('no_producer', 'producer_email is required with a machine credential')
     const email = producerEmail.trim().toLowerCase()
     const user = caller.account.users.find((other) => other.active && other.email === email)
-    if (!user) throw new Refusal(422, `producer_email ${producerEmail} is no active portal user of this brokerage`)
+    if (!user) throw new Refusal('no_producer', `producer_email ${producerEmail} is no active portal user of this brokerage`)
     return user
   }
 

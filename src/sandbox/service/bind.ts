@@ -7,6 +7,7 @@ import type { User } from './accounts.ts'
 import { bindRecordView, materialBind } from './binding.ts'
 import { pdfOf } from './files.ts'
 import { parseBody } from './parse.ts'
+import { policyDocuments } from './policies.ts'
 import { Refusal } from './refusal.ts'
 import type { Unshown } from './unshown.ts'
 import { checkFile, checkPdf, storeDocument, type UploadedFile } from './uploads.ts'
@@ -43,11 +44,11 @@ export function createBind(submission: Submission, input: unknown, user: User, u
   const lane = [...submission.lanes.values()].find(
     ({ rail, visible }) => visible && rail.quotes.some((one) => one.quote_id === body.quote_id),
   )
-  if (!lane) throw new Refusal(404, 'Quote not found')
+  if (!lane) throw new Refusal('not_found', 'Quote not found')
   const quote = submission.records.quotes[body.quote_id]
   if (quote ? !quote.firm : lane.rail.source_offers.some(({ kind }) => kind === 'indication'))
-    throw new Refusal(422, 'This quote is an indication; only a released firm quote can be bound')
-  if (lane.rail.quotes.at(-1)?.quote_id !== body.quote_id) throw unshown.refusal('not_bindable', 'This quote is superseded')
+    throw new Refusal('indication', 'This quote is an indication; only a released firm quote can be bound')
+  if (lane.rail.quotes.at(-1)?.quote_id !== body.quote_id) throw new Refusal('not_bindable', 'This quote is superseded')
   materialBind(submission, lane)
   const laneId = lane.rail.submission_market_id
   const current = submission.records.binds.findLast((one) => one.laneId === laneId && !ENDED.includes(one.status))
@@ -56,10 +57,10 @@ export function createBind(submission: Submission, input: unknown, user: User, u
     lane.rail.chip === 'not_available' ||
     (current && (current.status !== 'drafted' || current.quoteId !== body.quote_id))
   )
-    throw unshown.refusal('not_bindable', 'This lane is binding already, or not available')
+    throw new Refusal('not_bindable', 'This lane is binding already, or not available')
   const draft = current ?? newDraft(submission, lane, body.quote_id, user, atMs)
   if (body.payment_option !== undefined) draft.paymentOption = body.payment_option
-  confirmAssumptions(draft, body.attest_assumptions)
+  confirmAssumptions(draft, body.attest_assumptions, unshown)
   return bindRecordView(submission, draft)
 }
 
@@ -103,7 +104,7 @@ function newDraft(submission: Submission, lane: Lane, quoteId: string, user: Use
 export function bindOf(submission: Submission, id: string): BindRecord {
   for (const lane of submission.lanes.values()) materialBind(submission, lane)
   const bind = submission.records.binds.find((one) => one.id === id)
-  if (!bind) throw new Refusal(404, 'Bind request not found')
+  if (!bind) throw new Refusal('not_found', 'Bind request not found')
   return bind
 }
 
@@ -120,31 +121,31 @@ export const bindSubmitBody = z.object({
 export function submitBind(submission: Submission, id: string, input: unknown, unshown: Unshown) {
   const body = parseBody(bindSubmitBody, input)
   const bind = bindOf(submission, id)
-  if (bind.status !== 'drafted') throw unshown.refusal('not_bindable', 'This bind request is no longer drafted')
+  if (bind.status !== 'drafted') throw new Refusal('not_bindable', 'This bind request is no longer drafted')
   if (programOf(submission.lane(bind.laneId).rail.program_id)?.collectsCard)
-    throw new Refusal(422, {
+    throw new Refusal('card_payment', {
       code: 'card_payment_in_portal',
       message: 'This carrier bills directly and collects card payment in the portal; submit the bind request there',
     })
-  confirmAssumptions(bind, body.attest_assumptions)
+  confirmAssumptions(bind, body.attest_assumptions, unshown)
   const open = bind.contingencies.filter(({ required, status }) => required && status === 'pending')
   if (open.length > 0)
-    throw unshown.refusal('not_bindable', `This bind request still needs: ${open.map(({ label }) => label).join(', ')}; the draft is kept`)
+    throw new Refusal('open_contingency', `This bind request still needs: ${open.map(({ label }) => label).join(', ')}; the draft is kept`)
   bind.isSubmitted = true
   if (unshown.word('bind_submit_status') === 'submitted') bind.status = 'submitted'
   return bindRecordView(submission, bind)
 }
 
 /** @throws Refusal 409 when assumptions remain; what was attested is kept. */
-function confirmAssumptions(draft: BindRecord, attested: boolean | readonly string[]): void {
+function confirmAssumptions(draft: BindRecord, attested: boolean | readonly string[], unshown: Unshown): void {
   const isConfirmed = (key: string) => attested === true || (Array.isArray(attested) && attested.includes(key))
   draft.unconfirmed = draft.unconfirmed.filter(({ key }) => !isConfirmed(key))
   if (draft.unconfirmed.length > 0)
-    throw new Refusal(409, {
+    throw new Refusal('assumptions_unconfirmed', {
       code: 'assumptions_unconfirmed',
       message: 'Confirm the assumptions of this quote; the draft is kept',
       bind_request_id: draft.id,
-      assumptions: draft.unconfirmed,
+      [unshown.word('assumptions_field')]: draft.unconfirmed,
     })
 }
 
@@ -153,14 +154,13 @@ export function uploadContingency(
   submission: Submission,
   ids: { readonly bindRequestId: string; readonly contingencyId: string },
   upload: { readonly file: UploadedFile; readonly notes: string | null },
-  unshown: Unshown,
   atMs: number,
 ) {
   const bind = bindOf(submission, ids.bindRequestId)
   const contingency = bind.contingencies.find((one) => one.id === ids.contingencyId)
-  if (!contingency) throw new Refusal(404, 'Contingency not found')
-  if (bind.status !== 'drafted') throw new Refusal(409, 'This bind request is no longer drafted')
-  checkFile(upload.file, unshown)
+  if (!contingency) throw new Refusal('not_found', 'Contingency not found')
+  if (bind.status !== 'drafted') throw new Refusal('not_drafted', 'This bind request is no longer drafted')
+  checkFile(upload.file)
   checkPdf(upload.file)
   const kind = contingency.kind === 'signed_form' ? 'signed_form' : contingency.kind === 'loss_runs' ? 'loss_runs' : 'other'
   const document = storeDocument(submission, upload.file, { source: 'bind', kind }, atMs)
@@ -195,13 +195,12 @@ export function moveBind(world: World, account: string, submission: Submission, 
   if (to === 'bound' && !wasBound) {
     const rail = { status: 'bound', status_label: 'Bound', bound: true, chip: 'bound', next_step: null } as const
     const program = programOf(lane.rail.program_id)?.market.name ?? lane.rail.market_name
-    for (const name of ['Binder.pdf', 'Declarations.pdf'])
-      storeDocument(
-        submission,
-        { name, contentType: 'application/pdf', bytes: pdfOf(`${name} of ${program}`) },
-        { source: 'carrier', kind: 'policy' },
-        atMs,
-      )
+    // A lane that is bound anew has them already.
+    const stored = new Set(submission.records.documents.map(({ id }) => id))
+    for (const { document_id: id, name } of policyDocuments(lane)) {
+      const file = { name, contentType: 'application/pdf', bytes: pdfOf(`${name} of ${program}`) }
+      if (!stored.has(id)) storeDocument(submission, file, { id, source: 'carrier', kind: 'policy' }, atMs)
+    }
     world.play(
       account,
       submission.id,

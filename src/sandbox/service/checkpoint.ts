@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Plain, PlainObject } from '../world/plain.ts'
+import { ownValue, type Plain, type PlainObject, setOwnValue } from '../world/plain.ts'
 import { answerProblem, questionOf } from '../world/questions.ts'
 import type { ApplicationRecord } from '../world/records.ts'
 import type { Lane, Submission } from '../world/submission.ts'
@@ -65,15 +65,19 @@ export function checkpoint(
   const command = parseBody(checkpointBody, input)
   const lane = [...submission.lanes.values()].find(({ session, visible }) => visible && session?.session_id === sessionId)
   const current = lane && applicationOf(submission, lane)
-  if (!lane || !current) throw new Refusal(404, 'Application not found')
-  const receipt = submission.records.applications[sessionId]?.receipts[command.operation_id]
+  if (!lane || !current) throw new Refusal('not_found', 'Application not found')
+  const receipt = ownValue(submission.records.applications[sessionId]?.receipts ?? {}, command.operation_id)
   if (receipt) return receipt
   refuseBusy(parts, account, submission.id)
   if (command.expected_answer_revision !== current.answer_revision || command.expected_schema_fingerprint !== current.schema_fingerprint)
-    throw new Refusal(409, { code: 'stale_application', message: 'The application has changed meanwhile', application: current })
+    throw new Refusal('stale_application', {
+      code: 'stale_application',
+      message: 'The application has changed meanwhile',
+      application: current,
+    })
   const record = applicationRecord(submission, sessionId)
   const refused = rejection(command, record, current.available_products)
-  if (refused !== null) throw parts.unshown.refusal('command_rejected', { code: 'application_command_rejected', message: refused })
+  if (refused !== null) throw new Refusal('command_rejected', { code: 'application_command_rejected', message: refused })
   return save(parts, { account, submission, lane, record, atMs }, command, current)
 }
 
@@ -81,7 +85,7 @@ function refuseBusy({ faults, unshown }: CheckpointParts, account: string, submi
   if (!faults.draw(['application_busy'], { operation: 'write', account, submissionId })) return
   const seconds = unshown.number('busy_retry_after_s')
   const detail = { code: 'application_busy', message: 'The application is being saved' }
-  throw unshown.refusal('application_busy', detail, { 'retry-after': String(seconds) })
+  throw new Refusal('application_busy', detail, { 'retry-after': String(seconds) })
 }
 
 /** @returns why the command cannot be carried out at all, "for example an invalid classification"; null when it can. */
@@ -93,7 +97,7 @@ function rejection(command: Command, record: ApplicationRecord, available: reado
   const strange = command.selected_products?.find((product) => !available.includes(product))
   if (strange !== undefined) return `the product ${strange} is not available`
   for (const { field_key, operation, record_id } of command.collection_operations) {
-    const exists = record.collections[field_key]?.[record_id] !== undefined
+    const exists = ownValue(ownValue(record.collections, field_key) ?? {}, record_id) !== undefined
     if (exists === (operation === 'insert')) return `${field_key} has ${exists ? 'a' : 'no'} record ${record_id}`
   }
   return null
@@ -141,7 +145,7 @@ function save(parts: CheckpointParts, target: Target, command: Command, before: 
     fact_changes: facts,
   }
   const kept = JSON.parse(JSON.stringify(receipt)) as PlainObject
-  record.receipts[command.operation_id] = kept
+  setOwnValue(record.receipts, command.operation_id, kept)
   return kept
 }
 
@@ -149,10 +153,10 @@ function save(parts: CheckpointParts, target: Target, command: Command, before: 
 function changeCollections(record: ApplicationRecord, command: Command, revision: number, source: PlainObject): string[] {
   const fields = new Set<string>()
   for (const { field_key, operation, record_id, changes } of command.collection_operations) {
-    const records = record.collections[field_key] ?? {}
-    record.collections[field_key] = records
+    const records = ownValue(record.collections, field_key) ?? {}
+    setOwnValue(record.collections, field_key, records)
     if (operation === 'remove') delete records[record_id]
-    else records[record_id] = { ...records[record_id], ...(changes as PlainObject) }
+    else setOwnValue(records, record_id, { ...ownValue(records, record_id), ...(changes as PlainObject) })
     const list = Object.entries(records).map(([id, values]) => ({ record_id: id, ...values }))
     noteAnswer(record, field_key, list, revision, source)
     fields.add(field_key)

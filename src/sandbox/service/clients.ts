@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { Prng } from '../world/prng.ts'
 import { OAuthError } from './oauth-error.ts'
+import { Refusal } from './refusal.ts'
 import type { Unshown } from './unshown.ts'
 
 export interface RegisteredClient {
@@ -61,7 +62,7 @@ export class Clients {
     const counted = this.#counts.get(address) ?? { sinceMs: now, count: 0 }
     if (counted.count >= this.#unshown.number('registrations_per_hour')) {
       const waitSeconds = Math.ceil((counted.sinceMs + HOUR_MS - now) / 1000)
-      throw this.#unshown.refusal('registration_limit', 'Too many registrations from this address', { 'retry-after': String(waitSeconds) })
+      throw new Refusal('registration_limit', 'Too many registrations from this address', { 'retry-after': String(waitSeconds) })
     }
     counted.count++
     this.#counts.set(address, counted)

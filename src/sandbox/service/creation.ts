@@ -31,7 +31,8 @@ export function createSubmission(parts: CreationParts, caller: Caller, input: un
   const state = stateOf(body)
   const { account } = caller
   const all = [...parts.world.submissions(account.name).values()]
-  if (body.insured_id !== undefined && !all.some((one) => insuredIdOf(one) === body.insured_id)) throw new Refusal(404, 'Insured not found')
+  if (body.insured_id !== undefined && !all.some((one) => insuredIdOf(one) === body.insured_id))
+    throw new Refusal('unknown_insured', 'Insured not found')
   for (const id of body.partner_program_ids ?? []) if (!programOf(id)) throw invalid(['body', 'partner_program_ids'], `no program ${id}`)
   const createdBy = caller.credential?.clientId ?? caller.user?.id ?? ''
   refuseCollision(all, body, createdBy)
@@ -82,6 +83,8 @@ function stateOf({ primary_state, applicant, locations }: SubmissionCreate): str
     throw invalid(
       ['body', 'primary_state'],
       `primary_state is ${primary_state}, but the mailing address is in ${mailing}: correct one of them, or leave out primary_state`,
+      'value_error',
+      'state_conflict',
     )
   return primary_state ?? mailing ?? locations?.[0]?.address.state.toUpperCase() ?? ''
 }
@@ -118,7 +121,7 @@ function refuseCollision(all: readonly Submission[], body: SubmissionCreate, cre
   const live = all.filter((one) => isSame(one) && isLive(one))
   const refuse = (submission: Submission, more: object = {}) => {
     const message = 'A live submission for this insured exists'
-    throw new Refusal(409, { code: 'service_file_exists', message, submission_id: submission.id, ...more })
+    throw new Refusal('file_exists', { code: 'service_file_exists', message, submission_id: submission.id, ...more })
   }
   const foreign = live.find(
     ({ records }) => body.mode !== 'rater' || !records.brief?.raterPrograms || records.brief.createdBy !== createdBy,

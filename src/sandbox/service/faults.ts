@@ -76,6 +76,7 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('invalid_cursor'), ...inFeeds }),
   /** An empty page with the same cursor again. */
   z.strictObject({ kind: z.literal('stuck_cursor'), ...inFeeds }),
+  z.strictObject({ kind: z.literal('no_next_cursor'), ...inFeeds }),
   /** An empty page with a new cursor; at most three in a row. */
   z.strictObject({ kind: z.literal('empty_page'), ...inFeeds }),
   /** A page with at least one item, often fewer than asked for, and a cursor even at the end of the feed. */
@@ -125,7 +126,7 @@ const refusals = [
   { status: 429, retryAfterSeconds: 1, retryAfterAs: 'date' },
 ] as const
 
-/** @returns the faults of a preset. `all`: every kind of fault, occasionally, and no long hangs. */
+/** @returns the faults of a preset. `all`: every kind of fault, occasionally, and no long hangs; but a feed always tells its end. */
 export function presetFaults(preset: Preset): FaultInput[] {
   if (preset === 'none') return []
   return [

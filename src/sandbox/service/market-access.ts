@@ -2,20 +2,19 @@ import { z } from 'zod'
 import { programOf, programs } from '../world/catalogue.ts'
 import type { AccountRecords } from '../world/records.ts'
 import { Refusal } from './refusal.ts'
-import type { Unshown } from './unshown.ts'
 
 export const programLineBody = z.object({ program_id: z.uuid(), lob_slug: z.string(), enabled: z.boolean() })
 
 /**
  * Turns one line of a program on or off for a brokerage. "Turning off every listed line equals turning the program off."
  * @returns the refreshed market-access table.
- * @throws Refusal 404 for an unknown program; for a line that the program does not list.
+ * @throws Refusal for an unknown program; for a line that the program does not list.
  */
-export function setProgramLine({ linesOff }: AccountRecords, body: z.output<typeof programLineBody>, unshown: Unshown) {
+export function setProgramLine({ linesOff }: AccountRecords, body: z.output<typeof programLineBody>) {
   const program = programOf(body.program_id)
-  if (!program) throw new Refusal(404, 'Program not found')
+  if (!program) throw new Refusal('not_found', 'Program not found')
   const line = body.lob_slug
-  if (!program.lines.includes(line)) throw unshown.refusal('line_not_listed', `${program.market.program} does not list the line ${line}`)
+  if (!program.lines.includes(line)) throw new Refusal('line_not_listed', `${program.market.program} does not list the line ${line}`)
   const others = (linesOff[program.programId] ?? []).filter((other) => other !== line)
   linesOff[program.programId] = body.enabled ? others : [...others, line]
   return marketAccess({ linesOff })

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import type { ConditionName } from '../../client/openapi/conditions.ts'
 import type { Notice } from './activity-log.ts'
 import type { ClockKind } from './clocks.ts'
 import type { FaultInput, Preset } from './faults.ts'
@@ -88,4 +89,6 @@ export interface SentAnswer {
   readonly status: number
   readonly contentType: string
   readonly body: Buffer
+  /** Why it is an error; null for a success, and for one that a fault made. */
+  readonly condition: ConditionName | null
 }

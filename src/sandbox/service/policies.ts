@@ -49,11 +49,16 @@ function policyOf(submission: Submission, lane: Lane) {
     premium: { net_cents, fees_cents, taxes_cents, total_billed_cents: net_cents + fees_cents + taxes_cents },
     commission: { rate, amount_cents: Math.round(net_cents * rate) },
     payment_terms: { plan: bind?.paymentOption ?? 'annual', billing: admitted ? 'direct' : 'agency' },
-    documents: documentKinds.map(({ kind, name }) => {
-      const document_id = uuidOf(`${kind} document ${rail.submission_market_id}`)
-      return { document_id, kind, name, download_path: `/broker/finalized-documents/${document_id}/pdf` }
-    }),
+    documents: policyDocuments(lane),
   }
+}
+
+/** @returns the documents of a lane's policy. */
+export function policyDocuments({ rail }: Lane) {
+  return documentKinds.map(({ kind, name }) => {
+    const document_id = uuidOf(`${kind} document ${rail.submission_market_id}`)
+    return { document_id, kind, name, download_path: `/broker/finalized-documents/${document_id}/pdf` }
+  })
 }
 
 /** @returns the same day a year later; of February 29, February 28. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ownValue, setOwnValue } from '../world/plain.ts'
 import type { Submission } from '../world/submission.ts'
 import type { World } from '../world/world.ts'
 import type { User } from './accounts.ts'
@@ -6,7 +7,6 @@ import { applyReply } from './answering.ts'
 import { type Life, writerOf } from './life.ts'
 import { invalid, parseBody } from './parse.ts'
 import { Refusal } from './refusal.ts'
-import type { Unshown } from './unshown.ts'
 
 export const threadBody = z.object({
   body: z.string(),
@@ -33,19 +33,20 @@ export interface ThreadPost {
  * @returns the id of the recorded message.
  * @throws Refusal for a blank body, a key that is too long, or, with 400, a document of another submission.
  */
-export function postToThread({ world, life, unshown }: { world: World; life: Life; unshown: Unshown }, post: ThreadPost): string {
+export function postToThread({ world, life }: { world: World; life: Life }, post: ThreadPost): string {
   const { account, submission, idempotencyKey: key, atMs, user } = post
   const { body, document_ids } = parseBody(threadBody, post.input)
   if (key !== undefined && key.length > MAX_KEY_LENGTH)
     throw invalid(['header', 'Idempotency-Key'], `must have at most ${MAX_KEY_LENGTH} characters`, 'string_too_long')
-  if (body.trim() === '') throw unshown.refusal('blank_body', 'body must not be blank')
+  if (body.trim() === '') throw new Refusal('blank_body', 'body must not be blank')
   const { documents, turns } = submission.records
   const attached = document_ids.map((id) => documents.find((document) => document.id === id))
-  if (attached.some((document) => document === undefined)) throw new Refusal(400, 'A document of document_ids is not on this submission')
-  const known = key === undefined ? undefined : turns[key]
+  if (attached.some((document) => document === undefined))
+    throw new Refusal('foreign_document', 'A document of document_ids is not on this submission')
+  const known = key === undefined ? undefined : ownValue(turns, key)
   if (known !== undefined) return known
   const id = submission.newId()
-  if (key !== undefined) turns[key] = id
+  if (key !== undefined) setOwnValue(turns, key, id)
   const message = {
     ...({ id, channel: 'email', direction: 'inbound', kind: 'broker_reply', body_text: body } as const),
     subject: `Re: ${submission.facts.insured_name}`,

@@ -1,45 +1,7 @@
 /*
- * What the specification leaves open, and what the emulator does there. Each entry names the row that leaves it open. `value`, or the first
- * of `values`, is the choice; the others are what a client must expect as well.
+ * What the specification leaves open, and what the emulator does there; statuses of errors stand in `client/openapi/conditions.ts`. Each entry
+ * names the row that leaves it open. `value`, or the first of `values`, is the choice; the others are what a client must expect as well.
  */
-
-interface StatusChoice {
-  readonly row: string
-  readonly value: number
-  readonly others: readonly number[]
-}
-
-/** Statuses of errors that are listed without a number. Any status from 400 to 599 can take their place. */
-export const statuses = {
-  missing_token: { row: 'Errors: unauthenticated (missing or weak token)', value: 401, others: [403] },
-  missing_scope: { row: 'Errors: write without broker_submit scope', value: 403, others: [401] },
-  missing_role: { row: 'Errors: market-access toggle, not an admin', value: 403, others: [401, 422] },
-  portal_session_only: {
-    row: 'Authentication 8: keys and webhook endpoints are managed in a portal session only',
-    value: 403,
-    others: [401],
-  },
-  inactive_credential: { row: 'Errors: GET /broker/me for an inactive account or credential', value: 403, others: [401, 410] },
-  invalid_cursor: { row: 'Errors: events or thread, invalid since cursor', value: 400, others: [422] },
-  bad_limit: { row: 'Limits: events and thread, a limit that is no whole number', value: 422, others: [400] },
-  blank_body: { row: 'Errors: thread reply, blank body', value: 422, others: [400] },
-  file_too_large: {
-    row: 'Errors: contingency upload, file over 25 MB; document uploads are held to the same limit',
-    value: 413,
-    others: [400, 422],
-  },
-  empty_file: { row: 'Errors: contingency upload, empty file; document uploads likewise', value: 422, others: [400] },
-  daily_limit: { row: 'Errors: appetite, daily limit reached', value: 429, others: [403, 402] },
-  application_busy: { row: 'Errors: checkpoint, save busy (application_busy)', value: 409, others: [423, 429, 503] },
-  command_rejected: { row: 'Errors: checkpoint, command rejected (application_command_rejected)', value: 422, others: [400, 409] },
-  stale_selection: { row: 'Errors: quote-products, stale selection revision', value: 409, others: [412] },
-  not_bindable: { row: 'Errors: bind, superseded quote or lane already binding', value: 409, others: [422] },
-  line_not_listed: { row: 'Errors: market-access toggle, line not listed by the program', value: 422, others: [400, 404] },
-  pdf_unavailable: { row: 'Errors: finalized document PDF, stored file cannot be retrieved', value: 502, others: [500, 503] },
-  grant_refused: { row: 'POST /oauth/token: status of authorization_pending, invalid_grant and the like', value: 400, others: [401, 403] },
-  registration_limit: { row: 'Limits: registration per-IP rate limit', value: 429, others: [403, 503] },
-  key_limit: { row: 'Limits: active API keys per brokerage, the eleventh', value: 409, others: [403, 422, 429] },
-} as const satisfies Readonly<Record<string, StatusChoice>>
 
 interface NumberChoice {
   readonly row: string
@@ -88,6 +50,14 @@ export const words = {
   document_upload_limit: {
     row: 'POST …/documents: whether 25 MB is the limit there, too',
     values: ['25_mb', 'none'],
+  },
+  assumptions_field: {
+    row: 'Errors: 409 assumptions_unconfirmed, name of the list of assumptions',
+    values: ['unconfirmed_assumptions', 'assumptions'],
+  },
+  scope_above_ceiling: {
+    row: 'Authentication 5: client credentials with a scope above the ceiling of the key, refused (grant_refused) or cut to the ceiling',
+    values: ['refuse', 'cut'],
   },
   expires_in: { row: 'POST /oauth/token: expires_in of the response', values: ['number', 'text', 'absent'] },
   announce_late: { row: 'Events 4: whether events that appear behind a cursor are delivered', values: ['no', 'yes'] },

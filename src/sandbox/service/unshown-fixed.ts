@@ -45,6 +45,10 @@ const fixed: Readonly<Record<string, readonly [row: string, choice: string]>> = 
   error_body: ['Errors: body of errors beyond a detail', 'detail alone: a text, a list of problems, or an object with code and message'],
   status_values: ['States: status values of submissions and lanes', 'submitted, in_review, quoted, bound, declined, withdrawn, blocked'],
   bind_moves: ['States: moves between bind request statuses', 'POST /_sandbox/bind: forward alone; bound may fail or be cancelled'],
+  bind_after_failure: [
+    'States: whether a lane whose bind failed can be bound anew',
+    'a new draft may be made; the failed request stays under review',
+  ],
   svix_timestamp: ['Webhooks 4: the time in svix-timestamp', 'that of the machine, with --clock step and fast, too'],
   webhook_management: [
     'Webhooks 1: management of endpoints',

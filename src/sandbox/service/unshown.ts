@@ -1,7 +1,6 @@
-import { Refusal } from './refusal.ts'
-import { numbers, statuses, words } from './unshown-choices.ts'
+import { type ConditionName, conditionOf, chosenConditions as statuses } from '../../client/openapi/conditions.ts'
+import { numbers, words } from './unshown-choices.ts'
 
-export type StatusName = keyof typeof statuses
 export type NumberName = keyof typeof numbers
 export type WordName = keyof typeof words
 export type WordOf<N extends WordName> = (typeof words)[N]['values'][number]
@@ -25,21 +24,22 @@ const MAX_NUMBER = 1_000_000_000
 
 /**
  * Every choice that the emulator makes where the specification says "not shown". Whoever needs one reads it here by its name, so that it
- * can be varied and nobody comes to rely on it. A new choice is a line in `unshown-choices.ts`.
+ * can be varied and nobody comes to rely on it. A new choice is a line in `unshown-choices.ts`, or for a status in `client/openapi/conditions.ts`.
  */
 export class Unshown {
   readonly #values = new Map<string, string | number>()
 
   /** @throws RangeError for a name or a value that does not exist. */
   constructor(input: UnshownInput = {}) {
-    for (const [name, { value }] of Object.entries({ ...statuses, ...numbers })) this.#values.set(name, value)
+    for (const [name, { status }] of Object.entries(statuses)) this.#values.set(name, status)
+    for (const [name, { value }] of Object.entries(numbers)) this.#values.set(name, value)
     for (const [name, { values }] of Object.entries(words)) this.#values.set(name, values[0])
     for (const [name, value] of Object.entries(input)) this.#values.set(name, checked(name, value))
   }
 
-  /** @returns the HTTP status of an error that the specification lists without a number. */
-  status(name: StatusName): number {
-    return this.#values.get(name) as number
+  /** @returns the HTTP status of an error: the one that the specification gives, or the choice where it gives none. */
+  status(name: ConditionName): number {
+    return (this.#values.get(name) as number | undefined) ?? conditionOf(name).status
   }
 
   /** @returns a limit or a time; its name ends with its unit. */
@@ -52,11 +52,6 @@ export class Unshown {
     return this.#values.get(name) as WordOf<N>
   }
 
-  /** @returns the error to throw, with the status chosen for it. */
-  refusal(name: StatusName, detail: unknown, headers: Readonly<Record<string, string>> = {}): Refusal {
-    return new Refusal(this.status(name), detail, headers)
-  }
-
   /** @returns all choices with their present values. */
   list(): Choice[] {
     const choice = (name: string, row: string, alternatives: Choice['alternatives']): Choice => {
@@ -64,7 +59,7 @@ export class Unshown {
       return { name, row, choice: value, option: `--unshown ${name}=…`, alternatives: alternatives.filter((other) => other !== value) }
     }
     return [
-      ...Object.entries(statuses).map(([name, { row, value, others }]) => choice(name, row, [value, ...others])),
+      ...Object.entries(statuses).map(([name, { row, status, others }]) => choice(name, row, [status, ...others])),
       ...Object.entries(numbers).map(([name, { row }]) => choice(name, row, [`a whole number from 0 to ${MAX_NUMBER}`])),
       ...Object.entries(words).map(([name, { row, values }]) => choice(name, row, values)),
     ]

@@ -1,8 +1,9 @@
+import type { ConditionName } from '../../client/openapi/conditions.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { StoredDocument } from '../world/records.ts'
 import type { Submission } from '../world/submission.ts'
 import { invalid } from './parse.ts'
-import type { Unshown } from './unshown.ts'
+import { Refusal } from './refusal.ts'
 
 /** A file as a form brought it. */
 export interface UploadedFile {
@@ -14,22 +15,21 @@ export interface UploadedFile {
 const MAX_FILE_BYTES = 25 * 1024 * 1024
 
 /** @throws Refusal for an empty file, or, where it is limited, one of more than 25 MB. */
-export function checkFile(file: UploadedFile, unshown: Unshown, isLimited = true): void {
-  if (file.bytes.length === 0)
-    throw unshown.refusal('empty_file', [{ loc: ['body', 'file'], msg: 'The file is empty', type: 'value_error' }])
-  if (isLimited && file.bytes.length > MAX_FILE_BYTES) throw unshown.refusal('file_too_large', 'The file has more than 25 MB')
+export function checkFile(file: UploadedFile, isLimited = true): void {
+  if (file.bytes.length === 0) throw invalid(['body', 'file'], 'The file is empty', 'value_error', 'empty_file')
+  if (isLimited && file.bytes.length > MAX_FILE_BYTES) throw new Refusal('file_too_large', 'The file has more than 25 MB')
 }
 
-/** @throws Refusal 422 for a file that does not begin as a PDF does. */
+/** @throws Refusal for a file that does not begin as a PDF does. */
 export function checkPdf(file: UploadedFile): void {
   // Readers look for the head within the first 1,024 bytes.
   if (!file.bytes.subarray(0, 1_024).includes('%PDF-')) throw invalid(['body', 'file'], 'The file is no PDF')
 }
 
-/** @throws Refusal 422 when the form has no file. */
-export function requireFile(files: readonly UploadedFile[]): UploadedFile {
+/** @throws Refusal when the form has no file. */
+export function requireFile(files: readonly UploadedFile[], condition?: ConditionName): UploadedFile {
   const [file] = files
-  if (!file) throw invalid(['body', 'file'], 'Field required', 'missing')
+  if (!file) throw invalid(['body', 'file'], 'Field required', 'missing', condition)
   return file
 }
 
@@ -37,14 +37,14 @@ export function requireFile(files: readonly UploadedFile[]): UploadedFile {
 export function storeDocument(
   submission: Submission,
   file: UploadedFile,
-  about: { readonly displayName?: string | undefined; readonly source?: string; readonly kind?: string },
+  about: { readonly id?: string; readonly displayName?: string | undefined; readonly source?: string; readonly kind?: string },
   atMs: number,
 ): StoredDocument {
   const displayName = about.displayName ?? file.name
   const kind = about.kind ?? (/loss.?run/i.test(displayName) ? 'loss_runs' : 'other')
   const source = about.source ?? 'broker_upload'
   const document: StoredDocument = {
-    id: submission.newId(),
+    id: about.id ?? submission.newId(),
     source,
     sourceLabel: sourceLabels[source] ?? source,
     displayName,

@@ -52,6 +52,6 @@ export function faultOf(database: Database.Database, facts: SqliteFacts): string
   const said = checks.map((row) => row.integrity_check).join('; ')
   if (said !== 'ok') return `it is damaged (${said})`
   if (facts.schemaVersion === 0) return 'it is no database of submission-mirror'
-  const missing = missingTables(database, facts.schemaVersion)
+  const missing = missingTables(database)
   return missing.length === 0 ? null : missingText(missing)
 }

@@ -135,8 +135,10 @@ function foldLog(path: string): void {
   let old: Database.Database | undefined
   try {
     old = new Database(path, { timeout: 0, fileMustExist: true })
-    if (old.pragma('journal_mode = delete', { simple: true }) === 'delete') return
-    throw inUse(path)
+    if (old.pragma('journal_mode = delete', { simple: true }) !== 'delete') throw inUse(path)
+    // Without a log the mode says nothing about others.
+    old.exec('begin exclusive')
+    old.exec('rollback')
   } catch (error) {
     if (isBusy(error)) throw inUse(path)
     const known = sqliteError(error, path)

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Change } from '../../model/change.ts'
-import { timeFromMs } from '../../model/time.ts'
+import { type TimeText, timeFromMs } from '../../model/time.ts'
 import { LogMovedError, requireServer } from '../engine/checked-server.ts'
 import type { TableSpec, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
@@ -30,24 +30,56 @@ const changesTable: TableSpec = {
 export async function appendChanges(tx: Tx, changes: readonly Change[]): Promise<void> {
   const [newest] = changes.slice(-1)
   if (newest === undefined) return
-  const server = tx.seen.serverExpression
-  const { last_seq, log_epoch, now_on } = await tx.sql
+  const changed_at = timeFromMs(tx.clock.now())
+  const { last_seq, log_epoch, now_on } = await (tx.kind === 'sqlite' ? numberThenInsert : insertNumbered)(tx, changes, changed_at)
+  if (now_on !== null) requireServer(tx, now_on)
+  requireAllSeen(tx, log_epoch, last_seq - changes.length)
+  const mark = { seq: last_seq, fingerprint: fingerprintOf({ ...newest, changed_at }), touched: touchedBy(changes) }
+  tx.afterCommit(() => tx.seen.add(log_epoch, mark))
+  wake(tx, 'changes')
+}
+
+/** The counter row after it was advanced. */
+interface Advanced {
+  readonly last_seq: number
+  readonly log_epoch: string
+  /** The server that advanced it; null when it cannot be told. */
+  readonly now_on: string | null
+}
+
+/** On SQLite, where the whole transaction holds the only lock. */
+async function numberThenInsert(tx: Tx, changes: readonly Change[], changed_at: TimeText): Promise<Advanced> {
+  const advanced = await tx.sql
     .updateTable('mirror_info')
     .set({ last_seq: sql<number>`${lastGiven(tx)} + ${sql.lit(changes.length)}` })
     .where('id', '=', 1)
-    .returning(['last_seq', 'log_epoch', (server ?? sql<string>`''`).as('now_on')])
+    .returning(['last_seq', 'log_epoch', sql<null>`null`.as('now_on')])
     .executeTakeFirstOrThrow()
-  if (server !== undefined) requireServer(tx, now_on)
-  requireAllSeen(tx, log_epoch, last_seq - changes.length)
-  const changed_at = timeFromMs(tx.clock.now())
-  const first = last_seq - changes.length + 1
+  const first = advanced.last_seq - changes.length + 1
   await tx.insertMany(
     changesTable,
     changes.map((change, index) => ({ seq: first + index, ...change, changed_at })),
   )
-  const mark = { seq: last_seq, fingerprint: fingerprintOf({ ...newest, changed_at }), touched: touchedBy(changes) }
-  tx.afterCommit(() => tx.seen.add(log_epoch, mark))
-  wake(tx, 'changes')
+  return advanced
+}
+
+/** On Postgres, in one statement: others wait for the counter row no longer than for this round trip and the commit. */
+async function insertNumbered(tx: Tx, changes: readonly Change[], changedAt: TimeText): Promise<Advanced> {
+  const given = JSON.stringify(changes.map((change, index) => ({ ...change, place: index + 1 })))
+  const { rows } = await sql<Advanced>`
+    with counter as (
+      update mirror_info set last_seq = ${lastGiven(tx)} + ${sql.lit(changes.length)} where id = 1
+      returning last_seq, log_epoch, ${tx.seen.serverExpression ?? sql`null::text`} as now_on),
+    written as (
+      insert into changes (seq, account, submission_id, entity, entity_id, operation, changed_at, cause, before, after)
+      select counter.last_seq - ${sql.lit(changes.length)} + place, account, submission_id, entity, entity_id, operation,
+        ${changedAt}::timestamptz, cause, before, after
+      from counter, json_to_recordset(${given}::json) as given(place bigint, account text, submission_id text, entity text, entity_id text,
+        operation text, cause text, before jsonb, after jsonb))
+    select last_seq, log_epoch, now_on from counter`.execute(tx.sql)
+  const [advanced] = rows
+  if (advanced === undefined) throw new Error('mirror_info has no row')
+  return advanced
 }
 
 /** Refuses to give numbers a second time: this process has seen greater ones of the same epoch. @throws LogMovedError */

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { isOtherServer } from '../engine/checked-server.ts'
 import type { Query } from '../engine/db.ts'
 import type { LogMark, LogWitness } from '../engine/log-seen.ts'
@@ -46,13 +45,9 @@ export async function readState(q: Query): Promise<LogState> {
   }
 }
 
-/** All epochs, the newest first. One that a release before this began has no number yet. */
-export async function epochsOf(q: Query): Promise<LogEpochsTable[]> {
-  const { rows } = await sql<LogEpochsTable>`
-    select * from sync_log_epochs order by case when epoch_no is null then 0 else 1 end, epoch_no desc, after_seq desc, began_at desc`.execute(
-    q.sql,
-  )
-  return rows
+/** All epochs, the newest first. */
+export function epochsOf(q: Query): Promise<LogEpochsTable[]> {
+  return q.sql.selectFrom('sync_log_epochs').selectAll().orderBy('epoch_no', 'desc').execute()
 }
 
 /** The newest epoch, if it followed a break and not everything has been replayed since; else null. */
@@ -66,7 +61,7 @@ export async function findBreak(q: Query, state: LogState, witnesses: readonly W
   const current = state.epochs.find(({ log_epoch }) => log_epoch === state.logEpoch)
   if (current === undefined) return 'command'
   if (current.home !== state.home) return 'copy'
-  if (isOtherServer(current.server ?? '', state.server)) return q.kind === 'postgres' ? 'server' : 'copy'
+  if (isOtherServer(current.server, state.server)) return q.kind === 'postgres' ? 'server' : 'copy'
   for (const witness of witnesses) {
     const isKnown = state.epochs.some(({ log_epoch }) => log_epoch === witness.logEpoch)
     if (!isKnown && witness.marks.length > 0) return 'lost'

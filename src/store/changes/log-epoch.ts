@@ -87,7 +87,7 @@ async function settle(tx: Tx, witnesses: readonly Witness[]): Promise<NewEpoch |
   // Somebody has set a new epoch by hand.
   if (reason === 'command') return begin(tx, reason, witnesses, state.logEpoch)
   if (reason !== null) return begin(tx, reason, witnesses)
-  await completeEpoch(tx, state)
+  await learnHome(tx, state)
   for (const witness of witnesses) {
     const fork = lateFork(state, witness)
     if (fork !== null) await noteLostBranch(tx, state.logEpoch, fork)
@@ -176,20 +176,17 @@ async function insertEpoch(tx: Tx, { logEpoch, afterSeq, reason, knownSeq }: New
     .execute()
 }
 
-/** Adds to the current epoch what a release before this did not store, and what could not be told of its server. */
-async function completeEpoch(tx: Tx, state: LogState): Promise<void> {
+/** Stores what could not be told before of the current epoch's server. */
+async function learnHome(tx: Tx, state: LogState): Promise<void> {
   const current = state.epochs.find(({ log_epoch }) => log_epoch === state.logEpoch)
-  await sql`
-    update sync_log_epochs set epoch_no = coalesce(epoch_no, (select coalesce(max(epoch_no), 0) + 1 from sync_log_epochs)),
-      server = ${knownServer(current?.server ?? '', state.server)}
-    where log_epoch = ${state.logEpoch}`.execute(tx.sql)
+  const server = knownServer(current?.server ?? '', state.server)
+  await tx.sql.updateTable('sync_log_epochs').set({ server }).where('log_epoch', '=', state.logEpoch).execute()
 }
 
 /** Whether the current epoch is known and complete, began in this very database, and witnesses saw no more than it has. */
 async function isSettled(q: Query, state: LogState, witnesses: readonly Witness[]): Promise<boolean> {
   const current = state.epochs.find(({ log_epoch }) => log_epoch === state.logEpoch)
-  if (current === undefined || current.epoch_no === null) return false
-  if (current.server !== knownServer(current.server ?? '', state.server)) return false
+  if (current === undefined || current.server !== knownServer(current.server, state.server)) return false
   if (witnesses.some((witness) => lateFork(state, witness) !== null)) return false
   return (await findBreak(q, state, witnesses)) === null
 }

@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
+import { timeValue } from '../engine/sql.ts'
 
-/** How many of the newest deliveries, of all accounts, are searched: no index serves. */
-const SEARCHED = 1_000
+/** How many of the deliveries that wait, of all accounts, are searched. */
+const WAITING = 1_000
 
 export interface NewestDelivery {
   readonly receivedAt: TimeText
@@ -12,15 +13,19 @@ export interface NewestDelivery {
 }
 
 /**
- * The newest delivery of an account among the last thousand of all accounts; null when there is none.
+ * The newest delivery of an account; null when there is none. Reads by index.
  * @param butFor ignores deliveries of this `type`.
+ * @param upTo ignores deliveries that a wrong clock stored with a later time.
  */
-export async function newestDelivery(q: Query, account: string, butFor: string): Promise<NewestDelivery | null> {
+export async function newestDelivery(q: Query, account: string, butFor: string, upTo: TimeText): Promise<NewestDelivery | null> {
+  const isSought = sql`account = ${account} and coalesce(kind, '') <> ${butFor} and received_at <= ${timeValue(q, upTo)}`
   const { rows } = await sql<{ received_at: TimeText; secret: number }>`
     select received_at, secret from (
-      select inbox_id, account, kind, received_at, secret from sync_inbox order by inbox_id desc limit ${sql.lit(SEARCHED)}
-    ) as newest
-    where account = ${account} and coalesce(kind, '') <> ${butFor} order by inbox_id desc limit 1`.execute(q.sql)
+      select * from (select inbox_id, received_at, secret from sync_inbox where state <> 'ready' and ${isSought} order by inbox_id desc limit 1) as worked
+      union all
+      select inbox_id, received_at, secret from (
+        select * from sync_inbox where state = 'ready' order by available_at desc limit ${sql.lit(WAITING)}) as waiting where ${isSought}
+    ) as newest order by inbox_id desc limit 1`.execute(q.sql)
   const [row] = rows
   return row ? { receivedAt: row.received_at, secret: row.secret } : null
 }

@@ -36,7 +36,7 @@ export function valuesTable(
     const picked = names.map((name) => sql`value ->> ${sql.lit(name)} as ${sql.ref(name)}`)
     return sql`(select ${sql.join(picked)} from json_each(${json})) as given`
   }
-  const typed = names.map((name) => sql`${sql.ref(name)} ${sql.raw(columns[name] === 'int' ? 'bigint' : 'text')}`)
+  const typed = names.map((name) => sql`${sql.ref(name)} ${sql.raw(columns[name] === 'int' ? 'bigint' : 'text collate "C"')}`)
   return sql`json_to_recordset(${json}::json) as given(${sql.join(typed)})`
 }
 

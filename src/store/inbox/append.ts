@@ -22,8 +22,9 @@ export interface NewDelivery {
 }
 
 const NAME = 'inbox-append'
-/** What finds room in a new page alone. */
+/** What finds room in a new page alone, and the most that a trial writes: about as much as a transaction of deliveries. */
 const PAGE_BYTES = 7_500
+const TRIAL_BYTES = 8 << 20
 
 /** Columns of a new row; the others start as null. `body` is bound as it is, whatever its kind here. */
 const inbox: TableSpec = {
@@ -69,7 +70,7 @@ export class InboxAppender {
   readonly blocking: boolean
   readonly #db: Db
   readonly #onDiffering: (differing: DifferingDelivery) => void
-  #failing = false
+  #failedBytes = 0
 
   /** @param onDiffering told of each delivery that came again with another body. */
   constructor(db: Db, onDiffering: (differing: DifferingDelivery) => void = () => {}) {
@@ -78,9 +79,14 @@ export class InboxAppender {
     this.blocking = db.kind === 'sqlite'
   }
 
-  /** Whether the newest transaction failed. */
-  get failing(): boolean {
-    return this.#failing
+  /** Bytes of the bodies in the largest transaction that failed since one as large was committed; 0 when none did. */
+  get failedBytes(): number {
+    return this.#failedBytes
+  }
+
+  /** Notes that bodies of so many bytes find room. */
+  noteRoom(bytes: number): void {
+    if (bytes >= this.#failedBytes) this.#failedBytes = 0
   }
 
   /**
@@ -101,17 +107,18 @@ export class InboxAppender {
   async #tryAppend(deliveries: readonly NewDelivery[]): Promise<Error | null> {
     // Postgres refuses the same key twice in one statement. Copies count as stored when the first one is.
     const distinct = distinctByKey(deliveries)
+    const bytes = distinct.reduce((sum, { body }) => sum + body.length, 0)
     try {
       const added = await this.#db.write(NAME, (tx) => (tx.kind === 'sqlite' ? appendSqlite(tx, distinct) : appendPostgres(tx, distinct)), {
         priority: true,
         singleStatement: this.#db.kind === 'postgres',
       })
-      this.#failing = false
+      this.noteRoom(bytes)
       // New deliveries cost nothing more: only where one was known before, all are compared with what is stored.
       if (added < deliveries.length) for (const differing of await noteRepeats(this.#db, deliveries)) this.#onDiffering(differing)
       return null
     } catch (error) {
-      this.#failing = true
+      this.#failedBytes = Math.max(this.#failedBytes, bytes, 1)
       return error instanceof Error ? error : new Error(String(error))
     }
   }
@@ -130,14 +137,17 @@ export async function appendNothing(tx: Tx): Promise<void> {
 /**
  * Appends a row and deletes it in one transaction. A full disk may have room for small writes in existing pages, but none for deliveries. The
  * freed pages stay allocated, so it is for doubtful cases only.
+ * @param bytes of the row; what found no room before, when something did not.
  */
-export async function appendAndRemove(tx: Tx): Promise<void> {
+export async function appendAndRemove(tx: Tx, bytes = PAGE_BYTES): Promise<void> {
   const now = timeFromMs(tx.clock.now())
   const id = randomUUID()
   // No account has this name: names contain no space.
   await sql`
     insert into sync_inbox (account, delivery_id, received_at, secret, state, attempts, available_at, headers, body)
-    values ('', ${id}, ${now}, 0, 'done', 0, ${now}, '{}', ${randomBytes(PAGE_BYTES)})`.execute(tx.sql)
+    values ('', ${id}, ${now}, 0, 'done', 0, ${now}, '{}', ${randomBytes(Math.min(Math.max(bytes, PAGE_BYTES), TRIAL_BYTES))})`.execute(
+    tx.sql,
+  )
   await sql`delete from sync_inbox where account = '' and delivery_id = ${id}`.execute(tx.sql)
 }
 

@@ -1,19 +1,28 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { UsageError } from '../../base/errors.ts'
+import type { DescribedColumn, ProtectionClass } from '../../model/entity.ts'
 import type { Db, Tx } from '../engine/db.ts'
+import { relations } from '../schema/relations.ts'
+
+const IMPERSONAL: readonly ProtectionClass[] = ['none', 'business']
+
+export interface GrantOptions {
+  /** Leaves out the columns that may tell of a person, in tables and views alike. The role must then name the columns it selects. */
+  readonly withoutPersonal?: boolean
+}
 
 /**
  * Grants a Postgres role the right to read the public tables and views, and revokes every other right it had in the schema. Must be repeated
- * after an upgrade that adds tables.
+ * after an upgrade that adds tables or columns.
  * @throws UsageError on SQLite, where file permissions rule; when the role does not exist; and when it owns the tables, because revoking its
  * rights would lock the program out.
  */
-export async function grantReader(db: Db, role: string): Promise<void> {
+export async function grantReader(db: Db, role: string, { withoutPersonal = false }: GrantOptions = {}): Promise<void> {
   if (db.kind === 'sqlite') throw new UsageError(['--grant-reader: SQLite has no roles; give the reader read access to the file instead'])
-  await db.write('grant-reader', (tx) => grant(tx, role), { noTimeout: true })
+  await db.write('grant-reader', (tx) => grant(tx, role, withoutPersonal), { noTimeout: true })
 }
 
-async function grant(tx: Tx, role: string): Promise<void> {
+async function grant(tx: Tx, role: string, withoutPersonal: boolean): Promise<void> {
   const roles = await sql<{ owner: boolean }>`
     select rolname = current_user or exists (
       select from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = current_schema() and c.relowner = r.oid
@@ -30,8 +39,28 @@ async function grant(tx: Tx, role: string): Promise<void> {
   if (!first) throw new UsageError(['--grant-reader: the schema has no tables yet; run `submission-mirror migrate` first'])
   const schema = sql.id(first.schema)
   const reader = sql.id(role)
+  // Rights on single columns go with those on their table.
   await sql`revoke all on all tables in schema ${schema} from ${reader}`.execute(tx.sql)
   await sql`grant usage on schema ${schema} to ${reader}`.execute(tx.sql)
-  const tables = sql.join(rows.map((row) => sql.id(row.schema, row.name)))
-  await sql`grant select on ${tables} to ${reader}`.execute(tx.sql)
+  if (withoutPersonal) await grantColumns(tx, first.schema, new Set(rows.map(({ name }) => name)), reader)
+  else {
+    const tables = sql.join(rows.map((row) => sql.id(row.schema, row.name)))
+    await sql`grant select on ${tables} to ${reader}`.execute(tx.sql)
+  }
+}
+
+/** Views too: they run with the rights of their owner, so what they are made of plays no part. */
+async function grantColumns(tx: Tx, schema: string, names: ReadonlySet<string>, reader: RawBuilder<unknown>): Promise<void> {
+  for (const { name, columns } of relations.filter((relation) => names.has(relation.name))) {
+    const all = Object.entries(columns)
+    const shown = all.filter(([, column]) => isImpersonal(column)).map(([column]) => sql.id(column))
+    if (shown.length === 0) continue
+    const which = shown.length === all.length ? sql`` : sql` (${sql.join(shown)})`
+    await sql`grant select${which} on ${sql.id(schema, name)} to ${reader}`.execute(tx.sql)
+  }
+}
+
+/** `raw` holds fields that nobody has described yet. */
+function isImpersonal({ kind, class: protection }: DescribedColumn): boolean {
+  return kind !== 'raw' && IMPERSONAL.includes(protection)
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { migrations as released } from '../../../migrations/index.ts'
 import { systemClock } from '../../base/clock.ts'
@@ -33,18 +33,22 @@ export interface MigrateOptions {
 
 /** What a database says about its own schema. */
 interface Applied {
-  readonly versions: ReadonlySet<number>
+  /** Versions of the steps taken, and the SHA-256 of each one's statements. */
+  readonly steps: ReadonlyMap<number, string>
   readonly newest: number
   /** The oldest schema version whose program still runs on it. */
   readonly oldestCompatible: number
 }
 
+/** Steps from an empty database to this release. */
+export const STEPS = released.length
+
 /**
  * Migrates the schema. Each step commits together with its record, under a lock that one process holds at a time, so several may start at
  * once. On Postgres the schema is created when missing, and tables and columns get comments.
  * @returns the names of the steps taken now.
- * @throws FatalError when a later release has changed the database so that this one no longer runs on it; UsageError when the encoding of a new
- * database cannot hold every text; TransientError when the database is unreachable; the reason of `signal` when it aborts. Steps taken stay.
+ * @throws FatalError when a later release has changed the database so that this one no longer runs on it; UsageError when an unreleased version
+ * made it, or the encoding of a new database cannot hold every text; TransientError when the database is unreachable; the reason of `signal` when it aborts. Steps taken stay.
  */
 export async function migrate(
   db: Db,
@@ -85,6 +89,10 @@ async function keepComments(db: Db): Promise<void> {
   }
 }
 
+const FIX = 'run `submission-mirror migrate`, or set MIGRATE_ON_START=true'
+/** The message about a database without any table of ours. */
+export const NO_TABLES = `The database has none of our tables yet; ${FIX} and start \`serve\``
+
 /** How many missing migrations a message names. */
 const MISSING_NAMED = 5
 
@@ -94,14 +102,13 @@ const MISSING_NAMED = 5
  */
 export async function checkSchema(db: Db, migrations: readonly Migration[] = released): Promise<void> {
   const applied = await readApplied(db.read)
-  refuseContracted(applied, migrations)
-  const missing = migrations.filter((migration) => !applied.versions.has(migration.version))
+  refuseOthers(db.kind, applied, migrations)
+  const missing = migrations.filter((migration) => !applied.steps.has(migration.version))
   if (missing.length === 0) return
-  const fix = 'run `submission-mirror migrate`, or set MIGRATE_ON_START=true'
-  if (applied.versions.size === 0) throw new SchemaBehindError(`The database has none of our tables yet; ${fix} and start \`serve\``)
+  if (applied.steps.size === 0) throw new SchemaBehindError(NO_TABLES)
   const names = missing.slice(0, MISSING_NAMED).map((migration) => `${migration.version} (${migration.name})`)
   const more = missing.length > names.length ? ` and ${missing.length - names.length} more` : ''
-  throw new SchemaBehindError(`The database lacks migration ${names.join(', ')}${more}; ${fix}`)
+  throw new SchemaBehindError(`The database lacks migration ${names.join(', ')}${more}; ${FIX}`)
 }
 
 /** Takes the first missing step. @returns its name, or null when none is missing. */
@@ -111,17 +118,20 @@ async function takeNext(tx: Tx, migrations: readonly Migration[], waitMs: number
     await sql.raw(`set local lock_timeout = ${waitMs}`).execute(tx.sql)
   }
   const applied = await readApplied(tx)
-  refuseContracted(applied, migrations)
-  const next = migrations.find((migration) => !applied.versions.has(migration.version))
+  refuseOthers(tx.kind, applied, migrations)
+  const next = migrations.find((migration) => !applied.steps.has(migration.version))
   if (!next) return null
-  if (applied.versions.size === 0) {
+  if (applied.steps.size === 0) {
     await refuseEncoding(tx)
     await createMigrationsTable(tx)
   }
   for (const statement of next.statements(columnTypes[tx.kind])) await sql.raw(statement).execute(tx.sql)
   await tx.sql
     .insertInto('sync_migrations')
-    .values({ version: next.version, name: next.name, oldest_compatible: next.oldestCompatible, applied_at: dbTime(tx) })
+    .values({
+      ...{ version: next.version, name: next.name, sha256: hashOf(tx.kind, next) },
+      ...{ oldest_compatible: next.oldestCompatible, applied_at: dbTime(tx) },
+    })
     .execute()
   await noteVersion(tx, Math.max(applied.newest, next.version))
   return next.name
@@ -156,7 +166,7 @@ async function refuseEncoding(tx: Tx): Promise<void> {
 async function createMigrationsTable(tx: Tx): Promise<void> {
   const t = columnTypes[tx.kind]
   await sql`create table if not exists sync_migrations (
-    version ${sql.raw(t.int)} not null primary key, name text not null,
+    version ${sql.raw(t.int)} not null primary key, name text not null, sha256 text not null,
     oldest_compatible ${sql.raw(t.int)} not null, applied_at ${sql.raw(t.time)} not null)`.execute(tx.sql)
 }
 
@@ -169,15 +179,16 @@ async function noteVersion(tx: Tx, version: number): Promise<void> {
 }
 
 async function readApplied(query: Query): Promise<Applied> {
-  const versions = new Set<number>()
+  const steps = new Map<number, string>()
   let oldestCompatible = 0
   if (await hasMigrationsTable(query)) {
-    for (const row of await query.sql.selectFrom('sync_migrations').select(['version', 'oldest_compatible']).execute()) {
-      versions.add(row.version)
+    // All columns: a table that an unreleased version made has no hashes.
+    for (const row of await query.sql.selectFrom('sync_migrations').selectAll().execute()) {
+      steps.set(row.version, row.sha256)
       oldestCompatible = Math.max(oldestCompatible, row.oldest_compatible)
     }
   }
-  return { versions, newest: Math.max(0, ...versions), oldestCompatible }
+  return { steps, newest: Math.max(0, ...steps.keys()), oldestCompatible }
 }
 
 async function hasMigrationsTable(query: Query): Promise<boolean> {
@@ -188,7 +199,18 @@ async function hasMigrationsTable(query: Query): Promise<boolean> {
   return (await found.execute(query.sql)).rows.length > 0
 }
 
-function refuseContracted(applied: Applied, migrations: readonly Migration[]): void {
+/** Identifies a step by what it does. Databases keep it, so that tables which only bear the same numbers are never taken for ours. */
+function hashOf(kind: Query['kind'], step: Migration): string {
+  return createHash('sha256').update(step.statements(columnTypes[kind]).join('\n')).digest('hex')
+}
+
+/** Refuses a database that this program cannot serve: one of an unreleased version, or one that a later release has contracted. */
+function refuseOthers(kind: Query['kind'], applied: Applied, migrations: readonly Migration[]): void {
+  const differs = migrations.find((step) => applied.steps.has(step.version) && applied.steps.get(step.version) !== hashOf(kind, step))
+  if (differs !== undefined) {
+    const which = `its migration ${differs.version} is not ${differs.name} of this release`
+    throw new UsageError([`DATABASE_URL: the database was made by an unreleased version (${which}); begin a new database`])
+  }
   const ours = Math.max(0, ...migrations.map((migration) => migration.version))
   if (applied.newest <= ours || applied.oldestCompatible <= ours) return
   throw new FatalError(

@@ -27,17 +27,16 @@ const POSTGRES_NAMES = `select relname as name from pg_class
   where relkind in ('r', 'p', 'i') and relnamespace <> 'pg_catalog'::regnamespace and pg_table_is_visible(oid)`
 
 const INDEX = /^create (?:unique )?index (\w+) on (\w+)/
-const DROPPED = /^drop index (\w+)$/
 
 /** Parts made by the migrations that the database lacks because somebody has dropped them, such as `the view quote_board`. */
 export async function missingParts(q: Query): Promise<string[]> {
   const { rows } = await sql<Part>`${sql.raw(q.kind === 'sqlite' ? SQLITE_PARTS : POSTGRES_PARTS)}`.execute(q.sql)
-  return missingFrom(rows, partsOf(Number.MAX_SAFE_INTEGER))
+  return missingFrom(rows, wantedParts())
 }
 
-/** The missing tables of a SQLite database of that schema version: everything that holds data. */
-export function missingTables(database: Database.Database, version: number): string[] {
-  const wanted = partsOf(version).filter(({ kind }) => kind === 'table')
+/** The missing tables of a SQLite database: everything that holds data. */
+export function missingTables(database: Database.Database): string[] {
+  const wanted = wantedParts().filter(({ kind }) => kind === 'table')
   return missingFrom(readParts(database), wanted)
 }
 
@@ -63,7 +62,7 @@ export function missingIndexText(statement: string): string {
 /** Rights on our tables that the database user lacks, such as `insert on sync_inbox`. Only Postgres has rights. */
 export async function missingRights(q: Query): Promise<string[]> {
   if (q.kind === 'sqlite') return []
-  const ours = new Set(partsOf(Number.MAX_SAFE_INTEGER).map(({ name }) => name))
+  const ours = new Set(wantedParts().map(({ name }) => name))
   const { rows } = await sql<{ name: string; right: string }>`
     select c.relname as name, wanted.right
     from pg_class c cross join unnest(array['delete', 'insert', 'select', 'update']) as wanted("right")
@@ -87,29 +86,21 @@ export function missingText(missing: readonly string[]): string {
   return `it lacks ${missing.slice(0, LISTED).join(', ')}${more} (somebody has dropped ${them}); restore a backup that has ${them}`
 }
 
-/** The parts of a schema version, the same on both databases: found by running the migrations on an empty SQLite database in memory. */
-function partsOf(version: number): Part[] {
+/** The parts of the schema, the same on both databases: found by running the migrations on an empty SQLite database in memory. */
+function wantedParts(): Part[] {
   const scratch = new Database(':memory:')
   try {
-    for (const migration of migrations.filter((each) => each.version <= version)) {
-      for (const statement of migration.statements(columnTypes.sqlite)) scratch.exec(statement)
-    }
+    for (const statement of migrations.flatMap((each) => each.statements(columnTypes.sqlite))) scratch.exec(statement)
     return readParts(scratch)
   } finally {
     scratch.close()
   }
 }
 
-/** The statements of the indexes that exist after the last migration, in order. */
+/** The statements that create the indexes, in order. */
 function indexStatements(kind: Query['kind']): string[] {
-  const left = new Map<string, string>()
-  for (const statement of migrations.flatMap((migration) => migration.statements(columnTypes[kind]))) {
-    const [, made] = INDEX.exec(statement) ?? []
-    const [, dropped] = DROPPED.exec(statement) ?? []
-    if (made !== undefined) left.set(made, statement.replace(/\s+/g, ' '))
-    if (dropped !== undefined) left.delete(dropped)
-  }
-  return [...left.values()]
+  const statements = migrations.flatMap((migration) => migration.statements(columnTypes[kind]))
+  return statements.filter((statement) => INDEX.test(statement)).map((statement) => statement.replace(/\s+/g, ' '))
 }
 
 function readParts(database: Database.Database): Part[] {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Json } from '../../model/json.ts'
+import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 
 /** What is listed of submissions: `account` and `submission_id` narrow it. */
@@ -29,8 +30,11 @@ export interface ListedOpenItem {
   readonly source: string
   readonly item_key: string
   readonly market_name: string | null
+  readonly lane_id: string | null
   readonly label: string | null
   readonly how_to_provide: string | null
+  readonly bind_request_id: string | null
+  readonly bind_status: string | null
 }
 
 /** A quote that stands. */
@@ -51,6 +55,10 @@ export interface ListedQuote {
   readonly total_cents: number | null
   readonly lines: Json
   readonly is_revision: boolean | null
+  readonly first_seen_at: TimeText
+  /** As the view says: null when it cannot be told. */
+  readonly may_be_superseded: boolean | null
+  readonly is_bound_quote: boolean | null
 }
 
 /** Submissions read at a time, and in one page at most. */
@@ -64,14 +72,18 @@ export function listOpenItems(
   after: OpenWorkPlace | null,
   limit: number,
 ): Promise<OpenWorkPage<ListedOpenItem>> {
-  return pageOf(filter, after, limit, q, async ({ account, submission_id }) => {
-    const { rows } = await sql<ListedOpenItem>`
-      select o.account, o.submission_id, s.insured_name, o.source, o.item_key, o.market_name, o.label, o.how_to_provide
-      from open_items o left join submissions s on s.account = o.account and s.submission_id = o.submission_id
-      where o.account = ${account} and o.submission_id = ${submission_id}
-      order by o.source desc, o.item_key, o.market_name, o.label`.execute(q.sql)
-    return rows
-  })
+  return pageOf(filter, after, limit, q, (key) => openItemsOf(q, key))
+}
+
+/** What the broker must still supply of a submission, from all sources. */
+export async function openItemsOf(q: Query, { account, submission_id }: Key): Promise<ListedOpenItem[]> {
+  const { rows } = await sql<ListedOpenItem>`
+    select o.account, o.submission_id, s.insured_name, o.source, o.item_key, o.market_name, o.lane_id, o.label, o.how_to_provide,
+      o.bind_request_id, o.bind_status
+    from open_items o left join submissions s on s.account = o.account and s.submission_id = o.submission_id
+    where o.account = ${account} and o.submission_id = ${submission_id}
+    order by o.source desc, o.market_name, o.item_key, o.label`.execute(q.sql)
+  return rows
 }
 
 /** The quotes that stand, submission by submission, of each the lowest first. */
@@ -81,12 +93,20 @@ export function listQuotes(
   after: OpenWorkPlace | null,
   limit: number,
 ): Promise<OpenWorkPage<ListedQuote>> {
-  return pageOf(filter, after, limit, q, async ({ account, submission_id }) => {
-    const { rows } = await sql<ListedQuote>`
-      select * from quote_board where account = ${account} and submission_id = ${submission_id}
-      order by case when total_cents is null then 1 else 0 end, total_cents, lane_id, quote_id`.execute(q.sql)
-    return rows
-  })
+  return pageOf(filter, after, limit, q, (key) => quotesOf(q, key))
+}
+
+/** The quotes of a submission that are not gone, the lowest first. */
+export async function quotesOf(q: Query, { account, submission_id }: Key): Promise<ListedQuote[]> {
+  const { rows } = await sql<ListedQuote>`
+    select * from quote_board where account = ${account} and submission_id = ${submission_id}
+    order by case when total_cents is null then 1 else 0 end, total_cents, lane_id, quote_id`.execute(q.sql)
+  return rows.map((row) => ({ ...row, may_be_superseded: flag(row.may_be_superseded), is_bound_quote: flag(row.is_bound_quote) }))
+}
+
+/** What a view computes is 0 or 1 on SQLite. */
+function flag(value: boolean | number | null): boolean | null {
+  return value === null ? null : Boolean(value)
 }
 
 type Key = { readonly account: string; readonly submission_id: string }

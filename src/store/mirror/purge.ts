@@ -30,6 +30,8 @@ const OWN = [
   'sync_known_ids',
   'sync_extra_reads',
   'extra_reads',
+  'sync_search_words',
+  'sync_record_counts',
 ] as const
 
 /** Tables of service data that have rows of submissions, children first. */
@@ -147,7 +149,6 @@ function namesSubmission(body: Buffer | null, { submissionId }: Purged): boolean
 /** Ends a purge. */
 export async function endPurge(db: Db, of: Purged): Promise<void> {
   await db.write('purge', async (tx) => {
-    await sql`delete from sync_record_counts where ${isOf(of)}`.execute(tx.sql)
     await sql`update sync_purged set finished_at = ${dbTime(tx)} where ${isOf(of)}`.execute(tx.sql)
   })
 }

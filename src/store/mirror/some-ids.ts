@@ -8,12 +8,12 @@ export async function newestSubmissions(q: Query, account: string, limit: number
     .select('submission_id')
     .where('account', '=', account)
     .where('unreachable_since', 'is', null)
-  const moved = await shown.where('last_event_at', 'is not', null).orderBy('last_event_at', 'desc').limit(limit).execute()
+  const moved = await shown.where('last_activity_at', 'is not', null).orderBy('last_activity_at', 'desc').limit(limit).execute()
   const others =
     moved.length === limit
       ? []
       : await shown
-          .where('last_event_at', 'is', null)
+          .where('last_activity_at', 'is', null)
           .limit(limit - moved.length)
           .execute()
   return [...moved, ...others].map((row) => row.submission_id)

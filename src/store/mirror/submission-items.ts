@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
-import { CHIPS } from '../../../migrations/0034-submission-search.ts'
 import type { Json } from '../../model/json.ts'
 import { mainReads } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { valuesTable } from '../engine/sql.ts'
+import { CHIPS } from '../schema/list-keys.ts'
 
 /** A lane as a chip. */
 export interface LaneChip {
@@ -17,7 +17,7 @@ export interface LaneChip {
   readonly bound: boolean | null
 }
 
-/** The lowest quote that stands. */
+/** The lowest current quote. */
 export interface BestQuote {
   readonly lane_id: string
   readonly quote_id: string
@@ -54,18 +54,19 @@ export interface SubmissionItem {
 
 type Key = { readonly account: string; readonly submission_id: string }
 
-interface Overview extends Omit<SubmissionItem, 'stands' | 'lanes' | 'best_quote' | 'moved_at' | 'oldest_read_at'> {
-  readonly last_event_at: TimeText | null
-  readonly last_message_at: TimeText | null
+interface Overview extends Omit<SubmissionItem, 'stands' | 'lanes' | 'best_quote' | 'outstanding_count' | 'moved_at' | 'oldest_read_at'> {
+  readonly last_activity_at: TimeText | null
 }
 
 interface Lane extends LaneChip, Key {}
 
-interface Quote extends Key {
-  readonly lane_id: string
-  readonly quote_id: string
-  readonly total_cents: number
-  readonly premium_display: string | null
+interface Quote extends Key, Omit<BestQuote, 'kind'> {}
+
+interface OpenItem extends Key {
+  readonly source: string
+  readonly item_key: string
+  readonly label: string | null
+  readonly bind_request_id: string | null
 }
 
 interface Offer extends Key {
@@ -82,51 +83,58 @@ export async function submissionItems(q: Query, keys: readonly Key[]): Promise<S
   if (keys.length === 0) return []
   const rowsOf = <T>(columns: RawBuilder<unknown>, from: RawBuilder<unknown>, order?: RawBuilder<unknown>) =>
     rowsOfEach<T>(q, keys, columns, from, order)
-  const [overviews, lanes, quotes, offers, reads] = await Promise.all([
-    rowsOf<Overview>(overviewWith(openItemsOf(q)), sql`submission_overview x where true`),
+  const [overviews, lanes, quotes, offers, openItems, reads] = await Promise.all([
+    rowsOf<Overview>(OVERVIEW, sql`submission_overview x where true`),
     rowsOf<Lane>(
       sql`x.account, x.submission_id, x.lane_id, x.market_name, x.program_category as category, x.status, x.status_label, x.chip, x.bound`,
       sql`lanes x where x.gone_at is null`,
       sql`market_name, lane_id`,
     ),
     rowsOf<Quote>(
-      sql`x.account, x.submission_id, x.lane_id, x.quote_id, x.total_cents, x.premium_display`,
-      sql`quotes x where x.gone_at is null and x.total_cents is not null`,
+      sql`x.account, x.submission_id, x.lane_id, x.quote_id, x.market_name, x.total_cents, x.premium_display`,
+      sql`quote_board x where x.may_be_superseded is not true and x.total_cents is not null`,
       sql`total_cents, lane_id, quote_id`,
     ),
     rowsOf<Offer>(sql`x.account, x.submission_id, x.lane_id, x.kind`, sql`source_offers x where x.gone_at is null`),
+    rowsOf<OpenItem>(sql`x.account, x.submission_id, x.source, x.item_key, x.label, x.bind_request_id`, sql`open_items x where true`),
     rowsOf<Read>(
       sql`x.account, x.submission_id, x.last_read_at`,
       sql`sync_reads x where x.read in (${sql.join(mainReads.map((read) => sql.lit(read)))})`,
     ),
   ])
-  const by = { lanes: grouped(lanes), quotes: grouped(quotes), offers: grouped(offers), reads: grouped(reads) }
-  const found = grouped(overviews.map((row) => ({ ...row, outstanding_count: Number(row.outstanding_count) })))
+  const by = { lanes: grouped(lanes), quotes: grouped(quotes), offers: grouped(offers), items: grouped(openItems), reads: grouped(reads) }
+  const found = grouped(overviews)
   return keys.flatMap((key) => {
     const name = nameOf(key)
     const [row] = found.get(name) ?? []
     if (row === undefined) return []
-    const own = { lanes: by.lanes.get(name) ?? [], quotes: by.quotes.get(name) ?? [], offers: by.offers.get(name) ?? [] }
+    const own = {
+      lanes: by.lanes.get(name) ?? [],
+      quotes: by.quotes.get(name) ?? [],
+      offers: by.offers.get(name) ?? [],
+      items: by.items.get(name) ?? [],
+    }
     return [itemOf(row, own, by.reads.get(name) ?? [])]
   })
 }
 
-function itemOf(
-  { last_event_at, last_message_at, ...row }: Overview,
-  { lanes, quotes, offers }: { lanes: readonly Lane[]; quotes: readonly Quote[]; offers: readonly Offer[] },
-  reads: readonly Read[],
-): SubmissionItem {
+/** What a submission has. */
+interface Own {
+  readonly lanes: readonly Lane[]
+  readonly quotes: readonly Quote[]
+  readonly offers: readonly Offer[]
+  readonly items: readonly OpenItem[]
+}
+
+function itemOf({ last_activity_at, ...row }: Overview, { lanes, quotes, offers, items }: Own, reads: readonly Read[]): SubmissionItem {
   const times = reads.map((read) => read.last_read_at).filter((time) => time !== null)
   return {
     ...row,
     stands: standsOf(row, lanes),
     lanes: lanes.map(({ account: _, submission_id: __, ...chip }) => chip),
-    best_quote: bestQuoteOf(quotes, lanes, offers),
-    moved_at:
-      [last_event_at, last_message_at]
-        .filter((time) => time !== null)
-        .sort()
-        .at(-1) ?? row.tracked_at,
+    best_quote: bestQuoteOf(quotes, offers),
+    outstanding_count: new Set(items.map((item) => JSON.stringify([item.source, item.item_key, item.label, item.bind_request_id]))).size,
+    moved_at: last_activity_at ?? row.tracked_at,
     oldest_read_at: times.length < mainReads.length ? null : (times.sort()[0] ?? null),
   }
 }
@@ -145,35 +153,18 @@ export function standsOf(
   return known.length > 0 ? (CHIPS[Math.min(...known)] ?? 'unknown') : (marketing_status ?? 'unknown')
 }
 
-function bestQuoteOf([best]: readonly Quote[], lanes: readonly Lane[], offers: readonly Offer[]): BestQuote | null {
+function bestQuoteOf([best]: readonly Quote[], offers: readonly Offer[]): BestQuote | null {
   if (best === undefined) return null
-  const { lane_id, quote_id, total_cents, premium_display } = best
+  const { lane_id, quote_id, market_name, total_cents, premium_display } = best
   const kinds = offers.filter((offer) => offer.lane_id === lane_id).map(({ kind }) => kind)
   const kind = kinds.includes('quote') ? 'firm' : kinds.includes('indication') ? 'indication' : null
-  const market_name = lanes.find((lane) => lane.lane_id === lane_id)?.market_name ?? null
   return { lane_id, quote_id, market_name, kind, total_cents, premium_display }
 }
 
-const overviewWith = (
-  openItems: RawBuilder<unknown>,
-) => sql`x.account, x.submission_id, x.insured_name, x.lines, x.state, x.effective_date, x.marketing_status, ${openItems} as outstanding_count,
-  x.bind_status, x.documents_held, x.documents_missing, x.last_event_at, x.last_message_at, x.unreachable_since,
+const OVERVIEW = sql`x.account, x.submission_id, x.insured_name, x.lines, x.state, x.effective_date, x.marketing_status, x.bind_status,
+  x.documents_held, x.documents_missing, x.last_activity_at, x.unreachable_since,
   (select s.tracked_at from submissions s where s.account = x.account and s.submission_id = x.submission_id) as tracked_at,
   (select p.proved_at from sync_proofs p where p.account = x.account and p.submission_id = x.submission_id) as proved_at`
-
-/** How many lines of `open_items` a submission has, table by table: by the view SQLite would read those of all submissions. */
-function openItemsOf(q: Query): RawBuilder<unknown> {
-  const ofIt = sql`o.account = x.account and o.submission_id = x.submission_id and o.gone_at is null`
-  const needs =
-    q.kind === 'sqlite'
-      ? sql`json_array_length(o.needs_from_you)`
-      : sql`case when jsonb_typeof(o.needs_from_you) = 'array' then jsonb_array_length(o.needs_from_you) end`
-  const isReady = q.kind === 'sqlite' ? sql`o.ready <> 0` : sql`o.ready`
-  return sql`x.outstanding_count
-    + (select coalesce(sum(${needs}), 0) from market_readiness o where ${ofIt} and (o.ready is null or not ${isReady}))
-    + (select count(*) from bind_assumptions o where ${ofIt})
-    + (select count(*) from bind_contingencies o where ${ofIt} and o.status = 'pending')`
-}
 
 /** The rows of each of the submissions, each found by its key. @param from a table or view as `x`, with a condition. */
 async function rowsOfEach<T>(

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import { orderKeys } from '../../../migrations/0034-submission-search.ts'
 import type { Json } from '../../model/json.ts'
 import type { Query } from '../engine/db.ts'
+import { orderKeys } from '../schema/list-keys.ts'
 import { type Condition, conditionsOf, type SubmissionFilter } from './submission-search.ts'
 
 /** What the list is ordered by; `-` for the greatest first. */

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import { CHIPS, chipRank, LAST, marketKey, wordsOf } from '../../../migrations/0034-submission-search.ts'
+import { searchWords } from '../../model/search-words.ts'
 import type { Query } from '../engine/db.ts'
+import { CHIPS, chipRank, LAST, marketKey } from '../schema/list-keys.ts'
 
 /** Which submissions to list; fields left out do not narrow. */
 export interface SubmissionFilter {
@@ -27,9 +28,6 @@ export interface Condition {
   /** Whether the row `s` of `submissions` meets it. */
   readonly test: RawBuilder<unknown>
 }
-
-/** Letters with two cases beyond A to Z in one word, of which all forms are looked for. */
-const MOST_FORMS = 4
 
 type Kind = Pick<Query, 'kind'>
 
@@ -103,7 +101,7 @@ function bySearch(q: Kind, text: string): Condition {
   const lowered = loweredAscii(text)
   const conditions = [byMarket(q, lowered), byStatus(q, lowered.replaceAll(' ', '_'))]
   if (/^[0-9a-f][0-9a-f-]{0,35}$/.test(lowered)) conditions.push(byId(lowered))
-  const words = wordsOf(text)
+  const words = searchWords(text)
   const named = words.length === 0 ? [] : [byWords(words)]
   const others = conditions.flatMap(({ among }) => [among])
   const union = (parts: readonly RawBuilder<unknown>[]) => sql`${sql.join(parts, sql` union all `)}`
@@ -133,38 +131,15 @@ function byId(start: string): Condition {
 /** A name in which for each of the words one begins so. */
 function byWords(words: readonly string[]): Condition {
   const has = (word: string) =>
-    any(sql`select 1 from sync_search_words w where w.account = s.account and w.submission_id = s.submission_id and ${anyForm('w', word)}`)
-  const begun = (account: string, form: string) =>
-    sql`select f.submission_id from sync_search_words f where f.account = ${account} and ${beginsWith(sql.ref('f.word'), form)}`
+    any(sql`select 1 from sync_search_words w
+      where w.account = s.account and w.submission_id = s.submission_id and ${beginsWith(sql.ref('w.word'), word)}`)
   return {
     among: (account) =>
       words.map(
-        (word) =>
-          sql`${sql.join(
-            formsOf(word).map((form) => begun(account, form)),
-            sql` union all `,
-          )}`,
+        (word) => sql`select submission_id from sync_search_words where account = ${account} and ${beginsWith(sql.ref('word'), word)}`,
       ),
     test: sql`(${sql.join(words.map(has), sql` and `)})`,
   }
-}
-
-function anyForm(row: string, word: string): RawBuilder<unknown> {
-  const is = formsOf(word).map((form) => beginsWith(sql.ref(`${row}.word`), form))
-  return sql`(${sql.join(is, sql` or `)})`
-}
-
-/** A word with each of its letters beyond A to Z in both cases, as a name may have it. */
-function formsOf(word: string): string[] {
-  const both = (char: string) => [...new Set([char.toLowerCase(), char.toUpperCase()])].filter((form) => [...form].length === 1)
-  const isOther = (char: string) => char > '\u007f' && both(char).length > 1
-  if ([...word].filter(isOther).length > MOST_FORMS) {
-    return [...new Set([word, word.toLowerCase(), loweredAscii(word.toUpperCase())])]
-  }
-  return [...word].reduce<string[]>(
-    (forms, char) => (isOther(char) ? forms.flatMap((form) => both(char).map((one) => form + one)) : forms.map((form) => form + char)),
-    [''],
-  )
 }
 
 /** By the bytes of the text: that is the order of the indexes. */

@@ -105,24 +105,6 @@ export async function clientsOf(q: Query, { account, submission_id }: Key): Prom
   return rows
 }
 
-/** What the broker must still supply. */
-export interface OpenItem {
-  readonly source: string
-  readonly item_key: string
-  readonly market_name: string | null
-  readonly label: string | null
-  readonly how_to_provide: string | null
-  readonly bind_request_id: string | null
-}
-
-export async function openItemsOf(q: Query, { account, submission_id }: Key): Promise<OpenItem[]> {
-  const { rows } = await sql<OpenItem>`
-    select source, item_key, market_name, label, how_to_provide, bind_request_id from open_items
-    where account = ${account} and submission_id = ${submission_id}
-    order by source, market_name, label, item_key limit ${sql.lit(MOST_ROWS)}`.execute(q.sql)
-  return rows
-}
-
 /** The last answer of each extra read, without the answer itself. */
 export async function extraReadsOf(q: Query, { account, submission_id }: Key): Promise<{ name: string; read_at: string }[]> {
   return await q.sql

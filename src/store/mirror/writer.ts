@@ -2,7 +2,7 @@ import { TransientError } from '../../base/errors.ts'
 import type { Change } from '../../model/change.ts'
 import { submissions } from '../../model/entities/submissions.ts'
 import type { Entity, Row } from '../../model/entity.ts'
-import type { Place, StateFact } from '../../model/facts.ts'
+import { type Place, type StateFact, submissionIn } from '../../model/facts.ts'
 import type { Protection } from '../../model/protection/protection.ts'
 import { isIdRead } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
@@ -16,6 +16,8 @@ import { addReads, advanceAppliedNumber } from '../reads/reads.ts'
 import type { MirrorAccess, Newest, Taken } from './access.ts'
 import { newestOf } from './newest.ts'
 import { purgedAmong } from './purged.ts'
+import { writeRecordCounts } from './record-counts.ts'
+import { writeSearchWords } from './search-words.ts'
 
 /**
  * The only writer of mirror and change-log rows; only `apply/` may hold one. It lives inside one transaction and runs its last statement (see
@@ -43,7 +45,7 @@ export class MirrorWriter implements MirrorAccess {
   }
 
   loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<Row[]> {
-    return this.tx.selectWhere(entity, { account, submission_id: submissionId })
+    return this.tx.selectWhere(entity, { account, submission_id: submissionIn({ submissionId }) })
   }
 
   newest(account: string, submissionId: string): Promise<Newest> {
@@ -116,8 +118,10 @@ export class MirrorWriter implements MirrorAccess {
     return this.#changes
   }
 
-  /** Writes the change log; nothing may be written afterwards. */
+  /** Writes what follows from the changes, then the change log; nothing may be written afterwards. */
   async finish(): Promise<void> {
+    await writeSearchWords(this.tx, this.#changes)
+    await writeRecordCounts(this.tx, this.#changes)
     await appendChanges(this.tx, this.#changes)
   }
 }

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
-import { FatalError, messageOf } from '../../base/errors.ts'
+import { codeOf, FatalError, messageOf } from '../../base/errors.ts'
 import type { DatabaseConfig, Db, OpenOptions } from '../engine/db.ts'
 import { PostgresDb } from '../postgres/postgres.ts'
 import { SqliteDb } from '../sqlite/sqlite.ts'
@@ -28,21 +28,42 @@ export function makeWritable(path: string): void {
       cause: error,
     })
   }
-  // SQLite writes its log beside the file, so the folder must be writable too.
-  for (const place of existsSync(path) ? [folder, path] : [folder]) {
-    try {
-      accessSync(place, constants.R_OK | constants.W_OK)
-    } catch (error) {
-      throw new FatalError(`${notWritable(place, error)}, or set DATABASE_URL to a place that is writable`, { cause: error })
-    }
+  requireWritable(folder, ELSEWHERE)
+  requireWritable(path, ELSEWHERE)
+  // SQLite's files beside it, and the lock of `serve`. Whoever copied or restored the database as root may have left them his.
+  for (const ending of ['-wal', '-shm', '-journal', '-serve']) requireWritable(`${path}${ending}`, '')
+}
+
+const ELSEWHERE = ', or set DATABASE_URL to a place that is writable'
+
+/** Nothing where there is no such file. */
+function requireWritable(place: string, otherwise: string): void {
+  try {
+    accessSync(place, constants.R_OK | constants.W_OK)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return
+    throw new FatalError(`${notWritable(place, error)}${otherwise}`, { cause: error })
   }
 }
 
-/** @returns what is not writable, by whom, and what to do. On a read-only volume no file rights help. */
+/** @returns what is not writable, by whom, whose it is, and what to do. On a read-only volume no file rights help. */
 export function notWritable(place: string, error: unknown): string {
-  return error instanceof Error && 'code' in error && error.code === 'EROFS'
-    ? `${place} is on a volume that is mounted read-only; find out why (a failing disk is a common reason), then mount it writable`
-    : `${place} is not writable by ${user()}; give it to that user (chown)`
+  if (codeOf(error) === 'EROFS')
+    return `${place} is on a volume that is mounted read-only; find out why (a failing disk is a common reason), then mount it writable`
+  const owner = ownerOf(place)
+  const uid = userId()
+  if (owner !== null && owner === uid)
+    return `${place} is not writable by ${user()}, whose it is; let that user read and write it (chmod u+rwX)`
+  const whose = owner === null ? '' : `belongs to user ${owner} and `
+  return `${place} ${whose}is not writable by ${user()}; give it to that user (chown ${isFolder(place) ? '-R ' : ''}${uid ?? 'USER'} ${place})`
+}
+
+function ownerOf(place: string): number | null {
+  try {
+    return statSync(place).uid
+  } catch {
+    return null
+  }
 }
 
 /** `mkdirSync` with `recursive` never returns where the system claims that parents are missing, as below /proc. */
@@ -62,10 +83,15 @@ function isFolder(path: string): boolean {
 }
 
 function user(): string {
+  const uid = userId()
+  return uid === null ? 'the user of this process' : `user ${uid}`
+}
+
+function userId(): number | null {
   try {
-    return `user ${userInfo().uid}`
+    return userInfo().uid
   } catch {
     // A container may run under a user id without an entry in the user database.
-    return 'the user of this process'
+    return null
   }
 }

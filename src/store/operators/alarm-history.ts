@@ -26,8 +26,7 @@ export interface EpisodeFilter {
 const SAME = sql`a.name = alarm_history.name and a.account = alarm_history.account and a.destination = alarm_history.destination`
 
 /**
- * Makes the history agree with the alarms as they stand: what fires has an open row, and nothing else has. It goes by the tables alone, so what a
- * process of an older release did to the alarms is made up for at the next evaluation.
+ * Makes the history agree with the alarms as they stand: what fires has an open row, and nothing else has. It goes by the tables alone.
  */
 export async function writeHistory(tx: Tx): Promise<void> {
   const firing = sql`alarms a where ${SAME} and a.state = 'firing'`

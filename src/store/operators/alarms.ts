@@ -29,6 +29,8 @@ export type NewNotice = Readonly<
 
 /** The changes that one evaluation makes. */
 export interface AlarmPlan {
+  /** When it was made: `last_at` of each alarm whose condition is on. */
+  readonly at: TimeText
   /** Whether every alarm was evaluated; if not, a missing alarm means nothing. */
   readonly whole: boolean
   /** Rows to write; `notified_at` stays unchanged, and who took note of an alarm for as long as it fires. */
@@ -58,7 +60,7 @@ export async function claimWatch(db: Db, token: string, leaseMs: number): Promis
   })
 }
 
-/** When all alarms were last evaluated, by any process; null for never. */
+/** When all alarms were last evaluated, by any process and its clock; null for never. */
 export async function evaluatedAt(q: Query): Promise<TimeText | null> {
   const row = await q.sql.selectFrom('sync_alarm_watch').select('evaluated_at').where('id', '=', 1).executeTakeFirst()
   return row?.evaluated_at ?? null
@@ -88,7 +90,7 @@ export async function storeEvaluation(
         and destination = ${destination}`.execute(tx.sql)
     }
     await writeHistory(tx)
-    if (decided.whole) await sql`update sync_alarm_watch set evaluated_at = ${dbTime(tx)} where id = 1`.execute(tx.sql)
+    if (decided.whole) await sql`update sync_alarm_watch set evaluated_at = ${timeValue(tx, decided.at)} where id = 1`.execute(tx.sql)
     return decided
   })
 }
@@ -106,7 +108,7 @@ export async function reportAlarm(db: Db, alarm: AlarmRow, sent: readonly NewNot
 }
 
 /** Checks and locks the lease until the transaction ends. @throws LeaseLostError when `token` no longer holds it. */
-export async function requireWatch(tx: Tx, token: string): Promise<void> {
+async function requireWatch(tx: Tx, token: string): Promise<void> {
   const { numAffectedRows } = await sql`
     update sync_alarm_watch set lease_token = lease_token where id = 1 and lease_token = ${token}`.execute(tx.sql)
   if (numAffectedRows !== 1n) throw new LeaseLostError('evaluating alarms')

@@ -47,8 +47,8 @@ export async function ensureDestinations(db: Db, starts: readonly DestinationSta
 
 async function addDestination(tx: Tx, { name, start }: DestinationStart): Promise<void> {
   const info = await tx.sql.selectFrom('mirror_info').selectAll().where('id', '=', 1).executeTakeFirstOrThrow()
-  const lost = start === 'now' ? await lostState(tx, name) : null
-  const from = typeof start === 'number' ? Math.max(start, info.first_seq - 1) : (lost?.cursor ?? info.last_seq)
+  const lost = start === 'now' ? await lostCursor(tx, name) : null
+  const from = typeof start === 'number' ? Math.max(start, info.first_seq - 1) : (lost ?? info.last_seq)
   await tx.sql
     .insertInto('sync_destinations')
     .values({
@@ -60,36 +60,55 @@ async function addDestination(tx: Tx, { name, start }: DestinationStart): Promis
       log_epoch: info.log_epoch,
       retry_at: null,
       failures: 0,
-      queued: lost?.queued ?? 0,
-      dead: lost?.dead ?? 0,
-      unknown: lost?.unknown ?? 0,
       snapshot: start === 'snapshot' ? JSON.stringify({ position: null }) : null,
     })
     .onConflict((conflict) => conflict.column('destination').doNothing())
     .execute()
 }
 
-/** State of a destination whose row somebody deleted, reconstructed from the outbox; null when it is new. */
-async function lostState(tx: Tx, name: string): Promise<Pick<DestinationsTable, 'cursor' | 'queued' | 'dead' | 'unknown'> | null> {
+/** The newest change that the outbox has of a destination whose row somebody deleted; null when it is new. */
+async function lostCursor(tx: Tx, name: string): Promise<number | null> {
   const { rows } = await sql<{ cursor: number | null }>`
     select max(seq) as cursor from (select destination, seq from sync_outbox where resent is null order by outbox_id desc limit ${sql.lit(NEWEST_ROWS)}) as newest
     where destination = ${name}`.execute(tx.sql)
   const cursor = rows[0]?.cursor ?? null
-  if (cursor === null) return null
-  const count = async (which: RawBuilder<unknown>) => {
-    const counted = await sql<{ n: number }>`select count(*) as n from sync_outbox where destination = ${name} and ${which}`.execute(tx.sql)
-    return Number(counted.rows[0]?.n ?? 0)
-  }
-  // Matches the partial index.
-  const stopped = (state: string) => sql`state = ${sql.lit(state)} and state in ('dead', 'unknown', 'skipped')`
-  const queued = await count(sql`state = 'ready'`)
-  return { cursor: Number(cursor), queued, dead: await count(stopped('dead')), unknown: await count(stopped('unknown')) }
+  return cursor === null ? null : Number(cursor)
 }
 
 /** All destinations ever configured here, by name. */
 export async function listDestinations(q: Query): Promise<DestinationRow[]> {
   const rows = await q.sql.selectFrom('sync_destinations').selectAll().orderBy('destination').execute()
   return rows.map(destinationOf)
+}
+
+/** A destination with its outbox rows by state. */
+export interface CountedDestination extends DestinationRow {
+  readonly queued: number
+  readonly dead: number
+  readonly unknown: number
+}
+
+/** All destinations with their counts, each from the partial index of its state: what was delivered is not looked at. */
+export async function countDestinations(q: Query): Promise<CountedDestination[]> {
+  const stopped = (state: string) => countOf(sql`o.state = ${sql.lit(state)} and o.state in ('dead', 'unknown', 'skipped')`)
+  const { rows } = await sql<DestinationsTable & Record<'queued' | 'dead' | 'unknown', number>>`
+    select d.*, ${countOf(sql`o.state = 'ready'`)} as queued, ${stopped('dead')} as dead, ${stopped('unknown')} as unknown
+    from sync_destinations d order by d.destination`.execute(q.sql)
+  return rows.map((row) => ({ ...row, ...destinationOf(row) }))
+}
+
+function countOf(which: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(select count(*) from sync_outbox o where o.destination = d.destination and ${which})`
+}
+
+/** Whether at least so many rows wait for a destination. */
+export async function hasQueued(q: Query, name: string, rows: number): Promise<boolean> {
+  if (rows <= 0) return true
+  const found = await sql`
+    select 1 from sync_outbox where destination = ${name} and state = 'ready' order by outbox_id limit 1 offset ${sql.lit(rows - 1)}`.execute(
+    q.sql,
+  )
+  return found.rows.length > 0
 }
 
 /** The destination, or null when it was never configured here. */

@@ -8,7 +8,7 @@ import { lockNamed } from '../engine/locks.ts'
 import { wake } from '../engine/notify.ts'
 import { rowLock } from '../engine/sql.ts'
 import type { DestinationRow } from './destinations.ts'
-import { LaneTotals, lanesOf, openLanes } from './lanes.ts'
+import { lanesOf, openLanes } from './lanes.ts'
 
 /** The columns of a change that fan-out needs. The content stays in the log until it is sent. */
 export interface FanOutChange {
@@ -126,9 +126,6 @@ export async function queueRows(tx: Tx, rows: readonly NewOutboxRow[], moves: re
   const given = rows.map((row) => givenOf(row, queuedAt))
   await insertInOrder(tx, given)
   await openLanes(tx, lanesOf(given))
-  const totals = new LaneTotals()
-  for (const row of rows) totals.move(row.destination, null, 'ready')
-  await totals.write(tx)
   for (const { destination, cursor, snapshot } of [...moves].sort((a, b) => (a.destination < b.destination ? -1 : 1))) {
     const progress = snapshot === undefined ? {} : { snapshot: snapshot === null ? null : JSON.stringify(snapshot) }
     await tx.sql

@@ -5,8 +5,7 @@ import type { LaneBlock } from '../schema/tables-push.ts'
 
 /**
  * Lanes of the outbox. A lane's row exists while the lane has ready rows or is held. A transaction that makes rows ready or takes them away
- * locks the lane's row first and updates the counters of the destination last. So no transaction sees a lane as empty while another fills it,
- * and none deadlock.
+ * locks the lane's row first, so none sees a lane as empty while another fills it.
  */
 
 /** Identifies a lane: everything that is sent to one destination in order. */
@@ -90,29 +89,4 @@ export async function countBlockedLanes(q: Query, destination: string): Promise<
     .execute()
   const count = (blocked: 'unmapped' | 'held') => rows.find((row) => row.blocked === blocked)?.n ?? 0
   return { unmapped: count('unmapped'), held: count('held') }
-}
-
-/** Adds up state changes of outbox rows for the counters of their destinations. */
-export class LaneTotals {
-  readonly #totals = new Map<string, { queued: number; dead: number; unknown: number }>()
-
-  /** @param from null for a new row. */
-  move(destination: string, from: string | null, to: string): void {
-    const total = this.#totals.get(destination) ?? { queued: 0, dead: 0, unknown: 0 }
-    this.#totals.set(destination, total)
-    const by = (state: string) => Number(to === state) - Number(from === state)
-    total.queued += by('ready')
-    total.dead += by('dead')
-    total.unknown += by('unknown')
-  }
-
-  /** Writes the counters. Must come last in the transaction. */
-  async write(tx: Tx): Promise<void> {
-    for (const [destination, { queued, dead, unknown }] of [...this.#totals].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      if (queued === 0 && dead === 0 && unknown === 0) continue
-      await sql`
-        update sync_destinations set queued = queued + ${queued}, dead = dead + ${dead}, unknown = unknown + ${unknown}
-        where destination = ${destination}`.execute(tx.sql)
-    }
-  }
 }

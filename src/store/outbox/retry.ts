@@ -3,7 +3,7 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, rowLock } from '../engine/sql.ts'
 import type { OutboxState } from '../schema/tables-push.ts'
-import { closeEmptyLanes, type LaneKey, LaneTotals, type LockedLane, lanesOf, laneText, lockLanes, openLanes } from './lanes.ts'
+import { closeEmptyLanes, type LaneKey, type LockedLane, lanesOf, laneText, lockLanes, openLanes } from './lanes.ts'
 import { matches, type OutboxFilter, place, STOPPED } from './queries.ts'
 import { amongIds, ID_NOT_KNOWN } from './rows.ts'
 
@@ -60,7 +60,7 @@ export async function retryRows(
       again,
     )
     await unblockLanes(tx, locked, rows)
-    await finish(tx, locked, rows, 'ready')
+    await finish(tx, locked)
     return rows.length
   })
   return { changed, inFlight: 0, nextAfter: chosen.length < found.length ? lastOf(chosen) : nextAfter(found, limit) }
@@ -79,7 +79,7 @@ export async function skipRows(db: Db, selection: OutboxSelection, after: number
     const rows = found.filter((row) => row.state !== 'ready' || free.has(laneText(row)))
     await setRows(tx, rows, sql`state = 'skipped', settled_at = ${dbTime(tx)}`)
     await unblockLanes(tx, locked, rows)
-    await finish(tx, locked, rows, 'skipped')
+    await finish(tx, locked)
     return { changed: rows.length, inFlight: found.length - rows.length }
   })
   return { changed, inFlight, nextAfter: nextAfter(chosen, limit) }
@@ -189,10 +189,7 @@ async function unblockLanes(tx: Tx, locked: readonly LockedLane[], rows: readonl
   }
 }
 
-async function finish(tx: Tx, locked: readonly LockedLane[], rows: readonly Chosen[], to: OutboxState): Promise<void> {
+async function finish(tx: Tx, locked: readonly LockedLane[]): Promise<void> {
   await closeEmptyLanes(tx, locked)
-  const totals = new LaneTotals()
-  for (const row of rows) totals.move(row.destination, row.state, to)
-  await totals.write(tx)
   wake(tx, 'outbox')
 }

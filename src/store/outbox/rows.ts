@@ -49,7 +49,7 @@ export interface OutboxRow {
 
 const submissions: TableSpec = {
   ...submissionsEntity,
-  columns: Object.fromEntries(Object.entries(submissionsEntity.columns).filter(([column]) => column !== 'raw')),
+  columns: Object.fromEntries(Object.entries(submissionsEntity.columns).filter(([, kind]) => kind !== 'raw')),
 }
 
 const directions: TableSpec = {

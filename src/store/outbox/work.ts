@@ -8,7 +8,7 @@ import type { Db, TableSpec, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, skipLocked, valuesTable } from '../engine/sql.ts'
 import type { LaneBlock, OutboxState } from '../schema/tables-push.ts'
-import { closeEmptyLanes, givenLanes, type LaneKey, LaneTotals, laneText, lockLanes } from './lanes.ts'
+import { closeEmptyLanes, givenLanes, type LaneKey, laneText, lockLanes } from './lanes.ts'
 import { lockMappings, mappedLanes } from './push-map.ts'
 import { firstRows, ID_NOT_KNOWN, type OutboxRow } from './rows.ts'
 
@@ -115,7 +115,7 @@ export async function claimLanes(db: Db, destination: string, claim: LaneClaim):
 }
 
 /**
- * Settles lanes in one transaction: rows, remote ids, due times, counters.
+ * Settles lanes in one transaction: rows, remote ids, due times.
  * @param options `relaxedDurability`: a power failure may undo it without harm.
  * @returns results whose lease was lost; nothing of them was written.
  */
@@ -142,7 +142,6 @@ export async function settleLanes(
     await writeRows(tx, ours)
     await writeRemoteIds(tx, ours)
     await writeLanes(tx, ours, await mappedLanes(tx, unmapped))
-    await countMoves(tx, ours)
     return results.filter((result) => !isOurs(result))
   }
   return db.write('outbox-settle', settle, options)
@@ -240,14 +239,6 @@ async function writeLanes(tx: Tx, results: readonly LaneResult[], mapped: Readon
     tx,
     results.map(({ lane }) => lane),
   )
-}
-
-async function countMoves(tx: Tx, results: readonly LaneResult[]): Promise<void> {
-  const totals = new LaneTotals()
-  for (const { lane, rows } of results) {
-    for (const row of rows) totals.move(lane.destination, 'ready', row.state)
-  }
-  await totals.write(tx)
 }
 
 /**

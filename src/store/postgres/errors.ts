@@ -15,6 +15,7 @@ const NO_AGREEMENT = [
   'the TLS handshake with the Postgres server failed',
   'check that the server offers TLS 1.2 or later, and that sslcert and sslkey name a certificate and its key',
 ] as const
+const BROKEN = ['the connection to Postgres broke off', 'the log of the server, or of what stands before it, says why'] as const
 const NO_TLS = ['the Postgres server does not offer TLS', 'switch it on there, or remove it from the URL'] as const
 
 /** The pool's message when all connections stay in use. A connection that cannot be made gives another message. */
@@ -23,6 +24,9 @@ const NONE_FREE = [
   'no connection to Postgres became free in time',
   'check in pg_stat_activity whether the server is busy or another session holds a lock',
 ] as const
+
+/** The driver's messages, which have no code. */
+const BROKEN_OFF = /^(?:Connection terminated unexpectedly|Client has encountered a connection error)/
 
 const LOCK_TIMEOUT = '55P03'
 const READ_ONLY = '25006'
@@ -42,6 +46,12 @@ const TRANSIENT: readonly (readonly [prefix: string, sentence: string, fix?: str
   ['53300', 'Postgres has no connection left', 'raise max_connections, or close connections of other programs'],
   ['53', 'Postgres ran out of memory or of another limited resource', 'its log says which'],
   ['58', 'Postgres met a system error', 'its log says which'],
+  [
+    '57P01',
+    'Postgres ended the session',
+    'the server is stopping, or somebody ends its sessions (pg_terminate_backend); its log says which',
+  ],
+  ['57P05', 'Postgres ended a session that was idle', 'set idle_session_timeout to 0 for the user of DATABASE_URL'],
   ['57P', 'Postgres is stopping or starting'],
   ['57014', 'a statement exceeded its time limit in Postgres', 'check what the server is busy with'],
   [LOCK_TIMEOUT, 'another transaction held a lock for too long', 'find its session in pg_stat_activity'],
@@ -141,6 +151,7 @@ function reasonOf(error: unknown): readonly [sentence: string, fix: string] {
   if (!(error instanceof Error)) return UNREACHABLE
   if (error.message === 'The server does not support SSL connections') return NO_TLS
   if (error.message === POOL_EXHAUSTED) return NONE_FREE
+  if (BROKEN_OFF.test(error.message)) return BROKEN
   const code = 'code' in error ? String(error.code) : ''
   if (/^CERT_(?:HAS_EXPIRED|NOT_YET_VALID)$/.test(code)) return EXPIRED
   if (/CERT|^UNABLE_TO_/.test(code)) return UNTRUSTED

@@ -1,8 +1,9 @@
 import pg from 'pg'
 import { backoffMs, systemClock } from '../../base/clock.ts'
-import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
+import { OnceAMinute } from '../../base/once-a-minute.ts'
 import { type Signals, topics } from '../engine/signals.ts'
+import { connectionError } from './errors.ts'
 import { channelOf } from './notifier.ts'
 import type { PostgresConfig } from './pool.ts'
 import { PostgresServers } from './servers.ts'
@@ -18,13 +19,13 @@ export class PostgresListener {
   readonly #channel: string
   readonly #servers: PostgresServers
   readonly #signals: Signals
-  readonly #log: Log
+  readonly #away: OnceAMinute
 
   constructor(config: PostgresConfig, signals: Signals, log: Log) {
     this.#channel = channelOf(config.schema)
     this.#servers = new PostgresServers(config.listenUrl)
     this.#signals = signals
-    this.#log = log
+    this.#away = new OnceAMinute(systemClock, (text) => log.warn(text))
   }
 
   /** Listens until `signal` aborts; reconnects with backoff, without limit. Never rejects. */
@@ -36,7 +37,9 @@ export class PostgresListener {
           attempt = 0
         })
       } catch (error) {
-        this.#log.warn(`notifications of other processes are not received now, so work starts up to a second later: ${messageOf(error)}`)
+        this.#away.tell(
+          `notifications of other processes are not received now, so work starts up to a second later: ${connectionError(error).message}`,
+        )
       }
       await systemClock.sleep(backoffMs(systemClock, attempt++, RETRY_BASE_MS, RETRY_CAP_MS), signal)
     }

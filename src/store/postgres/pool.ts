@@ -1,9 +1,8 @@
 import pg from 'pg'
-import { messageOf } from '../../base/errors.ts'
-import type { Log } from '../../base/log.ts'
+import type { OnceAMinute } from '../../base/once-a-minute.ts'
 import type { ServerUrl } from '../../base/postgres-url.ts'
 import type { DatabaseConfig } from '../engine/db.ts'
-import { allUnanswered } from './errors.ts'
+import { allUnanswered, connectionError } from './errors.ts'
 import { CONNECT_TIMEOUT_MS, inspectSession, limited, type PostgresServers } from './servers.ts'
 import { type Condition, type Connection, observe, PostgresSession } from './session.ts'
 import { sessionSettings } from './session-settings.ts'
@@ -65,7 +64,7 @@ export class PostgresPool {
   readonly #connections = new WeakMap<pg.ClientBase, Connection>()
   #ending: Promise<void> | undefined
 
-  constructor(config: PostgresConfig, servers: PostgresServers, limits: PoolLimits, log: Log) {
+  constructor(config: PostgresConfig, servers: PostgresServers, limits: PoolLimits, lost: OnceAMinute) {
     this.#servers = servers
     this.#limits = limits
     this.#unanswered = new UnansweredConnections(servers)
@@ -93,7 +92,7 @@ export class PostgresPool {
         if (!connection.pooled) await client.query(limited(setUp, servers.attemptTimeoutMs))
       },
     })
-    pool.on('error', (error) => log.warn(`a Postgres connection was lost: ${messageOf(error)}`))
+    pool.on('error', (error) => lost.tell(`a Postgres connection was lost: ${connectionError(error).message}`))
     this.#pool = pool
   }
 

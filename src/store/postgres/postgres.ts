@@ -3,6 +3,7 @@ import type { CompiledQuery, Kysely, QueryResult } from 'kysely'
 import type pg from 'pg'
 import { backoffMs, type Clock, systemClock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
+import { OnceAMinute } from '../../base/once-a-minute.ts'
 import type { Row } from '../../model/entity.ts'
 import { dropping, type Protection } from '../../model/protection/protection.ts'
 import type { Db, FailPoint, OpenOptions, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
@@ -56,8 +57,9 @@ export class PostgresDb implements Db {
     this.#log = options.log
     this.#failPoint = options.failPoint
     const servers = new PostgresServers(config.url)
-    this.#pool = new PostgresPool(config, servers, { max: MAX_CONNECTIONS, answerTimeoutMs: ANSWER_TIMEOUT_MS }, options.log)
-    this.#firstPool = new PostgresPool(config, servers, { max: FIRST_CONNECTIONS, answerTimeoutMs: FIRST_ANSWER_TIMEOUT_MS }, options.log)
+    const lost = new OnceAMinute(systemClock, (text) => options.log.warn(text))
+    this.#pool = new PostgresPool(config, servers, { max: MAX_CONNECTIONS, answerTimeoutMs: ANSWER_TIMEOUT_MS }, lost)
+    this.#firstPool = new PostgresPool(config, servers, { max: FIRST_CONNECTIONS, answerTimeoutMs: FIRST_ANSWER_TIMEOUT_MS }, lost)
     this.#notifier = new PostgresNotifier(this.#pool, config.schema, options.log)
     this.read = new PostgresQuery(this, readerOf(this.#pool, config))
   }

@@ -11,7 +11,7 @@ const MAX_CHUNK_ROWS = 5_000
 
 /** Types of the given rows. `raw` travels as text inside the JSON parameter, so that its own escapes stay unchanged. */
 const GIVEN_TYPE: Readonly<Record<ColumnKind, string>> = {
-  text: 'text',
+  text: 'text collate "C"',
   int: 'bigint',
   real: 'double precision',
   bool: 'boolean',

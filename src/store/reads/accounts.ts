@@ -28,6 +28,11 @@ export async function ensureAccounts(db: Db, names: readonly string[]): Promise<
           sweep_wanted: sweep.none,
           swept_at: null,
           events_unreadable_at: null,
+          identity_error: null,
+          identity_failing_since: null,
+          throttled_since: null,
+          throttled_until: null,
+          throttled_reason: null,
         })
         .onConflict((oc) => oc.column('account').doNothing())
         .execute()
@@ -100,12 +105,28 @@ export async function retryAccountNow(db: Db, account: string): Promise<void> {
   })
 }
 
+/** Keeps why the service does not say whose the credentials are, and since when. `pinBrokerage` ends it. */
+export async function noteIdentityFault(db: Db, account: string, reason: string): Promise<void> {
+  await db.write('account-identity-fault', (tx) =>
+    tx.sql
+      .updateTable('sync_accounts')
+      .set({ identity_error: storableText(reason), identity_failing_since: sql<TimeText>`coalesce(identity_failing_since, ${dbTime(tx)})` })
+      .where('account', '=', account)
+      .execute(),
+  )
+}
+
 /** Pins the brokerage of the account's credentials. Written once. `clientId` is kept for display only. */
 export async function pinBrokerage(db: Db, account: string, brokerage: string, clientId: string | null): Promise<void> {
   await db.write('account-pin', (tx) =>
     tx.sql
       .updateTable('sync_accounts')
-      .set({ brokerage: sql<string>`coalesce(brokerage, ${brokerage})`, client_id: clientId })
+      .set({
+        brokerage: sql<string>`coalesce(brokerage, ${brokerage})`,
+        client_id: clientId,
+        identity_error: null,
+        identity_failing_since: null,
+      })
       .where('account', '=', account)
       .execute(),
   )

@@ -29,13 +29,19 @@ export function hashColumns(contentHash: string, readNo: number): RawBuilder<unk
 /** Something of these submissions changed: the next state reads are compared, whatever they show. */
 export async function forgetContent(tx: Tx, places: readonly Place[]): Promise<void> {
   for (const [account, of] of Map.groupBy(places, (place) => place.account)) {
-    const ids = sql.join([...new Set(of.map(({ submissionId }) => submissionId))].sort())
+    const isOf = isOfSubmission([...new Set(of.map(({ submissionId }) => submissionId))].sort())
     for (const table of ['sync_reads', 'sync_known_ids']) {
       await sql`
         update ${sql.table(table)} set content_hash = null, hash_no = null
-        where account = ${account} and submission_id in (${ids}) and content_hash is not null`.execute(tx.sql)
+        where account = ${account} and ${isOf} and content_hash is not null`.execute(tx.sql)
     }
   }
+}
+
+/** Whether a row is of one of these submissions; `''` stands for none. */
+export function isOfSubmission(ids: readonly string[]): RawBuilder<unknown> {
+  const listed = sql`submission_id in (${sql.join(ids)})`
+  return ids.includes('') ? sql`(${listed} or submission_id is null)` : listed
 }
 
 function tableOf({ read }: StateFact): RawBuilder<unknown> {

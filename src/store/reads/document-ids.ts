@@ -15,6 +15,6 @@ export async function documentIdsOfAll(q: Query, account: string, submissionIds:
     .where('submission_id', 'in', submissionIds)
     .where('kind', '=', 'document')
     .execute()
-  const groups = Map.groupBy(rows, ({ submission_id }) => submission_id)
+  const groups = Map.groupBy(rows, ({ submission_id }) => submission_id ?? '')
   return new Map([...groups].map(([id, own]) => [id, own.map((row) => row.id)]))
 }

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { storableText } from '../../model/json.ts'
+import { storableJsonText, storableText } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, TableSpec, Tx } from '../engine/db.ts'
 import { isClaimedBy, LeaseLostError, newLeaseToken } from '../engine/leases.ts'
@@ -127,7 +127,7 @@ export async function keepExtraAnswer(tx: Tx, claim: ExtraClaim, text: string, e
   await settle(tx, claim, sql`failures = 0, error = null, last_read_at = ${dbTime(tx)}`, everyMs)
   const { account, submissionId, name } = claim
   const at = { account, table: 'extra_reads', key: JSON.stringify([submissionId, name]), column: 'raw' }
-  const raw = tx.protection.text(storableText(text), at)
+  const raw = tx.protection.text(storableJsonText(text), at)
   await sql`
     insert into extra_reads (account, submission_id, name, read_at, raw) values (${account}, ${submissionId}, ${name}, ${dbTime(tx)}, ${raw})
     on conflict (account, submission_id, name) do update set read_at = excluded.read_at, raw = excluded.raw`.execute(tx.sql)

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { submissionIn } from '../../model/facts.ts'
 import { storableText } from '../../model/json.ts'
 import type { KnownId, KnownKind } from '../../model/known-ids.ts'
 import { type IdRead, idReads, type ReadKind } from '../../model/reads.ts'
@@ -7,7 +8,7 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { isClaimedBy, LeaseLostError, newLeaseToken } from '../engine/leases.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, greatest, skipLocked, valuesTable } from '../engine/sql.ts'
-import { hashColumns } from './content-hashes.ts'
+import { hashColumns, isOfSubmission } from './content-hashes.ts'
 import { DETAIL_WAKE_DELAY_MS, type Wake } from './reads.ts'
 
 /*
@@ -26,18 +27,18 @@ export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<vo
   if (given.length === 0) return
   const rows = [...given].sort((a, b) => (keyText(a) < keyText(b) ? -1 : 1)).map(rowOf)
   const columns = { account: 'text', kind: 'text', id: 'text', submission_id: 'text', via: 'text' } as const
-  const known = await sql<{ account: string; kind: KnownKind; id: string; submission_id: string }>`
+  const known = await sql<{ account: string; kind: KnownKind; id: string; submission_id: string | null }>`
     select k.account, k.kind, k.id, k.submission_id from ${valuesTable(tx, columns, rows)}
     join sync_known_ids k on k.account = given.account and k.kind = given.kind and k.id = given.id`.execute(tx.sql)
   const submissionOf = new Map(known.rows.map((row) => [`${row.account} ${row.kind} ${row.id}`, row.submission_id]))
   const fresh = rows.filter((row) => {
     const stored = submissionOf.get(`${row.account} ${row.kind} ${row.id}`)
-    return stored === undefined || (stored === '' && row.submission_id !== '')
+    return stored === undefined || (stored === null && row.submission_id !== null)
   })
   if (fresh.length === 0) return
   const now = dbTime(tx)
   // A bind request is below its submission, and a document is no read of this kind.
-  const due = sql`case when given.kind in (${sql.join(idReads)}) and (given.kind <> 'bind_request' or given.submission_id <> '') then ${now} end`
+  const due = sql`case when given.kind in (${sql.join(idReads)}) and (given.kind <> 'bind_request' or given.submission_id is not null) then ${now} end`
   await sql`
     insert into sync_known_ids (account, kind, id, submission_id, via, first_seen_at, due_at, wake_no, issued_no, applied_no, failures, misses, rests)
     select given.account, given.kind, given.id, given.submission_id, given.via, ${now}, ${due}, 0, 0, 0, 0, 0, 0
@@ -45,7 +46,7 @@ export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<vo
     where not exists (select 1 from sync_purged p where p.account = given.account and p.submission_id = given.submission_id)
     on conflict (account, kind, id) do update set submission_id = excluded.submission_id, due_at = excluded.due_at,
       wake_no = sync_known_ids.wake_no + 1
-    where sync_known_ids.submission_id = '' and excluded.submission_id <> ''`.execute(tx.sql)
+    where sync_known_ids.submission_id is null and excluded.submission_id is not null`.execute(tx.sql)
   wake(tx, 'reads')
 }
 
@@ -131,7 +132,7 @@ export async function claimIds(db: Db, { account, limit, leaseMs, only, without 
       account: row.account,
       kind: row.kind,
       id: row.id,
-      submissionId: row.submission_id,
+      submissionId: row.submission_id ?? '',
       leaseToken,
       readNo: Number(row.issued_no),
       wakeNo: Number(row.wake_no),
@@ -148,7 +149,7 @@ export async function claimIds(db: Db, { account, limit, leaseMs, only, without 
 export async function listIdsOf(q: Query, account: string, submissionIds: readonly string[]): Promise<{ kind: IdRead; id: string }[]> {
   const { rows } = await sql<{ kind: IdRead; id: string }>`
     select kind, id from sync_known_ids
-    where account = ${account} and submission_id in (${sql.join(submissionIds)}) and due_at is not null order by kind, id`.execute(q.sql)
+    where account = ${account} and ${isOfSubmission(submissionIds)} and due_at is not null order by kind, id`.execute(q.sql)
   return rows
 }
 
@@ -271,8 +272,8 @@ function mine(claim: IdClaim): RawBuilder<unknown> {
   return sql`account = ${claim.account} and kind = ${claim.kind} and id = ${claim.id} and lease_token = ${claim.leaseToken}`
 }
 
-function rowOf({ account, kind, id, submissionId, via }: NewKnownId) {
-  return { account, kind, id, submission_id: submissionId, via }
+function rowOf({ account, kind, id, via, ...of }: NewKnownId) {
+  return { account, kind, id, submission_id: submissionIn(of), via }
 }
 
 function keyText({ account, kind, id }: NewKnownId): string {
@@ -283,7 +284,7 @@ interface ClaimedRow {
   account: string
   kind: IdRead
   id: string
-  submission_id: string
+  submission_id: string | null
   issued_no: number
   wake_no: number
   failures: number

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { feeds, readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
@@ -27,13 +27,20 @@ export async function requestReads(db: Db, account: string, submissionIds: reado
   })
 }
 
-/** @returns whether every read of these submissions has ended after `since`: the state reads, and both feeds from the beginning. */
+/**
+ * @returns whether every read of these submissions has ended after `since`: the state reads, both feeds from the beginning, and the ids that
+ * they named, as far as those are found.
+ */
 export async function areReadSince(q: Query, account: string, submissionIds: readonly string[], since: TimeText): Promise<boolean> {
+  const isOf = sql`account = ${account} and submission_id in (${sql.join(submissionIds)})`
+  const isOn = (kind: string) => sql`${sql.ref(kind)} not in (select off.read from sync_reads_off off where off.account = ${account})`
+  const isOlder = (at: RawBuilder<unknown>) => sql`coalesce(${at} <= ${timeValue(q, since)}, ${sql.lit(true)})`
   const missing = await sql`
     select 1 from sync_reads
-    where account = ${account} and submission_id in (${sql.join(submissionIds)})
-      and read not in (select off.read from sync_reads_off off where off.account = ${account})
-      and coalesce(case when read in (${sql.join(feeds)}) then last_replay_at else last_read_at end <= ${timeValue(q, since)}, ${sql.lit(true)})
+    where ${isOf} and ${isOn('read')} and ${isOlder(sql`case when read in (${sql.join(feeds)}) then last_replay_at else last_read_at end`)}
+    union all
+    select 1 from sync_known_ids
+    where ${isOf} and ${isOn('kind')} and due_at is not null and misses = 0 and ${isOlder(sql`last_read_at`)}
     limit 1`.execute(q.sql)
   return missing.rows.length === 0
 }

@@ -23,6 +23,7 @@ export interface Undelivered {
   readonly seq: number
   readonly attempts: number
   readonly queued_at: TimeText
+  readonly status: number | null
   readonly error: string | null
   readonly lane: string
   /** Why its lane is blocked; null when it is not. */
@@ -82,7 +83,7 @@ export async function undeliveredAfter(
   // Literal states in the text let both databases use the partial indexes.
   const which = state === 'ready' ? sql`o.state = 'ready'` : sql`o.state = ${sql.lit(state)} and o.state in ('dead', 'unknown', 'skipped')`
   const { rows } = await sql<Omit<Undelivered, Flag> & Record<Flag, number>>`
-    select o.outbox_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.seq, o.attempts, o.queued_at, o.error,
+    select o.outbox_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.seq, o.attempts, o.queued_at, o.status, o.error,
       o.lane, l.blocked, case when o.state = 'ready' and l.lane is null then 1 else 0 end as lane_lost,
       case when o.state <> 'ready' or o.queued_at < ${dbTime(q, -OVERDUE_MS)} then 1 else 0 end as overdue,
       case when exists (select 1 from reconcile_findings f where f.kind = 'undelivered' and f.destination = o.destination and f.seq = o.seq

@@ -4,6 +4,7 @@ import type { ColumnTypes } from './migration.ts'
 export const columnTypes: Readonly<Record<ColumnTypes['kind'], ColumnTypes>> = {
   sqlite: {
     kind: 'sqlite',
+    id: 'text',
     time: 'text',
     date: 'text',
     bool: 'integer',
@@ -16,6 +17,7 @@ export const columnTypes: Readonly<Record<ColumnTypes['kind'], ColumnTypes>> = {
   },
   postgres: {
     kind: 'postgres',
+    id: 'text collate "C"',
     time: 'timestamptz',
     date: 'date',
     bool: 'boolean',

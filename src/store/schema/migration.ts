@@ -1,6 +1,8 @@
 /** The names of column types in one database, so that a migration is written once for both. */
 export interface ColumnTypes {
   readonly kind: 'sqlite' | 'postgres'
+  /** Ids, names and whatever else a key is made of: ordered by bytes, as on SQLite and in code, and untouched by a new libc. */
+  readonly id: string
   readonly time: string
   readonly date: string
   readonly bool: string

@@ -1,12 +1,11 @@
 import type { Generated } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 
-/** The tables of 0007-alarms and 0038-alarm-history, for kysely. */
+/** Alarms, their history, and what operators are told, for kysely. */
 export interface AlarmTables {
   alarms: AlarmsTable
   alarm_history: AlarmHistoryTable
   sync_operator_notices: OperatorNoticesTable
-  sync_delivery_rhythm: DeliveryRhythmTable
   sync_alarm_watch: AlarmWatchTable
 }
 
@@ -70,19 +69,10 @@ export interface OperatorNoticesTable {
   settled_at: TimeText | null
 }
 
-export interface DeliveryRhythmTable {
-  account: string
-  last_at: TimeText | null
-  /** JSON text, see ops/alarms/rhythm.ts. */
-  learned: string
-}
-
-/** One row: which process evaluates alarms, and its progress. */
+/** One row: which process evaluates alarms. */
 export interface AlarmWatchTable {
   id: number
   lease_token: string
   lease_until: TimeText
-  /** The newest delivery (`inbox_id`) that the rhythm has learned from; null before the first. */
-  learned_up_to: number | null
   evaluated_at: TimeText | null
 }

@@ -25,6 +25,7 @@ export interface DocumentIndexView {
   stored_at: TimeText | null
   error: string | null
   tried_at: TimeText | null
+  retry_at: TimeText | null
   gone_at: TimeText | null
 }
 

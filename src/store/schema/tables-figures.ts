@@ -1,6 +1,6 @@
 import type { TimeText } from '../../model/time.ts'
 
-/** The table of 0035-figures. */
+/** Figures over time, for kysely. */
 export interface FiguresTables {
   sync_figures: FiguresTable
 }

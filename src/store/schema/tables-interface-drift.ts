@@ -1,19 +1,19 @@
 import type { SurpriseKind } from '../../model/interface-drift.ts'
 import type { TimeText } from '../../model/time.ts'
 
-/** The table of 0039-interface-drift. */
+/** Where answers and deliveries differ from the specification, for kysely. */
 export interface InterfaceDriftTables {
   sync_interface_drift: InterfaceDriftTable
 }
 
-/** Something that the service sent and the specification does not name. */
+/** A difference from the specification. */
 export interface InterfaceDriftTable {
   account: string
   /** The read that it was in, or the kind of the delivery. */
   resource: string
   path: string
   kind: SurpriseKind
-  /** The JSON type that was seen. */
+  /** The JSON type that was seen; `absent` for a missing field. */
   type: string
   first_seen_at: TimeText
   last_seen_at: TimeText

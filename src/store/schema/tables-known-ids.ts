@@ -13,8 +13,8 @@ export interface KnownIdsTable {
   account: string
   kind: KnownKind
   id: string
-  /** Empty when none is known. */
-  submission_id: string
+  /** null when none is known. */
+  submission_id: string | null
   via: string
   first_seen_at: TimeText
   last_read_at: TimeText | null

@@ -35,7 +35,7 @@ export interface ConsoleSessionsTable {
   seen_at: TimeText
 }
 
-/** The tables of 0006-operations, 0024-purged and 0030-console-sessions. */
+/** What operators did, purged submissions, and sessions of the console, for kysely. */
 export interface OperationsTables {
   sync_purged: PurgedTable
   sync_console_sessions: ConsoleSessionsTable

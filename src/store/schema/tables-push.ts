@@ -29,10 +29,6 @@ export interface DestinationsTable {
   retry_at: TimeText | null
   /** Consecutive attempts that got no useful answer. */
   failures: number
-  /** Outbox rows by state, kept up to date here to avoid counting. */
-  queued: number
-  dead: number
-  unknown: number
   /** Progress of a snapshot as JSON text; null when none is in progress. */
   snapshot: string | null
 }
@@ -112,6 +108,7 @@ export interface PushStatusView {
   seq: number
   message_id: string
   state: 'waiting' | 'retrying' | LaneBlock | Exclude<OutboxState, 'ready'>
+  is_open: boolean
   attempts: number
   queued_at: TimeText
   tried_at: TimeText | null

@@ -16,10 +16,10 @@ export interface LogEpochsTable {
   home: string
   /** Why it began; see `EpochReason`. */
   reason: string
-  /** 1, 2, 3 … in the order in which they began; null when a release before this one began it, until the next check. */
-  epoch_no: number | null
-  /** The server or file in which it began; null until the next check. See log-home.ts. */
-  server: string | null
+  /** 1, 2, 3 … in the order in which they began. */
+  epoch_no: number
+  /** The server or file in which it began; '' where it cannot be told. See log-home.ts. */
+  server: string
   /** The newest number that the branch before it is known to have assigned; null when nobody saw more than `after_seq`. */
   known_seq: number | null
   /** The process that served last, on SQLite; null until one does. */

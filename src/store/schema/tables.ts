@@ -87,6 +87,8 @@ export interface FreshnessView {
 export interface MigrationsTable {
   version: number
   name: string
+  /** Of its statements; see migrate.ts. */
+  sha256: string
   oldest_compatible: number
   applied_at: TimeText
 }
@@ -128,7 +130,7 @@ export interface ReadsTable {
   account: string
   submission_id: string
   read: ReadKind
-  /** 0: woken, 1: scheduled, 2: failing. Live work goes before routine work; failing reads never displace working ones. */
+  /** 0: woken, 1: scheduled, 2: failing, 3: detail reads in the background. Live work goes before routine work; failing reads never displace working ones. */
   rank: number
   due_at: TimeText
   lease_token: string | null
@@ -165,6 +167,13 @@ export interface AccountsTable {
   sweep_wanted: number
   swept_at: TimeText | null
   events_unreadable_at: TimeText | null
+  /** Why the service does not say whose the credentials are, and since when; null as long as it does, or did not answer at all. */
+  identity_error: string | null
+  identity_failing_since: TimeText | null
+  /** The newest pause that the service asked for (`Retry-After`), which may be over. */
+  throttled_since: TimeText | null
+  throttled_until: TimeText | null
+  throttled_reason: string | null
 }
 
 export interface ArrivalsTable {

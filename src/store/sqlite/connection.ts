@@ -2,9 +2,15 @@ import Database, { type Statement } from 'better-sqlite3'
 import type { CompiledQuery, QueryResult } from 'kysely'
 import { TransientError } from '../../base/errors.ts'
 import { bindable, type Decode, decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
+import { isBusy } from './errors.ts'
 
 /** Prepared statements kept. A program has few texts; only lists of varying length add more. */
 const MAX_STATEMENTS = 500
+/** Attempts to enter the log that end without one: another process closed the database at that very moment, or there can be none. */
+const LOG_ATTEMPTS = 10
+/** How long to try against others that enter or leave it, and the longest pause in between. */
+const LOG_WAIT_MS = 5_000
+const LOG_PAUSE_MS = 20
 
 interface Prepared {
   readonly statement: Statement<SqliteValue[], Record<string, SqliteValue>>
@@ -105,8 +111,44 @@ export class SqliteConnection {
     )
   }
 
-  /** Opens the write-ahead log by reading. Ignores a database that cannot be read. */
-  openLog(): void {
+  /**
+   * Gives the database a write-ahead log and opens it, which keeps every other process from taking it away. One that closes may have done so in
+   * between. Where a file system allows no log, `doctor` says so.
+   * @throws SqliteError when the database is damaged or locked.
+   */
+  enterLog(): void {
+    const deadline = performance.now() + LOG_WAIT_MS
+    for (let attempts = 0; attempts < LOG_ATTEMPTS; ) {
+      try {
+        this.database.pragma('journal_mode = wal')
+        this.#openLog()
+        if (this.database.pragma('journal_mode', { simple: true }) === 'wal') return
+        attempts++
+      } catch (error) {
+        // Two that enter it at once may each wait for the other: then SQLite refuses one at once, whatever its timeout.
+        if (!isBusy(error) || performance.now() > deadline) throw error
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.random() * LOG_PAUSE_MS)
+      }
+    }
+  }
+
+  /**
+   * Before closing: when no other connection has the database open, copies the log into it and leaves one file, which everybody may read who
+   * has the right to read it. With a log, even without its files, SQLite asks readers for the right to write. Else the log stays.
+   */
+  leaveLog(): void {
+    try {
+      // Only who has opened the log can remove it, be it here or by closing.
+      this.#openLog()
+      this.flushCommits(true)
+      this.database.pragma('journal_mode = delete')
+    } catch {
+      // Others have it open, or the disk is full or failing. Nothing is lost: whoever opens the database next finds the log.
+    }
+  }
+
+  /** By reading. Ignores a database that cannot be read. */
+  #openLog(): void {
     try {
       this.database.pragma('schema_version')
     } catch {

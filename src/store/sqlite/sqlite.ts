@@ -62,7 +62,6 @@ export class SqliteDb implements Db {
     } catch (error) {
       throw sqliteError(error, path)
     }
-    this.#writer.openLog()
     this.#files = new FileIdentity(path)
     this.#rows = new SqliteRows(this.#writer)
     this.#checkpoints = new SqliteCheckpoints(path, this.#gate, options.log, (error) => this.#noteFailure(error))
@@ -115,8 +114,7 @@ export class SqliteDb implements Db {
     await this.#checkpoints.close()
     await this.#worker.close()
     this.#reader.close()
-    // The last connection to close checkpoints and removes the log, provided that it has opened the log.
-    this.#writer.openLog()
+    this.#writer.leaveLog()
     this.#writer.close()
   }
 
@@ -172,7 +170,7 @@ function openWriter(path: string): SqliteConnection {
   const connection = new SqliteConnection(path, { timeout: LOCK_WAIT_MS })
   try {
     const { database } = connection
-    database.pragma('journal_mode = wal')
+    connection.enterLog()
     connection.flushCommits(true)
     database.pragma('foreign_keys = off')
     database.pragma('wal_autocheckpoint = 0')

@@ -118,7 +118,12 @@ export const dueTimes: readonly DueTimes[] = [
     },
     walk: 'key',
   },
-  { table: 'sync_accounts', key: ['account'], columns: { retry_at: () => retry(15 * MINUTE_MS), swept_at: moment }, walk: 'key' },
+  {
+    table: 'sync_accounts',
+    key: ['account'],
+    columns: { retry_at: () => retry(15 * MINUTE_MS), swept_at: moment, throttled_until: () => retry(LONGEST_PAUSE_MS) },
+    walk: 'key',
+  },
   {
     table: 'sync_discovery',
     key: ['account', 'path'],
@@ -163,7 +168,6 @@ export const dueTimes: readonly DueTimes[] = [
   { table: 'sync_alarm_watch', key: ['id'], columns: { lease_until: () => lease(90 * SECOND_MS) }, walk: 'key' },
   // An alarm fires and resolves so long after these.
   { table: 'alarms', key: ['name', 'account', 'destination'], columns: { since: moment, last_at: moment }, walk: 'key' },
-  { table: 'sync_delivery_rhythm', key: ['account'], columns: { last_at: moment }, walk: 'key' },
   { table: 'sync_upkeep', key: ['task'], columns: { lease_until: () => lease(2 * MINUTE_MS) }, walk: 'key' },
   { table: 'sync_reconcile', key: ['account'], columns: { lease_until: () => lease(RUN_LEASE_MS), since: moment }, walk: 'key' },
   // A slot that was run ahead of its time would keep the run of that day from taking place.
@@ -190,7 +194,7 @@ export const notDueTimes: Readonly<Record<string, readonly string[]>> = {
   sync_inbox: ['received_at', 'settled_at'],
   sync_rejected: ['received_at', 'replayed_at'],
   sync_reads: ['last_read_at', 'last_changed_at', 'last_replay_at'],
-  sync_accounts: ['since', 'events_unreadable_at'],
+  sync_accounts: ['since', 'events_unreadable_at', 'identity_failing_since', 'throttled_since'],
   sync_arrivals: ['first_at'],
   sync_conflicts: ['seen_at'],
   sync_unreadable: ['seen_at'],

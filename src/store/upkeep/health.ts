@@ -4,12 +4,14 @@ import { earlierTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { gather } from '../engine/gather.ts'
 import { failingReads, newestRead, stalestRead } from '../operators/alarm-queries.ts'
-import { type AlarmRow, listAlarms } from '../operators/alarms.ts'
+import { type AlarmRow, evaluatedAt, listAlarms } from '../operators/alarms.ts'
 import { oldestBehind, oldestBlocked, oldestSendable } from '../operators/push-alarm-queries.ts'
-import { type DestinationRow, listDestinations } from '../outbox/destinations.ts'
+import { type CountedDestination, countDestinations, type DestinationRow } from '../outbox/destinations.ts'
 import { countBlockedLanes } from '../outbox/lanes.ts'
 import { listAccounts } from '../reads/accounts.ts'
-import { endedRuns, type RunRow } from '../reconcile/runs.ts'
+import { listPauses, type StoredPause } from '../reads/pauses.ts'
+import { type EndedRun, withLeft } from '../reconcile/left.ts'
+import { endedRuns } from '../reconcile/runs.ts'
 import type { AccountsTable } from '../schema/tables.ts'
 import { COUNT_CAP, changeLogEnds, countCapped, inboxGauges, oldestDue } from './gauges.ts'
 import { listProcesses } from './processes.ts'
@@ -39,12 +41,16 @@ export interface AccountHealth extends Pick<AccountsTable, 'account' | 'state' |
   readonly newestReadAt: TimeText | null
   readonly stalestReadAt: TimeText | null
   readonly dead: Pile
+  /** Why the service does not say whose the credentials are, and since when. */
+  readonly identityFault: { readonly reason: string; readonly since: TimeText | null } | null
+  /** The pause in force that the service asked for. */
+  readonly pause: StoredPause | null
   /** Ended runs, the newest first, up to the newest one that was about the whole account. */
-  readonly runs: readonly RunRow[]
+  readonly runs: readonly EndedRun[]
 }
 
 /** What the verdict needs to know of one destination. */
-export interface DestinationHealth extends Pick<DestinationRow, 'destination' | 'state' | 'reason' | 'since'> {
+export interface DestinationHealth extends Pick<DestinationRow, 'destination' | 'state' | 'reason' | 'since' | 'failures' | 'retry_at'> {
   readonly dead: Pile
   readonly unknown: Pile
   readonly held: Pile
@@ -59,18 +65,23 @@ export interface Health {
   readonly destinations: readonly DestinationHealth[]
   /** Deliveries that wait to be applied, of all accounts. */
   readonly inbox: Pile
+  /** Alarms, firing or pending, whose condition was on when all alarms were last evaluated. One that is off resolves a few minutes later. */
   readonly alarms: readonly AlarmRow[]
+  /** When that was; null: never. */
+  readonly alarmsAt: TimeText | null
   /** Whether a process works on the database now. */
   readonly isServed: boolean
 }
 
 /** Reads it. Every query ends at an index and most at a limit, so that it may be asked every few seconds. */
 export async function readHealth(q: Query): Promise<Health> {
-  const [rows, { lastSeq }, named, alarms, processes] = await gather(q, [
+  const [rows, pauses, { lastSeq }, named, alarms, alarmsAt, processes] = await gather(q, [
     () => listAccounts(q),
+    () => listPauses(q),
     () => changeLogEnds(q),
-    () => listDestinations(q),
+    () => countDestinations(q),
     () => listAlarms(q),
+    () => evaluatedAt(q),
     () => listProcesses(q),
   ])
   const names = rows.map(({ account }) => account)
@@ -90,15 +101,20 @@ export async function readHealth(q: Query): Promise<Health> {
   const pileOf = (state: 'ready' | 'dead', account: string | null): Pile =>
     gauges.find((gauge) => gauge.state === state && gauge.account === account) ?? { count: 0, oldestAt: null }
   return {
-    accounts: accounts.map((each) => ({ ...each, dead: pileOf('dead', each.account) })),
+    accounts: accounts.map((each) => ({
+      ...each,
+      dead: pileOf('dead', each.account),
+      pause: pauses.find(({ account }) => account === each.account) ?? null,
+    })),
     ...{ destinations, inbox: pileOf('ready', null) },
-    alarms: alarms.filter(({ state }) => state === 'firing'),
+    alarms: alarms.filter(({ state, last_at }) => state !== 'resolved' && (alarmsAt === null || last_at >= alarmsAt)),
+    alarmsAt,
     isServed: processes.length > 0,
   }
 }
 
-async function accountHealth(q: Query, row: AccountsTable): Promise<Omit<AccountHealth, 'dead'>> {
-  const { account, state, reason, since, brokerage } = row
+async function accountHealth(q: Query, row: AccountsTable): Promise<Omit<AccountHealth, 'dead' | 'pause'>> {
+  const { account, state, reason, since, brokerage, identity_error, identity_failing_since } = row
   const count = async (where = sql``) => await countAll(q, sql`submissions where account = ${account} ${where}`)
   const [due, submissions, unreachable, never, failing, newestReadAt, stalestReadAt, runs] = await gather(q, [
     () => oldestDue(q, account),
@@ -108,11 +124,16 @@ async function accountHealth(q: Query, row: AccountsTable): Promise<Omit<Account
     () => failingReads(q, account, OFTEN),
     () => newestRead(q, account),
     () => stalestRead(q, account),
-    () => endedRuns(q, account),
+    async () =>
+      gather(
+        q,
+        (await endedRuns(q, account)).map((run) => () => withLeft(q, run)),
+      ),
   ])
   return {
     ...{ account, state, reason, since, brokerage, submissions, unreachable, neverRead: never, newestReadAt, stalestReadAt, runs },
     ...{ oldestWakeAt: due.live, oldestReadDueAt: due.routine, failing: failing.longFailing },
+    identityFault: identity_error === null ? null : { reason: identity_error, since: identity_failing_since },
   }
 }
 
@@ -132,8 +153,8 @@ async function neverRead(q: Query, account: string): Promise<number> {
   return await countCapped(q, sql`(select distinct submission_id from (${sql.join(parts, sql` union all `)}) as each_kind) as never_read`)
 }
 
-async function destinationHealth(q: Query, row: DestinationRow, lastSeq: number): Promise<DestinationHealth> {
-  const { destination, state, reason, since, cursor, queued, dead, unknown } = row
+async function destinationHealth(q: Query, row: CountedDestination, lastSeq: number): Promise<DestinationHealth> {
+  const { destination, state, reason, since, failures, retry_at, cursor, queued, dead, unknown } = row
   const [blocked, unsent, behind] = await gather(q, [
     () => countBlockedLanes(q, destination),
     async () => (queued === 0 ? null : await oldestSendable(q, destination)),
@@ -141,7 +162,7 @@ async function destinationHealth(q: Query, row: DestinationRow, lastSeq: number)
   ])
   const pile = async (count: number, oldest: () => Promise<TimeText | null>) => ({ count, oldestAt: count === 0 ? null : await oldest() })
   return {
-    ...{ destination, state, reason, since },
+    ...{ destination, state, reason, since, failures, retry_at },
     dead: await pile(dead, () => oldestStopped(q, destination, 'dead')),
     unknown: await pile(unknown, () => oldestStopped(q, destination, 'unknown')),
     held: await pile(blocked.held, () => oldestBlocked(q, destination, 'held')),

@@ -41,7 +41,7 @@ function knownShape(resource: string): Shape | null {
   return shape
 }
 
-/** What an answer or a delivery has beyond the specification, and what it is. */
+/** How an answer or a delivery differs from the specification, and what it is. */
 export interface Surprised {
   readonly resource: string
   readonly surprises: readonly Surprise[]
@@ -51,7 +51,7 @@ const NOTHING: readonly Surprise[] = []
 
 /**
  * @param resource the read, or `delivery`, which is then named by its type.
- * @returns what the body of an answer or a delivery has beyond the specification.
+ * @returns how the body of an answer or a delivery differs from the specification.
  */
 export function surprisesOf(resource: string, body: unknown): Surprised {
   if (resource === 'delivery') return surprisesOfDelivery(body)

@@ -11,6 +11,8 @@ export interface Shape {
   readonly values: ReadonlySet<string> | null
   /** Of an object: its fields. */
   readonly fields: ReadonlyMap<string, Shape>
+  /** Of an object: the fields that always come. */
+  readonly required: readonly string[]
   /** Of an object: further fields may come, because they are not shown or their names are data. */
   readonly isOpen: boolean
   /** Of an object whose keys are data: each value. */
@@ -44,6 +46,7 @@ function shapeAt(path: string, nodes: readonly Node[]): Shape {
     format: one(all.map(({ format }) => format)),
     values: valuesOf(all),
     fields: fieldsOf(path, objects),
+    required: requiredOf(objects),
     isOpen: objects.some((node) => node['x-not-shown'] !== undefined || Object.keys(propertiesOf(node)).length === 0),
     each:
       records.length === 0
@@ -82,6 +85,12 @@ function fieldsOf(path: string, objects: readonly Node[]): ReadonlyMap<string, S
   const names = new Set(objects.flatMap((node) => Object.keys(propertiesOf(node))))
   const nodesOf = (name: string) => objects.map((node) => propertiesOf(node)[name]).filter(isObject)
   return new Map([...names].map((name) => [name, shapeAt(fieldPath(path, name), nodesOf(name))]))
+}
+
+/** What all of the alternatives require. */
+function requiredOf([first, ...others]: readonly Node[]): string[] {
+  const names = (node: Node | undefined): unknown[] => (Array.isArray(node?.['required']) ? node['required'] : [])
+  return names(first).filter((name) => typeof name === 'string' && others.every((other) => names(other).includes(name))) as string[]
 }
 
 /** Any text may come when one of the alternatives lists no values. */

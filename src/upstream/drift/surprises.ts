@@ -11,7 +11,8 @@ const LONGEST_PATH = 200
 
 /**
  * Compares an answer with what the specification shows. What stands below a field that it does not name is not looked at. An id that the
- * mirror learns wherever it stands (`policy_id` and the like) is no surprise.
+ * mirror learns wherever it stands (`policy_id` and the like) is no surprise. Missing is what the schema requires, which is what the
+ * specification calls required; any other field may be absent.
  * @returns each surprise once, however many items have it; never a value of the service.
  */
 export function surprisesIn(shape: Shape, value: unknown): Surprise[] {
@@ -40,12 +41,13 @@ function look(shape: Shape, value: unknown, looked: Looked): void {
   }
 }
 
-function lookInto({ path, fields, each, isOpen }: Shape, value: Record<string, unknown>, looked: Looked): void {
+function lookInto({ path, fields, required, each, isOpen }: Shape, value: Record<string, unknown>, looked: Looked): void {
   for (const name in value) {
     const field = fields.get(name) ?? each
     if (field !== null) look(field, value[name], looked)
     else if (!isOpen && !isKnownIdField(name, value[name])) add(looked, 'field', fieldPath(path, plainName(name)), jsonType(value[name]))
   }
+  for (const name of required) if (!Object.hasOwn(value, name)) add(looked, 'missing', fieldPath(path, name), 'absent')
 }
 
 function add({ found }: Looked, kind: SurpriseKind, path: string, type: string): void {

@@ -1,3 +1,4 @@
+import { withoutQueryValues } from '../../base/secret.ts'
 import { parseExact } from '../../model/exact-json.ts'
 import { isObject } from '../../model/json.ts'
 import { parseUuid } from '../../model/uuid.ts'
@@ -88,9 +89,9 @@ export function shortDetail(body: string | null): string {
   return safe.length > DETAIL_LENGTH ? `${safe.slice(0, DETAIL_LENGTH)}…` : safe
 }
 
-/** @returns text of another system in one line, with words masked that could be secrets. */
+/** @returns text of another system in one line, with words and values of URLs masked that could be secrets. */
 export function withoutSecretWords(said: string): string {
-  return said.replace(/\s+/g, ' ').split(' ').map(masked).join(' ').trim().toWellFormed()
+  return withoutQueryValues(said).replace(/\s+/g, ' ').split(' ').map(masked).join(' ').trim().toWellFormed()
 }
 
 /** @returns the JSON value, or undefined when `body` is not JSON. */

@@ -7,7 +7,7 @@ import type { Observer } from '../../base/observer.ts'
 import { clockSkewMs, failureOf, type HttpAnswer, retryAfterMs } from './answer.ts'
 import { type UpstreamClass, UpstreamTransientError, upstreamClass } from './errors.ts'
 import type { Http, Parts } from './http.ts'
-import type { Call } from './operations.ts'
+import { type Call, routeOf } from './operations.ts'
 
 export interface RequestManner {
   readonly signal?: AbortSignal | undefined
@@ -17,6 +17,14 @@ export interface RequestManner {
    * and it never serves as the circuit's own probe.
    */
   readonly isProbe?: boolean | undefined
+}
+
+/** A pause that the service asked for, longer than the few seconds in which callers just wait. */
+export interface Pause {
+  /** Milliseconds left. */
+  readonly ms: number
+  /** The status and the request that it came with. */
+  readonly reason: string
 }
 
 /** Wait of probed paths while the circuit is open, at least. */
@@ -42,18 +50,29 @@ export class Channel {
   readonly #observer: Observer
   readonly #circuit: Circuit
   readonly #labels: { readonly account: string }
+  readonly #onPause: (pause: Pause) => void
+  #pauseReason = ''
   #identify: () => Promise<unknown> = async () => undefined
   #vouchedUntil = Number.NEGATIVE_INFINITY
   /** As measured; `lead`: how far the wall clock was ahead of the steady one then. */
   #skew: { readonly ms: number; readonly at: number; readonly lead: number } | null = null
 
-  constructor(account: string, http: Http, requestsPerSecond: number, clock: Clock, observer: Observer) {
+  /** @param onPause told of each pause that an answer asks for. */
+  constructor(
+    account: string,
+    http: Http,
+    requestsPerSecond: number,
+    clock: Clock,
+    observer: Observer,
+    onPause: (pause: Pause) => void = () => undefined,
+  ) {
     this.limiter = new RateLimiter(clock, requestsPerSecond)
     this.#http = http
     this.#clock = clock
     this.#observer = observer
     this.#circuit = new Circuit(clock)
     this.#labels = { account }
+    this.#onPause = onPause
   }
 
   /**
@@ -87,7 +106,7 @@ export class Channel {
     try {
       const answer = await this.#http.send(call, parts, manner.signal)
       this.#noteClock(answer, sentAtByClock)
-      if (!manner.isProbe || (call.operation === 'document' && answer.status === 429)) this.#obeyRetryAfter(answer, sentAt)
+      if (!manner.isProbe || (call.operation === 'document' && answer.status === 429)) this.#obeyRetryAfter(call, answer, sentAt)
       // What takes the body of a redirect knows what to do with it.
       const isTaken = parts.take !== undefined && answer.status >= 200 && answer.status < 400
       const failure = isTaken ? null : failureOf(call, answer, this.#clock.now())
@@ -104,6 +123,19 @@ export class Channel {
   /** How long requests would fail unsent, in milliseconds: the circuit is open, or the service asked for a pause. */
   waitMs(): number {
     return Math.max(this.#circuit.waitMs(), this.limiter.pausedMs)
+  }
+
+  /** The pause in force; null when there is none, or a short one. */
+  get pause(): Pause | null {
+    const ms = this.limiter.pausedMs
+    return ms > 0 ? { ms, reason: this.#pauseReason } : null
+  }
+
+  /** Makes a pause that was asked of another process. */
+  join({ ms, reason }: Pause): void {
+    if (ms <= this.limiter.pausedMs) return
+    this.limiter.pause(ms)
+    this.#pauseReason = reason
   }
 
   /** How far the service's clock is ahead of ours, in milliseconds; null when no answer of the last hour had a date. */
@@ -137,9 +169,14 @@ export class Channel {
   }
 
   /** Obeys `Retry-After` on any status (trap 49); 0 is no pause. */
-  #obeyRetryAfter(answer: HttpAnswer, sentAt: number): void {
+  #obeyRetryAfter(call: Call, answer: HttpAnswer, sentAt: number): void {
     const pauseMs = retryAfterMs(answer.headers, this.#clock.now()) ?? 0
-    if (answer.status === 429 || pauseMs > 0) this.limiter.throttled(pauseMs, sentAt)
+    if (answer.status !== 429 && pauseMs === 0) return
+    const before = this.limiter.pausedMs
+    this.limiter.throttled(pauseMs, sentAt)
+    if (this.limiter.pausedMs <= before) return
+    this.#pauseReason = `${answer.status} with Retry-After to ${routeOf(call.operation)}`
+    this.#onPause({ ms: pauseMs, reason: this.#pauseReason })
   }
 
   /** @param outcome the class of the failure; null when the caller aborted. */

@@ -1,3 +1,6 @@
+import type { Readable } from 'node:stream'
+import { decodedBody, encodingsOf } from './encoding.ts'
+
 /** The answer to a request for a document, as it begins. */
 export interface DocumentAnswer {
   /** 2xx, or 3xx: nothing follows a redirect by itself. */
@@ -6,9 +9,9 @@ export interface DocumentAnswer {
   readonly location: string | null
   /** In lower case, without parameters; empty when the answer does not say. */
   readonly contentType: string
-  /** The length that the answer promises. */
+  /** The length that the answer promises; null also when it comes encoded: then that is the length of something else. */
   readonly bytes: number | null
-  /** Read it to its end, or throw: the rest is then dropped. */
+  /** Decoded. Read it to its end, or throw: the rest is then dropped. */
   readonly body: AsyncIterable<Uint8Array>
 }
 
@@ -20,15 +23,16 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>
 /** Time without a byte after which a document's answer counts as broken off, and for the whole of it. */
 export const DOCUMENT_TIMES = { silentMs: 30_000, overallMs: 600_000 } as const
 
-export function documentAnswer(status: number, headers: Headers, body: AsyncIterable<Uint8Array>): DocumentAnswer {
+export function documentAnswer(status: number, headers: Headers, body: Readable): DocumentAnswer {
   const first = (name: string) => [headers[name]].flat()[0] ?? ''
-  const length = first('content-length')
+  const encodings = encodingsOf(headers['content-encoding'])
+  const length = encodings.length > 0 ? '' : first('content-length')
   return {
     status,
     location: first('location') || null,
     contentType: (first('content-type').split(';', 1)[0] ?? '').trim().toLowerCase(),
     bytes: /^\d{1,15}$/.test(length) ? Number(length) : null,
-    body,
+    body: decodedBody(body, encodings),
   }
 }
 

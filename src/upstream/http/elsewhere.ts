@@ -6,10 +6,14 @@ import { bareHost, mayName } from '../network/address-guard.ts'
 import { guardedConnector, type LookupAll, RefusedAddressError, refusedAddress } from '../network/guarded-connector.ts'
 import { createDispatcher, type ProxySettings } from './dispatcher.ts'
 import { DOCUMENT_TIMES, documentAnswer, type TakeDocument, takenFrom } from './document.ts'
+import { EncodingError } from './encoding.ts'
 import { codeOf } from './http.ts'
 
 /** A link leads where nothing is fetched from. */
 export class RefusedLinkError extends PermanentError {}
+
+/** The settings do not name the host of a link. */
+export class UnnamedHostError extends RefusedLinkError {}
 
 /** The host of a link does not give the document. */
 export class LinkFailedError extends TransientError {}
@@ -63,7 +67,7 @@ export class Elsewhere {
     if (url === null) throw new RefusedLinkError('its link is not a URL')
     if (url.protocol !== 'https:') throw new RefusedLinkError(`its link leads to ${url.protocol}//, and only https is followed`)
     if (url.username !== '' || url.password !== '') throw new RefusedLinkError('its link holds a password, and is not followed')
-    if (!this.#hosts.has(url.host)) throw new RefusedLinkError(hostNotNamed(url.host))
+    if (!this.#hosts.has(url.host)) throw new UnnamedHostError(hostNotNamed(url.host))
     const host = bareHost(url.hostname)
     if (!mayName(host, false)) throw new RefusedLinkError(refusedAddress(host, host))
     return url
@@ -88,14 +92,23 @@ export class Elsewhere {
       signal.throwIfAborted()
       if (error instanceof LinkFailedError) throw error
       if (error instanceof RefusedAddressError) throw new RefusedLinkError(error.message)
+      if (error instanceof EncodingError) throw new LinkFailedError(`${url.host}: the answer ${error.message}`)
       throw new LinkFailedError(`${url.host} gives no whole answer (${codeOf(error)})`)
     }
   }
 }
 
-/** The message for a host that the settings do not name. Stored as the document's error, it is how such documents are found again. */
+/** How the message for a host that the settings do not name begins. Stored as the document's error, it is how such documents are found again. */
+export const HOST_NOT_NAMED = 'DOCUMENT_HOSTS does not name '
+
+/** The message for a host that the settings do not name. */
 export function hostNotNamed(host: string): string {
-  return `DOCUMENT_HOSTS does not name ${host}`
+  return `${HOST_NOT_NAMED}${host}; add it there to have the document fetched`
+}
+
+/** @returns the host of a message of `hostNotNamed`. */
+export function hostNotNamedIn(message: string): string {
+  return message.slice(HOST_NOT_NAMED.length).split(';', 1)[0] ?? ''
 }
 
 /** Carries an error of `take` past the errors of the request. */

@@ -22,11 +22,14 @@ export class UpstreamTransientError extends TransientError {
 /** The same request would be refused again. */
 export class UpstreamPermanentError extends PermanentError {
   readonly class: PermanentClass
+  /** What went wrong, without the request. */
+  readonly what: string
   /** `rejected`, and the request had a cursor, which may be the reason (trap 17). */
   readonly rejectedWithCursor: boolean
   constructor(kind: PermanentClass, call: Call, what: string) {
     super(sentence(call, what))
     this.class = kind
+    this.what = what
     this.rejectedWithCursor = kind === 'rejected' && call.withCursor
   }
 }

@@ -3,6 +3,7 @@ import { abortable } from '../../base/abortable.ts'
 import type { HttpAnswer } from './answer.ts'
 import { createDispatcher, ProxyAwayError, type ProxySettings } from './dispatcher.ts'
 import { DOCUMENT_TIMES, type DocumentAnswer, documentAnswer } from './document.ts'
+import { decodedBody, EncodingError, encodingsOf } from './encoding.ts'
 import { UpstreamTransientError } from './errors.ts'
 import { type Call, operations, pathOf } from './operations.ts'
 import { urlUnder } from './url.ts'
@@ -52,7 +53,8 @@ export class Http {
 
   /**
    * Sends one request and reads its answer, whatever the status.
-   * @throws UpstreamTransientError `network` when there is no whole answer, `oversized` when the body is over the limit.
+   * @throws UpstreamTransientError `network` when there is no whole answer, `oversized` when the body is over the limit, `unavailable` when it
+   * cannot be decoded.
    * For a failure status the status is enough: the body is null when it cannot be read.
    * @throws the reason of `signal` when it aborts.
    */
@@ -87,13 +89,15 @@ export class Http {
         signal?.throwIfAborted()
         return { status: statusCode, headers, body: null }
       }
-      const reading = this.#read(call, stream, parts.bodyLimitBytes ?? bodyLimitBytes)
+      const plain = decodedBody(stream, encodingsOf(headers['content-encoding']))
+      const reading = this.#read(call, plain, parts.bodyLimitBytes ?? bodyLimitBytes)
       const body = await (statusCode >= 200 && statusCode < 300 ? reading : reading.catch(() => null))
       signal?.throwIfAborted()
       return { status: statusCode, headers, body }
     } catch (error) {
       signal?.throwIfAborted()
       if (error instanceof UpstreamTransientError) throw error
+      if (error instanceof EncodingError) throw new UpstreamTransientError('unavailable', call, `the answer ${error.message}`)
       throw new UpstreamTransientError('network', call, timeout ?? `no answer (${codeOf(error)})`)
     } finally {
       clearTimeout(headersTimer)

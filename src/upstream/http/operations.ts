@@ -40,6 +40,12 @@ export function pathOf({ operation, submissionId, ownId }: Call): string {
   return operations[operation].path.replace('{submission_id}', submissionId ?? '').replace('{id}', ownId ?? '')
 }
 
+/** @returns method and path of an operation for people, without ids: `GET …/events`, `GET /broker/me`. */
+export function routeOf(operation: Operation): string {
+  const { method, path } = operations[operation]
+  return `${method} ${path.replace(/^.*\/\{submission_id\}/, '…') || 'of a path from the settings'}`
+}
+
 /**
  * @returns the id in lower case.
  * @throws PermanentError when it is not a uuid: nothing else ever enters a path (trap 78).

@@ -1,21 +1,24 @@
 import { z } from 'zod'
 import { canonicalJson, isObject, storableText } from '../../model/json.ts'
-import { parseJson } from '../http/answer.ts'
 import { id, idOf, jsonOf, optional, required, textOf } from './fields.ts'
 
 /** Readers of answers that are not records: a page of a feed, the identity, and a token. */
 
-/** One page of a feed. `nextCursor` null ends the feed; the number of items never does (trap 1). */
+/**
+ * One page of a feed. `nextCursor` null ends the feed; the number of items never does (trap 1). `isEndTold`: the page says null; when it says
+ * nothing of the next cursor, that is taken for null, and proves nothing.
+ */
 export interface FeedPage<T> {
   readonly items: readonly T[]
   readonly nextCursor: string | null
+  readonly isEndTold: boolean
 }
 
 /** The identity of the credentials. Only the brokerage is pinned: clients and labels change when keys rotate. */
 export interface Identity {
   /** `api_client`, `user`, or any other value. */
   readonly kind: string
-  /** What identifies the brokerage: its id, else its name, else its whole JSON as text. See `isSameBrokerage`. */
+  /** What identifies the brokerage: its id, else its name, else its whole JSON as text. */
   readonly brokerage: string
   /** The public id of the credential; null when the service does not tell. */
   readonly clientId: string | null
@@ -52,12 +55,13 @@ const token = z.looseObject({
 /**
  * Reads a page of a feed.
  * @param list the name under which the page keeps its items.
- * @returns null when `raw` is not such a page. An empty cursor would start again from the beginning, so it ends the feed like null.
+ * @returns null when `raw` is not such a page.
  */
 export function readPage(raw: unknown, list: 'events' | 'messages'): FeedPage<unknown> | null {
   const page = pages[list].safeParse(raw).data
   if (!page) return null
-  return { items: page[list] as readonly unknown[], nextCursor: page.next_cursor || null }
+  const { next_cursor } = page
+  return { items: page[list] as readonly unknown[], nextCursor: next_cursor ?? null, isEndTold: next_cursor === null }
 }
 
 /** Reads the answer of `GET /broker/me`; null when kind or brokerage is missing. */
@@ -86,16 +90,6 @@ function scopesOf(value: unknown): readonly string[] | null {
 function secondsOf(value: unknown): number | null {
   const seconds = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
   return typeof seconds === 'number' && seconds > 0 ? seconds : null
-}
-
-/**
- * @param pinned the brokerage pinned for an account. For one without an id, earlier releases pinned its whole JSON.
- * @param brokerage from a new answer.
- */
-export function isSameBrokerage(pinned: string, brokerage: string): boolean {
-  if (pinned === brokerage) return true
-  const said = parseJson(pinned)
-  return isObject(said) && brokerageOf(said) === brokerage
 }
 
 // The spec does not show the shape of `brokerage`: a text, or an object with or without an id. Its other fields may change.

@@ -1,11 +1,16 @@
 import { z } from 'zod'
+import { insureds } from '../../model/entities/insureds.ts'
+import { policies } from '../../model/entities/policies.ts'
 import type { Row } from '../../model/entity.ts'
 import { isObject } from '../../model/json.ts'
+import type { Protection } from '../../model/protection/protection.ts'
 import type { IdRead } from '../../model/reads.ts'
+import type { RecordFields } from '../../model/record-fields.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import type { View } from '../../model/view.ts'
 import { date, flag, id, jsonOf, keyOf, list, rawOf, required, said, text, textOf, time, uuid } from './fields.ts'
 import { type Given, type Item, itemsIn, keyedRows } from './items.ts'
+import { recordColumns } from './record-fields.ts'
 
 /** Readers of what has an id of its own: bind requests, policies, insureds. */
 
@@ -23,6 +28,11 @@ const bindRequest = z.looseObject({
 })
 
 const assumption = z.looseObject({ key: required(keyOf), label: text })
+const { policy_number, carrier_name, effective_date, expiration_date, total_billed_cents, commission_cents } = policies.fields
+const policyColumns = { policy_number, carrier_name, effective_date, expiration_date, total_billed_cents, commission_cents }
+const { legal_name, dba_name } = insureds.fields
+const insuredColumns = { legal_name, dba_name }
+
 const contingency = z.looseObject({
   id: required(keyOf),
   kind: text,
@@ -33,18 +43,27 @@ const contingency = z.looseObject({
   esign_status: text,
 })
 
+/** How a record whose fields are not shown is read. */
+export interface RecordReading {
+  readonly recordFields: RecordFields
+  /** A tax id is never a column's value, whatever path leads to it. */
+  readonly protection: Pick<Protection, 'dropped'>
+}
+
 /** @returns null when the answer is not the object that was asked for. */
-export function readById(read: IdRead, ownId: string, raw: unknown): View | null {
+export function readById(read: IdRead, ownId: string, raw: unknown, { recordFields, protection }: RecordReading): View | null {
   if (read === 'bind_request') return readBindRequest(ownId, raw)
   const kept = rawOf(raw)
   // Their fields are not shown (trap 57).
   if (!isObject(raw) || kept === null) return null
-  const of = read === 'policy' ? { policy_id: ownId } : { insured_id: ownId }
-  return {
-    submission: null,
-    lists: [{ table: read === 'policy' ? 'policies' : 'insureds', of, rows: [{ ...of, raw: kept }], whole: true }],
-    unreadable: [],
-  }
+  const record = protection.dropped(kept)
+  return read === 'policy'
+    ? recordView('policies', { policy_id: ownId }, { ...recordColumns(record, policyColumns, recordFields.policies), raw: kept })
+    : recordView('insureds', { insured_id: ownId }, { ...recordColumns(record, insuredColumns, recordFields.insureds), raw: kept })
+}
+
+function recordView(table: string, of: Row, columns: Row): View {
+  return { submission: null, lists: [{ table, of, rows: [{ ...of, ...columns }], whole: true }], unreadable: [] }
 }
 
 /** The view of an answer "not found": what has the id is gone. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { exactText } from '../../model/exact-json.ts'
-import { isObject, type Json, storableJson, storableText } from '../../model/json.ts'
+import { exactText, exactTextWithout } from '../../model/exact-json.ts'
+import { isObject, type Json, storableJson, storableJsonText, storableText } from '../../model/json.ts'
 import { parseDate, parseTime } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
 
@@ -61,9 +61,18 @@ function nestsWithin(value: unknown, depth: number): boolean {
   return depth > 0 && Object.values(value).every((item) => nestsWithin(item, depth - 1))
 }
 
-/** @returns JSON text with the numbers exactly as received; null for values that are not JSON. */
+/** @returns JSON text with the numbers exactly as received and storable texts; null for values that are not JSON. */
 export function rawOf(value: unknown): string | null {
-  return jsonText(value, exactText)
+  return storable(jsonText(value, exactText))
+}
+
+/** As `rawOf`, for an answer without the list `name`: each item of it has a row, with the item as it came. */
+export function rawBeside(name: string, answer: Readonly<Record<string, unknown>>): string | null {
+  return storable(jsonText(answer, () => exactTextWithout(answer, name)))
+}
+
+function storable(text: string | null): string | null {
+  return text === null ? null : storableJsonText(text)
 }
 
 function jsonText(value: unknown, write: (value: unknown) => string | undefined): string | null {

@@ -33,14 +33,14 @@ export interface Given {
  * Reads the items of a list into rows. Each has a key in `keyColumn`: the service's own, else the hash of its identity. Repetitions follow as
  * `#2`, `#3` … in the order of the list (trap 67). Columns that an item does not mention are left out.
  * @param given null when there is no list.
- * @param read null for an item that cannot be read. It never throws.
+ * @param read null for an item that cannot be read, given with its `beside`. It never throws.
  */
-export function keyedRows(given: readonly Given[] | null, keyColumn: string, read: (raw: unknown) => Item | null): KeyedRows {
+export function keyedRows(given: readonly Given[] | null, keyColumn: string, read: (raw: unknown, beside: Row) => Item | null): KeyedRows {
   const rows = new Map<string, Row>()
   const unreadable: string[] = []
   const counts = new Map<string, number>()
-  for (const { raw, beside } of given ?? []) {
-    const item = read(raw)
+  for (const { raw, beside = {} } of given ?? []) {
+    const item = read(raw, beside)
     const kept = rawOf(raw)
     if (item === null || kept === null) {
       unreadable.push(kept ?? 'null')

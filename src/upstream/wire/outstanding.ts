@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { isObject } from '../../model/json.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import type { View } from '../../model/view.ts'
-import { count, keyOf, list, required, said, text, textOrJson } from './fields.ts'
+import { count, keyOf, list, rawBeside, rawOf, required, said, text, textOrJson } from './fields.ts'
 import { type Item, itemsIn, keyedRows } from './items.ts'
 
 const outstanding = z.looseObject({ submission_id: required(parseUuid), answerable_count: count, markets_total: count })
@@ -17,6 +17,7 @@ export function readOutstanding(raw: unknown): View | null {
   const { isThere, rows, whole, unreadable } = keyedRows(itemsIn(raw, 'items'), 'item_key', readItem)
   return {
     submission: {
+      outstanding_raw: isThere ? rawBeside('items', raw) : rawOf(raw),
       ...(answerable_count !== undefined && { outstanding_answerable_count: answerable_count }),
       ...(markets_total !== undefined && { outstanding_markets_total: markets_total }),
     },

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Row } from '../../model/entity.ts'
-import { isObject } from '../../model/json.ts'
+import { isObject, type Json } from '../../model/json.ts'
 import type { ViewList } from '../../model/records.ts'
 import type { View } from '../../model/view.ts'
-import { count, flag, id, jsonOf, keyOf, list, rawOf, readAll, required, said, text, textOf, textOrJson, uuid } from './fields.ts'
-import { type Item, itemsIn, keyedRows } from './items.ts'
+import { count, flag, id, idOf, jsonOf, keyOf, list, rawOf, readAll, required, said, text, textOf, textOrJson, uuid } from './fields.ts'
+import { type Given, type Item, itemsIn, keyedRows } from './items.ts'
 
 /** Readers of the application workspace: its facts, and its applications with their answers. */
 
@@ -29,9 +29,9 @@ const source = z.looseObject({
 const noSource = source.parse({})
 
 const fact = z.looseObject({
-  key: required(keyOf),
-  scope: text,
-  period: text,
+  key: required(idOf),
+  scope: id,
+  period: id,
   confirmed: flag,
   source: source.catch(noSource).prefault({}),
 })
@@ -76,7 +76,7 @@ export function readWorkspace(raw: unknown): View | null {
   if (facts !== null) Object.assign(row, { fact_set_id: facts.fact_set_id, facts_revision: facts.revision })
   if (residual_pdf !== null) Object.assign(row, { residual_status: residual_pdf.status, residual_form_keys: residual_pdf.form_keys })
   const unreadable: string[] = []
-  const lists = [...applicationLists(raw, workflow_version, unreadable), ...factLists(raw['facts'], facts?.fact_set_id ?? '', unreadable)]
+  const lists = [...applicationLists(raw, workflow_version, unreadable), ...factLists(raw['facts'], facts?.fact_set_id ?? null, unreadable)]
   return { submission: null, lists: [{ table: 'application_workspaces', of: {}, rows: [row], whole: true }, ...lists], unreadable }
 }
 
@@ -142,27 +142,44 @@ function readAnswer(key: string, answers: Readonly<Record<string, unknown>>, own
   }
 }
 
-function factLists(raw: unknown, fact_set_id: string, unreadable: string[]): ViewList[] {
+/** Sorted by source, facts that differ in nothing else have the same keys whatever their order in the answer. */
+function factLists(raw: unknown, fact_set_id: string | null, unreadable: string[]): ViewList[] {
   const given = itemsIn(raw, 'facts')
   if (given === null) return []
-  const read = readAll(
-    given,
-    (one) => readFact((one as { raw: unknown }).raw, keyOf(fact_set_id) ?? ''),
-    (row) => JSON.stringify([row['key'], row['scope'], row['period']]),
-  )
+  const facts = given.map(({ raw: one }): ReadFact => ({ raw: one, beside: readFact(one, fact_set_id) })).sort(bySource)
+  const read = keyedRows(facts, 'fact_key', factItem)
   unreadable.push(...read.unreadable)
-  return [{ table: 'facts', of: {}, rows: read.items, whole: read.whole }]
+  return [{ table: 'facts', of: {}, rows: read.rows, whole: read.whole }]
 }
 
-function readFact(raw: unknown, fact_set_id: string): Row | null {
+/** A fact with all its columns: one that is left out would keep the value of the fact that had the key before. */
+interface ReadFact extends Given {
+  /** Empty when the fact cannot be read. */
+  readonly beside: Row
+}
+
+function readFact(raw: unknown, fact_set_id: string | null): Row {
   const read = fact.safeParse(raw).data
-  const kept = rawOf(raw)
-  if (!read || !isObject(raw) || kept === null) return null
+  if (!read || !isObject(raw)) return {}
   const { key, scope, period, confirmed } = read
   const { source_id, content_hash, channel, evidence, snippet, extractor_version } = read.source
   return {
-    ...{ fact_set_id, key, scope: keyOf(scope) ?? 'insured', period: keyOf(period) ?? '' },
+    ...{ fact_set_id, key, scope: scope ?? 'insured', period },
     ...{ value: jsonOf(raw['value'] ?? null), confirmed, source_id, content_hash, channel, evidence, snippet, extractor_version },
-    raw: kept,
   }
+}
+
+function factItem(_: unknown, { fact_set_id = null, key, scope = null, period = null }: Row): Item | null {
+  return key === undefined ? null : { key: null, identity: [fact_set_id, key, scope, period], columns: {} }
+}
+
+function bySource({ raw: a, beside: x }: ReadFact, { raw: b, beside: y }: ReadFact): number {
+  return (
+    compareTexts(x['source_id'], y['source_id']) || compareTexts(x['content_hash'], y['content_hash']) || compareTexts(rawOf(a), rawOf(b))
+  )
+}
+
+function compareTexts(a: Json = null, b: Json = null): number {
+  const [first, second] = [String(a ?? ''), String(b ?? '')]
+  return first < second ? -1 : Number(first > second)
 }

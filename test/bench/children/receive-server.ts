@@ -34,15 +34,17 @@ async function startProduct(): Promise<number> {
   const db = await openDb(databaseFrom(kind), { clock: systemClock, log })
   await migrate(db)
   const { address } = await startReceiver({
-    config: { host: '127.0.0.1', port: 0, bodyLimitBytes: 4 << 20, trustProxy: false },
+    config: { host: '127.0.0.1', port: 0, bodyLimit: 4 << 20, trustProxy: false },
     accounts: [
       {
         name: 'acme',
-        isDefault: true,
+        default: true,
         baseUrl: 'http://127.0.0.1/api/v1',
-        credentials: [{ id: 'bench', secret: new Secret('bench') }],
+        clientCredentials: [{ id: 'bench', secret: new Secret('bench') }],
         scope: 'broker_mcp',
         webhookSecrets: [new Secret(secret)],
+        discovery: null,
+        extraReads: [],
       },
     ],
     appender: new InboxAppender(db),

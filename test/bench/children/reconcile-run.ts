@@ -10,6 +10,7 @@ import { claimNewRun } from '../../../src/store/reconcile/claims.ts'
 import { createUpstreamClient, type UpstreamClient } from '../../../src/upstream/client.ts'
 import { silentLog } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
+import { defaultRecordFields } from '../../tools/record-fields.ts'
 
 const CONCURRENCY = 8
 
@@ -46,6 +47,7 @@ async function reconcile(client: UpstreamClient): Promise<number> {
     log: silentLog,
     observer: silentObserver,
     concurrency: CONCURRENCY,
+    recordFields: defaultRecordFields,
     destinations: [],
   }
   const run = await workRun({ ...parts, budgetMs: 86_400_000, onAbort: 'stop' }, claim, new AbortController().signal)

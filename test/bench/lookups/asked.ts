@@ -27,6 +27,12 @@ const ofSubmission: Readonly<Record<string, string>> = {
   changes: 'changes where $ order by seq',
   'pushes (push_status)': 'push_status where $ order by seq',
   submission_overview: 'submission_overview where $',
+  lane_board: 'lane_board where $ order by lane_id',
+  lane_lines: 'lane_lines where $ order by lane_id',
+  quote_board: 'quote_board where $ order by lane_id, quote_id',
+  bind_board: 'bind_board where $ order by bind_request_id',
+  open_items: 'open_items where $ order by source, item_key',
+  document_index: 'document_index where $ order by document_key',
   completeness: 'completeness where $',
 }
 
@@ -37,8 +43,16 @@ const newest: Readonly<Record<string, string>> = {
   timeline: 'activity_timeline where $ order by occurred_at desc, record_id desc',
   changes: 'changes where $ order by seq desc',
   'pushes (push_status)': 'push_status where $ order by seq desc',
-  'submission_overview by last event': 'submission_overview where $ order by last_event_at desc nulls last',
-  'submission_overview by last message': 'submission_overview where $ order by last_message_at desc nulls last',
+  'submission_overview by last activity': 'submission_overview where $ order by last_activity_at desc',
+  'submission_overview by last event': 'submission_overview where $ order by last_event_at desc',
+  'submission_overview by last activity, nulls last': 'submission_overview where $ order by last_activity_at desc nulls last',
+}
+
+/** The newest of all accounts. */
+const newestOfAll: Readonly<Record<string, string>> = {
+  'submission_overview by last activity': 'submission_overview order by last_activity_at desc',
+  'submission_overview by last activity, nulls last': 'submission_overview order by last_activity_at desc nulls last',
+  'submission_overview by last event': 'submission_overview order by last_event_at desc',
 }
 
 const overEverything: Readonly<Record<string, string>> = {
@@ -46,6 +60,9 @@ const overEverything: Readonly<Record<string, string>> = {
   account_completeness: 'select * from account_completeness',
   'arrival counts, summed up': 'select account, entity, sum(webhook), sum(poll), sum(lost) from arrival_counts group by account, entity',
 }
+
+const LATEST = '(account, submission_id) in (select account, submission_id from submissions order by last_activity_at desc limit 50)'
+const ofLatest = ['lane_board', 'lane_lines', 'quote_board', 'bind_board', 'open_items', 'document_index', 'policy_board']
 
 export function lookups(scale: Scale): Asked[] {
   const ids = someSubmissions(scale, BUSY, KEYS).map((n) => uuid(9, n))
@@ -61,7 +78,13 @@ export function lookups(scale: Scale): Asked[] {
     { name: 'outbox list --submission', run: (db, n) => listOutbox(db.read, { submissionId: idOf(n) }, PAGE) },
     { name: 'outbox show MESSAGE_ID', run: (db, n) => findOutboxRows(db.read, messageIds[n] ?? '') },
   ]
-  return [...one, ...commands, ...[BUSY, QUIET].flatMap(newestOf)]
+  const ofAll = Object.entries(newestOfAll).map(([name, from]): Asked => {
+    return { name: `the newest ${PAGE} of ${name}`, run: (db) => ask(db, `select * from ${from} limit ${PAGE}`) }
+  })
+  const boards = ofLatest.map((view): Asked => {
+    return { name: `${view} of the latest ${PAGE}`, run: (db) => ask(db, `select * from ${view} where ${LATEST}`) }
+  })
+  return [...one, ...commands, ...ofAll, ...boards, ...[BUSY, QUIET].flatMap(newestOf)]
 }
 
 /** What the routes of the console ask, by what is given in the list. A name, market, status or place that most have, and rare ones. */
@@ -115,9 +138,10 @@ function newestOf(account: string): Asked[] {
 const SETTINGS = {
   accounts: [],
   destinations: [],
-  upstream: { requestsPerSecond: 10, concurrency: 8, proxy: {} },
+  upstream: { rps: 10, concurrency: 8, httpsProxy: null, httpProxy: null, noProxy: null },
   poll: { activeMs: 60_000, quietMs: 900_000, maxMs: 21_600_000, dormantMs: 604_800_000 },
-}
+  documents: { mode: 'fetch' },
+} as const
 
 export function ledgers(): Asked[] {
   return [

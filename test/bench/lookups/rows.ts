@@ -113,7 +113,6 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
       rows: 1,
       values: {
         ...{ destination: `'${DESTINATION}'`, state: `'active'`, cursor: String(events), log_epoch: `'bench'`, failures: '0' },
-        ...{ queued: '1000', dead: '0', unknown: '0' },
       },
     },
     {
@@ -131,6 +130,7 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
           marketing_status: `'matched'`,
           last_event_at: lastAt,
           last_message_at: lastAt,
+          last_activity_at: lastAt,
           raw: d.raw(d.concat(`'{"text":"'`, text, `'"}'`)),
         },
       },
@@ -155,7 +155,14 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
     {
       table: 'quotes',
       rows: submissions,
-      values: { ...submission, lane_id: d.uuid(3, 'i'), quote_id: d.uuid(4, 'i'), total_cents: '1000 + i', raw: d.raw(`'{}'`) },
+      values: {
+        ...submission,
+        lane_id: d.uuid(3, 'i'),
+        quote_id: d.uuid(4, 'i'),
+        total_cents: '1000 + i',
+        first_seen_at: lastAt,
+        raw: d.raw(`'{}'`),
+      },
     },
     {
       table: 'market_events',

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { conditionOf } from '../../../src/client/openapi/conditions.ts'
 import { openApiDocument } from '../../../src/client/openapi/document.ts'
+import { conditionsOf } from '../../../src/client/openapi/operation.ts'
 import { operations } from '../../../src/client/openapi/operations.ts'
 
 /** The rows of the specification's endpoint tables, in its order, with the scope that each needs. */
@@ -43,6 +45,12 @@ const ROWS = [
   'GET /broker/insureds/{insured_id} broker_mcp',
 ]
 
+interface Schema {
+  readonly $ref?: string
+  readonly anyOf?: readonly Schema[]
+  readonly type?: string
+}
+
 interface Described {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: Readonly<Record<string, unknown>> }>>>>
   readonly components: { readonly schemas: Readonly<Record<string, unknown>> }
@@ -71,7 +79,7 @@ describe('the OpenAPI document of the service', () => {
   it('marks what the specification does not show', () => {
     const statusOf = (path: string, method: string) => paths[path]?.[method]?.responses
     expect(statusOf('/broker/submissions/{submission_id}/events', 'get')?.['400']).toMatchObject({
-      'x-not-shown': ['The status of: Invalid cursor'],
+      'x-not-shown': expect.arrayContaining(['The status of: Invalid cursor']),
     })
     expect(statusOf('/broker/submissions/{submission_id}/events', 'get')?.['404']).not.toHaveProperty('x-not-shown')
     expect(components.schemas['Policy']).toHaveProperty('x-not-shown')
@@ -84,6 +92,29 @@ describe('the OpenAPI document of the service', () => {
       properties: { type: { type: 'string', 'x-known-values': expect.arrayContaining(['market_attached', 'bound']) } },
     })
     expect(JSON.stringify(components.schemas['MarketEvent'])).not.toContain('"enum"')
+  })
+
+  it('gives each answer one kind of value, of which a generator of clients can make a type', () => {
+    const kindsOf = (schema: Schema): string[] => {
+      if (schema.$ref) return kindsOf(components.schemas[schema.$ref.replace('#/components/schemas/', '')] as Schema)
+      return schema.anyOf ? schema.anyOf.flatMap(kindsOf) : [schema.type ?? 'nothing']
+    }
+    for (const [path, methods] of Object.entries(paths)) {
+      for (const { responses } of Object.values(methods)) {
+        const { content = {} } = (responses['200'] ?? responses['2XX']) as { content?: Record<string, { schema: Schema }> }
+        for (const { schema } of Object.values(content)) expect([path, new Set(kindsOf(schema)).size]).toEqual([path, 1])
+      }
+    }
+    expect(components.schemas['AppetiteRanking']).toMatchObject({ type: 'object', properties: { results: { type: 'array' } } })
+    expect(components.schemas['MarketAccess']).toMatchObject({ type: 'object', properties: { programs: { type: 'array' } } })
+  })
+
+  it('lists for each operation the errors that it may answer with, and leaves room for others', () => {
+    for (const operation of operations) {
+      const { responses = {} } = paths[operation.path]?.[operation.method.toLowerCase()] ?? {}
+      const listed = conditionsOf(operation).map((name) => String(conditionOf(name).status))
+      expect(Object.keys(responses)).toEqual(expect.arrayContaining([...listed, '4XX']))
+    }
   })
 
   it('refers to nothing that is not there', () => {

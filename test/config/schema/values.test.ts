@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import Fastify from 'fastify'
 import { Webhook } from 'svix'
 import { describe, expect, test } from 'vitest'
+import { distance, nearest } from '../../../src/base/nearest.ts'
 import {
   anySecret,
   baseUrl,
@@ -17,7 +18,6 @@ import {
   webhookKey,
   webhookSecret,
 } from '../../../src/config/schema/values.ts'
-import { distance, nearest } from '../../../src/config/sources/names.ts'
 
 const meant = <T>(parsed: Parsed<T>): T | null => ('value' in parsed ? parsed.value : null)
 
@@ -28,6 +28,7 @@ test('durations are a whole number and a unit, within bounds', () => {
   expect(['', '5', 's', '1.5h', '-5s', '5 s', '5S', '5w', '1m30s', '9999999999s', 'Infinitys', '5s\n'].map(parse)).toEqual(
     Array(12).fill(null),
   )
+  expect(duration('1s', '30d')('60')).toEqual({ problems: ['has no unit: write 60s for seconds, or m, h or d in place of s'] })
 })
 
 test('what to listen on is an address or a name, without a port', () => {

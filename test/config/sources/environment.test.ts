@@ -1,7 +1,9 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of the settings file are written like that.
 import { writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
 import { stateReadNames } from '../../../src/config/schema/state-reads.ts'
+import { defaultRecordFields } from '../../tools/record-fields.ts'
 import { account, file, hook, problemsOf } from '../support.ts'
 
 test('one account in the environment is enough, and everything else has the default of the contract', () => {
@@ -14,34 +16,40 @@ test('one account in the environment is enough, and everything else has the defa
     operators: [],
     cronTimezone: 'UTC',
     stateReads: [...stateReadNames],
+    recordFields: defaultRecordFields,
     taxIdFields: [],
     protect: { mode: 'drop', keys: [] },
-    receiver: { host: '0.0.0.0', port: 8080, bodyLimitBytes: 4_194_304, trustProxy: false },
-    ops: { host: '127.0.0.1', port: 8081, tokens: [], session: { idleMs: 1_800_000, maxMs: 43_200_000 }, mcpActions: false },
+    receiver: { host: '0.0.0.0', port: 8080, bodyLimit: 4_194_304, trustProxy: false, publicUrl: null },
+    webhooks: { silenceAfterMs: 21_600_000 },
+    ops: {
+      ...{ host: '127.0.0.1', port: 8081, tokens: [], publicUrl: null, sessionIdleMs: 1_800_000, sessionMaxMs: 43_200_000 },
+      ...{ mcpActions: false, oidc: null },
+    },
     poll: { activeMs: 60_000, quietMs: 900_000, maxMs: 21_600_000, dormantMs: 604_800_000 },
     replay: { activeMs: 86_400_000, quietMs: 604_800_000, dormantMs: 2_592_000_000 },
-    upstream: { requestsPerSecond: 10, concurrency: 8, proxy: {} },
+    upstream: { rps: 10, concurrency: 8, httpsProxy: null, httpProxy: null, noProxy: null },
     documents: {
       mode: 'fetch',
       maxBytes: 64 * 1024 ** 2,
       totalBytes: 20 * 1024 ** 3,
       hosts: [],
-      storage: { kind: 'folder', dir: 'data/documents' },
+      dir: 'data/documents',
+      s3: null,
     },
     destinations: [],
     shutdownGraceMs: 8000,
-    extraCa: false,
+    warnings: [],
     log: { level: 'info' },
   })
   expect(accounts).toHaveLength(1)
   expect(accounts[0]).toMatchObject({
     name: 'default',
-    isDefault: true,
+    default: true,
     baseUrl: 'https://api.service.test/api/v1',
     scope: 'broker_mcp',
-    credentials: [{ id: 'bac_one' }],
+    clientCredentials: [{ id: 'bac_one' }],
   })
-  expect(accounts[0]?.credentials[0]?.secret.reveal()).toBe('bas_one-secret')
+  expect(accounts[0]?.clientCredentials[0]?.secret.reveal()).toBe('bas_one-secret')
   expect(accounts[0]?.webhookSecrets.map((secret) => secret.reveal())).toEqual([hook(1)])
 })
 
@@ -81,13 +89,13 @@ test('every variable is read', () => {
     SHUTDOWN_GRACE: '500ms',
     LOG_LEVEL: 'debug',
   })
-  expect(config.accounts[0]).toMatchObject({ name: 'acme', isDefault: true, scope: 'broker_mcp broker_submit' })
+  expect(config.accounts[0]).toMatchObject({ name: 'acme', default: true, scope: 'broker_mcp broker_submit' })
   expect(config.accounts[0]?.webhookSecrets.map((secret) => secret.reveal())).toEqual([hook(1), hook(2), hook(3).slice(6)])
   expect(config.database).toMatchObject({ kind: 'postgres', schema: 'acme_mirror' })
   expect(config.database.kind === 'postgres' && config.database.listenUrl.reveal()).toBe('postgres://u:p@direct.test/mirror')
   expect(config.migrateOnStart).toBe(false)
   const publicUrl = 'https://mirror.test'
-  expect(config.receiver).toEqual({ host: '::', port: 0, bodyLimitBytes: 524_288, trustProxy: '10.0.0.0/8,loopback', publicUrl })
+  expect(config.receiver).toEqual({ host: '::', port: 0, bodyLimit: 524_288, trustProxy: '10.0.0.0/8,loopback', publicUrl })
   expect(config).toMatchObject({
     retention: { days: 7, changesDays: null, maxShare: 50 },
     cronTimezone: 'America/New_York',
@@ -100,8 +108,8 @@ test('every variable is read', () => {
   expect(config.ops).toMatchObject({ host: '0.0.0.0', port: 9000 })
   expect(config.poll).toEqual({ activeMs: 1000, quietMs: 2000, maxMs: 180_000, dormantMs: 180_000 })
   expect(config.replay).toEqual({ activeMs: 3_600_000, quietMs: 7_200_000, dormantMs: 10_800_000 })
-  expect(config.upstream).toMatchObject({ requestsPerSecond: 0.5, concurrency: 2, proxy: { noProxy: 'localhost,.test' } })
-  expect(config.upstream.proxy.httpsProxy?.reveal()).toBe('http://proxy.test:3128')
+  expect(config.upstream).toMatchObject({ rps: 0.5, concurrency: 2, noProxy: 'localhost,.test' })
+  expect(config.upstream.httpsProxy?.reveal()).toBe('http://proxy.test:3128')
   expect(config.shutdownGraceMs).toBe(500)
   expect(config.log.level).toBe('debug')
 })
@@ -139,7 +147,7 @@ test('a secret may be in a file; its last line break and byte order mark do not 
     DATABASE_URL_FILE: file('sqlite:/var/lib/mirror.db\n'),
     OPS_TOKENS_FILE: file('alice:0123456789abcdef\n'),
   })
-  expect(config.accounts[0]?.credentials[0]?.secret.reveal()).toBe('bas_from file')
+  expect(config.accounts[0]?.clientCredentials[0]?.secret.reveal()).toBe('bas_from file')
   expect(config.accounts[0]?.webhookSecrets.map((secret) => secret.reveal())).toEqual([hook(4), hook(5)])
   expect(config.database).toEqual({ kind: 'sqlite', path: '/var/lib/mirror.db' })
   expect(config.ops.tokens.map(({ name }) => name)).toEqual(['alice'])
@@ -156,9 +164,9 @@ test('a variable and its file at once, an unreadable file and an empty one are p
     DATABASE_SCHEMA: 'mirror',
   })
   expect(problems).toEqual([
-    'DATABASE_URL_FILE names an empty file; write the value into it',
     'BROKER_API_CLIENT_SECRET and BROKER_API_CLIENT_SECRET_FILE are both set; keep one of them',
     'WEBHOOK_SECRETS_FILE names a file that cannot be read (ENOENT); check the path and its permissions',
+    'DATABASE_URL_FILE names an empty file; write the value into it',
   ])
 })
 
@@ -180,7 +188,7 @@ test('a file that is not UTF-8 is reported without its bytes', () => {
 
 test('spaces and line breaks around the path of a file do not count, as around other values', () => {
   const env = { ...account, BROKER_API_CLIENT_SECRET: undefined, BROKER_API_CLIENT_SECRET_FILE: ` ${file('bas_from file')}\r` }
-  expect(loadConfig(env).accounts[0]?.credentials[0]?.secret.reveal()).toBe('bas_from file')
+  expect(loadConfig(env).accounts[0]?.clientCredentials[0]?.secret.reveal()).toBe('bas_from file')
 })
 
 test('a credential in quotes, as some readers of .env files leave it, is reported without its value', () => {
@@ -237,14 +245,35 @@ test('what Kubernetes sets for services that bear our prefixes is no mistake, no
   expect(problemsOf({ ...account, ...others })).toEqual([])
 })
 
+test('a variable that is nearly one of ours is a warning, and one of another program is none', () => {
+  const others = { ALL_PROXY: 'x', FTP_PROXY: 'x', HOSTNAME: 'x', PORTS: '1', LOG_LEVEL_CONSOLE: 'x', NODE_ENV: 'x', no_proxy: 'x.test' }
+  const { warnings } = loadConfig({ ...account, ...others, LOGLEVEL: 'debug', PUBLIC_URI: 'https://mirror.test', document_hosts: 'a.test' })
+  expect(warnings).toEqual([
+    'LOGLEVEL is set, and no setting has that name, so it does nothing. Did you mean LOG_LEVEL?',
+    'PUBLIC_URI is set, and no setting has that name, so it does nothing. Did you mean PUBLIC_URL?',
+    'document_hosts is set, and no setting has that name, so it does nothing. Did you mean DOCUMENT_HOSTS?',
+  ])
+  const yaml = 'database: { url: "sqlite:${LOGLEVEL}" }'
+  expect(loadConfig({ ...account, CONFIG_FILE: file(yaml), LOGLEVEL: 'data/debug.db' }).warnings).toEqual([])
+})
+
+test('a base URL without a version segment is a warning', () => {
+  const warningsOf = (url: string) => loadConfig({ ...account, BROKER_API_BASE_URL: url }).warnings
+  expect(warningsOf('https://api.service.test')).toEqual([
+    'the base URL of account default, https://api.service.test, does not end with a version segment such as /api/v1. Nothing is added to it, ' +
+      'so the service would not find what is asked for; compare it with the address in the portal',
+  ])
+  expect([...warningsOf('https://api.service.test/api/v1/'), ...warningsOf('https://gateway.test/submissions/v12')]).toEqual([])
+})
+
 test('the usual proxy variables count in lower case too, and first', () => {
-  const { proxy } = loadConfig({
+  const proxy = loadConfig({
     ...account,
     https_proxy: 'http://a.test',
     HTTPS_PROXY: 'http://b.test',
     http_proxy: 'http://c.test',
   }).upstream
-  expect([proxy.httpsProxy?.reveal(), proxy.httpProxy?.reveal(), proxy.noProxy]).toEqual(['http://a.test', 'http://c.test', undefined])
+  expect([proxy.httpsProxy?.reveal(), proxy.httpProxy?.reveal(), proxy.noProxy]).toEqual(['http://a.test', 'http://c.test', null])
   expect(problemsOf({ ...account, https_proxy: 'proxy.test:3128' })).toEqual([expect.stringMatching(/^https_proxy must be a URL/)])
 })
 
@@ -253,7 +282,7 @@ test('a proxy whose user or password cannot be decoded is reported before anythi
     const problems = problemsOf({ ...account, HTTPS_PROXY: url, HTTP_PROXY: url })
     expect(problems).toEqual(['HTTPS', 'HTTP'].map((scheme) => `${scheme}_PROXY is not a valid URL; in user and password write % as %25`))
   }
-  expect(loadConfig({ ...account, HTTPS_PROXY: 'http://u:100%25@proxy.test:3128' }).upstream.proxy.httpsProxy?.reveal()).toContain('%25')
+  expect(loadConfig({ ...account, HTTPS_PROXY: 'http://u:100%25@proxy.test:3128' }).upstream.httpsProxy?.reveal()).toContain('%25')
 })
 
 test('all problems are reported at once, each in one line that names its setting', () => {

@@ -1,11 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of the settings file are written like that.
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
+import { settings } from '../../../src/config/sources/names.ts'
 import { account, file, hook, problemsOf, withFile } from '../support.ts'
 
 const two = `
 accounts:
-  - { name: acme, default: true, base_url: "https://a.test/api/v1", client_credentials: [{ id: bac_1, secret: "\${A}" }, { id: bac_2, secret: "bas_2" }], webhook_secrets: ["\${H}"] }
+  - { name: acme, default: true, base_url: "https://a.test/api/v1", client_credentials: [{ id: bac_1, secret: "\${A}" }, { id: bac_2, secret: "\${A2}" }], webhook_secrets: ["\${H}"] }
   - name: acme-staging
     base_url: https://b.test/sandbox/api/v1/
     client_credentials: [{ id: bac_3, secret: "\${file:staging.secret}" }]
@@ -16,12 +17,12 @@ accounts:
 describe('accounts', () => {
   test('many, with references to the environment and to files', () => {
     file('bas_3\n', 'staging.secret')
-    const { accounts } = loadConfig(withFile(two, { A: 'bas_1', H: hook(1), HS: `${hook(2)},${hook(3)}` }))
-    expect(accounts.map(({ name, isDefault, baseUrl, scope }) => [name, isDefault, baseUrl, scope])).toEqual([
+    const { accounts } = loadConfig(withFile(two, { A: 'bas_1', A2: 'bas_2', H: hook(1), HS: `${hook(2)},${hook(3)}` }))
+    expect(accounts.map((each) => [each.name, each.default, each.baseUrl, each.scope])).toEqual([
       ['acme', true, 'https://a.test/api/v1', 'broker_mcp'],
       ['acme-staging', false, 'https://b.test/sandbox/api/v1', 'broker_submit'],
     ])
-    const secrets = accounts.map((each) => each.credentials.map(({ id, secret }) => [id, secret.reveal()]))
+    const secrets = accounts.map((each) => each.clientCredentials.map(({ id, secret }) => [id, secret.reveal()]))
     expect(secrets).toEqual([
       [
         ['bac_1', 'bas_1'],
@@ -33,21 +34,21 @@ describe('accounts', () => {
   })
 
   const one = (lines: string) =>
-    `accounts:\n  - { name: a, base_url: "https://a.test", client_credentials: [{ id: i, secret: s }], ${lines} }\n`
+    `accounts:\n  - { name: a, base_url: "https://a.test", client_credentials: [{ id: i, secret: "\${CLIENT}" }], ${lines} }\n`
   const second = (lines: string) =>
-    `${one(`webhook_secrets: [${hook(1)}]`)}  - { base_url: "https://b.test", client_credentials: [{ id: i, secret: s }], ${lines} }\n`
+    `${one(`webhook_secrets: ["\${HOOK1}"]`)}  - { base_url: "https://b.test", client_credentials: [{ id: i, secret: "\${CLIENT}" }], ${lines} }\n`
 
   test('none need be the default one, not even a single one', () => {
-    expect(loadConfig(withFile(one(`webhook_secrets: [${hook(1)}]`))).accounts[0]?.isDefault).toBe(false)
-    expect(loadConfig(withFile(one(`default: true, webhook_secrets: [${hook(1)}]`))).accounts[0]?.isDefault).toBe(true)
-    expect(loadConfig(withFile(second(`name: b, webhook_secrets: [${hook(2)}]`))).accounts.some((each) => each.isDefault)).toBe(false)
+    expect(loadConfig(withFile(one(`webhook_secrets: ["\${HOOK1}"]`))).accounts[0]?.default).toBe(false)
+    expect(loadConfig(withFile(one(`default: true, webhook_secrets: ["\${HOOK1}"]`))).accounts[0]?.default).toBe(true)
+    expect(loadConfig(withFile(second(`name: b, webhook_secrets: ["\${HOOK2}"]`))).accounts.some((each) => each.default)).toBe(false)
   })
 
   test('two default ones, a name used twice and a bad name are problems', () => {
     const yaml = `accounts:
-  - { name: a, default: true, base_url: "https://a.test", client_credentials: [{ id: i, secret: s }], webhook_secrets: [${hook(1)}] }
-  - { name: a, default: true, base_url: "https://a.test", client_credentials: [{ id: i, secret: s }], webhook_secrets: [${hook(2)}] }
-  - { name: Á, base_url: "https://a.test", client_credentials: [{ id: i, secret: s }], webhook_secrets: [${hook(3)}] }
+  - { name: a, default: true, base_url: "https://a.test", client_credentials: [{ id: i, secret: "\${CLIENT}" }], webhook_secrets: ["\${HOOK1}"] }
+  - { name: a, default: true, base_url: "https://a.test", client_credentials: [{ id: i, secret: "\${CLIENT}" }], webhook_secrets: ["\${HOOK2}"] }
+  - { name: Á, base_url: "https://a.test", client_credentials: [{ id: i, secret: "\${CLIENT}" }], webhook_secrets: ["\${HOOK3}"] }
 `
     expect(problemsOf(withFile(yaml))).toEqual([
       expect.stringMatching(/^accounts\[2\]\.name in CONFIG_FILE must be 1 to 63 of a-z/),
@@ -58,13 +59,13 @@ describe('accounts', () => {
 
   test('trap 36: a webhook secret belongs to one account, however it is written', () => {
     const [written, bare] = [hook(1), hook(1).slice('whsec_'.length)]
-    for (const again of [written, bare]) {
-      expect(problemsOf(withFile(second(`name: b, webhook_secrets: [${hook(2)}, ${again}]`)))).toEqual([
+    for (const AGAIN of [written, bare]) {
+      expect(problemsOf(withFile(second(`name: b, webhook_secrets: ["\${HOOK2}", "\${AGAIN}"]`), { AGAIN }))).toEqual([
         'accounts[1].webhook_secrets[1] in CONFIG_FILE is among accounts[0].webhook_secrets in CONFIG_FILE too; each account has its own',
       ])
     }
     // Also when something else is wrong with the account.
-    expect(problemsOf(withFile(second(`name: b, scope: "", webhook_secrets: [${written}]`)))).toHaveLength(2)
+    expect(problemsOf(withFile(second(`name: b, scope: "", webhook_secrets: ["\${HOOK1}"]`)))).toHaveLength(2)
   })
 
   test('lists of secrets must hold something, and missing parts are named', () => {
@@ -81,7 +82,7 @@ describe('accounts', () => {
   })
 
   test('accounts of the file and an account of the environment exclude each other', () => {
-    const env = { A: 'bas_1', H: hook(1), HS: hook(2) }
+    const env = { A: 'bas_1', A2: 'bas_2', H: hook(1), HS: hook(2) }
     file('bas_3', 'staging.secret')
     expect(problemsOf(withFile(two, { ...env, ACCOUNT: 'x', WEBHOOK_SECRETS_FILE: file(hook(4)) }))).toEqual([
       'accounts in CONFIG_FILE and ACCOUNT, WEBHOOK_SECRETS_FILE in the environment exclude each other; keep one of the two',
@@ -106,7 +107,7 @@ describe('single settings', () => {
 database: { url: "postgres://h/d", schema: s1, listen_url: "postgres://l/d" }
 migrate_on_start: false
 receiver: { host: 127.0.0.1, port: 8090, body_limit: 65536, trust_proxy: [10.0.0.1, "fd00::/8"] }
-ops: { host: "::1", port: "8091", tokens: [{ name: alice, token: 0123456789abcdefg }] }
+ops: { host: "::1", port: "8091", tokens: [{ name: alice, token: "\${ALICE}" }] }
 poll: { active: 2s, quiet: 3s, max: 4s, dormant: 5s }
 replay: { active: 2h, quiet: 3h, dormant: 4h }
 upstream: { rps: 1.5, concurrency: 3, https_proxy: "http://p.test", http_proxy: "http://q.test", no_proxy: x.test }
@@ -114,15 +115,15 @@ shutdown_grace: 9s
 log: { level: warn }
 `
   test('each key of the file is read', () => {
-    const config = loadConfig(withFile(yaml, account))
+    const config = loadConfig(withFile(yaml, { ...account, ALICE: '0123456789abcdefg' }))
     expect(config).toMatchObject({
       database: { kind: 'postgres', schema: 's1' },
       migrateOnStart: false,
-      receiver: { host: '127.0.0.1', port: 8090, bodyLimitBytes: 65_536, trustProxy: '10.0.0.1,fd00::/8' },
+      receiver: { host: '127.0.0.1', port: 8090, bodyLimit: 65_536, trustProxy: '10.0.0.1,fd00::/8' },
       ops: { host: '::1', port: 8091, tokens: [{ name: 'alice' }] },
       poll: { activeMs: 2000, quietMs: 3000, maxMs: 4000, dormantMs: 5000 },
       replay: { activeMs: 7_200_000, quietMs: 10_800_000, dormantMs: 14_400_000 },
-      upstream: { requestsPerSecond: 1.5, concurrency: 3, proxy: { noProxy: 'x.test' } },
+      upstream: { rps: 1.5, concurrency: 3, noProxy: 'x.test' },
       shutdownGraceMs: 9000,
       log: { level: 'warn' },
     })
@@ -130,12 +131,14 @@ log: { level: warn }
       'postgres://h/d',
       'postgres://l/d',
     ])
-    expect(config.upstream.proxy.httpsProxy?.reveal()).toBe('http://p.test')
+    expect(config.upstream.httpsProxy?.reveal()).toBe('http://p.test')
     expect(config.ops.tokens[0]?.token.reveal()).toBe('0123456789abcdefg')
   })
 
   test('the environment goes before the file, one by one', () => {
-    const config = loadConfig(withFile(yaml, { ...account, POLL_QUIET: '4s', LOG_LEVEL: 'error', OPS_TOKENS: 'bob:0123456789abcdef' }))
+    const config = loadConfig(
+      withFile(yaml, { ...account, ALICE: '0123456789abcdefg', POLL_QUIET: '4s', LOG_LEVEL: 'error', OPS_TOKENS: 'bob:0123456789abcdef' }),
+    )
     expect(config.poll).toEqual({ activeMs: 2000, quietMs: 4000, maxMs: 4000, dormantMs: 5000 })
     expect(config.log.level).toBe('error')
     expect(config.ops.tokens.map(({ name }) => name)).toEqual(['bob'])
@@ -181,7 +184,7 @@ describe('references', () => {
     expect(loadConfig(level('$' + '{A}${B}', { A: 'de', B: 'bug' })).log.level).toBe('debug')
     expect(loadConfig(level('${file:level.txt}${B}', { B: 'o', X: file('inf\n', 'level.txt') })).log.level).toBe('info')
     const config = loadConfig(withFile('upstream: { no_proxy: "$${A}${B}" }', { ...account, A: 'x', B: '${A}: [' }))
-    expect(config.upstream.proxy.noProxy).toBe('${A}${A}: [')
+    expect(config.upstream.noProxy).toBe('${A}${A}: [')
   })
 
   test('that lead nowhere are one problem each, and none besides', () => {
@@ -227,14 +230,14 @@ describe('a file that cannot be understood', () => {
   })
 
   test('problems of the environment are reported with it', () => {
-    expect(problemsOf(withFile('{', { POLL_ACTIVE: '5' })).at(-1)).toMatch(/^POLL_ACTIVE must be a duration/)
+    expect(problemsOf(withFile('{', { POLL_ACTIVE: '5' })).at(-1)).toMatch(/^POLL_ACTIVE has no unit/)
   })
 })
 
 test('what looks like a number, true or false stays as it is written', () => {
   const settings = '{ agency: 00123, version: 3.0, big: 12345678901234567890, hex: 0x1f, small: 1e-7, flag: True, negative: -5, none: ~ }'
   const destination = `{ name: one, kind: http, settings: ${settings}, request: { url: x }, park_on: 403 }`
-  const yaml = `accounts: [{ name: 007, base_url: "https://a.test", client_credentials: [{ id: 1.10, secret: 0042 }], webhook_secrets: ["${hook(1)}"], default: True }]
+  const yaml = `accounts: [{ name: 007, base_url: "https://a.test", client_credentials: [{ id: 1.10, secret: "\${CLIENT}" }], webhook_secrets: ["\${HOOK1}"], default: True }]
 destinations: [${destination}]
 upstream: { rps: 10.0, concurrency: 4 }
 `
@@ -243,7 +246,39 @@ upstream: { rps: 10.0, concurrency: 4 }
     settings: { agency: '00123', version: '3.0', big: '12345678901234567890', hex: '0x1f', small: '1e-7', flag: 'True', negative: '-5' },
     parkOn: [403],
   })
-  expect(accounts[0]).toMatchObject({ name: '007', isDefault: true, credentials: [{ id: '1.10' }] })
-  expect(accounts[0]?.credentials[0]?.secret.reveal()).toBe('0042')
-  expect(upstream).toMatchObject({ requestsPerSecond: 10, concurrency: 4 })
+  expect(accounts[0]).toMatchObject({ name: '007', default: true, clientCredentials: [{ id: '1.10' }] })
+  expect(upstream).toMatchObject({ rps: 10, concurrency: 4 })
+})
+
+describe('a value of the file that a variable overrides', () => {
+  test('is checked by itself, and its problem names its key in the file', () => {
+    const yaml = 'poll: { active: 60, quiet: 1m }\nops: { tokens: "short" }\ncron_timezone: Mars\nlog: { level: loud }'
+    const env = { ...account, POLL_ACTIVE: '60s', OPS_TOKENS: 'me:0123456789abcdef', CRON_TIMEZONE: 'UTC' }
+    expect(problemsOf(withFile(yaml, env))).toEqual([
+      'log.level in CONFIG_FILE must be one of silent, fatal, error, warn, info, debug, trace',
+      'ops.tokens[0].name in CONFIG_FILE must be name:token; the name may have letters, digits, _, . and -; OPS_TOKENS overrides it, so correct or remove it',
+      'ops.tokens[0].token in CONFIG_FILE must have a token of 16 to 512 characters of ASCII, without spaces; OPS_TOKENS overrides it, so correct or remove it',
+      'poll.active in CONFIG_FILE has no unit: write 60s for seconds, or m, h or d in place of s; POLL_ACTIVE overrides it, so correct or remove it',
+      'cron_timezone in CONFIG_FILE must be a time zone such as UTC or America/New_York; CRON_TIMEZONE overrides it, so correct or remove it',
+      expect.stringMatching(/^ops\.tokens\[0\]\.token in CONFIG_FILE must be a reference/),
+    ])
+  })
+
+  test('need not fit to others, with which it never applies, and is not told of twice', () => {
+    const yaml = 'poll: { active: 30m }\nops: { public_url: "${NOWHERE}" }'
+    const env = { ...account, POLL_ACTIVE: '60s', OPS_PUBLIC_URL: 'https://ops.example' }
+    expect(problemsOf(withFile(yaml, env))).toEqual([
+      'ops.public_url in CONFIG_FILE refers to the variable NOWHERE, which is not set; set it',
+    ])
+  })
+
+  test('can be of every setting that has a variable', () => {
+    for (const { env, path } of settings.filter((setting) => setting.path[0] !== 'accounts')) {
+      const yaml = path.reduceRight<unknown>((value, part) => ({ [part]: value }), { no: 'such value' })
+      const named = problemsOf(withFile(JSON.stringify(yaml), { ...account, [env]: 'x' })).filter((line) =>
+        line.endsWith(`${env} overrides it, so correct or remove it`),
+      )
+      expect(named, env).toHaveLength(1)
+    }
+  })
 })

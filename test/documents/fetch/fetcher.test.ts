@@ -7,6 +7,9 @@ import { StorageUnavailable } from '../../../src/documents/storage/errors.ts'
 import { FolderStorage } from '../../../src/documents/storage/folder.ts'
 import type { DocumentStorage } from '../../../src/documents/storage/storage.ts'
 import { documents } from '../../../src/model/entities/documents.ts'
+import { unnamedHosts } from '../../../src/ops/alarms/watch-documents.ts'
+import { requestFailed } from '../../../src/store/reads/fetches.ts'
+import { hostNotNamed } from '../../../src/upstream/http/elsewhere.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 import { rowsOf } from '../../tools/mirror.ts'
@@ -41,7 +44,7 @@ describe.each(testDatabases)('documents fetched on $name', (database) => {
   }
 
   it('are kept under their hash, with a row that says so, and asked for once', async () => {
-    const { rig, folder, storage, rows, stored } = await scene([path(1), path(2), '/broker/finalized-documents/odd/pdf'])
+    const { rig, folder, storage, rows, stored } = await scene([path(1), path(2), path(3)])
     rig.startDocuments(storage)
     await stored()
     for (const row of await rows()) {
@@ -68,6 +71,7 @@ describe.each(testDatabases)('documents fetched on $name', (database) => {
     const [row] = await rows()
     if (row?.['stored_at'] === null) {
       expect(row).toMatchObject({ sha256: null, stored_path: null, error: expect.stringMatching(said) as string })
+      expect(row).toMatchObject({ error: expect.stringMatching(/; it is fetched again by itself$/) as string })
       expect(await storage.paths()[Symbol.asyncIterator]().next()).toMatchObject({ done: true })
     }
     await rig.pass(HOUR)
@@ -83,7 +87,9 @@ describe.each(testDatabases)('documents fetched on $name', (database) => {
     await rig.until('one failure', async () => (await fetches(rig))[0]?.failures === 1)
     await rig.pass(15 * DAY)
     await rig.until('it is given up', async () => (await fetches(rig))[0]?.due_at === null)
-    expect(await rows()).toMatchObject([{ error: expect.stringContaining('given up after 14 days') as string }])
+    expect(await rows()).toMatchObject([
+      { error: expect.stringContaining('given up after 14 days: ask the service for the document') as string },
+    ])
   })
 
   it('one that is too long waits for a higher limit', async () => {
@@ -136,7 +142,21 @@ describe.each(testDatabases)('documents fetched on $name', (database) => {
     rig.startDocuments(storage)
     await rig.until('both were tried', async () => (await rows()).every((row) => row['tried_at'] !== null))
     const [refused] = (await rows()).filter((row) => row['origin'] === 'carrier_original')
-    expect(refused).toMatchObject({ error: 'DOCUMENT_HOSTS does not name elsewhere.example', stored_at: null })
+    expect(refused).toMatchObject({
+      error: 'DOCUMENT_HOSTS does not name elsewhere.example; add it there to have the document fetched',
+      stored_at: null,
+    })
+    const unnamed = (mode: 'fetch' | 'list') => unnamedHosts(rig.db.read, { documents: { mode } })
+    expect(await unnamed('fetch')).toMatchObject([
+      {
+        ...{ name: 'document_host_unnamed', account: ACCOUNT, level: 'on', count: 1, sinceMs: expect.any(Number) },
+        text: expect.stringMatching(/^1 document of account .* lies on elsewhere\.example, which DOCUMENT_HOSTS does not name/),
+      },
+    ])
+    expect(await unnamed('list')).toEqual([])
+    // Named, it is due again, and nobody has to do more.
+    await rig.db.write('test', (tx) => requestFailed(tx, ACCOUNT, [hostNotNamed('elsewhere.example')]))
+    expect(await unnamed('fetch')).toEqual([])
   })
 })
 

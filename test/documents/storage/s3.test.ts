@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { Secret } from '../../../src/base/secret.ts'
-import type { BucketConfig } from '../../../src/config/documents.ts'
+import type { BucketConfig } from '../../../src/config/config.ts'
 import { StorageUnavailable } from '../../../src/documents/storage/errors.ts'
 import { S3Storage } from '../../../src/documents/storage/s3.ts'
 import { bucketError } from '../../../src/documents/storage/s3-errors.ts'
@@ -21,8 +21,8 @@ afterAll(() => server.close())
 
 function settings(changed: Partial<BucketConfig> = {}): BucketConfig {
   const { endpoint, bucket } = server
-  const key = { id: 'S3RVER', secret: new Secret('S3RVER') }
-  return { kind: 's3', dir: '', bucket, endpoint, region: 'us-east-1', prefix: '', key, forcePathStyle: true, ...changed }
+  const key = { accessKeyId: 'S3RVER', secretAccessKey: new Secret('S3RVER') }
+  return { bucket, endpoint, region: 'us-east-1', prefix: '', ...key, forcePathStyle: true, allowHttp: false, ...changed }
 }
 
 async function newSpool(): Promise<string> {
@@ -69,7 +69,7 @@ it.each<[string, () => Promise<Partial<BucketConfig>>, RegExp]>([
   ['a bucket that does not exist', async () => ({ bucket: 'missing' }), /^the bucket missing \(http:.*\) does not exist: create it/],
   [
     'a key that is not known',
-    async () => ({ key: { id: 'X', secret: new Secret('wrong') } }),
+    async () => ({ accessKeyId: 'X', secretAccessKey: new Secret('wrong') }),
     /refuses the key: check documents\.s3\.access_key_id$/,
   ],
   [

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
@@ -123,6 +124,10 @@ describe.each(testDatabases)('resending to a destination on $name', (database) =
       outcome: 'done',
       detail: { queued: 10, seq: `1,${last}` },
     })
+    // As a purge leaves the changes of a submission that is tracked again since.
+    await db.write('test', (tx) => sql`update changes set before = null, after = '{}' where submission_id = ${ONE}`.execute(tx.sql))
+    const { plan: emptied } = await prepareResend(a, { destinations: [events] }, 'ams', asked({ seq: [1, last] }))
+    expect([emptied.changes, emptied.purged]).toEqual([0, all.filter(({ operation }) => operation !== 'purged').length])
   })
 
   it('tells of what still waits, of later changes, of a pause, and of a destination that takes everything as new', async () => {

@@ -22,7 +22,7 @@ const firing: AlarmRow = {
 function operator(server: MailServer, over: Partial<EmailOperator> = {}): EmailOperator {
   return {
     ...{ name: 'mail', kind: 'email', repeatMs: 3_600_000, resolved: true, host: '127.0.0.1', port: server.port, tls: 'starttls' },
-    login: { username: MAIL_USER, password: { reveal: () => MAIL_PASSWORD } },
+    ...{ username: MAIL_USER, password: { reveal: () => MAIL_PASSWORD } },
     ...{ from: 'mirror@agency.example', to: ['ops@agency.example', 'boss@agency.example'] },
     ...over,
   }
@@ -59,7 +59,7 @@ describe('an e-mail operator', () => {
     const implicit = await startMailServer({ secure: true })
     expect(await send(operator(implicit, { tls: 'implicit' }))).toEqual({ ok: true })
     const plain = await startMailServer({ hideSTARTTLS: true, disabledCommands: ['STARTTLS', 'AUTH'], authOptional: true })
-    expect(await send(operator(plain, { tls: 'off', login: null }))).toEqual({ ok: true })
+    expect(await send(operator(plain, { tls: 'off', username: null, password: null }))).toEqual({ ok: true })
     expect([...implicit.taken, ...plain.taken].map(({ secure }) => secure)).toEqual([true, false])
   })
 
@@ -93,7 +93,7 @@ describe('an e-mail operator', () => {
 
   it('says what is wrong in a sentence that shows no secret', async () => {
     const server = await startMailServer()
-    const wrong = operator(server, { login: { username: MAIL_USER, password: { reveal: () => 'wrong-password' } } })
+    const wrong = operator(server, { password: { reveal: () => 'wrong-password' } })
     expect(await send(wrong)).toEqual({ ok: false, error: 'the mail server answered 535: it refuses username and password' })
     server.refuse(451)
     const later = 'the mail server answered 451: it may take it later; see its log'

@@ -8,7 +8,7 @@ import { StoreGauges } from '../../../src/ops/metrics/store-gauges.ts'
 import { startSandbox } from '../../../src/sandbox/http/server.ts'
 import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
 import { accountEnv, databaseEnv, type ServeProcess, startServe } from '../../e2e/serve.ts'
-import { type OpenedDatabase, silentLog, testDatabases } from '../../tools/databases.ts'
+import { type OpenedDatabase, silentLog, sqliteDatabase } from '../../tools/databases.ts'
 import { sectionsOf } from '../../tools/markdown.ts'
 import { until } from '../../tools/until.ts'
 import { type Expression, readExpression } from './promql.ts'
@@ -62,9 +62,7 @@ describe('the rules for Prometheus and the dashboard, against a running product'
   const labelsOf = new Map<string, readonly string[]>()
 
   beforeAll(async () => {
-    const [sqlite] = testDatabases
-    if (!sqlite) throw new Error('no database')
-    opened = await sqlite.open()
+    opened = await sqliteDatabase.open()
     sandbox = await startSandbox({ submissions: 1, autoStart: false })
     serve = await startServe({ ...accountEnv(sandbox), ...databaseEnv(opened.config) })
     for (const [, name = ''] of (await (await fetch(`${serve.ops}/metrics`)).text()).matchAll(/^# TYPE (\w+) /gm)) served.add(name)
@@ -119,7 +117,7 @@ describe('the rules for Prometheus and the dashboard, against a running product'
     expect(text).toContain('submission_mirror_token_mints_total{account="default",outcome="refused"} 0')
   })
 
-  it('see alarms, and when they were looked for', { timeout: 30_000 }, async () => {
+  it('see alarms, and when they were looked for', async () => {
     // The first look comes with the start, and the gauges are kept for some seconds.
     const text = await until('it has looked', async () => {
       const metrics = await (await fetch(`${serve.ops}/metrics`)).text()

@@ -12,7 +12,7 @@ import { listNotices } from '../../../src/store/operators/alarms.ts'
 import { claimNotices, settleNotice } from '../../../src/store/operators/notices.ts'
 import { hook } from '../../config/support.ts'
 import { type Arrived, type Receiver, startReceiver } from '../../push/receiver.ts'
-import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { onSqlite, type TestDatabase } from '../../tools/databases.ts'
 import { HOUR, MINUTE, openWatch, type WatchRig } from './rig.ts'
 
 const SECRET = hook(5)
@@ -64,7 +64,7 @@ function messagesOf(arrived: readonly Arrived[]): (AlarmMessage & { readonly id:
   })
 }
 
-describe.each(testDatabases)('operators on $name', (database) => {
+describe.each(onSqlite)('operators on $name', (database) => {
   it('are told what begins, what lasts, and what is over, each once, signed', async () => {
     const rig = await openTelling(database)
     const notifier = rig.notifier()

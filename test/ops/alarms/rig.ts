@@ -12,7 +12,7 @@ import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { type AlarmRow, listAlarms } from '../../../src/store/operators/alarms.ts'
 import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
 import { ensureAccounts, pinBrokerage } from '../../../src/store/reads/accounts.ts'
-import { hook, withFile } from '../../config/support.ts'
+import { hook, withSettings } from '../../config/support.ts'
 import { type OpenedDatabase, silentLog, type TestDatabase } from '../../tools/databases.ts'
 import { trackFact, uuid } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
@@ -59,7 +59,7 @@ function settingsWith(more: Readonly<Record<string, unknown>>, env: Readonly<Rec
     client_credentials: [{ id: 'bac_one', secret: 'bas_one-secret' }],
     webhook_secrets: [hook(1)],
   }
-  return loadConfig(withFile(JSON.stringify({ accounts: [account], ...more }), env))
+  return loadConfig(withSettings({ accounts: [account], ...more }, env))
 }
 
 /** A database with one account that the service knows and one submission, and a watch over it; the time is now, as Postgres has its own. */

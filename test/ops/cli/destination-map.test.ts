@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { runHere } from '../../app/run.ts'
 import { uuid } from '../../tools/facts.ts'
+import { writeSettings } from '../../tools/settings-file.ts'
 
 it('destination map asks for the account where the destination has several, and loses no field', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-map-'))
@@ -15,7 +16,7 @@ it('destination map asks for the account where the destination has several, and 
   const target = { type: 'folder', path: folder }
   const tm = { name: 'tm', kind: 'file', mapping: 'required', accounts: ['a', 'b'], target }
   const file = join(folder, 'mirror.yaml')
-  writeFileSync(file, JSON.stringify({ accounts: [account('a', 1), account('b', 2)], destinations: [tm] }))
+  writeSettings(file, { accounts: [account('a', 1), account('b', 2)], destinations: [tm] })
   const env = { CONFIG_FILE: file, DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` }
   expect(await runHere(['migrate'], env)).toMatchObject({ code: 0 })
   const map = (...more: string[]) => runHere(['destination', 'map', 'tm', '--submission', uuid(9, 1), '--client', 'C-1', ...more], env)

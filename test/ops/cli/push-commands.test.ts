@@ -7,9 +7,10 @@ import { startSandbox } from '../../../src/sandbox/http/server.ts'
 import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { backOffDestination, setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { recordHeartbeat, removeProcess } from '../../../src/store/upkeep/processes.ts'
 import { json, runHere } from '../../app/run.ts'
 import { accountEnv, databaseEnv, type Environment } from '../../e2e/serve.ts'
-import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
+import { type OpenedDatabase, onSqlite } from '../../tools/databases.ts'
 import { fanOut, knowDestinations, startTarget, type Target, tryFirst } from './push-rig.ts'
 
 const ACCOUNT = 'default'
@@ -24,7 +25,7 @@ interface Entry {
   readonly submission_id: string
 }
 
-describe.each(testDatabases)('commands about pushing, on $name', (database) => {
+describe.each(onSqlite)('commands about pushing, on $name', (database) => {
   let sandbox: Sandbox
   let target: Target
   let opened: OpenedDatabase
@@ -60,7 +61,7 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
     await opened.close()
   })
 
-  const listed = async (...args: string[]) => json<Entry[]>(await runHere(['outbox', 'list', '--json', ...args], env))
+  const listed = async (...args: string[]) => json<{ items: Entry[] }>(await runHere(['outbox', 'list', '--json', ...args], env)).items
   const states = async (...args: string[]) => (await listed(...args)).map(({ state }) => state)
 
   it('outbox list and show tell of every change on its way, and filter', async () => {
@@ -161,8 +162,8 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
       expect(ended).toMatchObject({ code: 2, out: '' })
       return ended.err
     }
-    expect(await problems('retry')).toMatch(/^outbox retry: give ids, or say which changes by --destination, /)
-    expect(await problems('skip', '1', '--state', 'dead')).toMatch(/^outbox skip: ids go with --destination alone/)
+    expect(await problems('retry')).toMatch(/^outbox retry: give ids, or say which changes by destination, /)
+    expect(await problems('skip', '1', '--state', 'dead')).toMatch(/^outbox skip: ids go with the destination alone/)
     expect(await problems('retry', '--state', 'ready')).toMatch(/^--state: "ready" is none of dead, unknown, skipped\n$/)
     const [waiting] = await listed('--destination', 'ams')
     expect(await problems('retry', String(waiting?.outbox_id))).toBe(
@@ -299,6 +300,17 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
     expect(waits.code).toBe(1)
     expect(waits.out).toMatch(/^✓ destination ams: it took a signed message/m)
     expect(waits.out).toMatch(/^✗ destination ams: changes wait for it, and no `serve` is running; start it$/m)
+    // With a process that pushes, an outage of the AMS is what is wrong; a rest that it asked for is not.
+    await recordHeartbeat(db, { id: 'p', role: 'work', version: '1' })
+    await backOffDestination(db, 'ams', 60_000, 1)
+    expect(await doctor()).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^✓ destination ams: it is active .*; as it asked, it rests/m),
+    })
+    await backOffDestination(db, 'ams', 60_000, 5)
+    expect(await doctor()).toMatchObject({ code: 1, out: expect.stringMatching(/^✗ destination ams: 5 attempts in a row got no useful/m) })
+    await setDestinationState(db, 'ams', 'active', null)
+    await removeProcess(db, 'p')
     await runHere(['outbox', 'skip', '--destination', 'ams', '--state', 'ready'], env)
     expect(await doctor()).toMatchObject({
       code: 0,
@@ -330,11 +342,20 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
     expect(well.out).toMatch(/^✓ database: (?:sqlite|postgres), tables up to date, \d+ changes logged, no `serve` is running$/m)
     expect(well.out).toMatch(/^✓ account default: the service takes its credentials, brokerage .*, scope broker_mcp$/m)
     expect(well.out).toMatch(/^✓ destination mapped: it took a signed message/m)
+    // What cannot be checked here is no fault, and not right either.
+    expect(well.out).toMatch(/^– receiver: not checked: whether deliveries arrive: PUBLIC_URL is not set;/m)
+    expect(well.out).toMatch(/^– retention: not checked: it has not run yet/m)
+    expect(well.out).toMatch(new RegExp(`\\n\\d+ checks, ${unsafe.length} failed, \\d+ not checked\\n$`))
     const wrong = await runHere(['doctor', '--json'], { ...env, BROKER_API_CLIENT_SECRET: 'bas_of-nobody' })
     expect(wrong.code).toBe(1)
-    const findings = json<{ about: string; ok: boolean; text: string }[]>(wrong)
-    expect(findings.filter(({ ok, about }) => !ok && about !== 'database')).toEqual([
-      { about: 'account default', ok: false, text: expect.stringMatching(/compare id, secret, scope and base URL with the portal$/) },
+    const findings = json<{ about: string; ok: boolean | null; fails: boolean; text: string }[]>(wrong)
+    expect(findings.filter(({ fails, about }) => fails && about !== 'database')).toEqual([
+      {
+        about: 'account default',
+        ok: false,
+        fails: true,
+        text: expect.stringMatching(/compare id, secret, scope and base URL with the portal$/),
+      },
     ])
   })
 })

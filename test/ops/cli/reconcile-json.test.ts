@@ -3,12 +3,12 @@ import type { FindingRow } from '../../../src/store/reconcile/findings.ts'
 import type { RunRow } from '../../../src/store/reconcile/runs.ts'
 import { json } from '../../app/run.ts'
 import { ACCOUNT, DamageRig } from '../../reconcile/damage/rig.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite } from '../../tools/databases.ts'
 
 /** Findings are read in pages of so many. */
 const PAGE = 1_000
 
-it.each(testDatabases.filter(({ name }) => name === 'sqlite'))('reconcile --json prints every finding, on $name', async (database) => {
+it.each(onSqlite)('reconcile --json prints every finding, on $name', async (database) => {
   const rig = await DamageRig.open(database)
   const events = Array.from({ length: PAGE + 1 }, () => ({ type: 'market_submitted', market_name: 'Alder' }))
   rig.sandbox.addEvents(ACCOUNT, rig.plain, events)

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -85,26 +85,6 @@ it('after a restore a destination gets everything that is learned again, under i
       expect(ids.has(row.message_id), `${row.entity} ${row.operation}`).toBe(immutable(row) && row.operation === 'insert')
     expect(again.filter(immutable).map((row) => row.uncertain)).toEqual(again.filter(immutable).map(() => 1))
   })
-})
-
-it('a link to a database is that database: it has one lock, and what is restored takes the place of the file itself', async () => {
-  const { config, file } = place()
-  const folder = dirname(file)
-  const [link, linked] = [join(folder, 'mirror.db'), join(folder, 'linked.db')]
-  symlinkSync(linked, link)
-  symlinkSync(config.path, linked)
-  const env = { DATABASE_URL: `sqlite:${link}` }
-  expect(await runHere(['migrate'], env)).toMatchObject({ code: 0, err: '' })
-  expect(await runHere(['backup', file], env)).toMatchObject({ code: 0, err: '' })
-  const lock = await acquireServeLock(config)
-  expect(await runHere(['restore', file], env)).toMatchObject({ code: 4, err: expect.stringMatching(/^another process \(`serve`/) })
-  lock.release()
-  expect(await runHere(['restore', config.path], env)).toMatchObject({ code: 2, err: expect.stringMatching(/is the database itself/) })
-  expect(await runHere(['restore', link], { DATABASE_URL: `sqlite:${config.path}` })).toMatchObject({ code: 2 })
-  expect(await runHere(['restore', file], env)).toMatchObject({ code: 0, err: '' })
-  expect(lstatSync(link).isSymbolicLink()).toBe(true)
-  expect(readdirSync(folder).toSorted()).toEqual(['backup.db', 'linked.db', 'mirror.db'])
-  expect(readdirSync(dirname(config.path)).filter((name) => name.startsWith('mirror.db.before-'))).toHaveLength(1)
 })
 
 it('backup and restore take a change log with holes as it is, and say so', async () => {

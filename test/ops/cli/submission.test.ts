@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
 import { json, runHere } from '../../app/run.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 import { fillScene } from '../../tools/query-scene.ts'
 import { AdminRig } from '../http/rig.ts'
 
 const BAKERY = uuid(9, 1)
 
-describe.each(testDatabases)('submissions by command on $name', (database) => {
+describe.each(onSqlite)('submissions by command on $name', (database) => {
   let rig: AdminRig
   beforeAll(async () => {
     rig = await AdminRig.open(database)

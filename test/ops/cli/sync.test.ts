@@ -2,17 +2,18 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startSandbox } from '../../../src/sandbox/http/server.ts'
 import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { findAccount, stopAccount } from '../../../src/store/reads/accounts.ts'
+import { ensureAccounts, findAccount, stopAccount } from '../../../src/store/reads/accounts.ts'
 import { claimReads, releaseRead } from '../../../src/store/reads/claims.ts'
+import { findPause, savePause } from '../../../src/store/reads/pauses.ts'
 import { countProcesses } from '../../../src/store/upkeep/processes.ts'
 import { runHere } from '../../app/run.ts'
 import { accountEnv, databaseEnv, type Environment } from '../../e2e/serve.ts'
-import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
+import { type OpenedDatabase, onSqlite } from '../../tools/databases.ts'
 import { until } from '../../tools/until.ts'
 
 const ACCOUNT = 'default'
 
-describe.each(testDatabases)('commands on $name', (database) => {
+describe.each(onSqlite)('commands on $name', (database) => {
   let sandbox: Sandbox
   let opened: OpenedDatabase
   let db: Db
@@ -89,6 +90,35 @@ describe.each(testDatabases)('commands on $name', (database) => {
     expect(ended.code).toBe(1)
     expect(ended.err).toMatch(new RegExp(`^thread of submission ${id} could not be read: .*500.*\\n$`))
     expect(ended.out).toContain('1 read failed')
+  })
+
+  it('trap 49: sync and reconcile refuse in a long pause, say until when, and send nothing', async () => {
+    await ensureAccounts(db, [ACCOUNT])
+    await savePause(db, ACCOUNT, { ms: 3_600_000, reason: '429 with Retry-After to GET …/events' })
+    for (const args of [['sync', id], ['sync', '--all'], ['reconcile']]) {
+      const refused =
+        /^account default waits until \d{4}-\d\d-\d\dT[\d:]{8}Z: 429 with Retry-After to GET …\/events; run the command again then\n$/
+      expect(await runHere(args, env)).toMatchObject({ code: 4, err: expect.stringMatching(refused) })
+    }
+    expect(sandbox.requestsSeen).toEqual([])
+    expect(await db.read.sql.selectFrom('reconcile_runs').select('run_id').execute()).toEqual([])
+  })
+
+  it('trap 49: sync ends when the service asks it for a long pause, which is kept for others', async () => {
+    sandbox.faults.add({ kind: 'status', status: 503, operation: 'thread', retryAfterSeconds: 600, count: 1 })
+    expect(await runHere(['sync', id], env)).toMatchObject({
+      code: 4,
+      err: expect.stringContaining('503 with Retry-After to GET …/thread'),
+    })
+    expect(await findPause(db.read, ACCOUNT)).toMatchObject({ isLong: true, reason: '503 with Retry-After to GET …/thread' })
+  })
+
+  it('trap 49: sync waits for the end of a short pause, and says so', async () => {
+    await ensureAccounts(db, [ACCOUNT])
+    await savePause(db, ACCOUNT, { ms: 7_000, reason: '429 with Retry-After to GET …/events' })
+    const ended = await runHere(['sync', id], env)
+    expect(ended).toMatchObject({ code: 0, err: expect.stringMatching(/^account default waits until .*; this command waits\n$/) })
+    expect(await findPause(db.read, ACCOUNT)).toBeNull()
   })
 
   it('trap 02: sync does not take a cursor that stands still for the end of a feed', async () => {

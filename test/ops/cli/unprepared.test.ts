@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { runHere } from '../../app/run.ts'
 import { databaseEnv } from '../../e2e/serve.ts'
-import { newSqlite, testDatabases } from '../../tools/databases.ts'
+import { newSqlite, onSqlite } from '../../tools/databases.ts'
 
 const ID = 'bbbbbbbb-0000-4000-8000-000000000001'
 const ACCOUNT = {
@@ -18,7 +18,7 @@ const COMMANDS = [
   ['inbox', 'list'],
 ]
 
-it.each(testDatabases)('commands that only look say on $name that the database has no tables, and exit with 2', async ({ open }) => {
+it.each(onSqlite)('commands that only look say on $name that the database has no tables, and exit with 2', async ({ open }) => {
   const { config, close } = await open({ migrated: false })
   onTestFinished(close)
   for (const command of COMMANDS) {

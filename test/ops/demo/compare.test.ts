@@ -96,6 +96,17 @@ describe.each(testDatabases)('the comparison with the truth on $name', (database
     ])
   })
 
+  it('knows facts of several sources apart, whatever their order', async () => {
+    const { workspace, ...others } = wireDetails(submission)
+    const [fact] = workspace.facts.facts
+    const older = { ...fact, value: 11, source: { ...fact?.source, source_id: 'r' } }
+    const facts = { ...workspace.facts, facts: [fact, older] }
+    await applyAll(opened.db, [detailFact(ACCOUNT, submission, 'workspace', { ...workspace, facts }, 2)])
+    const [truth] = truthOf([wireEvent(1)], [wireMessage(1)]).submissions
+    const shown = { ...truth, ...others, workspace: { ...workspace, facts: { ...facts, facts: [older, fact] } } }
+    expect(await differences(truthSchema.parse({ account: ACCOUNT, submissions: [shown] }))).toEqual([])
+  })
+
   it('concludes nothing from a view without a rail', async () => {
     expect(
       await differences(

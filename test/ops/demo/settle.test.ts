@@ -4,6 +4,7 @@ import { timeFromMs } from '../../../src/model/time.ts'
 import { truthSchema } from '../../../src/ops/demo/compare.ts'
 import { settle } from '../../../src/ops/demo/settle.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
+import { learnIds } from '../../../src/store/reads/known-ids.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { byPoll, eventFact, stateFact, trackFact, uuid, wireEvent, wireRequirements } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
@@ -58,4 +59,20 @@ it.each(testDatabases)('the demo ends with differences that two whole reads did 
   onTestFinished(close)
   const readNow = async (second: number, _: number, nowMs: number) => (second === 3 || second === 5) && (await endReads(db, nowMs))
   expect(await openSettling(db, readNow)).toEqual({ differences: 1, seconds: 6, requested: 0 })
+})
+
+it.each(testDatabases)('the demo waits for what has an id of its own, on $name', async ({ open }) => {
+  const { db, close } = await open()
+  onTestFinished(close)
+  const policy = { account, submissionId: submission, kind: 'policy', id: uuid(5, 1), via: 'requirements' } as const
+  await db.write('test', (tx) => learnIds(tx, [policy]))
+  const readNow = async (second: number, _: number, nowMs: number) => {
+    if (second === 3 || second === 5) await endReads(db, nowMs)
+    const at = timeFromMs(nowMs)
+    if (second === 8 || second === 10) {
+      await endReads(db, nowMs)
+      await db.write('test', (tx) => tx.sql.updateTable('sync_known_ids').set({ last_read_at: at }).execute())
+    }
+  }
+  expect(await openSettling(db, readNow)).toEqual({ differences: 1, seconds: 11, requested: 0 })
 })

@@ -3,21 +3,28 @@ import type { AddressInfo } from 'node:net'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { migrations } from '../../../migrations/index.ts'
+import { timeFromMs } from '../../../src/model/time.ts'
 import { startSandbox } from '../../../src/sandbox/http/server.ts'
 import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
+import { timeValue } from '../../../src/store/engine/sql.ts'
 import { findDeliveries, listDeliveries } from '../../../src/store/inbox/queries.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
 import { acquireServeLock } from '../../../src/store/open/serve-lock.ts'
+import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
+import { savePause } from '../../../src/store/reads/pauses.ts'
 import { listProcesses } from '../../../src/store/upkeep/processes.ts'
 import { SELF_DELIVERY_TYPE } from '../../../src/upstream/webhook/delivery.ts'
 import { json, runHere } from '../../app/run.ts'
 import { waitFor } from '../../e2e/agreement.ts'
 import { accountEnv, databaseEnv, type Environment, startServe } from '../../e2e/serve.ts'
-import { newSqlite, openAgain, testDatabases } from '../../tools/databases.ts'
+import { newSqlite, onSqlite, openAgain } from '../../tools/databases.ts'
+import { trackFact, uuid } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
 
 interface Finding {
   readonly about: string
-  readonly ok: boolean
+  readonly ok: boolean | null
+  readonly fails: boolean
   readonly text: string
 }
 
@@ -29,11 +36,12 @@ beforeEach(async () => {
 })
 
 /** What doctor finds, but for what the fast server of the tests is blamed for. */
-async function findings(env: Environment): Promise<{ code: number | null; all: Finding[]; wrong: string[] }> {
+async function findings(env: Environment): Promise<{ code: number | null; all: Finding[]; wrong: string[]; unchecked: string[] }> {
   const ended = await runHere(['doctor', '--json'], env)
   expect(ended.err).toBe('')
   const all = json<Finding[]>(ended).filter(({ text }) => !/^acknowledged deliveries can be lost in a power cut: .*fsync off/.test(text))
-  return { code: ended.code, all, wrong: all.filter(({ ok }) => !ok).map(({ about, text }) => `${about}: ${text}`) }
+  const told = (wanted: false | null) => all.filter(({ ok }) => ok === wanted).map(({ about, text }) => `${about}: ${text}`)
+  return { code: ended.code, all, wrong: told(false), unchecked: told(null) }
 }
 
 const textsOf = (found: { all: readonly Finding[] }, about: string) =>
@@ -59,7 +67,7 @@ async function startService(scope: unknown): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
+describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
   async function opened(): Promise<{ env: Environment; db: Awaited<ReturnType<typeof open>>['db'] }> {
     const { db, config, close } = await open()
     onTestFinished(close)
@@ -70,10 +78,11 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     const { db, env } = await opened()
     const serve = await startServe(env)
     onTestFinished(() => serve.kill())
-    expect(await waitFor(async () => (await listProcesses(db.read)).length === 1, 30_000)).toBe(true)
+    expect(await waitFor(async () => (await listProcesses(db.read)).length === 1)).toBe(true)
     const asked = sandbox.requestsSeen.length
     const found = await findings({ ...env, PUBLIC_URL: serve.receiver, DOCUMENTS: 'fetch' })
     expect(found.wrong).toEqual([])
+    expect(found.all.filter(({ ok, fails }) => ok === null && fails)).toEqual([])
     expect(textsOf(found, 'settings')).toEqual(['1 account and 0 destinations'])
     expect(textsOf(found, 'documents')).toEqual([`the folder ${env['DOCUMENTS_DIR']} can be written to and read from`])
     const told = textsOf(found, 'database')
@@ -83,13 +92,13 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     expect(textsOf(found, 'account default')).toEqual([
       expect.stringMatching(/^the service answers at http.*, and our clock agrees with the service's clock$/),
       expect.stringMatching(/^the service takes its credentials, brokerage .*, scope broker_mcp$/),
-      expect.stringMatching(/^1 webhook secret of the right form; no delivery came lately$/),
+      'not checked: whether the endpoint signs with the 1 webhook secret: no delivery came lately',
     ])
     expect(textsOf(found, 'receiver for account default')).toEqual([
       expect.stringMatching(/^a signed delivery to http.*\/webhooks arrived and is stored$/),
     ])
     const [own] = await listDeliveries(db.read, {}, 1)
-    const done = await waitFor(async () => (await listDeliveries(db.read, { state: 'done' }, 1)).length === 1, 30_000)
+    const done = await waitFor(async () => (await listDeliveries(db.read, { state: 'done' }, 1)).length === 1)
     expect(done).toBe(true)
     expect((await findDeliveries(db.read, own?.delivery_id ?? ''))[0]).toMatchObject({ kind: SELF_DELIVERY_TYPE, error: null })
     expect(await db.read.sql.selectFrom('sync_accounts').select(['sweep_wanted', 'swept_at']).execute()).toEqual([
@@ -148,17 +157,36 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     ])
   })
 
+  it('sends nothing in a pause that the service asked for, and names the route that does not say whose the credentials are', async () => {
+    const { db, env } = await opened()
+    await ensureAccounts(db, ['default'])
+    sandbox.faults.add({ kind: 'status', status: 404, operation: 'me' })
+    onTestFinished(() => sandbox.faults.set([]))
+    expect((await findings(env)).wrong).toEqual([
+      expect.stringMatching(/GET \/broker\/me: the service answered 404.*; the token was granted, so reads go on; check the base URL/),
+    ])
+    await savePause(db, 'default', { ms: 3_600_000, reason: '429 with Retry-After to GET …/events' })
+    const asked = sandbox.requestsSeen.length
+    const { wrong, unchecked } = await findings(env)
+    const pause = String.raw`the service asked for a pause until \d{4}-.*Z \(429 with Retry-After to GET …/events\)`
+    expect(wrong).toEqual([expect.stringMatching(`^account default: ${pause}, and nothing is read until then`)])
+    expect(unchecked).toContainEqual(expect.stringMatching(`^account default: not checked: the service and the credentials: ${pause}$`))
+    expect(sandbox.requestsSeen).toHaveLength(asked)
+  })
+
   it('looks at the scopes of a key, as far as the service tells them', async () => {
     const { env } = await opened()
     const verdict = async (scope: unknown) =>
-      textsOf(await findings({ ...env, BROKER_API_BASE_URL: `${await startService(scope)}/api/v1` }), 'account default')[1]
+      textsOf(await findings({ ...env, BROKER_API_BASE_URL: `${await startService(scope)}/api/v1` }), 'account default')
+        .slice(1, 3)
+        .join('\n')
     expect(await verdict('broker_submit broker_mcp')).toMatch(
-      /scope broker_submit broker_mcp, which lets it write too: a read-only key is enough$/,
+      /scope broker_submit broker_mcp, which lets it write too: a read-only key is enough\n/,
     )
     expect(await verdict(['something'])).toMatch(
-      /may do something, and reading needs broker_mcp; create a key with that scope in the portal$/,
+      /may do something, and reading needs broker_mcp; create a key with that scope in the portal\n/,
     )
-    expect(await verdict(undefined)).toMatch(/brokerage b-1; it does not say which scopes they have$/)
+    expect(await verdict(undefined)).toMatch(/brokerage b-1\nnot checked: the scope of its credentials: the service does not say it$/)
   })
 
   it('says what somebody has made of the numbers of the change log', async () => {
@@ -189,6 +217,28 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     expect(migrated.out).not.toContain('nothing to migrate')
   })
 
+  it('counts what a check failed to look at as not checked', async () => {
+    const { db, env } = await opened()
+    await db.write('test', (tx) => sql`alter table sync_inbox rename to mislaid`.execute(tx.sql))
+    const found = await findings(env)
+    expect(found.code).toBe(1)
+    expect(found.all.filter(({ about }) => about === 'clocks')).toEqual([
+      { about: 'clocks', ok: null, fails: true, text: expect.stringMatching(/^not checked: .*sync_inbox/) },
+    ])
+  })
+
+  it('says that the clocks disagree, unless a service tells that a record from the future is what was wrong', async () => {
+    const { db, env } = await opened()
+    const later = timeFromMs(Date.now() + 3 * 3_600_000)
+    await applyAll(db, [trackFact('default', uuid(9, 1))])
+    await db.write('test', (tx) => sql`update changes set changed_at = ${timeValue(tx, later)}`.execute(tx.sql))
+    expect((await findings(env)).wrong).toEqual([])
+    await sandbox.close()
+    expect((await findings(env)).wrong).toContainEqual(
+      expect.stringMatching(/^clocks: the clocks disagree: the clock of this machine is 3 h behind the newest change; until they agree/),
+    )
+  })
+
   it('looks at the rest when the service is down', async () => {
     const { env } = await opened()
     await sandbox.close()
@@ -198,6 +248,7 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
       expect.stringMatching(/^account default: the service does not answer at http.* \(.*ECONNREFUSED.*\); check that this is its address/),
     ])
     expect(found.all.map(({ about }) => about)).toContain('receiver')
+    expect(found.unchecked).toContain('account default: not checked: its credentials: the service does not answer')
   })
 
   const itOnPostgres = name === 'postgres' ? it : () => undefined
@@ -227,7 +278,7 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     await migrate(db, migrations.slice(0, 2))
     const found = await findings({ ...databaseEnv(config), ...accountEnv(sandbox) })
     expect(found.wrong).toEqual([
-      expect.stringMatching(/^database: The database lacks migration 3 \(push\), .*; run `submission-mirror migrate`/),
+      expect.stringMatching(/^database: The database lacks migration 3 \(inbox\), .*; run `submission-mirror migrate`/),
     ])
     expect(textsOf(found, 'account default')[1]).toMatch(/^the service takes its credentials/)
   })
@@ -244,6 +295,15 @@ it('doctor looks at the rest when there is no database, or it cannot be reached 
     const found = await findings({ DATABASE_URL: url, ...accountEnv(sandbox) })
     expect([found.code, found.wrong]).toEqual([1, [expect.stringMatching(says)]])
     expect(textsOf(found, 'account default')[1]).toMatch(/^the service takes its credentials/)
+    // What only the database tells is said not to be known, and the command fails for it.
+    for (const about of ['retention', 'clocks', 'account default']) {
+      expect(found.all).toContainEqual({
+        about,
+        ok: null,
+        fails: true,
+        text: expect.stringMatching(/^not checked: .*the database cannot be used$/),
+      })
+    }
     expect(JSON.stringify(found)).not.toContain('secret@')
   }
 })
@@ -257,7 +317,7 @@ it('doctor tells of retention that does not come to its end while serve runs', a
   })
   await migrate(db)
   const env = { ...databaseEnv(config), ...accountEnv(sandbox) }
-  expect(textsOf(await findings(env), 'retention')).toEqual(['it has not run yet; it runs every night while `serve` does'])
+  expect(textsOf(await findings(env), 'retention')).toEqual(['not checked: it has not run yet; it runs every night while `serve` does'])
   const at = (daysAgo: number) => `${new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, -1)}000Z`
   await db.write('test', async (tx) => {
     await sql`insert into sync_upkeep (task, position, began_at, ended_at, note) values ('retention', 0, ${at(3)}, ${at(3)}, 'all well')`.execute(
@@ -270,7 +330,7 @@ it('doctor tells of retention that does not come to its end while serve runs', a
       tx.sql,
     ),
   )
-  expect((await findings(env)).wrong).toEqual([expect.stringMatching(/^retention: it has not ended for 3 d/)])
+  expect((await findings(env)).wrong).toEqual([expect.stringMatching(/^retention: retention has not ended for 3 d/)])
 })
 
 it('doctor knows by its lock a serve that cannot say in the database that it lives', async () => {

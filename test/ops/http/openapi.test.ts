@@ -5,11 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { testDatabases } from '../../tools/databases.ts'
+import { sqliteDatabase } from '../../tools/databases.ts'
 import { AdminRig } from './rig.ts'
-
-const [sqlite] = testDatabases
-if (!sqlite) throw new Error('there is no database to test on')
 
 interface Media {
   readonly schema: unknown
@@ -112,7 +109,7 @@ describe('the description of the admin routes', () => {
   let rig: AdminRig
   let document: Document
   beforeAll(async () => {
-    rig = await AdminRig.open(sqlite)
+    rig = await AdminRig.open(sqliteDatabase)
     document = (await rig.ask<Document>('GET', '/openapi.json')).json
   })
   afterAll(() => rig.close())
@@ -148,10 +145,11 @@ describe('the description of the admin routes', () => {
         expect([name, status, typeof description]).toEqual([name, status, 'string'])
         const types = Object.keys(content ?? {})
         const success = status === '204' ? [] : [DOCUMENTS[path.slice(path.lastIndexOf('.'))] ?? BYTES[path] ?? 'application/json']
-        expect([name, status, types]).toEqual([name, status, Number(status) < 400 ? success : ['application/problem+json']])
+        const refusal = status === '421' ? 'text/plain' : 'application/problem+json'
+        expect([name, status, types]).toEqual([name, status, Number(status) < 400 ? success : [refusal]])
       }
       expect(Object.keys(operation.responses)).toEqual(
-        expect.arrayContaining([expect.stringMatching(/^20[04]$/), '400', '401', '403', '429', '503']),
+        expect.arrayContaining([expect.stringMatching(/^20[04]$/), '400', '401', '403', '408', '421', '429', '431', '503']),
       )
     }
     const rows = document.paths['/api/v1/destinations/{name}/mappings']?.['post']?.requestBody?.content

@@ -1,9 +1,9 @@
 import { request } from 'node:http'
 import { expect, it, onTestFinished } from 'vitest'
 import { securityHeaders } from '../../../src/ops/http/api/security-headers.ts'
-import { isOwnHost } from '../../../src/ops/http/own-host.ts'
+import { isOwnHost, isOwnOrigin, ownUrlOf } from '../../../src/ops/http/own-host.ts'
 import { databaseEnv, startServe } from '../../e2e/serve.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { sqliteDatabase } from '../../tools/databases.ts'
 
 it.each([
   ['localhost:8081', true],
@@ -26,6 +26,46 @@ it.each([
   expect(isOwnHost(host, '::ffff:10.0.0.5', 'https://mirror.example.com/ops')).toBe(isOwn)
 })
 
+const PUBLIC = 'https://mirror.example.com:8443/ops'
+const LOCAL = 'http://127.0.0.1:8081'
+const ORIGIN = 'https://mirror.example.com:8443'
+
+it.each([
+  ['the Host as the browser sent it', { host: 'mirror.example.com:8443' }, PUBLIC],
+  ["nginx's $host, without the port", { host: 'mirror.example.com' }, PUBLIC],
+  ['another case and the port of https', { host: 'Mirror.Example.COM:443' }, PUBLIC],
+  ["nginx's default: the upstream's address, and the Origin of a form", { host: '127.0.0.1:8081', origin: ORIGIN }, PUBLIC],
+  [
+    "Apache's default: the upstream's address, and X-Forwarded-Host",
+    { host: '127.0.0.1:8081', 'x-forwarded-host': 'mirror.example.com:8443' },
+    PUBLIC,
+  ],
+  ['several proxies', { host: 'localhost:8081', 'x-forwarded-host': 'mirror.example.com, inner.example' }, PUBLIC],
+  ['an upstream by its own address', { host: '10.0.0.5:8081', origin: ORIGIN }, PUBLIC],
+  ['a tunnel', { host: '127.0.0.1:8081', origin: LOCAL }, LOCAL],
+  ['a tunnel, with nothing else said', { host: '127.0.0.1:8081' }, LOCAL],
+  ['a tunnel through a proxy of its own', { host: '127.0.0.1:8081', 'x-forwarded-host': 'inner.example' }, LOCAL],
+  ['no Origin that is one', { host: '127.0.0.1:8081', origin: 'null', 'x-forwarded-host': '' }, LOCAL],
+])('the URL of this server to a browser, by %s', (_, headers, url) => {
+  expect(ownUrlOf(headers, PUBLIC)).toBe(url)
+  expect(ownUrlOf(headers, null)).toBe(`http://${headers.host}`)
+})
+
+it.each([
+  [ORIGIN, '127.0.0.1:8081', true],
+  [ORIGIN, 'mirror.example.com', true],
+  [ORIGIN, 'MIRROR.example.com:443', true],
+  [LOCAL, '127.0.0.1:8081', true],
+  ['http://localhost:8081', 'LOCALHOST:8081', true],
+  ['http://127.0.0.1:9999', '127.0.0.1:8081', false],
+  ['https://evil.test', '127.0.0.1:8081', false],
+  ['https://mirror.example.com:9443', '127.0.0.1:8081', false],
+  ['null', '127.0.0.1:8081', false],
+  [undefined, '127.0.0.1:8081', false],
+])('the Origin %s with the Host %s is of a page of this server: %s', (origin, host, isOwn) => {
+  expect(isOwnOrigin(origin, host, PUBLIC)).toBe(isOwn)
+})
+
 /** @returns the status of a request that names another host than it connects to. */
 function statusOf(origin: string, path: string, host: string, token?: string): Promise<number | undefined> {
   const headers = { host, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
@@ -40,8 +80,7 @@ function statusOf(origin: string, path: string, host: string, token?: string): P
 }
 
 it('another name in Host gets 421 on every route but those of probes and monitoring, whatever token comes with it', async () => {
-  const opened = await testDatabases[0]?.open()
-  if (opened === undefined) throw new Error('there is no database')
+  const opened = await sqliteDatabase.open()
   onTestFinished(() => opened.close())
   const token = 'alice-0123456789-abcdef'
   const serve = await startServe({

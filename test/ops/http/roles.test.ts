@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
 import { roles } from '../../../src/config/schema/roles.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { sqliteDatabase } from '../../tools/databases.ts'
 import { AdminRig } from './rig.ts'
-
-const [sqlite] = testDatabases
-if (!sqlite) throw new Error('there is no database to test on')
 
 const tokens = { viewer: 'viewer-0123456789-abc', operator: 'operator:0123456789-abc', admin: 'admin-0123456789-abcd' } as const
 
@@ -24,7 +21,7 @@ const MORE: Readonly<Record<string, string>> = {
 describe('what a role may do', () => {
   let rig: AdminRig
   beforeAll(async () => {
-    rig = await AdminRig.open(sqlite)
+    rig = await AdminRig.open(sqliteDatabase)
     const list = `v:${tokens.viewer}:viewer o:${tokens.operator}:operator a:${tokens.admin}:admin`
     rig.config = loadConfig({ ...rig.env, OPS_TOKENS: list })
   })

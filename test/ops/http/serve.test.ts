@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startSandbox } from '../../../src/sandbox/http/server.ts'
 import { accountEnv, databaseEnv, startServe } from '../../e2e/serve.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite } from '../../tools/databases.ts'
 import { until } from '../../tools/until.ts'
 
 const ALICE = 'alice-0123456789-abcdef'
 const CAROL = 'carol-0123456789-abcdef'
 
-describe.each(testDatabases)('the admin routes of a serve on $name', (database) => {
-  it('track, sync, reconcile and reload what runs beside them, and show no secret', { timeout: 60_000 }, async () => {
+describe.each(onSqlite)('the admin routes of a serve on $name', (database) => {
+  it('track, sync, reconcile and reload what runs beside them, and show no secret', async () => {
     const sandbox = await startSandbox({ submissions: 0, autoStart: false })
     onTestFinished(() => sandbox.close())
     const opened = await database.open()

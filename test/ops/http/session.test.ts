@@ -2,13 +2,13 @@ import { type IncomingMessage, request } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
 import { letSessionsAge } from '../../store/operators/session-time.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite } from '../../tools/databases.ts'
 import { AdminRig, ALICE } from './rig.ts'
 
 const VIEWER = 'viewer-0123456789-abc'
 const MINUTE_MS = 60_000
 
-describe.each(testDatabases)('sessions on $name', (database) => {
+describe.each(onSqlite)('sessions on $name', (database) => {
   let rig: AdminRig
   beforeEach(async () => {
     rig = await AdminRig.open(database)
@@ -103,6 +103,9 @@ describe.each(testDatabases)('sessions on $name', (database) => {
     await letSessionsAge(rig.db, 31 * MINUTE_MS)
     expect(await status()).toBe(401)
     const other = cookieOf(await signIn(ALICE))
+    const { json } = await rig.ask('GET', '/session', { token: null, headers: { cookie: other } })
+    const [endsMs, idleEndsMs] = [json['ends_at'], json['idle_ends_at']].map((time) => Date.parse(String(time)))
+    expect(Number(endsMs) - Number(idleEndsMs)).toBeCloseTo((12 * 60 - 30) * MINUTE_MS, -3)
     await letSessionsAge(rig.db, 12 * 60 * MINUTE_MS + MINUTE_MS, ['began_at'])
     expect((await rig.ask('GET', '/session', { token: null, headers: { cookie: other } })).status).toBe(401)
   })
@@ -115,18 +118,22 @@ describe.each(testDatabases)('sessions on $name', (database) => {
     for (const secret of [id, ALICE]) expect(JSON.stringify(rows)).not.toContain(secret)
   })
 
-  it('need HTTPS where the pages are reached by it', async () => {
-    rig.config = loadConfig({ ...rig.env, OPS_PUBLIC_URL: 'https://mirror.agency.example' })
-    const host = 'mirror.agency.example'
-    const begun = await askAs(
-      `${rig.origin}/api/v1/session`,
-      { host, 'content-type': 'application/json' },
-      JSON.stringify({ token: ALICE }),
-    )
+  it.each([
+    ['passes Host on', { host: 'mirror.agency.example:8443' }],
+    ['passes it on without the port', { host: 'mirror.agency.example' }],
+    ['passes it on in another case, with another port', { host: 'Mirror.Agency.Example:443' }],
+    ["sends the upstream's name, as nginx does unless told otherwise", {}],
+    ["sends the upstream's name and X-Forwarded-Host, as Apache does", { 'x-forwarded-host': 'mirror.agency.example:8443' }],
+  ])('need HTTPS where the pages are reached by it, through a proxy that %s', async (_, passedOn) => {
+    const origin = 'https://mirror.agency.example:8443'
+    rig.config = loadConfig({ ...rig.env, OPS_PUBLIC_URL: origin })
+    const json = { 'content-type': 'application/json' }
+    const begun = await askAs(`${rig.origin}/api/v1/session`, { ...json, ...passedOn, origin }, JSON.stringify({ token: ALICE }))
     const [set = ''] = begun.headers['set-cookie'] ?? []
-    expect(set).toContain('; Secure')
-    const headers = { host, cookie: cookieOf(set), origin: 'https://mirror.agency.example' }
+    expect([begun.statusCode, set]).toEqual([204, expect.stringContaining('; Secure')])
+    const headers = { ...passedOn, cookie: cookieOf(set), origin }
     expect((await askAs(`${rig.origin}/api/v1/destinations/ams/pause`, headers)).statusCode).toBe(200)
+    expect((await askAs(`${rig.origin}/api/v1/destinations/ams/resume`, { ...headers, origin: 'https://evil.test' })).statusCode).toBe(403)
     // Over loopback there is no HTTPS, and a browser would not send it.
     expect(await signIn(ALICE)).not.toContain('Secure')
   })

@@ -4,7 +4,7 @@ import { timeFromMs } from '../../../src/model/time.ts'
 import { DriftRecorder } from '../../../src/ops/metrics/drift-recorder.ts'
 import { driftText, interfaceDrift } from '../../../src/ops/status/interface-drift.ts'
 import { interfaceDriftCounts, MOST_DRIFT } from '../../../src/store/upkeep/interface-drift.ts'
-import { type OpenedDatabase, openAgain, silentLog, testDatabases } from '../../tools/databases.ts'
+import { type OpenedDatabase, onSqlite, openAgain, silentLog } from '../../tools/databases.ts'
 import { interrupted } from '../../tools/meddled.ts'
 
 const MINUTE = 60_000
@@ -12,7 +12,7 @@ const event = { id: '0b5f0a9e-6b1c-4a53-9d3c-0a4f6f2f9b11', type: 'bound' }
 /** A page of events with fields that nobody named. */
 const page = (...names: readonly string[]) => ({ events: [], next_cursor: null, ...Object.fromEntries(names.map((name) => [name, 'x'])) })
 
-describe.each(testDatabases)('drift of the interface on $name', (database) => {
+describe.each(onSqlite)('drift of the interface on $name', (database) => {
   let clock: ManualClock
   let opened: OpenedDatabase
   beforeEach(async () => {

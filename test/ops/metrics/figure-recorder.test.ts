@@ -9,6 +9,7 @@ import type { Db } from '../../../src/store/engine/db.ts'
 import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
 import { writeFigures } from '../../../src/store/upkeep/figures.ts'
 import { type OpenedDatabase, openAgain, silentLog, testDatabases } from '../../tools/databases.ts'
+import { putOutbox } from '../../tools/destinations.ts'
 import { byFirstWalk, byWebhook, eventFact, trackFact, uuid, wireEvent } from '../../tools/facts.ts'
 
 const MINUTE = 60_000
@@ -127,7 +128,7 @@ describe.each(testDatabases)('figures over time on $name', (database) => {
 
   it('tell how much waited, at most', async () => {
     await ensureDestinations(opened.db, [{ name: 'ams', start: 'now' }])
-    const queued = (n: number) => opened.db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set({ queued: n }).execute())
+    const queued = (n: number) => putOutbox(opened.db, 'ams', { ready: n })
     const [one, two] = [recording(opened.db), recording(await another())]
     await queued(7)
     await one.recorder.write()

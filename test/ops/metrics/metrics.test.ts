@@ -8,6 +8,7 @@ import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { ensureDestinations, setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { ensureAccounts, stopAccount } from '../../../src/store/reads/accounts.ts'
 import { addProbes } from '../../../src/store/reads/discovery.ts'
+import { savePause } from '../../../src/store/reads/pauses.ts'
 import { account } from '../../config/support.ts'
 import { silentLog, testDatabases } from '../../tools/databases.ts'
 import { trackFact, uuid } from '../../tools/facts.ts'
@@ -74,6 +75,7 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
       await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
       await setDestinationState(db, 'ams', 'disabled', 'answered 410')
       await stopAccount(db, ACCOUNT, 'parked', 'the credentials are refused', 900_000)
+      await savePause(db, ACCOUNT, { ms: 3_600_000, reason: '429' })
       const { registry } = createMetrics()
       const gauges = new StoreGauges(registry, db, silentLog, () => config, up)
       await gauges.refresh()
@@ -85,6 +87,8 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
         'dead_letters{account="default"} 0',
         'account_state{account="default",state="parked"} 1',
         'account_state{account="default",state="active"} 0',
+        // Postgres's own clock goes on.
+        'account_pause_seconds{account="default"} 3',
         'never_read{account="default",read="events"} 2',
         'destination_state{destination="ams",state="disabled"} 1',
         'destination_state{destination="ams",state="active"} 0',

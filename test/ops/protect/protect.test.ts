@@ -115,7 +115,7 @@ describe.each(testDatabases)('tax ids on $name', ({ open }) => {
     expect(await dumpOf(db)).not.toContain(SSN)
   })
 
-  it('trap 75: what an earlier release stored is no difference, and is rewritten in steps that go on where they were interrupted', async () => {
+  it('trap 75: what was stored before `PROTECT` changed is no difference, and is rewritten in steps that go on where they were interrupted', async () => {
     const db = await opened(keep)
     const seqs = (await changesOf(db)).map(({ seq }) => seq)
     db.protection.use(drop)

@@ -1,9 +1,9 @@
-import { writeFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ensureAccounts, stopAccount } from '../../../src/store/reads/accounts.ts'
 import { json, runHere } from '../../app/run.ts'
 import { databaseEnv, type Environment } from '../../e2e/serve.ts'
-import { newSqlite, type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
+import { newSqlite, type OpenedDatabase, onSqlite } from '../../tools/databases.ts'
+import { writeSettings } from '../../tools/settings-file.ts'
 
 const account = (name: string) => ({
   name,
@@ -12,17 +12,20 @@ const account = (name: string) => ({
   webhook_secrets: [`whsec_${Buffer.alloc(32, name).toString('base64')}`],
 })
 
-describe.each(testDatabases)('accounts of settings and database on $name', (database) => {
+describe.each(onSqlite)('accounts of settings and database on $name', (database) => {
   let opened: OpenedDatabase
   let env: Environment
   const file = newSqlite()
   const configure = (...names: string[]): Environment => {
     const path = `${file.config.path}.yaml`
-    writeFileSync(path, JSON.stringify({ accounts: names.map(account) }))
+    writeSettings(path, { accounts: names.map(account) })
     return { ...env, CONFIG_FILE: path }
   }
   const states = async (given: Environment) =>
-    json<{ account: string; state: string }[]>(await runHere(['account', 'list', '--json'], given)).map((row) => [row.account, row.state])
+    json<{ items: { account: string; state: string }[] }>(await runHere(['account', 'list', '--json'], given)).items.map((row) => [
+      row.account,
+      row.state,
+    ])
 
   beforeEach(async () => {
     opened = await database.open()

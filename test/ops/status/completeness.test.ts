@@ -13,7 +13,7 @@ import type { Db } from '../../../src/store/engine/db.ts'
 import { ensureAccounts, noteUnreadableEvents } from '../../../src/store/reads/accounts.ts'
 import type { ArrivalCountsTable, ArrivalsView, CompletenessView } from '../../../src/store/schema/tables-completeness.ts'
 import { account as environment } from '../../config/support.ts'
-import { type OpenedDatabase, silentLog, testDatabases } from '../../tools/databases.ts'
+import { type OpenedDatabase, onSqlite, silentLog } from '../../tools/databases.ts'
 import {
   byFirstWalk,
   byPoll,
@@ -36,7 +36,7 @@ const quiet = uuid(9, 2)
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-describe.each(testDatabases)('the ledger of completeness on $name', (database) => {
+describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
   let clock: ManualClock
   let opened: OpenedDatabase
   let db: Db
@@ -92,6 +92,17 @@ describe.each(testDatabases)('the ledger of completeness on $name', (database) =
       .where('submission_id', '=', id)
       .executeTakeFirstOrThrow()
   }
+
+  it('counts by the hour', async () => {
+    const startMs = clock.now()
+    await applyAll(db, [event(1, byWebhook)])
+    clock.advance(2 * HOUR)
+    await applyAll(db, [event(2, byWebhook)])
+    while (await countArrivals(db)) {}
+    const rows = await db.read.sql.selectFrom('arrival_counts').select(['hour', 'webhook']).orderBy('hour').execute()
+    const hour = Math.floor(startMs / HOUR) * HOUR
+    expect(rows).toEqual([hour, hour + 2 * HOUR].map((ms) => ({ hour: timeFromMs(ms), webhook: 1 })))
+  })
 
   it('tells of each event and message when and how it became known, how late, and whether a webhook told of it', async () => {
     const startMs = clock.now()

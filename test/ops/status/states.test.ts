@@ -1,19 +1,25 @@
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
 import { mainReads } from '../../../src/model/reads.ts'
-import { timeFromMs } from '../../../src/model/time.ts'
+import { type TimeText, timeFromMs } from '../../../src/model/time.ts'
 import { readVerdict, type Verdict } from '../../../src/ops/status/status.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
+import { timeValue } from '../../../src/store/engine/sql.ts'
 import { reportAlarm } from '../../../src/store/operators/alarms.ts'
 import { ensureDestinations, setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { ensureAccounts, stopAccount } from '../../../src/store/reads/accounts.ts'
+import { insertFindings } from '../../../src/store/reconcile/findings.ts'
 import type { ReadsTable } from '../../../src/store/schema/tables.ts'
-import type { RunOptions } from '../../../src/store/schema/tables-reconcile.ts'
+import type { ReconcileFindingsTable, ReconcileRunsTable } from '../../../src/store/schema/tables-reconcile.ts'
+import { recordHeartbeat } from '../../../src/store/upkeep/processes.ts'
+import { setUpkeepWait } from '../../../src/store/upkeep/upkeep.ts'
 import { json, runHere } from '../../app/run.ts'
 import { account as environment } from '../../config/support.ts'
 import { databaseEnv } from '../../e2e/serve.ts'
 import { run } from '../../reconcile/report/sample.ts'
 import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
+import { putOutbox } from '../../tools/destinations.ts'
 import { trackFact, uuid } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 
@@ -72,12 +78,12 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     )
   }
 
-  async function reconciled(name: string, requestedAgoMs: number, exitCode: number, left: number, options: RunOptions): Promise<void> {
-    const row = run({ run_id: name, account: ACCOUNT, options, exit_code: exitCode, different: left, requested_at: at(requestedAgoMs) })
+  async function reconciled(name: string, requestedAgoMs: number, over: Partial<ReconcileRunsTable>): Promise<void> {
+    const row = run({ run_id: name, account: ACCOUNT, requested_at: at(requestedAgoMs), ...over })
     await db.write('test', (tx) =>
       tx.sql
         .insertInto('reconcile_runs')
-        .values({ ...row, options: JSON.stringify(options) as never })
+        .values({ ...row, options: JSON.stringify(row.options) as never })
         .execute(),
     )
   }
@@ -175,6 +181,41 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     })
   })
 
+  it('needs attention while clocks disagree, retention waits or does not end, and documents lie on a host that is not named', async () => {
+    await fresh()
+    const needs = async () => (await verdict()).needs.map(({ what, count }) => [what, count])
+    await db.write('test', (tx) => sql`update changes set changed_at = ${timeValue(tx, at(-3 * HOUR))}`.execute(tx.sql))
+    expect(await needs()).toEqual([
+      [
+        expect.stringMatching(/^the clocks disagree \(alarm clocks_disagree\): .* 3 h behind the newest change; until .*retention removes/),
+        1,
+      ],
+    ])
+    // A process that watches compares with the services, too: its judgement counts.
+    const watched = (evaluatedAt: TimeText) =>
+      db.write('test', (tx) =>
+        sql`insert into sync_alarm_watch (id, lease_token, lease_until, evaluated_at) values (1, 't', ${timeValue(tx, at(0))}, ${timeValue(tx, evaluatedAt)})
+          on conflict (id) do update set evaluated_at = excluded.evaluated_at`.execute(tx.sql),
+      )
+    await watched(at(10_000))
+    expect(await needs()).toEqual([])
+    const alarm = { account: '', destination: '', since: at(MINUTE), resolved_at: null, notified_at: null }
+    const row = { ...alarm, name: 'clocks_disagree', text: 'they differ', severity: 'critical', state: 'pending' } as const
+    await reportAlarm(db, { ...row, last_at: at(0) }, [])
+    expect(await needs()).toEqual([['the clocks disagree (alarm clocks_disagree): they differ', 1]])
+    await reportAlarm(db, { ...row, last_at: at(MINUTE) }, [])
+    await setUpkeepWait(db, 'retention', 'it would remove much')
+    expect(await needs()).toEqual([[expect.stringMatching(/^retention waits to be confirmed .*retention waits: it would remove much/), 1]])
+    await setUpkeepWait(db, 'retention', null)
+    expect(await needs()).toEqual([])
+    await db.write('test', (tx) =>
+      sql`update sync_upkeep set began_at = ${timeValue(tx, at(50 * HOUR))}, ended_at = ${timeValue(tx, at(50 * HOUR))}`.execute(tx.sql),
+    )
+    expect(await needs()).toEqual([])
+    await recordHeartbeat(db, { id: 'p', role: 'all', version: '1' })
+    expect(await needs()).toEqual([[expect.stringMatching(/^retention does not come .*: retention has not ended for 2 d/), 1]])
+  })
+
   it('needs attention for what a destination holds, and for one that is stopped', async () => {
     await fresh()
     await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
@@ -191,7 +232,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     expect(await looked()).toMatchObject({ verdict: 'attention', needs: [{ kind: 'held_submissions', count: 1 }] })
     await db.write('test', (tx) => tx.sql.updateTable('sync_push_lanes').set({ blocked: 'unmapped' }).execute())
     expect((await looked()).needs).toMatchObject([{ kind: 'unmapped_submissions', count: 1 }])
-    await db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set({ dead: 2, unknown: 1 }).execute())
+    await putOutbox(db, 'ams', { dead: 2, unknown: 1 })
     await setDestinationState(db, 'ams', 'parked', 'answered 401')
     expect((await looked()).needs.map(({ kind, count }) => [kind, count])).toEqual([
       ['destination_stopped', 1],
@@ -203,18 +244,49 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
 
   it('needs attention for a reconcile run that was not clean, until one is that looked at the same', async () => {
     await fresh()
-    await reconciled('clean', 5 * HOUR, 0, 0, {})
+    await reconciled('clean', 5 * HOUR, {})
     expect(await kinds()).toEqual([])
-    await reconciled('narrowed', 4 * HOUR, 3, 2, { submissions: [one], dry_run: true })
+    await reconciled('narrowed', 4 * HOUR, { exit_code: 3, different: 2, options: { submissions: [one], dry_run: true } })
     expect((await verdict()).needs).toMatchObject([
       { kind: 'run_not_clean', count: 2, mend: { command: 'submission-mirror reconcile --account default' } },
     ])
-    await reconciled('mended', 3 * HOUR, 0, 0, { submissions: [one] })
+    await reconciled('mended', 3 * HOUR, { options: { submissions: [one] } })
     expect(await kinds()).toEqual([])
-    await reconciled('nightly', 2 * HOUR, 1, 0, {})
+    await reconciled('nightly', 2 * HOUR, { exit_code: 1, unreadable: 1 })
     expect((await verdict()).needs).toMatchObject([
       { kind: 'run_not_clean', mend: { command: 'submission-mirror reconcile show nightly' } },
     ])
+  })
+
+  it('needs attention for what a run left until each submission of it is proven, and never for changes that were not delivered', async () => {
+    await fresh()
+    await reconciled('dry', 4 * HOUR, { exit_code: 3, missing: 1, different: 1, undelivered: 40, options: { dry_run: true } })
+    const found = (no: number, submissionId: string): ReconcileFindingsTable => ({
+      ...{ run_id: 'dry', finding_no: no, account: ACCOUNT, submission_id: submissionId, kind: no === 1 ? 'missing' : 'different' },
+      ...{ entity: 'market_events', entity_id: '["e"]', fields: null, read: null, destination: null, seq: null, standing: false },
+      ...{ repaired_at: null, detail: 'it differs', found_at: at(4 * HOUR) },
+    })
+    await db.write('test', (tx) => insertFindings(tx, [found(1, one), found(2, two)]))
+    const prove = (submissionId: string, agoMs: number) =>
+      db.write('test', (tx) =>
+        tx.sql
+          .insertInto('sync_proofs')
+          .values({ account: ACCOUNT, submission_id: submissionId, run_id: 'later', visited_at: at(agoMs), proved_at: at(agoMs) })
+          .execute(),
+      )
+    const lefts = async () => (await verdict()).needs.map(({ kind, count }) => [kind, count])
+    expect(await lefts()).toEqual([['run_not_clean', 2]])
+    await prove(one, HOUR)
+    expect(await lefts()).toEqual([['run_not_clean', 1]])
+    await prove(two, 5 * HOUR)
+    expect(await lefts()).toEqual([['run_not_clean', 1]])
+    await db.write('test', (tx) =>
+      tx.sql
+        .updateTable('sync_proofs')
+        .set({ proved_at: at(HOUR) })
+        .execute(),
+    )
+    expect(await verdict()).toMatchObject({ verdict: 'complete', needs: [] })
   })
 
   it('stands first in what `status` prints, then what needs a person, then tables with titles, in 80 columns', async () => {

@@ -10,6 +10,7 @@ import { scheduleExtraReads } from '../../../src/store/reads/extra-reads.ts'
 import { learnIds } from '../../../src/store/reads/known-ids.ts'
 import { addReads } from '../../../src/store/reads/reads.ts'
 import { setReadsOffBySettings, switchReadOff } from '../../../src/store/reads/reads-off.ts'
+import { readsStatus } from '../../../src/store/upkeep/status.ts'
 import { json, runHere } from '../../app/run.ts'
 import { databaseEnv } from '../../e2e/serve.ts'
 import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
@@ -58,6 +59,14 @@ describe.each(testDatabases)('status on $name', (database) => {
       expect.stringMatching(/^account default is not read by sessions: it is refused; it is tried again daily/),
     )
     expect((await runHere(['status'], env)).out).toMatch(/Reads that are off[\s\S]*sessions +service/)
+  })
+
+  it('tells how many requests a second the schedule of the reads takes', async () => {
+    const { db } = opened
+    const due = timeFromMs(Date.parse('2026-11-20T10:00:50Z'))
+    await db.write('test', (tx) => addReads(tx, [{ account: 'default', submissionId: crypto.randomUUID() }], due, false))
+    await db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ last_read_at: at }).execute())
+    expect((await readsStatus(db.read))('default').demandRps).toBeCloseTo(readKinds.length / 50, 4)
   })
 
   it('tells how far the first fill of each read is', async () => {
@@ -110,7 +119,10 @@ describe.each(testDatabases)('status on $name', (database) => {
       never: 1,
       off: null,
     })
-    expect(reads['sessions']).toMatchObject({ tables: ['carrier_api_sessions'], off: { cause: 'service', reason: 'it is refused' } })
+    expect(reads['sessions']).toMatchObject({
+      tables: ['submissions', 'carrier_api_sessions'],
+      off: { cause: 'service', reason: 'it is refused' },
+    })
     expect(reads['policy']).toMatchObject({ of: 'ids', tables: ['policies'], total: 1, never: 1 })
     expect(reads['extra:detail']).toMatchObject({ of: 'submissions', tables: ['extra_reads'], total: 1 })
     const tables = accounts[0]?.tables.map(({ table }) => table)

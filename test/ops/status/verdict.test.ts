@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { type TimeText, timeFromMs } from '../../../src/model/time.ts'
+import type { Standing } from '../../../src/ops/status/known-now.ts'
 import { type Expected, judge, lateAfterMs, type NeedKind } from '../../../src/ops/status/verdict.ts'
 import { needOf, sentenceOf } from '../../../src/ops/status/verdict-text.ts'
+import type { EndedRun } from '../../../src/store/reconcile/left.ts'
 import type { AccountHealth, DestinationHealth, Health } from '../../../src/store/upkeep/health.ts'
-import { run } from '../../reconcile/report/sample.ts'
+import { run as runRow } from '../../reconcile/report/sample.ts'
 
 const nowMs = Date.UTC(2026, 10, 20, 10)
 const S = 1_000
@@ -19,43 +21,41 @@ function ago(ms: number): TimeText {
 const acme: AccountHealth = {
   ...{ account: 'acme', state: 'active', reason: null, since: null, brokerage: 'b1', submissions: 12, unreachable: 0, neverRead: 0 },
   ...{ oldestWakeAt: null, oldestReadDueAt: ago(-MINUTE), failing: 0, newestReadAt: ago(MINUTE), stalestReadAt: ago(DAY) },
-  ...{ dead: nothing, runs: [] },
+  ...{ dead: nothing, runs: [], identityFault: null, pause: null },
 }
 const ams: DestinationHealth = {
-  ...{ destination: 'ams', state: 'active', reason: null, since: null, oldestUnsentAt: null },
+  ...{ destination: 'ams', state: 'active', reason: null, since: null, failures: 0, retry_at: null, oldestUnsentAt: null },
   ...{ dead: nothing, unknown: nothing, held: nothing, unmapped: nothing },
+}
+
+/** A run of which everything that it left holds until today. */
+function run(over: Parameters<typeof runRow>[0] & Partial<Pick<EndedRun, 'left'>>): EndedRun {
+  const { left, ...row } = over
+  const ended = runRow(row)
+  const differences = ended.missing + ended.different + ended.absent + ended.lost - ended.repaired
+  return { ...ended, left: left ?? { differences, unreadable: ended.unreadable } }
 }
 
 function health(given: { account?: Partial<AccountHealth>; destination?: Partial<DestinationHealth> } & Partial<Health>): Health {
   const { account, destination, ...rest } = given
   return {
     ...{ accounts: [{ ...acme, ...account }], destinations: [{ ...ams, ...destination }] },
-    ...{ inbox: nothing, alarms: [], isServed: true },
+    ...{ inbox: nothing, alarms: [], alarmsAt: null, isServed: true },
     ...rest,
   }
 }
 
-function told(given: Parameters<typeof health>[0], by: Partial<Expected> = {}) {
+type Given = Parameters<typeof health>[0] & { readonly standing?: readonly Standing[] }
+
+function told({ standing = [], ...given }: Given, by: Partial<Expected> = {}) {
   const snapshot = health(given)
   const whole = { ...expected, ...by }
-  const judgement = judge(snapshot, whole)
+  const judgement = judge(snapshot, standing, whole)
   return { ...judgement, sentence: sentenceOf(judgement, snapshot, whole), needs: judgement.matters.map(needOf) }
 }
 
-function alarm(name: string, account = '', destination = ''): Health['alarms'][number] {
-  const at = ago(2 * MINUTE)
-  return {
-    name,
-    account,
-    destination,
-    state: 'firing',
-    severity: 'warning',
-    since: at,
-    last_at: at,
-    resolved_at: null,
-    text: 'so it is',
-    notified_at: null,
-  }
+function alarm(name: string, account = '', destination = ''): Standing {
+  return { name, account, destination, since: ago(2 * MINUTE), text: 'so it is', count: 1 }
 }
 
 describe('a mirror is complete and fresh', () => {
@@ -132,9 +132,16 @@ describe('a mirror catches up', () => {
 
 describe('a mirror needs attention', () => {
   const some = { count: 2, oldestAt: ago(MINUTE) }
-  const cases: [NeedKind, Parameters<typeof health>[0], string, string][] = [
+  const cases: [NeedKind, Given, string, string][] = [
     ['account_stopped', { account: { state: 'parked', reason: 'refused' } }, 'account acme is parked: refused', 'account resume acme'],
     ['destination_stopped', { destination: { state: 'paused' } }, 'destination ams is paused', 'destination resume ams'],
+    [
+      'destination_unanswered',
+      { destination: { failures: 5, retry_at: ago(-MINUTE), oldestUnsentAt: ago(MINUTE) } },
+      'destination ams does not answer, and its changes wait: 5 attempts in a row got no useful answer; the next attempt is made at ' +
+        '2026-11-20 10:01:00 UTC by itself, or now after a resume',
+      'destination resume ams',
+    ],
     [
       'dead_deliveries',
       { account: { dead: some } },
@@ -173,6 +180,33 @@ describe('a mirror needs attention', () => {
     expect(sentence).toMatch(/^Needs attention: .*\.$/)
   })
 
+  it('while the service asks for a long pause, or does not say whose the credentials are; a stopped account says only why it is', () => {
+    const [since, until] = [ago(MINUTE), '2026-11-20T11:00:00.000000Z']
+    const pause = { account: 'acme', since, until, ms: 60 * MINUTE, isLong: true, reason: '429 with Retry-After to GET …/events' }
+    const identityFault = { reason: 'the service answered 404', since }
+    expect(told({ account: { pause, identityFault } }).needs).toEqual([
+      {
+        ...{ kind: 'account_throttled', since, count: 1 },
+        what: 'account acme waits until 2026-11-20T11:00:00Z: 429 with Retry-After to GET …/events',
+        mend: { runbook: 'docker/runbook.md#the-service-asks-for-a-pause' },
+      },
+      {
+        ...{ kind: 'identity_unknown', since, count: 1 },
+        what: 'GET /broker/me fails for account acme, so nobody checks whose its credentials are: the service answered 404',
+        mend: { runbook: 'docker/runbook.md#the-service-does-not-say-who-we-are' },
+      },
+    ])
+    expect(told({ account: { pause: { ...pause, isLong: false } } }).verdict).toBe('complete')
+    expect(told({ account: { pause, identityFault, state: 'parked' } }).needs.map(({ kind }) => kind)).toEqual(['account_stopped'])
+  })
+
+  it('not for a destination that failed a few times, nor for one to which nothing has to go', () => {
+    expect(told({ destination: { failures: 4, oldestUnsentAt: ago(MINUTE) } }).verdict).toBe('complete')
+    expect(told({ destination: { failures: 9 } }).verdict).toBe('complete')
+    const late = { standing: [alarm('push_late', '', 'ams')], destination: { failures: 9, oldestUnsentAt: ago(MINUTE) } }
+    expect(told(late).needs.map(({ kind }) => kind)).toEqual(['destination_unanswered'])
+  })
+
   it('whatever waits beside it', () => {
     expect(told({ account: { dead: some, neverRead: 4, oldestReadDueAt: ago(DAY) } })).toMatchObject({
       verdict: 'attention',
@@ -181,7 +215,7 @@ describe('a mirror needs attention', () => {
   })
 
   it('when an alarm fires, that is told where no other matter tells of it', () => {
-    expect(told({ alarms: [alarm('disk_space')] }).needs).toEqual([
+    expect(told({ standing: [alarm('disk_space')] }).needs).toEqual([
       {
         kind: 'alarm',
         what: 'the disk is nearly full (alarm disk_space): so it is',
@@ -190,21 +224,23 @@ describe('a mirror needs attention', () => {
         mend: { runbook: expect.stringContaining('#the-disk-fills') },
       },
     ])
-    expect(told({ alarms: [alarm('of_a_newer_release')] }).needs).toMatchObject([{ mend: { command: 'submission-mirror alarm list' } }])
-    const stopped = { account: { state: 'parked' as const }, alarms: [alarm('account_stopped', 'acme'), alarm('account_stopped', 'other')] }
+    expect(told({ standing: [alarm('of_a_newer_release')] }).needs).toMatchObject([{ mend: { command: 'submission-mirror alarm list' } }])
+    const stopped = {
+      account: { state: 'parked' as const },
+      standing: [alarm('account_stopped', 'acme'), alarm('account_stopped', 'other')],
+    }
     expect(told(stopped).needs.map(({ kind }) => kind)).toEqual(['account_stopped', 'alarm'])
-    expect(told({ alarms: [alarm('push_dead', '', 'ams')] }).needs.map(({ kind }) => kind)).toEqual(['alarm'])
   })
 
-  it('an alarm of which nothing is left says that it is mended, and that no more is to be done', () => {
-    expect(told({ alarms: [alarm('push_dead', '', 'ams'), alarm('inbox_dead', 'acme')] }).needs.map(({ what }) => what)).toEqual([
-      'changes were given up for destination ams (alarm push_dead; mended, it clears by itself)',
-      'deliveries were given up for account acme (alarm inbox_dead; mended, it clears by itself)',
-    ])
+  it('not for an alarm of which nothing is left: it resolves by itself', () => {
+    expect(told({ standing: [alarm('push_dead', '', 'ams'), alarm('inbox_dead', 'acme')] })).toMatchObject({
+      verdict: 'complete',
+      needs: [],
+    })
   })
 
   it('names two matters and counts the others', () => {
-    const many = { account: { state: 'paused' as const, dead: some }, alarms: [alarm('disk_space'), alarm('clock_skew', 'acme')] }
+    const many = { account: { state: 'paused' as const, dead: some }, standing: [alarm('disk_space'), alarm('clock_skew', 'acme')] }
     expect(told(many).sentence).toBe('Needs attention: account acme is paused; the disk is nearly full (alarm disk_space); and 2 more.')
   })
 })
@@ -229,6 +265,23 @@ describe('a reconcile run that was not clean needs attention', () => {
         mend: { command: 'submission-mirror reconcile show r1' },
       },
     ])
+  })
+
+  it('once, whatever alarm fires for the same', () => {
+    const standing = ['reconcile_failed', 'reconcile_findings'].map((name) => alarm(name, 'acme'))
+    expect(told({ account: { runs: [left] }, standing }).needs.map(({ kind }) => kind)).toEqual(['run_not_clean'])
+  })
+
+  it('not for changes that have not reached a destination: its own state tells of them while it is so', () => {
+    const undelivered = run({ state: 'done', exit_code: 3, undelivered: 40 })
+    expect(told({ account: { runs: [undelivered] } })).toMatchObject({ verdict: 'complete', needs: [] })
+  })
+
+  it('until what it left is put right', () => {
+    expect(kinds({ ...left, left: { differences: 0, unreadable: 0 } })).toEqual([])
+    const unread = run({ run_id: 'unread', state: 'done', exit_code: 1, unreadable: 2 })
+    expect(kinds(unread)).toHaveLength(1)
+    expect(kinds({ ...unread, left: { differences: 0, unreadable: 0 } })).toEqual([])
   })
 
   it('until a newer run that looked at the same is clean', () => {

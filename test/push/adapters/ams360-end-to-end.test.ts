@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Ams360Emulator, startAms360 } from '../../emulators/ams360.ts'
-import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { onSqlite, type TestDatabase } from '../../tools/databases.ts'
 import { eventFact, stateFact, trackFact, uuid, wireEvent, wireRequirements } from '../../tools/facts.ts'
 import { until } from '../../tools/until.ts'
 import { ACCOUNT, AdapterRig } from './rig.ts'
@@ -24,7 +24,7 @@ async function start(database: TestDatabase, own = 'mapping: required', settings
 
 const event = (n: number) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n))
 
-describe.each(testDatabases)('AMS360 ($name)', (database) => {
+describe.each(onSqlite)('AMS360 ($name)', (database) => {
   it('gets nothing before the submission is mapped, and then one note for each event, in order', async () => {
     const { ams, rig } = await start(database)
     await rig.apply(event(1), event(2))

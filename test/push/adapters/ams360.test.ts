@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { systemClock } from '../../../src/base/clock.ts'
+import { type Clock, ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { UsageError } from '../../../src/base/errors.ts'
 import { Secret } from '../../../src/base/secret.ts'
 import type { AdapterDestination } from '../../../src/config/config.ts'
@@ -8,6 +8,7 @@ import type { DeliveryKind, Outcome, PushItem } from '../../../src/push/contract
 import { checkAdapter, createAdapter } from '../../../src/push/kinds/adapter.ts'
 import { type Ams360Emulator, startAms360 } from '../../emulators/ams360.ts'
 import { silentLog } from '../../tools/databases.ts'
+import { PATIENCE_MS, until } from '../../tools/until.ts'
 import { commonSettings } from '../common-settings.ts'
 import { itemOf, serve } from '../http/support.ts'
 
@@ -33,14 +34,14 @@ function destinationTo(url: string, own: Partial<AdapterDestination> = {}): Adap
   return {
     ...commonSettings,
     ...{ name: 'ams', kind: 'adapter', adapter: 'ams360', url, accounts: ['acme'], mapping: 'required' },
-    ...{ timeoutMs: 2_000, scheduleMs: [1_000], concurrency: 4, idempotent: false },
+    ...{ timeoutMs: PATIENCE_MS, scheduleMs: [1_000], concurrency: 4, idempotent: false },
     settings: { agency: '8880006-1', user: 'wsapi' },
     credentials: { password: new Secret(PASSWORD) },
     ...own,
   }
 }
 
-function open(ams: Pick<Ams360Emulator, 'url'>, own: Partial<AdapterDestination> = {}, clock = systemClock): DeliveryKind {
+function open(ams: Pick<Ams360Emulator, 'url'>, own: Partial<AdapterDestination> = {}, clock: Clock = systemClock): DeliveryKind {
   const kind = createAdapter(destinationTo(ams.url, own), { clock, log: silentLog, proxy: {} })
   onTestFinished(() => kind.close())
   return kind
@@ -215,16 +216,24 @@ describe('the adapter ams360', () => {
 
   it('knows nothing of a note whose answer was lost, and does not send it again', async () => {
     const ams = await emulator()
-    const kind = open(ams, { timeoutMs: 500 })
+    const clock = new ManualClock(Date.now())
+    const kind = open(ams, { timeoutMs: PATIENCE_MS }, clock)
+    const inserts = () => ams.operations().filter((name) => name === 'CustomerNoteInsert').length
     await send(kind)
     for (const fault of ['lose', 'hang', 'drop', 'refuse'] as const) {
+      const before = inserts()
       ams.fail(fault)
-      expect(await send(kind), fault).toMatchObject({ type: 'unknown' })
+      const sending = send(kind)
+      if (fault === 'hang') {
+        await until('it is asked', () => inserts() > before)
+        clock.advance(PATIENCE_MS)
+      }
+      expect(await sending, fault).toMatchObject({ type: 'unknown' })
     }
     ams.faultNext('General')
     expect(await send(kind)).toMatchObject({ type: 'unknown', status: 500, error: expect.stringContaining('kind General') })
     expect(ams.notes).toHaveLength(3)
-    expect(ams.operations().filter((name) => name === 'CustomerNoteInsert')).toHaveLength(6)
+    expect(inserts()).toBe(6)
     expect(kind.lookUp).toBeUndefined()
   })
 

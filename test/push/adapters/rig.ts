@@ -4,11 +4,12 @@ import { silentObserver } from '../../../src/base/observer.ts'
 import { loadConfig } from '../../../src/config/config.ts'
 import type { Fact } from '../../../src/model/facts.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { type DestinationRow, findDestination } from '../../../src/store/outbox/destinations.ts'
+import type { CountedDestination } from '../../../src/store/outbox/destinations.ts'
 import { storeMappings } from '../../../src/store/outbox/push-map.ts'
 import type { OutboxEntry } from '../../../src/store/outbox/queries.ts'
 import { account, type Env, withFile } from '../../config/support.ts'
 import { silentLog, type TestDatabase } from '../../tools/databases.ts'
+import { countedDestination } from '../../tools/destinations.ts'
 import { applyAll } from '../../tools/mirror.ts'
 import { until } from '../../tools/until.ts'
 import { outboxBecomes } from '../outbox-states.ts'
@@ -53,8 +54,8 @@ export class AdapterRig {
     await storeMappings(this.db, [{ destination: this.#name, account: ACCOUNT, submissionId, client, policy: null, fields: {} }], 'import')
   }
 
-  async state(): Promise<DestinationRow | null> {
-    return await findDestination(this.db.read, this.#name)
+  async state(): Promise<CountedDestination | null> {
+    return await countedDestination(this.db.read, this.#name)
   }
 
   /** Waits until the rows of the outbox, the oldest first, are in these states. */

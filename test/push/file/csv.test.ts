@@ -15,7 +15,7 @@ function recordsOf(
   items: readonly PushItem[],
   personalFields: readonly string[] = [],
 ): { text: string; records: Record<string, string | null>[] } {
-  const writer = rowWriter({ format: 'csv', entities, personalFields })
+  const writer = rowWriter({ format: 'csv', byteOrderMark: false, entities, personalFields })
   const text = writer.head + writer.rows(items)
   const [header = [], ...records] = readCsv(text)
   return { text, records: records.map((record) => Object.fromEntries(header.map((column, at) => [column, record[at] ?? null]))) }
@@ -104,8 +104,8 @@ describe('CSV', () => {
     const { records } = recordsOf(
       ['quotes'],
       [
-        ...['=1+1', '+1', '-5', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '＝1', '＋1', '－1', '＠1'].map((text) =>
-          quote({ premium_display: text }),
+        ...['=1+1', '+1', '-5', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '＝1', '＋1', '－1', '＠1', ' =1', '\u00a0=1', '\ufeff+1', ' \t@A'].map(
+          (text) => quote({ premium_display: text }),
         ),
         quote({ total_cents: -5, premium_display: '5-5' }),
       ],
@@ -113,6 +113,12 @@ describe('CSV', () => {
     for (const record of records.slice(0, -1)) expect(record['premium_display']?.[0]).toBe("'")
     expect(records[2]).toMatchObject({ premium_display: "'-5" })
     expect(records.at(-1)).toMatchObject({ total_cents: '-5', premium_display: '5-5' })
+  })
+
+  it('begins with a byte order mark where that is wanted, and with none else', () => {
+    const headOf = (byteOrderMark: boolean) =>
+      rowWriter({ format: 'csv', byteOrderMark, entities: null, personalFields: [] }).head.split(',')[0]
+    expect([headOf(false), headOf(true)]).toEqual(['"message_id"', '\ufeff"message_id"'])
   })
 
   it('can be read back, whatever text there is', () => {

@@ -31,6 +31,7 @@ export function fileDestination(target: FileDestination['target'], changes: Part
     format: 'ndjson',
     per: 'batch',
     target,
+    byteOrderMark: false,
     maxRows: 10_000,
     gatherMs: 0,
     documents: false,

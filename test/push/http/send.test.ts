@@ -164,7 +164,7 @@ describe('an answer', () => {
 
   it('that never comes leaves the outcome unknown; one that could not be asked for does not', async () => {
     const silent = await serve(() => {})
-    expect(await sendOne(openKind(destinationTo(silent.baseUrl, { timeoutMs: 1_000 })))).toMatchObject({ type: 'unknown' })
+    expect(await sendOne(openKind(destinationTo(silent.baseUrl, { timeoutMs: 3_000 })))).toMatchObject({ type: 'unknown' })
     const reset = await serve((_, response) => response.socket?.destroy())
     expect(await sendOne(openKind(destinationTo(reset.baseUrl)))).toMatchObject({ type: 'unknown' })
     const closed = await serve()
@@ -276,6 +276,6 @@ describe('a probe', () => {
 
   it('says so when there is none', async () => {
     const result = await openKind(destinationTo('http://127.0.0.1:1')).probe(NEVER)
-    expect(result).toEqual({ ok: false, text: 'it has no probe request, so nothing harmless can be tried; give it one (probe)' })
+    expect(result).toEqual({ ok: null, text: 'it has no probe request, so nothing harmless can be tried; give it one (probe)' })
   })
 })

@@ -3,13 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { type EpicEmulator, startEpic } from '../../emulators/applied-epic.ts'
-import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { sqliteDatabase } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 import { PushRig } from './rig.ts'
 import { storing } from './storing.ts'
 
 const SUBMISSION = uuid(9, 1)
-const [database] = testDatabases as readonly [TestDatabase]
 const SCOPE = 'epic/activity:read epic/activity:write epic/attachment:read epic/attachment:write'
 
 interface Scene {
@@ -37,7 +36,7 @@ async function start(own = ''): Promise<Scene> {
   const where = `allow_private: true, allow_hosts: [127.0.0.1], settings: { base_url: "${epic.url}" }, auth: { token_url: "${epic.tokenUrl}", scope: ${SCOPE} }`
   const patient = 'schedule: [50ms, 50ms, 50ms, 50ms, 50ms], timeout: 3s, rps: 100'
   const wanted = `entities: [documents], documents: true, ${own}`
-  const rig = await PushRig.start(database, `{ name: epic, preset: applied-epic, ${where}, ${patient}, ${wanted} }`, {
+  const rig = await PushRig.start(sqliteDatabase, `{ name: epic, preset: applied-epic, ${where}, ${patient}, ${wanted} }`, {
     DOCUMENTS_DIR: folder,
     EPIC_CLIENT_ID: 'the-key',
     EPIC_CLIENT_SECRET: 'the-secret',

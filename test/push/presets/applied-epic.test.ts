@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { type EpicEmulator, startEpic } from '../../emulators/applied-epic.ts'
-import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { onSqlite, type TestDatabase } from '../../tools/databases.ts'
 import { at, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { until } from '../../tools/until.ts'
 import { ACCOUNT, PushRig } from './rig.ts'
@@ -41,7 +41,7 @@ async function start(database: TestDatabase, own = ''): Promise<{ epic: EpicEmul
 const event = (n: number, over = {}) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n, over))
 const message = (n: number, over = {}) => messageFact(ACCOUNT, SUBMISSION, wireMessage(n, over))
 
-describe.each(testDatabases)('Applied Epic ($name)', (database) => {
+describe.each(onSqlite)('Applied Epic ($name)', (database) => {
   it('gets nothing before the submission is mapped, and then an activity for each event and message, in order', async () => {
     const { epic, rig } = await start(database, `personal_fields: [${PERSONAL}]`)
     await rig.apply(event(1, { type: 'quote_received', detail: 'Premium "10,000" <draft>' }))

@@ -6,7 +6,7 @@ import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { retryRows } from '../../../src/store/outbox/retry.ts'
 import type { Env } from '../../config/support.ts'
 import { type HawkSoftEmulator, startHawkSoft } from '../../emulators/hawksoft.ts'
-import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { onSqlite, sqliteDatabase, type TestDatabase } from '../../tools/databases.ts'
 import { at, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { until } from '../../tools/until.ts'
 import { ACCOUNT, PushRig } from './rig.ts'
@@ -39,7 +39,7 @@ async function start(
 const event = (n: number, over = {}) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n, over))
 const message = (n: number, over = {}) => messageFact(ACCOUNT, SUBMISSION, wireMessage(n, over))
 
-describe.each(testDatabases)('HawkSoft ($name)', (database) => {
+describe.each(onSqlite)('HawkSoft ($name)', (database) => {
   it('gets nothing before the submission is mapped, and then a note for each event and message, in order', async () => {
     const { hawksoft, rig } = await start(database, `personal_fields: [${PERSONAL}]`)
     await rig.apply(event(1, { type: 'quote_received', detail: 'Premium 10,000 <b>& more</b>' }))
@@ -151,8 +151,7 @@ it('gets a document as a file of its client, and holds one whose outcome nobody 
   const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-hawksoft-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const own = 'entities: [documents], operations: [insert, update], documents: true, personal_fields: [documents.name]'
-  const [database] = testDatabases as readonly [TestDatabase]
-  const { hawksoft, rig } = await start(database, own, '', { DOCUMENTS_DIR: folder })
+  const { hawksoft, rig } = await start(sqliteDatabase, own, '', { DOCUMENTS_DIR: folder })
   await rig.map(SUBMISSION, '4711')
   const store = storing(rig, folder, SUBMISSION)
   await store(1, '%PDF-1.7 the quote')

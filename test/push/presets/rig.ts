@@ -7,11 +7,12 @@ import type { DeliveryKind } from '../../../src/push/contract/delivery.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
 import { createKind } from '../../../src/push/kinds/create.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { type DestinationRow, findDestination } from '../../../src/store/outbox/destinations.ts'
+import type { CountedDestination } from '../../../src/store/outbox/destinations.ts'
 import { storeMappings } from '../../../src/store/outbox/push-map.ts'
 import type { OutboxEntry } from '../../../src/store/outbox/queries.ts'
 import { account, type Env, withFile } from '../../config/support.ts'
 import { silentLog, type TestDatabase } from '../../tools/databases.ts'
+import { countedDestination } from '../../tools/destinations.ts'
 import { trackFact } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 import { until } from '../../tools/until.ts'
@@ -69,8 +70,8 @@ export class PushRig {
     await storeMappings(this.db, [{ destination, account: ACCOUNT, submissionId, client, policy, fields: {} }], 'import')
   }
 
-  async state(): Promise<DestinationRow | null> {
-    return await findDestination(this.db.read, this.destination.name)
+  async state(): Promise<CountedDestination | null> {
+    return await countedDestination(this.db.read, this.destination.name)
   }
 
   /** The outbox, the oldest first. */

@@ -181,7 +181,7 @@ describe.each(testDatabases)('fan-out on $name', ({ name, open }) => {
       }),
     )
     const last = (await changesOf(db)).at(-1)?.seq ?? 0
-    await expect.poll(async () => (await stateOf(db, 'a')).cursor + (await stateOf(db, 'b')).cursor, { timeout: 10_000 }).toBe(2 * last)
+    await expect.poll(async () => (await stateOf(db, 'a')).cursor + (await stateOf(db, 'b')).cursor).toBe(2 * last)
     stop.abort()
     await Promise.all(services)
     const changes = await changesOf(db)

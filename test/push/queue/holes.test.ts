@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
-import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { onSqlite, sqliteDatabase } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { destinationOf, fanAll, stateOf } from '../outbox.ts'
 import { startReceiver, takesAll } from '../receiver.ts'
@@ -21,7 +21,7 @@ async function seqsOf(rig: PushRig): Promise<number[]> {
   return (await rig.db.read.sql.selectFrom('changes').select('seq').orderBy('seq').execute()).map(({ seq }) => seq)
 }
 
-describe.each(testDatabases)('a hole in the change log, on $name', (database) => {
+describe.each(onSqlite)('a hole in the change log, on $name', (database) => {
   it('stops no destination', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver(takesAll)
@@ -66,7 +66,7 @@ describe.each(testDatabases)('a hole in the change log, on $name', (database) =>
 
 it('a damaged change is a dead letter, and stops no other', async () => {
   // Postgres takes no such value.
-  const rig = await PushRig.open(testDatabases.find(({ name }) => name === 'sqlite') as TestDatabase)
+  const rig = await PushRig.open(sqliteDatabase)
   const receiver = await startReceiver(takesAll)
   const destination = webhookTo(receiver.url, { scheduleMs: [3_600_000] })
   await rig.begin(destination)

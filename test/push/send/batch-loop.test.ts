@@ -7,7 +7,7 @@ import { BatchLoop } from '../../../src/push/send/batch-loop.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { type ClaimedLane, releaseLanes } from '../../../src/store/outbox/work.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { interrupted, meddled } from '../../tools/meddled.ts'
 import { applyAll } from '../../tools/mirror.ts'
@@ -20,7 +20,7 @@ import { sendingOf } from './parts.ts'
 const LANES = 33
 const FAILURES_TO_OPEN = 5
 
-describe.each(testDatabases)('a batch on $name', ({ open }) => {
+describe.each(onSqlite)('a batch on $name', ({ open }) => {
   it('releases what it has gathered when a claim fails', async () => {
     const db = await openedDb(open)
     await queue(db, LANES)

@@ -19,7 +19,7 @@ async function bench(open: TestDatabase['open'], observer: Observer = silentObse
   const clock = new ManualClock(Date.now())
   const db = await openedDb(open, clock)
   await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
-  const gate = new DestinationGate({ db, clock, log, observer, destination: { name: 'ams', requestsPerSecond: null, scheduleMs: [] } })
+  const gate = new DestinationGate({ db, clock, log, observer, destination: { name: 'ams', rps: null, scheduleMs: [] } })
   const permits = Array.from({ length: FAILURES_TO_OPEN + 1 }, () => gate.admit())
   const settle = (outcome: Outcome) => {
     const permit = permits.pop()
@@ -193,8 +193,8 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
   })
 })
 
-function gateWith(requestsPerSecond: number): DestinationGate {
-  const destination = { name: 'ams', requestsPerSecond, scheduleMs: [] }
+function gateWith(rps: number): DestinationGate {
+  const destination = { name: 'ams', rps, scheduleMs: [] }
   return new DestinationGate({ db: {} as Db, clock: new ManualClock(0), log, observer: silentObserver, destination })
 }
 

@@ -6,7 +6,7 @@ import type { Claim } from '../../../src/push/send/lane-claims.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { type ClaimedLane, claimLanes, settleLanes } from '../../../src/store/outbox/work.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll } from '../../tools/mirror.ts'
@@ -29,7 +29,7 @@ function unmapped(lane: ClaimedLane) {
   return { lane, rows: [], next: { type: 'blocked', as: 'unmapped' } } as const
 }
 
-describe.each(testDatabases)('claiming on $name', ({ open }) => {
+describe.each(onSqlite)('claiming on $name', ({ open }) => {
   it('releases lanes whose mapping a person wrote to the table, looking for such rows every ten seconds', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
@@ -89,7 +89,7 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
     await queue(db, 2)
-    const slow = webhookTo('http://unused.example', { requestsPerSecond: 0.01, timeoutMs: 1_000 })
+    const slow = webhookTo('http://unused.example', { rps: 0.01, timeoutMs: 1_000 })
     const sending = sendingOf(db, slow, testKind(), clock)
     const claimOne = async () => {
       const { lanes, lease } = await sending.claim(1, 1)
@@ -114,7 +114,7 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
     await queue(db, 2)
-    const slow = webhookTo('http://unused.example', { requestsPerSecond: 0.1 })
+    const slow = webhookTo('http://unused.example', { rps: 0.1 })
     const sending = sendingOf(db, slow, testKind(), clock)
     const claimOne = () => sending.claim(1, 1)
     const send = ({ lanes, lease }: Claim) => sending.context.rowSender.sendTogether(lanes, sending.limits(lease))

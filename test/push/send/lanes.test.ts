@@ -4,7 +4,7 @@ import { TransientError } from '../../../src/base/errors.ts'
 import { StepFailure } from '../../../src/push/adapters/adapter.ts'
 import type { Mapping } from '../../../src/push/contract/delivery.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { delivered, testKind } from '../kind.ts'
@@ -27,7 +27,7 @@ function failing(db: Db, name: string, times: number, failure: (() => Error) | n
   })
 }
 
-describe.each(testDatabases)('lanes on $name', (database) => {
+describe.each(onSqlite)('lanes on $name', (database) => {
   it('two processes keep the order of each lane and send every row once', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver((_, response, take) => setTimeout(() => response.writable && take(), Math.random() * 5))

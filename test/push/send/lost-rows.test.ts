@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { findDestination } from '../../../src/store/outbox/destinations.ts'
 import { testDatabases } from '../../tools/databases.ts'
+import { countedDestination } from '../../tools/destinations.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
 import { ACCOUNT, destinationOf, fanAll, fanOutOf, openedDb, outboxOf } from '../outbox.ts'
@@ -24,7 +24,7 @@ describe.each(testDatabases)('a destination whose row was deleted, on $name', ({
     while (await fanOut.step());
     const changes = await changesOf(db)
     expect((await outboxOf(db, 'ams')).map(({ seq }) => seq)).toEqual(changes.map(({ seq }) => seq))
-    expect(await findDestination(db.read, 'ams')).toMatchObject({
+    expect(await countedDestination(db.read, 'ams')).toMatchObject({
       ...{ cursor: changes.at(-1)?.seq, state: 'active', dead: 1, unknown: 0 },
       queued: changes.length - 1,
     })
@@ -37,7 +37,7 @@ describe.each(testDatabases)('a destination whose row was deleted, on $name', ({
     await fanAll(db, [destinationOf('other')])
     const { length } = await changesOf(db)
     await fanAll(db, [destinationOf('now', { start: 'now' }), destinationOf('first', { start: 2 })])
-    expect(await findDestination(db.read, 'now')).toMatchObject({ cursor: length, queued: 0 })
+    expect(await countedDestination(db.read, 'now')).toMatchObject({ cursor: length, queued: 0 })
     expect((await outboxOf(db, 'first')).map(({ seq }) => seq)).toEqual(Array.from({ length: length - 2 }, (_, n) => n + 3))
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { attemptsGraceMs } from '../../../src/push/send/sender.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { storeMappings } from '../../../src/store/outbox/push-map.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite, testDatabases } from '../../tools/databases.ts'
 import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { lanesIn } from '../outbox.ts'
 import { type Behaviour, startReceiver, takesAll } from '../receiver.ts'
@@ -48,7 +48,9 @@ describe.each(testDatabases)('a sender on $name', (database) => {
     expect(rig.counts.of('push_attempts_total ams delivered')).toBe(rows.length)
     expect(await rig.db.read.sql.selectFrom('sync_push_lanes').selectAll().execute()).toEqual([])
   })
+})
 
+describe.each(onSqlite)('a sender on $name', (database) => {
   it('attempts a row again with the same id before the next of its lane, and delays no other lane', async () => {
     const rig = await PushRig.open(database)
     const stuck = new Set([submission(1)])
@@ -208,7 +210,7 @@ describe.each(testDatabases)('a sender on $name', (database) => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver()
     const rate = 80
-    const destination = webhookTo(receiver.url, { requestsPerSecond: rate })
+    const destination = webhookTo(receiver.url, { rps: rate })
     await rig.begin(destination)
     rig.start([destination])
     const startedAt = performance.now()

@@ -4,7 +4,7 @@ import { TransientError } from '../../../src/base/errors.ts'
 import { Settler, type SettlerOptions } from '../../../src/push/send/settler.ts'
 import type { Db, Tx, WriteOptions } from '../../../src/store/engine/db.ts'
 import { type ClaimedLane, claimLanes, type LaneResult } from '../../../src/store/outbox/work.ts'
-import { silentLog as log, testDatabases } from '../../tools/databases.ts'
+import { silentLog as log, onSqlite } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { interrupted } from '../../tools/meddled.ts'
 import { applyAll } from '../../tools/mirror.ts'
@@ -61,7 +61,7 @@ async function lostLanes(db: Db): Promise<(rows: number) => LaneResult> {
 const away = new TransientError('the store is away')
 const states = async (db: Db) => (await outboxOf(db)).map(({ state }) => state)
 
-describe.each(testDatabases)('the result of a lane on $name', ({ open }) => {
+describe.each(onSqlite)('the result of a lane on $name', ({ open }) => {
   it('is stored as soon as the database answers again, as long as the lease lasts', async () => {
     const db = await openedDb(open)
     const lanes = (await claimed(db, 2)).map((lane) => result(lane, 'delivered'))

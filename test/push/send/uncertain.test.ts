@@ -4,7 +4,7 @@ import type { Outcome } from '../../../src/push/contract/delivery.ts'
 import { localFailure } from '../../../src/push/contract/outcomes.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { claimLanes } from '../../../src/store/outbox/work.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { delivered, lost, type TestKind, testKind } from '../kind.ts'
 import { PushRig, webhookTo } from '../rig.ts'
@@ -13,7 +13,7 @@ const event = (n: number, s = 0) => eventFact('default', uuid(9, s), wireEvent(n
 /** A second delivery to it would do harm. */
 const once = webhookTo('http://unused.example', { idempotent: false, entities: ['market_events'], concurrency: 4 })
 
-async function rigWith(database: (typeof testDatabases)[number], kind: TestKind, over: Parameters<typeof webhookTo>[1] = {}) {
+async function rigWith(database: (typeof onSqlite)[number], kind: TestKind, over: Parameters<typeof webhookTo>[1] = {}) {
   const rig = await PushRig.open(database)
   const destination = { ...once, ...over }
   await rig.begin(destination)
@@ -23,7 +23,7 @@ async function rigWith(database: (typeof testDatabases)[number], kind: TestKind,
 }
 
 /** Two rows, of which a process that died has left one as it left it: claimed for a long time, and marked. */
-async function halfClaimed(database: (typeof testDatabases)[number], kind: TestKind): ReturnType<typeof rigWith> {
+async function halfClaimed(database: (typeof onSqlite)[number], kind: TestKind): ReturnType<typeof rigWith> {
   const made = await rigWith(database, kind)
   const { rig, start, destination } = made
   await setDestinationState(rig.db, destination.name, 'paused', 'a test fills the outbox')
@@ -37,7 +37,7 @@ async function halfClaimed(database: (typeof testDatabases)[number], kind: TestK
   return made
 }
 
-describe.each(testDatabases)('a destination that is not idempotent, on $name', (database) => {
+describe.each(onSqlite)('a destination that is not idempotent, on $name', (database) => {
   it('a row with an unknown outcome is held for a person and never repeated', async () => {
     const kind = testKind({ send: ({ seq }) => (seq === 2 ? lost : delivered) })
     const { rig, start, states } = await rigWith(database, kind)
@@ -184,18 +184,15 @@ describe.each(testDatabases)('a destination that is not idempotent, on $name', (
 })
 
 // Only on SQLite is a process alone with its database.
-it.each(testDatabases.filter(({ name }) => name === 'sqlite'))(
-  'what a killed process had in hand, the only one there is, goes on at once, on $name',
-  async (database) => {
-    const kind = testKind()
-    const { rig, start, states } = await halfClaimed(database, kind)
-    start()
-    await rig.until('both are settled', async () => (await rig.destination()).queued === 0)
-    expect((await states()).map(([state]) => state).sort()).toEqual(['delivered', 'unknown'])
-  },
-)
+it.each(onSqlite)('what a killed process had in hand, the only one there is, goes on at once, on $name', async (database) => {
+  const kind = testKind()
+  const { rig, start, states } = await halfClaimed(database, kind)
+  start()
+  await rig.until('both are settled', async () => (await rig.destination()).queued === 0)
+  expect((await states()).map(([state]) => state).sort()).toEqual(['delivered', 'unknown'])
+})
 
-describe.each(testDatabases)('an idempotent destination, on $name', (database) => {
+describe.each(onSqlite)('an idempotent destination, on $name', (database) => {
   it('a hanging attempt is aborted at the end of the grace, and does not count', async () => {
     const begun = Promise.withResolvers<void>()
     const kind = testKind({

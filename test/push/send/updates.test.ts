@@ -4,7 +4,7 @@ import type { Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { retryRows, skipRows } from '../../../src/store/outbox/retry.ts'
 import { undeliveredAfter } from '../../../src/store/reconcile/pushes.ts'
-import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { onSqlite, type TestDatabase } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { destinationTo } from '../http/support.ts'
 import { delivered, testKind } from '../kind.ts'
@@ -55,7 +55,7 @@ function shown(rig: PushRig) {
   return rig.db.read.sql.selectFrom('push_status').select(['operation', 'state', 'attempts', 'tried_at', 'error']).orderBy('seq').execute()
 }
 
-describe.each(testDatabases)('a destination that updates its records, on $name', (database) => {
+describe.each(onSqlite)('a destination that updates its records, on $name', (database) => {
   it('gets no update of a record whose insert it never got; the row says why, and later rows go out', async () => {
     const { rig, begin, tried, settled } = await rigWith(database)
     await rig.apply([event(1)])
@@ -162,7 +162,7 @@ describe.each(testDatabases)('a destination that updates its records, on $name',
   })
 
   it('uses no turn of its rate for updates that are not sent', async () => {
-    const { rig, begin, settled } = await rigWith(database, { requestsPerSecond: 1 })
+    const { rig, begin, settled } = await rigWith(database, { rps: 1 })
     const numbers = Array.from({ length: 40 }, (_, n) => n)
     await rig.apply(numbers.map((n) => event(n)))
     await begin()
@@ -180,7 +180,7 @@ describe.each(testDatabases)('a destination that updates its records, on $name',
 })
 
 describe('a destination without a request for updates', () => {
-  const [database] = testDatabases as [TestDatabase]
+  const [database] = onSqlite as [TestDatabase]
 
   it.each([
     ['http', { ...base, personalFields: [] }],

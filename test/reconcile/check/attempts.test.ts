@@ -1,17 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { type Clock, ManualClock, systemClock } from '../../../src/base/clock.ts'
+import { type Clock, ManualClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
 import { attempt, attemptFeed } from '../../../src/reconcile/check/attempts.ts'
 import { listFindings } from '../../../src/store/reconcile/findings.ts'
 import type { UpstreamClient } from '../../../src/upstream/client.ts'
 import { AuthRefusedError, UpstreamPermanentError, UpstreamTransientError } from '../../../src/upstream/http/errors.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite, sqliteDatabase } from '../../tools/databases.ts'
+import { hastyClock } from '../../tools/hasty-clock.ts'
 import { ACCOUNT, RunRig } from '../rig.ts'
 
 /** As if each page took so long. */
 const SLOW_MS = 15_000
 
-it.each(testDatabases)('each page of a long feed is retried separately, however long the feed takes, on $name', async (database) => {
+it.each(onSqlite)('each page of a long feed is retried separately, however long the feed takes, on $name', async (database) => {
   const rig = await RunRig.open(database, 1)
   const id = rig.ids[0] as string
   rig.sandbox.addEvents(
@@ -21,7 +22,7 @@ it.each(testDatabases)('each page of a long feed is retried separately, however 
   )
   let late = 0
   let pages = 0
-  const clock = { ...systemClock, now: () => Date.now() + late }
+  const clock = { ...hastyClock, now: () => Date.now() + late }
   const client = {
     ...rig.client,
     events: async (...asked: Parameters<typeof rig.client.events>) => {
@@ -39,13 +40,13 @@ it.each(testDatabases)('each page of a long feed is retried separately, however 
 
 it.each([
   ['3 attempts', {}],
-  ['1 attempt', { retryAfterSeconds: 60 }],
-] as const)('a finding says the number of attempts: %s', { timeout: 30_000 }, async (attempts, fault) => {
-  const [database] = testDatabases
-  const rig = await RunRig.open(database as (typeof testDatabases)[0], 1)
+  // No request is sent for longer than a read may take.
+  ['1 attempt', { waitMs: () => 60_000 }],
+] as const)('a finding says the number of attempts: %s', async (attempts, waiting) => {
+  const rig = await RunRig.open(sqliteDatabase, 1)
   await rig.reconcile()
-  rig.sandbox.faults.add({ kind: 'status', status: 500, operation: 'thread', ...fault })
-  const run = await rig.reconcile({ no_state: true })
+  rig.sandbox.faults.add({ kind: 'status', status: 500, operation: 'thread' })
+  const run = await rig.reconcile({ no_state: true }, { client: { ...rig.client, ...waiting }, clock: hastyClock })
   expect(run).toMatchObject({ exit_code: 1, unreadable: 1 })
   const [found] = await listFindings(rig.db.read, { runId: run.run_id })
   expect(found?.detail).toContain(`thread could not be read in ${attempts}: `)
@@ -84,7 +85,7 @@ function failing(errors: readonly Error[]): () => Promise<string> {
 const often = (error: Error): Error[] => Array(9).fill(error)
 
 describe('a read', () => {
-  const client = { waitMs: () => 0 } as UpstreamClient
+  const client = { waitMs: () => 0, pause: () => null } as unknown as UpstreamClient
 
   it('has three attempts, fewer when they would take more than 20 s', async () => {
     const { clock, slept } = sleeper()
@@ -113,6 +114,15 @@ describe('a read', () => {
     expect(slept).toHaveLength(3)
   })
 
+  it('trap 49: waits for the end of the first pause of an account, however long, whatever the status that asked for it', async () => {
+    const { clock, slept } = sleeper()
+    const pausing = { ...client, pause: () => ({ ms: 3_600_000, reason: '' }) }
+    for (const error of [unavailable(3_600_000), throttled(3_600_000)]) {
+      expect(await attempt(clock, pausing, never, failing([error]))).toEqual({ ok: true, value: 'read' })
+    }
+    expect(slept).toEqual([3_600_000, 3_600_000])
+  })
+
   it('is not retried after errors of other origin, nor after an abort', async () => {
     const { clock, slept } = sleeper()
     const stopped = AbortSignal.abort(new Error('stopped'))
@@ -136,7 +146,7 @@ describe('a read', () => {
       const events = async (_: string, since: string | null) => {
         asked.push(since)
         if (since !== null && !answered(walk)) throw refusedCursor()
-        return { items: [], nextCursor: since === null ? 'a' : null }
+        return { items: [], nextCursor: since === null ? 'a' : null, isEndTold: since !== null }
       }
       return attemptFeed(clock, { ...client, events }, never, async (patient) => {
         walk += 1

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { Comparer } from '../../../src/reconcile/check/comparer.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 
-it.each(testDatabases)('an error while reading the mirror reaches every waiting comparison, on $name', async ({ open }) => {
+it.each(onSqlite)('an error while reading the mirror reaches every waiting comparison, on $name', async ({ open }) => {
   const { db, close } = await open()
   await close()
   const comparer = new Comparer(db, db.clock, 'acme')

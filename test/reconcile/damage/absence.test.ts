@@ -9,7 +9,7 @@ import { threadAttachments } from '../../../src/model/entities/thread-attachment
 import { threadMessages } from '../../../src/model/entities/thread-messages.ts'
 import { entities } from '../../../src/model/entities.ts'
 import type { Entity } from '../../../src/model/entity.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 import { rowsOf } from '../../tools/mirror.ts'
 import { ACCOUNT, DamageRig, told } from './rig.ts'
@@ -41,7 +41,7 @@ async function provesAbsence(rig: DamageRig, found: readonly string[]) {
   return { ended, next }
 }
 
-describe.each(testDatabases)('rows that the service does not show, on $name', (database) => {
+describe.each(onSqlite)('rows that the service does not show, on $name', (database) => {
   it('that it never showed are marked, kept, and known from then on', async () => {
     const rig = await DamageRig.open(database)
     const [letter] = (await rowsOf(rig.db, threadMessages)).filter((row) => row['submission_id'] === rig.rich)

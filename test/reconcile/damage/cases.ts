@@ -110,6 +110,13 @@ export const alterations: readonly DamageCase[] = [
     statements: [`update submissions set last_event_at = '2030-01-01T00:00:00.000000Z', last_message_at = null where ${here}`],
     found: ['different submissions (last_event_at, last_message_at)'],
   })),
+  damage('the later of these times', ({ here, there }) => ({
+    statements: [
+      `update submissions set last_activity_at = null where ${here}`,
+      `update submissions set last_activity_at = '2030-01-01T00:00:00.000000Z' where ${there}`,
+    ],
+    found: ['different submissions (last_activity_at)', 'different submissions (last_activity_at)'],
+  })),
   damage('when a submission last moved, beside its records', ({ here, there, first, plainLetter }) => ({
     statements: [
       `update submissions set last_event_at = '2030-01-01T00:00:00.000000Z' where ${here}`,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { UpstreamClient } from '../../../src/upstream/client.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite } from '../../tools/databases.ts'
 import { RunRig } from '../rig.ts'
 import { DamageRig, told } from './rig.ts'
 
@@ -9,7 +9,7 @@ import { DamageRig, told } from './rig.ts'
 const AHEAD = 'update sync_reads set applied_no = 99999999, cursor_no = 99999999'
 const STATE = ["update lanes set status = 'WRONG', bound = true", 'update quotes set total_cents = 1']
 
-describe.each(testDatabases)('numbers of reads that were damaged, on $name', (database) => {
+describe.each(onSqlite)('numbers of reads that were damaged, on $name', (database) => {
   it('keep no run from repairing the state', async () => {
     const rig = await DamageRig.open(database)
     const before = await rig.state()
@@ -36,7 +36,7 @@ describe.each(testDatabases)('numbers of reads that were damaged, on $name', (da
   })
 })
 
-describe.each(testDatabases)('a state read of a run that another read goes before, on $name', (database) => {
+describe.each(onSqlite)('a state read of a run that another read goes before, on $name', (database) => {
   /** Whenever the state was read so often that the number says no, another read that was asked for later is applied first. */
   function overtaken(rig: RunRig, often: number): UpstreamClient {
     let left = often

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { lanes } from '../../../src/model/entities/lanes.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 import { rowsOf } from '../../tools/mirror.ts'
 import { ACCOUNT, DamageRig, told } from './rig.ts'
 
 const told_by_events = uuid(20, 1)
 
-describe.each(testDatabases)('a lane of which it no longer stands who tells of it, on $name', (database) => {
+describe.each(onSqlite)('a lane of which it no longer stands who tells of it, on $name', (database) => {
   async function findsTheSource(rig: DamageRig, lane: string, damage: string): Promise<void> {
     const before = await rowsOf(rig.db, lanes)
     await rig.damage(`update lanes set ${damage} where lane_id = '${lane}'`)

@@ -3,14 +3,14 @@ import { logEnds } from '../../../src/store/changes/log-gaps.ts'
 import { changesAfter } from '../../../src/store/changes/reader.ts'
 import { listFindings } from '../../../src/store/reconcile/findings.ts'
 import { requestRun } from '../../../src/store/reconcile/runs.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite } from '../../tools/databases.ts'
 import { RunRig } from '../rig.ts'
 import { ACCOUNT, DamageRig, told } from './rig.ts'
 
 /*
  * One mirror for all cases of a database; each begins where the one before it left the change log.
  */
-describe.each(testDatabases)('a change log from which rows were deleted, on $name', (database) => {
+describe.each(onSqlite)('a change log from which rows were deleted, on $name', (database) => {
   const closing: (() => Promise<void>)[] = []
   let rig: DamageRig
   let end: number

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { fanOut, knowDestinations, tryFirst } from '../../ops/cli/push-rig.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite } from '../../tools/databases.ts'
 import { ACCOUNT, DamageRig, told } from './rig.ts'
 
-describe.each(testDatabases)('what a destination never got, on $name', (database) => {
+describe.each(onSqlite)('what a destination never got, on $name', (database) => {
   let folder: string
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'submission-mirror-damage-'))
@@ -42,6 +42,15 @@ describe.each(testDatabases)('what a destination never got, on $name', (database
     expect(out.replace(/\s+/g, ' ')).toContain(
       'it is not known whether market_events.insert reached ams: a try may have been made before a backup was restored; look there, then skip or retry it',
     )
+  })
+
+  it('is told without what the destination answered, which may repeat what it was sent', async () => {
+    const { rig, event } = await withDeadLetter()
+    await rig.command('outbox', 'retry', '--destination', 'ams')
+    await tryFirst(rig.db, 'ams', { state: 'dead', status: 422, error: 'it answered 422 (Dear Jane, no such lane)' })
+    const { findings } = await rig.reconcile()
+    const [mine] = findings.filter(({ entity_id }) => entity_id?.includes(event.id))
+    expect(mine?.detail).toBe('market_events.insert was given up for ams after 3 attempts: it answered 422 ••••')
   })
 
   it('is found once, then stands as known, and is gone when it was delivered', async () => {

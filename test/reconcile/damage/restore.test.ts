@@ -91,47 +91,43 @@ function openable(name: TestDatabase['name'], { config, prepare, remove }: Place
 it.each([
   ['sqlite', sqlite],
   ['postgres', postgres],
-] as const)(
-  'an old backup that was restored on %s: a new numbering, and everything since is found',
-  { timeout: 60_000 },
-  async (_, make) => {
-    const restorable = make()
-    const rig = await DamageRig.open(restorable.database)
-    const destinations = await knowDestinations(rig.db, withDestination(rig))
-    await rig.closeDb()
-    await restorable.backUp(rig)
-    await rig.openDb()
-    const [before] = (await rig.state())['mirror_info'] ?? []
-    const event = rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'declined', detail: 'Too old a roof' })
-    const letter = rig.sandbox.addMessage(ACCOUNT, rig.plain, { body_text: 'We are sorry.' })
-    rig.sandbox.setFacts(ACCOUNT, rig.plain, { marketing_status: 'no_markets_matched' })
-    await rig.command('sync', '--all')
-    await fanOut(rig.db, destinations)
-    const [sent] = await outbox(rig)
-    await tryFirst(rig.db, 'ams', { state: 'delivered', status: 204, error: null })
-    const [lost] = (await rig.state())['mirror_info'] ?? []
-    expect(await rig.differences()).toEqual([])
-    await rig.closeDb()
-    await restorable.restore(rig)
-    await rig.openDb()
-    const [restored] = (await rig.state())['mirror_info'] ?? []
-    expect(restored).toEqual({ ...before, log_epoch: expect.any(String) })
-    expect(restored?.['log_epoch']).not.toBe(before?.['log_epoch'])
-    const ended = await rig.reconcile()
-    expect({ code: ended.code, err: ended.err, found: told(ended.findings) }).toEqual({
-      code: 0,
-      err: '',
-      found: ['different submissions (marketing_status)', `missing market_events ${event.id}`, `missing thread_messages ${letter.id}`],
-    })
-    expect(await rig.differences()).toEqual([])
-    const [repaired] = (await rig.state())['mirror_info'] ?? []
-    // The same numbers were given before, to other changes: only the name of the numbering tells a reader.
-    expect(Number(repaired?.['last_seq'])).toBeGreaterThan(Number(before?.['last_seq']))
-    expect(repaired?.['log_epoch']).not.toBe(lost?.['log_epoch'])
-    // It gets the event again, under the id that it knows it by.
-    await fanOut(rig.db, destinations)
-    expect(await outbox(rig)).toEqual([{ ...sent, seq: expect.any(Number), state: 'ready', cause: 'reconcile' }])
-    expect(await findDestination(rig.db.read, 'ams')).toMatchObject({ log_epoch: repaired?.['log_epoch'], cursor: repaired?.['last_seq'] })
-    expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
-  },
-)
+] as const)('an old backup that was restored on %s: a new numbering, and everything since is found', async (_, make) => {
+  const restorable = make()
+  const rig = await DamageRig.open(restorable.database)
+  const destinations = await knowDestinations(rig.db, withDestination(rig))
+  await rig.closeDb()
+  await restorable.backUp(rig)
+  await rig.openDb()
+  const [before] = (await rig.state())['mirror_info'] ?? []
+  const event = rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'declined', detail: 'Too old a roof' })
+  const letter = rig.sandbox.addMessage(ACCOUNT, rig.plain, { body_text: 'We are sorry.' })
+  rig.sandbox.setFacts(ACCOUNT, rig.plain, { marketing_status: 'no_markets_matched' })
+  await rig.command('sync', '--all')
+  await fanOut(rig.db, destinations)
+  const [sent] = await outbox(rig)
+  await tryFirst(rig.db, 'ams', { state: 'delivered', status: 204, error: null })
+  const [lost] = (await rig.state())['mirror_info'] ?? []
+  expect(await rig.differences()).toEqual([])
+  await rig.closeDb()
+  await restorable.restore(rig)
+  await rig.openDb()
+  const [restored] = (await rig.state())['mirror_info'] ?? []
+  expect(restored).toEqual({ ...before, log_epoch: expect.any(String) })
+  expect(restored?.['log_epoch']).not.toBe(before?.['log_epoch'])
+  const ended = await rig.reconcile()
+  expect({ code: ended.code, err: ended.err, found: told(ended.findings) }).toEqual({
+    code: 0,
+    err: '',
+    found: ['different submissions (marketing_status)', `missing market_events ${event.id}`, `missing thread_messages ${letter.id}`],
+  })
+  expect(await rig.differences()).toEqual([])
+  const [repaired] = (await rig.state())['mirror_info'] ?? []
+  // The same numbers were given before, to other changes: only the name of the numbering tells a reader.
+  expect(Number(repaired?.['last_seq'])).toBeGreaterThan(Number(before?.['last_seq']))
+  expect(repaired?.['log_epoch']).not.toBe(lost?.['log_epoch'])
+  // It gets the event again, under the id that it knows it by.
+  await fanOut(rig.db, destinations)
+  expect(await outbox(rig)).toEqual([{ ...sent, seq: expect.any(Number), state: 'ready', cause: 'reconcile' }])
+  expect(await findDestination(rig.db.read, 'ams')).toMatchObject({ log_epoch: repaired?.['log_epoch'], cursor: repaired?.['last_seq'] })
+  expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+})

@@ -13,6 +13,7 @@ import { type Ended, runHere } from '../../app/run.ts'
 import { accountEnv, databaseEnv } from '../../e2e/serve.ts'
 import { type OpenedDatabase, openAgain, type TestDatabase } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
+import { hastyClock } from '../../tools/hasty-clock.ts'
 import { changesOf, replayChanges, rowsOf } from '../../tools/mirror.ts'
 
 export const ACCOUNT = 'default'
@@ -75,7 +76,7 @@ export class DamageRig {
 
   /** Runs a command of the program to a good end. */
   async command(...args: readonly string[]): Promise<Ended> {
-    const ended = await runHere(args, this.env)
+    const ended = await runHere(args, this.env, { clock: hastyClock })
     if (ended.code !== 0) throw new Error(`${args.join(' ')} ended with ${ended.code}: ${ended.err}${ended.out}`)
     return ended
   }
@@ -83,7 +84,7 @@ export class DamageRig {
   /** Runs `reconcile` to whatever end, and reads what it stored. */
   async reconcile(...args: readonly string[]): Promise<Reconciled> {
     const before = new Set((await listRuns(this.db.read)).map((run) => run.run_id))
-    const ended = await runHere(['reconcile', ...args], this.env)
+    const ended = await runHere(['reconcile', ...args], this.env, { clock: hastyClock })
     const made = (await listRuns(this.db.read)).filter((run) => !before.has(run.run_id))
     const [first] = made
     if (made.length !== 1 || !first) throw new Error(`${made.length} runs were stored: ${ended.err}${ended.out}`)

@@ -1,14 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { entities } from '../../../src/model/entities.ts'
 import { type ColumnKind, type Entity, isInChangeLog, ownKey, type Row } from '../../../src/model/entity.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { sqliteDatabase } from '../../tools/databases.ts'
 import { rowsOf } from '../../tools/mirror.ts'
 import { DamageRig, told } from './rig.ts'
 
 /** The service does not say it: whatever its column can hold is taken for right. */
 const OURS = new Set(['first_seen_at', 'first_seen_via', 'tracked_at', 'tracked_via', 'error'])
 /** A row is reported once, with what the state says of it; `raw` with what differs beside it. These are put right without a word then. */
-const BESIDE = new Set(['last_event_at', 'last_message_at', 'unreachable_since', 'tracked_at', 'tracked_via', 'insured_id', 'raw'])
+const BESIDE = new Set([
+  'last_event_at',
+  'last_message_at',
+  'last_activity_at',
+  'unreachable_since',
+  'tracked_at',
+  'tracked_via',
+  'insured_id',
+  'raw',
+])
 
 /** What SQLite lets anybody store in a column of any type. */
 const VALUES: readonly ((column: string) => string)[] = [
@@ -69,44 +78,37 @@ function content(tables: Readonly<Record<string, readonly Row[]>>): unknown[] {
 
 /** Postgres takes nothing into a column that is not of its type. */
 describe('values of any type on sqlite', () => {
-  const [sqlite] = testDatabases
-  if (sqlite === undefined) throw new Error('there is no SQLite')
-
   it.each([
     ['in most columns of every row', 5, many],
     ['in one column of every row', ROUNDS, one],
-  ] as const)(
-    '%s: each run finds exactly them and repairs them, and the last finds nothing',
-    { timeout: 60_000 },
-    async (_, rounds, choose) => {
-      const rig = await DamageRig.open(sqlite)
-      const before = content(await rig.state())
-      for (let round = 0; round < rounds; round++) {
-        const damages = []
-        for (const entity of entities) {
-          for (const [index, row] of (await rowsOf(rig.db, entity)).entries()) {
-            damages.push(damageOf(entity, row, (column, columns) => choose({ round, row: index, column, columns })))
-          }
+  ] as const)('%s: each run finds exactly them and repairs them, and the last finds nothing', async (_, rounds, choose) => {
+    const rig = await DamageRig.open(sqliteDatabase)
+    const before = content(await rig.state())
+    for (let round = 0; round < rounds; round++) {
+      const damages = []
+      for (const entity of entities) {
+        for (const [index, row] of (await rowsOf(rig.db, entity)).entries()) {
+          damages.push(damageOf(entity, row, (column, columns) => choose({ round, row: index, column, columns })))
         }
-        const made = damages.filter((damage) => damage !== null)
-        await rig.damage(...made.map(({ statement }) => statement))
-        const ended = await rig.reconcile()
-        expect({ code: ended.code, err: ended.err, found: told(ended.findings) }).toEqual({
-          code: 0,
-          err: '',
-          found: made.map(({ found }) => found).sort(),
-        })
-        expect(ended.findings.filter((finding) => finding.repaired_at === null)).toEqual([])
       }
-      expect(content(await rig.state())).toEqual(before)
-      expect(await rig.differences()).toEqual([])
-      expect(await rig.unlogged()).toEqual([])
-      expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
-    },
-  )
+      const made = damages.filter((damage) => damage !== null)
+      await rig.damage(...made.map(({ statement }) => statement))
+      const ended = await rig.reconcile()
+      expect({ code: ended.code, err: ended.err, found: told(ended.findings) }).toEqual({
+        code: 0,
+        err: '',
+        found: made.map(({ found }) => found).sort(),
+      })
+      expect(ended.findings.filter((finding) => finding.repaired_at === null)).toEqual([])
+    }
+    expect(content(await rig.state())).toEqual(before)
+    expect(await rig.differences()).toEqual([])
+    expect(await rig.unlogged()).toEqual([])
+    expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+  })
 
   it('in keys: the rows that had them are missing, those that have them now are absent, and known from then on', async () => {
-    const rig = await DamageRig.open(sqlite)
+    const rig = await DamageRig.open(sqliteDatabase)
     const statements: string[] = []
     const found: string[] = []
     for (const entity of entities) {

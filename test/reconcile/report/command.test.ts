@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runHere } from '../../app/run.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite } from '../../tools/databases.ts'
 import { DamageRig } from '../damage/rig.ts'
 
-describe.each(testDatabases)('the report of a run by the command, on $name', (database) => {
+describe.each(onSqlite)('the report of a run by the command, on $name', (database) => {
   let folder: string
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'submission-mirror-report-'))

@@ -142,17 +142,19 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
       db,
       [1, 2, 3].map((n) => eventFact(ACCOUNT, submission, wireEvent(n), byPoll)),
     )
+    const afternoon = '2026-11-20T15:04:05.000000Z'
     const wrong = db.kind === 'sqlite' ? ["'last week'", "x'00'"] : ["'infinity'", "'-infinity'"]
     await db.write('test', async (tx) => {
       for (const [index, time] of wrong.entries()) {
         const id = uuid(1, index + 1)
         await sql`update market_events set first_seen_at = ${sql.raw(time)} where event_id = ${id}`.execute(tx.sql)
       }
+      await sql`update market_events set first_seen_at = ${afternoon} where event_id = ${uuid(1, 3)}`.execute(tx.sql)
     })
     await store(db, [])
     const data = await readReport(db.read, uuid(8, 1), '1.2.3')
     expect(data?.firstSeen).toMatchObject({ unit: 'second', totals: [{ via: 'poll', events: 1, messages: 0 }] })
-    expect(data?.firstSeen.buckets).toHaveLength(1)
+    expect(data?.firstSeen.buckets).toEqual([{ at: afternoon, counts: { poll: 1 } }])
   })
 })
 

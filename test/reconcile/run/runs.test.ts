@@ -1,19 +1,21 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { type Clock, systemClock } from '../../../src/base/clock.ts'
+import { systemClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
 import { readKinds } from '../../../src/model/reads.ts'
 import { LeaseLostError } from '../../../src/store/engine/leases.ts'
-import { findAccount, pinBrokerage, stopAccount } from '../../../src/store/reads/accounts.ts'
+import { findAccount, stopAccount } from '../../../src/store/reads/accounts.ts'
 import { claimNewRun, claimWaitingRun, RUN_LEASE_MS, stopRun } from '../../../src/store/reconcile/claims.ts'
 import { listFindings } from '../../../src/store/reconcile/findings.ts'
 import { findRun, listRuns, requestRun } from '../../../src/store/reconcile/runs.ts'
 import type { UpstreamClient } from '../../../src/upstream/client.ts'
 import { failureOf } from '../../../src/upstream/http/answer.ts'
-import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { onSqlite, sqliteDatabase, testDatabases } from '../../tools/databases.ts'
+import { hastyClock } from '../../tools/hasty-clock.ts'
+import { until } from '../../tools/until.ts'
 import { ACCOUNT, RunRig } from '../rig.ts'
 
 /** Nobody waits longer than a moment. */
-const hasty: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 5), signal) }
 /** Our clock, so much later: on SQLite leases end by it. */
 const later = (ms: number) => ({ ...systemClock, now: () => Date.now() + ms })
 
@@ -28,15 +30,17 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     expect(next).toMatchObject({ state: 'done', exit_code: 0, missing: 0, different: 0, absent: 0, repaired: 0 })
   })
 
-  it('an account is reconciled once at a time, and free again afterwards', async () => {
-    const rig = await RunRig.open(database, 1)
-    const claim = await rig.claim()
-    const other = await rig.another()
-    const busy = await claimNewRun(other, { account: ACCOUNT, options: {}, requestedBy: 'command' })
-    expect(busy).toMatchObject({ busy: true, runId: claim.run.run_id })
-    expect(await claimWaitingRun(other, ACCOUNT)).toBeNull()
-    await rig.work(claim)
-    await expect(rig.claim({}, other)).resolves.toMatchObject({ resumed: false })
+  it.each([
+    ['the state', "update submissions set insured_name = 'Somebody Else'"],
+    ['what follows from the records', "update submissions set last_event_at = '2030-01-01T00:00:00.000000Z'"],
+  ])('a run corrects %s when all else agrees', async (_, damage) => {
+    const rig = await RunRig.open(database, 2)
+    await rig.reconcile()
+    await rig.db.write('test', (tx) => sql.raw(damage).execute(tx.sql))
+    const run = await rig.reconcile()
+    expect(run).toMatchObject({ state: 'done', exit_code: 0, missing: 0, absent: 0, repaired: run.different })
+    expect(run.different).toBeGreaterThanOrEqual(2)
+    expect(await rig.reconcile()).toMatchObject({ state: 'done', exit_code: 0, different: 0, repaired: 0 })
   })
 
   it('what a dead process left is gone on with, and the dead process can write nothing more', async () => {
@@ -61,6 +65,19 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     expect(visits).toHaveLength(3)
     expect(visits.filter((visit) => visit < (run.started_at ?? ''))).toEqual([])
   })
+})
+
+describe.each(onSqlite)('reconcile runs on $name', (database) => {
+  it('an account is reconciled once at a time, and free again afterwards', async () => {
+    const rig = await RunRig.open(database, 1)
+    const claim = await rig.claim()
+    const other = await rig.another()
+    const busy = await claimNewRun(other, { account: ACCOUNT, options: {}, requestedBy: 'command' })
+    expect(busy).toMatchObject({ busy: true, runId: claim.run.run_id })
+    expect(await claimWaitingRun(other, ACCOUNT)).toBeNull()
+    await rig.work(claim)
+    await expect(rig.claim({}, other)).resolves.toMatchObject({ resumed: false })
+  })
 
   it('a run with other options goes before one that was interrupted, which is gone on with afterwards', async () => {
     const rig = await RunRig.open(database, 12)
@@ -73,7 +90,7 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     if (claimed === null) throw new Error('nothing waits')
     const dead = rig.work(claimed, { concurrency: 1, onAbort: 'release' }, stop.signal)
     dead.catch(() => undefined)
-    await expect.poll(() => new Set(rig.asked(from)).size, { timeout: 15_000, interval: 5 }).toBeGreaterThan(3)
+    await until('some were asked for', () => new Set(rig.asked(from)).size > 3)
     stop.abort()
     await expect(dead).rejects.toThrow(/aborted/)
     rig.sandbox.faults.set([])
@@ -97,7 +114,7 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     rig.sandbox.faults.add({ kind: 'slow', ms: 40, operation: 'events' })
     const run = rig.work(await rig.claim(), { concurrency: 1 }, stop.signal)
     run.catch(() => undefined)
-    await expect.poll(() => new Set(rig.asked()).size, { timeout: 15_000, interval: 5 }).toBeGreaterThan(5)
+    await until('some were asked for', () => new Set(rig.asked()).size > 5)
     stop.abort()
     await expect(run).rejects.toThrow(/aborted/)
     const [stopped] = await listRuns(rig.db.read)
@@ -118,7 +135,7 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     rig.sandbox.faults.add({ kind: 'slow', ms: 40, operation: 'events' })
     const claim = await rig.claim()
     const work = rig.work(claim, { concurrency: 1 })
-    await expect.poll(() => new Set(rig.asked()).size, { timeout: 15_000, interval: 5 }).toBeGreaterThan(5)
+    await until('some were asked for', () => new Set(rig.asked()).size > 5)
     const other = await rig.another()
     expect(await stopRun(other, claim.run, 'alice stopped it')).toBe(true)
     const ended = { run_id: claim.run.run_id, state: 'stopped', exit_code: 4, note: 'alice stopped it', ended_at: expect.any(String) }
@@ -204,7 +221,7 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     }
     const client = { ...rig.client, events: refuse, thread: refuse }
     // The pauses between its tries tell nothing here.
-    const run = await rig.reconcile({ no_state: true }, { concurrency: 1, client, clock: hasty })
+    const run = await rig.reconcile({ no_state: true }, { concurrency: 1, client, clock: hastyClock })
     expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringMatching(/refuses every read: .*broken \uFFFD row/) })
     const details = (await listFindings(rig.db.read, { runId: run.run_id, kind: 'unreadable' })).map(({ detail }) => detail)
     expect(details.length).toBeGreaterThan(0)
@@ -233,20 +250,11 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     await rig.reconcile()
     expect(await pinned()).toEqual(expect.any(String))
   })
-
-  it('a brokerage that was pinned with all its fields is recognised', async () => {
-    const rig = await RunRig.open(database, 1)
-    rig.sandbox.setBrokerage(ACCOUNT, { id: '', name: 'Bay' })
-    await pinBrokerage(rig.db, ACCOUNT, '{"name":"Bay"}', null)
-    expect(await rig.reconcile()).toMatchObject({ state: 'done', submissions_done: 1 })
-  })
 })
-
-const [sqlite] = testDatabases as [TestDatabase]
 
 // It takes its time, and has nothing to do with the database.
 it('a run that the store breaks off is free at once for whoever goes on with it', async () => {
-  const rig = await RunRig.open(sqlite, 1)
+  const rig = await RunRig.open(sqliteDatabase, 1)
   const claim = await rig.claim()
   const requirements = async () => {
     throw new TransientError('the store is away')
@@ -259,7 +267,7 @@ it('a run that the store breaks off is free at once for whoever goes on with it'
 })
 
 it('an account that is stopped while a run reads it ends the run', async () => {
-  const rig = await RunRig.open(sqlite, 8)
+  const rig = await RunRig.open(sqliteDatabase, 8)
   let looks = 0
   const onProgress = () => {
     looks += 1
@@ -272,7 +280,7 @@ it('an account that is stopped while a run reads it ends the run', async () => {
       await stopAccount(rig.db, ACCOUNT, 'parked', 'the credentials were refused', 900_000)
       const before = looks
       // It looks again when it has looked once since.
-      await expect.poll(() => looks > before + 1, { timeout: 15_000, interval: 5 }).toBe(true)
+      await until('it has looked again', () => looks > before + 1)
       return await rig.client.requirements(...asked)
     },
   }
@@ -282,29 +290,39 @@ it('an account that is stopped while a run reads it ends the run', async () => {
   expect(run.submissions_done).toBeLessThan(8)
 })
 
-it('a service that no longer answers ends the run', { timeout: 120_000 }, async () => {
-  const rig = await RunRig.open(sqlite, 8)
+it('trap 49: a pause beyond the budget of a run ends it as one whose budget ended, and counts nothing as unreadable', async () => {
+  const rig = await RunRig.open(sqliteDatabase, 4)
+  rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'events', retryAfterSeconds: 3_600, count: 1 })
+  const run = await rig.reconcile({}, { concurrency: 1 })
+  const note = expect.stringMatching(
+    /^it ended after \d of 4 submissions; .*: the service asks for a pause until .*Z \(503 with Retry-After to GET …\/events\)/,
+  )
+  expect(run).toMatchObject({ state: 'budget', exit_code: 4, unreadable: 0, note })
+})
+
+it('a service that no longer answers ends the run', async () => {
+  const rig = await RunRig.open(sqliteDatabase, 8)
   for (const operation of ['requirements', 'events', 'thread'] as const) rig.sandbox.faults.add({ kind: 'status', status: 503, operation })
-  const run = await rig.reconcile({ no_state: true }, { concurrency: 1, clock: hasty })
+  const run = await rig.reconcile({ no_state: true }, { concurrency: 1, clock: hastyClock })
   expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringContaining('no longer answers') })
   expect(run.submissions_done).toBeLessThan(8)
   expect(await listFindings(rig.db.read, { runId: run.run_id, kind: 'unreadable' })).not.toEqual([])
 })
 
 it('some submissions that cannot be read end no run as long as others can be between them', async () => {
-  const rig = await RunRig.open(sqlite, 7)
+  const rig = await RunRig.open(sqliteDatabase, 7)
   // Two are in hand at a time: of these three, never all one after the other.
   const failing = [rig.ids[0], rig.ids[3], rig.ids[6]]
   for (const submissionId of failing)
     for (const operation of readKinds) rig.sandbox.faults.add({ kind: 'status', status: 403, operation, submissionId })
-  const run = await rig.reconcile({}, { concurrency: 1, clock: hasty })
+  const run = await rig.reconcile({}, { concurrency: 1, clock: hastyClock })
   expect(run).toMatchObject({ state: 'done', submissions_done: 7, unreadable: 9 })
 })
 
 it('a service that refuses every read ends the run', async () => {
-  const rig = await RunRig.open(sqlite, 8)
+  const rig = await RunRig.open(sqliteDatabase, 8)
   for (const operation of readKinds) rig.sandbox.faults.add({ kind: 'status', status: 403, operation })
-  const run = await rig.reconcile({}, { concurrency: 1, clock: hasty })
+  const run = await rig.reconcile({}, { concurrency: 1, clock: hastyClock })
   expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringContaining('refuses every read') })
   expect(run.submissions_done).toBeLessThan(8)
 })

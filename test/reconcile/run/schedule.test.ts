@@ -7,8 +7,9 @@ import { pinBrokerage } from '../../../src/store/reads/accounts.ts'
 import { claimNewRun, releaseRun } from '../../../src/store/reconcile/claims.ts'
 import { listRuns, requestRun } from '../../../src/store/reconcile/runs.ts'
 import type { RunOptions } from '../../../src/store/schema/tables-reconcile.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { onSqlite } from '../../tools/databases.ts'
 import { interrupted } from '../../tools/meddled.ts'
+import { until } from '../../tools/until.ts'
 import { ACCOUNT, RunRig } from '../rig.ts'
 
 const daily = { cron: '0 3 * * *', timeZone: 'UTC' }
@@ -74,7 +75,7 @@ describe('the last time of a schedule', () => {
   })
 })
 
-describe.each(testDatabases)('scheduled runs on $name', (database) => {
+describe.each(onSqlite)('scheduled runs on $name', (database) => {
   /** A rig whose account was first served when `since` says, and a clock that stands at `now`. */
   async function rigAt(now: string, since: string, ticking = () => at(now)) {
     const rig = await RunRig.open(database, 2)
@@ -195,7 +196,7 @@ describe.each(testDatabases)('scheduled runs on $name', (database) => {
     const reconciler = rig.reconciler(null)
     const stop = new AbortController()
     const running = reconciler.run(stop.signal)
-    await expect.poll(async () => (await listRuns(rig.db.read))[0]?.state, { timeout: 15_000 }).toBe('done')
+    await until('the run has ended', async () => (await listRuns(rig.db.read))[0]?.state === 'done')
     stop.abort()
     await running
     expect(await listRuns(rig.db.read)).toMatchObject([{ run_id: id, requested_by: 'admin:me', submissions_done: 1, exit_code: 0 }])
@@ -273,7 +274,7 @@ describe.each(testDatabases)('scheduled runs on $name', (database) => {
     await requestRun(rig.db, { account: ACCOUNT, options: { concurrency: 1 }, requestedBy: 'admin:me' })
     const stop = new AbortController()
     const running = rig.reconciler(null).run(stop.signal)
-    await expect.poll(() => new Set(rig.asked()).size, { timeout: 15_000 }).toBeGreaterThan(3)
+    await until('some were asked for', () => new Set(rig.asked()).size > 3)
     stop.abort()
     await running
     const [half] = await listRuns(rig.db.read)

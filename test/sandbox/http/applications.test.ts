@@ -69,6 +69,21 @@ test('lists of records are kept by their ids; a product that is not offered is r
   expect(removed.body.application.answers.drivers).toEqual([])
 })
 
+test.each(['__proto__', 'constructor'])('%s is a name like any other: of an operation, a field, a record and a turn', async (name) => {
+  const { writer, id, applicationOf, save } = await matched()
+  const before = await applicationOf('quickwell')
+  const insert = { field_key: name, operation: 'insert', record_id: name, changes: { named: true } }
+  const saved = await save(before, command(before, name, { collection_operations: [insert] }))
+  expect(saved).toMatchObject({ status: 200, body: { operation_id: name, applied: [name] } })
+  expect(Object.entries((await applicationOf('quickwell')).answers)).toContainEqual([name, [{ record_id: name, named: true }]])
+  expect(await save(before, command(before, name, {}))).toMatchObject({ status: 200, body: saved.body })
+  const reply = () => writer.post(`/broker/submissions/${id}/thread`, { body: 'Any news?' }, { 'idempotency-key': name })
+  const { body: first } = await reply()
+  expect(first.message_id).toEqual(expect.any(String))
+  expect((await reply()).body).toEqual(first)
+  expect('named' in {}).toBe(false)
+})
+
 test('a generated submission takes checkpoints; an unknown application, a stranger’s and a reader’s are refused', async () => {
   const sandbox = await sandboxFor({ submissions: 6 })
   const writer = await new Writer(sandbox).login()

@@ -49,11 +49,3 @@ test('whom a machine names must be an active user; finalize takes the name in th
   const released = await writer.send('POST', `${path}/finalize?${query}`, {})
   expect(released.body).toMatchObject({ status: 'queued', marketing_status: 'matching' })
 })
-
-test('an uploaded document that is empty or over 25 MB is refused and not kept', async () => {
-  const { writer, path } = await held()
-  const upload = (size: number) => writer.upload(`${path}/documents`, {}, { name: 'a.pdf', bytes: new Uint8Array(size) })
-  expect(await upload(0)).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'file'] }] } })
-  expect((await upload(25 * 1024 * 1024 + 1)).status).toBe(413)
-  expect((await writer.get(`${path}/requirements`)).body.documents_on_file).toEqual([])
-})

@@ -31,7 +31,7 @@ test('a draft is submitted once its assumptions are confirmed and its contingenc
   const id = await draft(writer, path, quoteId)
   const first = await writer.post(`${path}/${id}/submit`, { attest_assumptions: ['prior_losses'] })
   expect(first).toMatchObject({ status: 409, body: { detail: { code: 'assumptions_unconfirmed', bind_request_id: id } } })
-  const left = first.body.detail.assumptions.map(({ key }: { key: string }) => key)
+  const left = first.body.detail.unconfirmed_assumptions.map(({ key }: { key: string }) => key)
   expect(left).not.toContain('prior_losses')
   const open = await writer.post(`${path}/${id}/submit`, { attest_assumptions: left })
   expect(open).toMatchObject({ status: 409, body: { detail: 'This bind request still needs: Signed application; the draft is kept' } })
@@ -66,12 +66,4 @@ test('what is uploaded to a contingency has to be a PDF', async () => {
   const [{ upload_path }] = body.contingencies
   const refused = await writer.upload(upload_path, {}, { name: 'signed.pdf', bytes: new TextEncoder().encode('PK a document') })
   expect(refused).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'file'], msg: 'The file is no PDF' }] } })
-})
-
-test('a lane that collects card payment in the portal is not submitted by the API: 422 says why, and the draft stays', async () => {
-  const { writer, path, quoteId } = await quoted('Corvid Digital', { lines_of_business: ['commercial_auto'] })
-  const id = await draft(writer, path, quoteId)
-  const refused = await writer.post(`${path}/${id}/submit`, { attest_assumptions: true })
-  expect(refused).toMatchObject({ status: 422, body: { detail: { message: expect.stringContaining('card payment in the portal') } } })
-  expect((await writer.get(`${path}/${id}`)).body.status).toBe('drafted')
 })

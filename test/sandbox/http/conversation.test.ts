@@ -20,19 +20,6 @@ test('a thread post appears at once, is answered a couple of minutes later, and 
   expect(endpoint.contents.map(({ type }) => type)).toEqual(['submission.message', 'submission.message'])
 })
 
-test('a blank body, a long key and a foreign document are refused, and nothing appears', async () => {
-  const { writer } = await world()
-  const id = await create(writer, 'Harrow Roofing LLC')
-  const path = `/broker/submissions/${id}/thread`
-  expect((await writer.post(path, { body: ' \n' })).status).toBe(422)
-  expect((await writer.post(path, { body: 'x' }, { 'idempotency-key': 'k'.repeat(129) })).status).toBe(422)
-  expect((await writer.post(path, { body: 'x' }, { 'idempotency-key': 'k'.repeat(128) })).status).toBe(200)
-  const foreign = { body: 'x', document_ids: ['00000000-0000-4000-8000-000000000000'] }
-  expect((await writer.post(path, foreign)).status).toBe(400)
-  expect((await writer.get(path)).body.messages).toHaveLength(1)
-  expect((await writer.post(`/broker/submissions/00000000-0000-4000-8000-000000000000/thread`, { body: 'x' })).status).toBe(404)
-})
-
 test('an upload is a document that comes back byte for byte, counts for what asks for it, and can be attached', async () => {
   const { writer, pass } = await world()
   const id = await create(writer, 'Harrow Roofing LLC')

@@ -64,17 +64,3 @@ test('an admin turns one line of a program off and on; it is matched no more mea
   const on = await set({ program_id, lob_slug: 'general_liability', enabled: true })
   expect(on.body.programs.find((program: { program_id: string }) => program.program_id === program_id).enabled).toBe(true)
 })
-
-test('a toggle is refused to all but admins, for a line that is not listed, and for an unknown program', async () => {
-  const { writer, sandbox } = await world({ unshown: { line_not_listed: 400 } })
-  const admin = new Writer(sandbox).signIn('admin')
-  const [market] = (await writer.send('POST', '/broker/appetite/search', { query: 'quickwell' })).body.results
-  const body = { program_id: market.programs[0].program_id, lob_slug: 'general_liability', enabled: true }
-  const set = (as: Writer, more: object) => as.send('PUT', '/broker/market-access/program-line', { ...body, ...more })
-  expect((await set(writer, {})).status).toBe(403)
-  expect((await set(new Writer(sandbox).signIn('producer'), {})).status).toBe(403)
-  expect((await set(admin, { lob_slug: 'aviation' })).status).toBe(400)
-  expect((await set(admin, { program_id: '00000000-0000-4000-8000-000000000000' })).status).toBe(404)
-  expect((await set(admin, { enabled: 'yes' })).status).toBe(422)
-  expect((await set(admin, {})).status).toBe(200)
-})

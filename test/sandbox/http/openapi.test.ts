@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { ConditionName } from '../../../src/client/openapi/conditions.ts'
 import { openApiDocument } from '../../../src/client/openapi/document.ts'
 import { Contract } from '../contract.ts'
 import { Client, sandboxFor } from '../support.ts'
@@ -10,8 +11,16 @@ it('serves the document of the service to everybody', async () => {
   expect(await answer.json()).toEqual(JSON.parse(JSON.stringify(openApiDocument())))
 })
 
+it('lists an error under the status that this sandbox answers', async () => {
+  const sandbox = await sandboxFor({ unshown: { invalid_cursor: 418 } })
+  const { paths } = (await (await fetch(`${sandbox.baseUrl}/openapi.json`)).json()) as {
+    paths: Record<string, { get: { responses: object } }>
+  }
+  expect(paths['/broker/submissions/{submission_id}/events']?.get.responses).toMatchObject({ 418: { description: 'Invalid cursor' } })
+})
+
 it('answers every read of a played story as the document says', async () => {
-  const contract = new Contract({ areStatusesFixed: true })
+  const contract = new Contract()
   const sandbox = await sandboxFor({ submissions: 6, seed: 'contract', observeAnswer: contract.observe })
   while (sandbox.step()) {}
   const client = await new Client(sandbox).login()
@@ -47,20 +56,24 @@ it('answers every read of a played story as the document says', async () => {
   expect(contract.problems).toEqual([])
   const reads = ['getIdentity', 'getMetadata', 'getEvents', 'getThread', 'getRequirements', 'getOutstanding', 'getWorkspace']
   const more = ['getQuoteSessions', 'getInsured', 'getPolicy', 'getBindRequest', 'getPdf']
-  const errors = ['getEvents 400', 'getThread 422', 'getPolicy 404', 'getPolicy 422', 'getRequirements 401', 'getRequirements 404']
-  expect([...contract.seen]).toEqual(expect.arrayContaining([...[...reads, ...more].map((id) => `${id} 200`), ...errors]))
+  const errors = ['getEvents invalid_cursor', 'getThread bad_limit', 'getPolicy not_found', 'getPolicy invalid_id']
+  expect([...contract.seen]).toEqual(
+    expect.arrayContaining([...[...reads, ...more].map((id) => `${id} 200`), ...errors, 'getRequirements missing_token']),
+  )
 })
 
 it('finds an answer that breaks its promise', () => {
-  const check = (path: string, status: number, body: unknown) =>
-    new Contract({ areStatusesFixed: true }).check({
-      ...{ method: 'GET', path, status, contentType: 'application/json' },
+  const check = (path: string, status: number, body: unknown, condition: ConditionName | null = null) =>
+    new Contract().check({
+      ...{ method: 'GET', path, status, contentType: 'application/json', condition },
       body: Buffer.from(JSON.stringify(body)),
     })
   const events = '/broker/submissions/0b5f0a9e-6b1c-4a53-9d3c-0a4f6f2f9b11/events'
   expect(check(events, 200, { events: [], next_cursor: null, later: 1 })).toEqual([])
   expect(check(events, 200, { events: [] })).toHaveLength(1)
   expect(check(events, 200, { events: [{ id: 'seven', type: 'bound' }], next_cursor: null })).toHaveLength(1)
-  expect(check(events, 418, { detail: 'no' })).toEqual(['the document has no such status'])
+  expect(check(events, 307, {})).toEqual(['the document has no such status'])
+  expect(check(events, 418, { detail: 'no' }, 'invalid_cursor')).toEqual([])
+  expect(check(events, 409, { detail: 'no' }, 'file_exists')).toEqual(['the document does not list file_exists'])
   expect(check('/somewhere/else', 418, {})).toEqual([])
 })

@@ -19,14 +19,15 @@ const person = (kind: 'user' | 'portal', user: typeof admin): Caller => ({
   user,
 })
 
-const authority = new Authority(new Unshown())
+const unshown = new Unshown()
+const authority = new Authority(unshown)
 
-function statusOf(check: () => unknown): number {
+function statusOf(check: () => unknown, by = unshown): number {
   try {
     check()
     return 200
   } catch (error) {
-    if (error instanceof Refusal) return error.status
+    if (error instanceof Refusal) return by.status(error.condition)
     throw error
   }
 }
@@ -50,11 +51,11 @@ test('roles and kinds of session are required where the specification says so', 
 })
 
 test('a choice that is not shown changes the status of a refusal, one that is shown does not', () => {
-  const other = new Authority(new Unshown({ missing_scope: 401, missing_role: '422', portal_session_only: 401 }))
-  expect(statusOf(() => other.requireScope(machine(['broker_mcp']), 'broker_submit'))).toBe(401)
-  expect(statusOf(() => other.requireAdmin(partner))).toBe(422)
-  expect(statusOf(() => other.requirePortalManagement(partner))).toBe(401)
-  expect(statusOf(() => other.requirePortalSession(partner))).toBe(403)
+  const varied = new Unshown({ missing_scope: 401, missing_role: '422', portal_session_only: 401 })
+  expect(statusOf(() => authority.requireScope(machine(['broker_mcp']), 'broker_submit'), varied)).toBe(401)
+  expect(statusOf(() => authority.requireAdmin(partner), varied)).toBe(422)
+  expect(statusOf(() => authority.requirePortalManagement(partner), varied)).toBe(401)
+  expect(statusOf(() => authority.requirePortalSession(partner), varied)).toBe(403)
 })
 
 test('a write is attributed to the active user that a machine names, and to the user of a per-user token whatever it names', () => {

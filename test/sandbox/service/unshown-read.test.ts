@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { chosenConditions as statuses } from '../../../src/client/openapi/conditions.ts'
 import type { UnshownInput } from '../../../src/sandbox/service/unshown.ts'
-import { numbers, statuses, words } from '../../../src/sandbox/service/unshown-choices.ts'
+import { numbers, words } from '../../../src/sandbox/service/unshown-choices.ts'
 import { Endpoint } from '../support.ts'
 import { brief, create, type Reply, Writer, world } from '../writer.ts'
 
@@ -13,6 +14,12 @@ const VERIFIER = 'v'.repeat(43)
 
 function oauth({ sandbox }: Made, path: string, form: Record<string, string>): Promise<Reply> {
   return reply(fetch(`${sandbox.baseUrl}/oauth/${path}`, { method: 'POST', body: new URLSearchParams(form) }))
+}
+
+function exchange(made: Made, which: 'own' | 'readOnly', more: Record<string, string> = {}): Promise<Reply> {
+  const { credentials, readOnly } = made.sandbox.account('default')
+  const { clientId: client_id = '', clientSecret: client_secret = '' } = (which === 'own' ? credentials[0] : readOnly) ?? {}
+  return oauth(made, 'token', { grant_type: 'client_credentials', client_id, client_secret, ...more })
 }
 
 async function reply(asked: Promise<Response>): Promise<Reply> {
@@ -52,6 +59,12 @@ async function matched(made: Made) {
   return { id, path, application, lane: lanes.find(({ quotes }) => quotes.length > 0) }
 }
 
+/** Drafts a bind request of a matched submission's quote. */
+async function drafted(made: Made, more: object) {
+  const { path, lane } = await matched(made)
+  return { path, ...(await made.writer.post(`${path}/bind-requests`, { quote_id: lane?.quotes[0]?.quote_id, ...more })) }
+}
+
 async function checkpoint(made: Made, more: object): Promise<Reply> {
   const { path, application } = await matched(made)
   const { application_id, answer_revision, schema_fingerprint } = application
@@ -71,15 +84,22 @@ const someProgram = async ({ writer }: Made): Promise<string> =>
   (await writer.send('POST', '/broker/appetite/search', { query: '' })).body.results[0].programs[0].program_id
 
 const statusProbes: Record<keyof typeof statuses, Probe> = {
+  malformed_request: ({ sandbox }) => statusOf(fetch(`${sandbox.baseUrl}/broker/policies/%zz`)),
+  head_too_large: ({ sandbox }) => statusOf(fetch(`${sandbox.baseUrl}/broker/me?${'x'.repeat(20_000)}`)),
+  body_too_large: ({ sandbox }) =>
+    statusOf(fetch(`${sandbox.baseUrl}/oauth/register`, { method: 'POST', body: new Uint8Array(9 * 1024 * 1024) })),
+  invalid_id: ({ writer }) => statusOf(writer.get('/broker/policies/seven')),
+  invalid_input: ({ writer }) => statusOf(writer.get('/broker/appetite')),
+  client_refused: (made) => statusOf(exchange(made, 'own', { client_secret: 'wrong' })),
+  open_contingency: async (made) => {
+    const { path, body } = await drafted(made, { attest_assumptions: true })
+    return statusOf(made.writer.post(`${path}/bind-requests/${body.bind_request_id}/submit`))
+  },
   missing_token: ({ sandbox }) => statusOf(fetch(`${sandbox.baseUrl}/broker/me`)),
   missing_scope: async ({ sandbox }) => statusOf((await new Writer(sandbox).login('readOnly')).post('/broker/submissions', {})),
   missing_role: ({ sandbox }) => programLine(new Writer(sandbox).signIn('producer'), 'general_liability', ''),
   portal_session_only: async (made) => {
-    const { body } = await oauth(made, 'token', {
-      grant_type: 'client_credentials',
-      client_id: made.sandbox.account('default').readOnly.clientId,
-      client_secret: made.sandbox.account('default').readOnly.clientSecret,
-    })
+    const { body } = await exchange(made, 'readOnly')
     const headers = { authorization: `Bearer ${body.access_token}` }
     return statusOf(fetch(`${made.sandbox.origin}/_sandbox/keys`, { headers }))
   },
@@ -94,11 +114,7 @@ const statusProbes: Record<keyof typeof statuses, Probe> = {
   file_too_large: (made) => upload(made, 25 * 1024 * 1024 + 1),
   empty_file: (made) => upload(made, 0),
   daily_limit: async (made) => {
-    made.sandbox.faults.set([])
-    for (let n = 0; n < numbers.appetite_daily_limit.value; n += 100) {
-      const answers = await Promise.all(Array.from({ length: 100 }, () => appetite(made)))
-      if (answers.some((status) => status !== 200)) return answers.at(-1)
-    }
+    for (let n = 0; n < FEW; n++) await appetite(made)
     return appetite(made)
   },
   application_busy: async (made) => {
@@ -125,7 +141,7 @@ const statusProbes: Record<keyof typeof statuses, Probe> = {
   },
   grant_refused: (made) => statusOf(refresh(made, 'unknown')),
   registration_limit: async (made) => {
-    for (let n = 0; n < numbers.registrations_per_hour.value; n++) await register(made)
+    for (let n = 0; n < FEW; n++) await register(made)
     return statusOf(register(made))
   },
   key_limit: async ({ writer }) => {
@@ -180,13 +196,11 @@ const wordProbes: Record<keyof typeof words, Probe> = {
   device_clients: (made) => statusOf(device(made)),
   register_answer: (made) => fields(register(made)),
   bind_submit_path: async (made) => {
-    const { path, lane } = await matched(made)
-    const { body } = await made.writer.post(`${path}/bind-requests`, { quote_id: lane?.quotes[0]?.quote_id, attest_assumptions: true })
+    const { path, body } = await drafted(made, { attest_assumptions: true })
     return statusOf(made.writer.post(`${path}/bind-requests/${body.bind_request_id}/submit`))
   },
   bind_submit_status: async (made) => {
-    const { path, lane } = await matched(made)
-    const { body } = await made.writer.post(`${path}/bind-requests`, { quote_id: lane?.quotes[0]?.quote_id, attest_assumptions: true })
+    const { path, body } = await drafted(made, { attest_assumptions: true })
     for (const { upload_path } of body.contingencies)
       await made.writer.upload(upload_path, {}, { name: 'a.pdf', bytes: new TextEncoder().encode('%PDF-1.7') })
     return (await made.writer.post(`${path}/bind-requests/${body.bind_request_id}/submit`)).body.status
@@ -196,12 +210,9 @@ const wordProbes: Record<keyof typeof words, Probe> = {
     return fields(writer.post('/broker/submissions', brief('Harrow Roofing LLC')))
   },
   document_upload_limit: (made) => upload(made, 25 * 1024 * 1024 + 1),
-  expires_in: async ({ sandbox }) => {
-    const { clientId: client_id = '', clientSecret: client_secret = '' } = sandbox.account('default').credentials[0] ?? {}
-    const form = { grant_type: 'client_credentials', client_id, client_secret }
-    const answer = await fetch(`${sandbox.baseUrl}/oauth/token`, { method: 'POST', body: new URLSearchParams(form) })
-    return typeof ((await answer.json()) as { expires_in: unknown }).expires_in
-  },
+  assumptions_field: async (made) => Object.keys((await drafted(made, {})).body.detail).sort(),
+  scope_above_ceiling: async (made) => (await exchange(made, 'readOnly', { scope: 'broker_mcp broker_submit' })).status,
+  expires_in: async (made) => typeof (await exchange(made, 'own')).body.expires_in,
   announce_late: async ({ sandbox }) => {
     const endpoint = await Endpoint.open()
     sandbox.setTarget('default', endpoint.url)
@@ -226,6 +237,13 @@ function varied(name: string): string | number {
   return words[name as keyof typeof words].values[1]
 }
 
+/** Of limits that are soon reached the statuses are tried. */
+const FEW = 2
+const LIMITS: Readonly<Record<string, UnshownInput>> = {
+  daily_limit: { appetite_daily_limit: FEW },
+  registration_limit: { registrations_per_hour: FEW },
+}
+
 const probes: [string, Probe][] = Object.entries({ ...statusProbes, ...numberProbes, ...wordProbes })
 
 test('each choice that can be varied has a probe', () => {
@@ -234,8 +252,9 @@ test('each choice that can be varied has a probe', () => {
 
 test.each(probes)('%s is read: varying it changes an answer', async (name, probe) => {
   const unshown: UnshownInput = { [name]: varied(name) }
-  const usual = await probe(await world())
-  const other = await probe(await world({ unshown }))
+  const base = LIMITS[name] ?? {}
+  const usual = await probe(await world({ unshown: base }))
+  const other = await probe(await world({ unshown: { ...base, ...unshown } }))
   expect(other).not.toEqual(usual)
-  if (name in statuses) expect([usual, other]).toEqual([statuses[name as keyof typeof statuses].value, 418])
+  if (name in statuses) expect([usual, other]).toEqual([statuses[name as keyof typeof statuses].status, 418])
 })

@@ -4,13 +4,12 @@ import { sumOf } from '../../../src/store/backup/copy-check.ts'
 import { isUnfinishedCopy } from '../../../src/store/backup/copy-progress.ts'
 import { checkLogEpoch } from '../../../src/store/changes/log-epoch.ts'
 import { startChild } from '../../tools/child.ts'
-import { openAgain, type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { openAgain, postgresDatabase as postgres, sqliteDatabase as sqlite } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 import { programPath } from '../../tools/program.ts'
 
 const never = new AbortController().signal
-const [sqlite, postgres] = testDatabases as readonly [TestDatabase, TestDatabase]
 
 it('a copy whose process is killed is not served, and goes on', async () => {
   const [source, target] = [await sqlite.open(), await postgres.open()]

@@ -8,7 +8,7 @@ import { checkLogEpoch } from '../../../src/store/changes/log-epoch.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { recordHeartbeat, removeProcess } from '../../../src/store/upkeep/processes.ts'
-import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { postgresDatabase as postgres, sqliteDatabase as sqlite, type TestDatabase } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { interrupted } from '../../tools/meddled.ts'
 import { applyAll, changesOf, mirrorOf } from '../../tools/mirror.ts'
@@ -16,7 +16,6 @@ import { fillScene } from '../../tools/query-scene.ts'
 
 const never = new AbortController().signal
 const SUBMISSION = uuid(9, 5)
-const [sqlite, postgres] = testDatabases as readonly [TestDatabase, TestDatabase]
 
 async function opened(database: TestDatabase) {
   const place = await database.open()

@@ -3,7 +3,9 @@ import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { inApplyTransaction } from '../../../src/apply/apply.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
+import type { Change } from '../../../src/model/change.ts'
 import { marketEvents } from '../../../src/model/entities/market-events.ts'
+import { appendChanges } from '../../../src/store/changes/change-log.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { type OpenedDatabase, openAgain, testDatabases } from '../../tools/databases.ts'
 import { byPoll, byWebhook, eventFact, trackFact, uuid, wireEvent } from '../../tools/facts.ts'
@@ -71,6 +73,19 @@ describe.each(testDatabases)('invariant 9: the change log on $name', ({ name, op
     expect(seen).toHaveLength(changes.length)
     expect(changes.filter((change) => change.entity === 'market_events')).toHaveLength(450)
     expect(await rowsOf(dbs[0] as Db, marketEvents)).toHaveLength(450)
+  })
+
+  it('the changes of a transaction are numbered in the order in which they were made', async () => {
+    const [db] = (await opened(open, 1)) as [Db]
+    const changes = [2, 1, 3].map((n): Change => {
+      const entity_id = JSON.stringify([uuid(9, 1), uuid(1, n)])
+      const about = { account: ACCOUNT, submission_id: uuid(9, 1), entity: marketEvents.table, entity_id, cause: 'poll' } as const
+      return { ...about, operation: 'update', before: { detail: null }, after: { detail: String(n) } }
+    })
+    await db.write('test', (tx) => appendChanges(tx, changes))
+    expect((await changesOf(db)).map(({ seq, entity_id }) => [seq, entity_id])).toEqual(
+      changes.map(({ entity_id }, index) => [index + 1, entity_id]),
+    )
   })
 
   it('a transaction that is rolled back leaves no hole', async () => {

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { findGaps, type LogGap, logEnds } from '../../../src/store/changes/log-gaps.ts'
+import { findGaps, isGapReported, type LogGap, logEnds } from '../../../src/store/changes/log-gaps.ts'
 import { changesAfter } from '../../../src/store/changes/reader.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
+import type { RunOptions } from '../../../src/store/schema/tables-reconcile.ts'
 import { openedDb } from '../../push/outbox.ts'
+import { moment, run } from '../../reconcile/report/sample.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
@@ -44,4 +46,37 @@ describe.each(testDatabases)('gaps of the change log on $name', ({ open }) => {
     await db.write('test', (tx) => tx.sql.deleteFrom('changes').execute())
     expect(await gapsOf(db, 5)).toEqual([{ first: 1, last: 20 }])
   })
+
+  it('are known when an earlier run told of them, but not as news in a dry run', async () => {
+    const db = await openedDb(open)
+    const [lookedRun, realRun, ownRun] = [uuid(8, 1), uuid(8, 2), uuid(8, 3)]
+    await noteGap(db, lookedRun, { dry_run: true }, { first: 4, last: 6 })
+    expect(await isGapReported(db.read, { first: 4, last: 6 }, ownRun)).toBe(false)
+    await noteGap(db, realRun, {}, { first: 4, last: 6 })
+    expect(await isGapReported(db.read, { first: 4, last: 6 }, realRun)).toBe(false)
+    expect(await isGapReported(db.read, { first: 4, last: 6 }, ownRun)).toBe(true)
+    // Retention has removed its beginning since.
+    expect(await isGapReported(db.read, { first: 5, last: 6 }, ownRun)).toBe(true)
+    expect(await isGapReported(db.read, { first: 3, last: 6 }, ownRun)).toBe(false)
+    expect(await isGapReported(db.read, { first: 4, last: 7 }, ownRun)).toBe(false)
+    expect(await isGapReported(db.read, null, ownRun)).toBe(false)
+  })
 })
+
+/** A run that found a gap for the first time. */
+async function noteGap(db: Db, runId: string, options: RunOptions, { first, last }: LogGap): Promise<void> {
+  await db.write('test', async (tx) => {
+    await tx.sql
+      .insertInto('reconcile_runs')
+      .values({ ...run({ run_id: runId }), options: JSON.stringify(options) as never })
+      .execute()
+    await tx.sql
+      .insertInto('reconcile_findings')
+      .values({
+        ...{ run_id: runId, finding_no: 1, account: 'default', submission_id: null, kind: 'lost', entity: 'changes', fields: null },
+        ...{ entity_id: JSON.stringify([first, last]), read: null, destination: null, seq: last, standing: false as never },
+        ...{ repaired_at: null, detail: 'gone', found_at: moment(40) },
+      })
+      .execute()
+  })
+}

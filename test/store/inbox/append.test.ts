@@ -170,19 +170,23 @@ describe.each(testDatabases)('InboxAppender on $name', (database) => {
     expect(tries).toBe(1)
   })
 
-  it('says whether the newest batch could be stored', async () => {
+  it('says how large a batch was that could not be stored, until one as large is', async () => {
     let isAway = true
     const db = meddled(opened.db, async (_name, go) => {
       if (isAway) throw new TransientError('the store is away')
       return go()
     })
     const own = new InboxAppender(db)
-    expect(own.failing).toBe(false)
-    await own.append([delivery('a')])
-    expect(own.failing).toBe(true)
+    expect(own.failedBytes).toBe(0)
+    const large = { ...delivery('b'), body: Buffer.alloc(1_000) }
+    await own.append([delivery('a'), large])
+    const failed = delivery('a').body.length + 1_000
+    expect(own.failedBytes).toBe(failed)
     isAway = false
     await own.append([delivery('a')])
-    expect(own.failing).toBe(false)
+    expect(own.failedBytes).toBe(failed)
+    await own.append([delivery('a'), large])
+    expect(own.failedBytes).toBe(0)
   })
 
   it('does nothing for an empty batch', async () => {

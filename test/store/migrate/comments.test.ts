@@ -5,13 +5,10 @@ import type { Db } from '../../../src/store/engine/db.ts'
 import { missingComments } from '../../../src/store/migrate/comments.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
 import { relations } from '../../../src/store/schema/relations.ts'
-import { testDatabases } from '../../tools/databases.ts'
-
-const [, postgres] = testDatabases
+import { postgresDatabase } from '../../tools/databases.ts'
 
 async function opened(): Promise<Db> {
-  if (postgres === undefined) throw new Error('there is no Postgres')
-  const { db, close } = await postgres.open({ migrated: false })
+  const { db, close } = await postgresDatabase.open({ migrated: false })
   onTestFinished(close)
   await migrate(db)
   return db

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { migrations } from '../../../migrations/index.ts'
 import { FatalError, UsageError } from '../../../src/base/errors.ts'
 import { entities } from '../../../src/model/entities.ts'
@@ -9,9 +11,10 @@ import { grantReader } from '../../../src/store/migrate/grant-reader.ts'
 import { checkSchema, migrate, SchemaBehindError } from '../../../src/store/migrate/migrate.ts'
 import { addReads } from '../../../src/store/reads/reads.ts'
 import type { Migration } from '../../../src/store/schema/migration.ts'
+import { relations } from '../../../src/store/schema/relations.ts'
 import { startChild } from '../../tools/child.ts'
 import { databaseText } from '../../tools/database-json.ts'
-import { newPostgres, type OpenedDatabase, openAgain, testDatabases } from '../../tools/databases.ts'
+import { newPostgres, newSqlite, type OpenedDatabase, openAgain, testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 
 function step(version: number, oldestCompatible: number, statement = `create table extra_${version} (id text)`): Migration {
@@ -85,6 +88,17 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
       await expect(start()).rejects.toThrow(FatalError)
       await expect(start()).rejects.toThrow(refusal)
     }
+  })
+
+  it('refuse a database in which a step did something else, and leave it as it is', async () => {
+    await migrate(opened.db, [...migrations, step(NEXT, 1)])
+    const others = [...migrations, step(NEXT, 1, 'create table other (id text)')]
+    const refusal = new UsageError([
+      `DATABASE_URL: the database was made by an unreleased version (its migration ${NEXT} is not step-${NEXT} of this release); begin a new database`,
+    ])
+    for (const start of [() => migrate(opened.db, others), () => checkSchema(opened.db, others)])
+      await expect(start()).rejects.toThrow(refusal)
+    expect(await migrate(opened.db, [...migrations, step(NEXT, 1)])).toEqual([])
   })
 
   it('are asked for by name when the start may not take them', async () => {
@@ -197,6 +211,57 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     await admin.end()
   })
 
+  it('let a reader read them without what may tell of a person, in views too, and take back what it had before', async () => {
+    await migrate(opened.db)
+    if (opened.config.kind === 'sqlite') return
+    const { schema } = opened.config
+    const role = `analyst_${schema}`
+    const admin = new pg.Client({ connectionString: inject('postgresUrl') })
+    await admin.connect()
+    await admin.query(`create role ${role}`)
+    const mayAs = async (statement: string) => {
+      await admin.query(`set role ${role}`)
+      const refused = await admin.query(statement).then(
+        () => null,
+        (error: pg.DatabaseError) => error.code,
+      )
+      await admin.query('reset role')
+      return refused === null
+    }
+    const mayRead = (name: string, ...columns: string[]) => mayAs(`select ${columns.join(', ')} from ${schema}.${name}`)
+
+    await grantReader(opened.db, role)
+    expect(await mayRead('submissions', '*')).toBe(true)
+    // A right on a single column, as somebody may have given it.
+    await admin.query(`grant select (insured_name), update (insured_name) on ${schema}.submissions to ${role}`)
+    await grantReader(opened.db, role, { withoutPersonal: true })
+    expect(await mayAs(`update ${schema}.submissions set insured_name = 'x'`)).toBe(false)
+    for (const { name, columns } of relations) {
+      for (const [column, { kind, class: protection }] of Object.entries(columns)) {
+        const isImpersonal = kind !== 'raw' && (protection === 'none' || protection === 'business')
+        expect([name, column, await mayRead(name, column)]).toEqual([name, column, isImpersonal])
+      }
+    }
+    expect(await mayRead('submissions', '*')).toBe(false)
+    expect(await mayRead('freshness', '*')).toBe(true)
+    expect(await mayRead('submission_overview', 'insured_name')).toBe(false)
+    expect(await mayRead('submission_overview', 'submission_id', 'lowest_current_quote_cents')).toBe(true)
+    expect(await mayAs(`select 1 from ${schema}.submissions where insured_name is null`)).toBe(false)
+    for (const name of ['sync_inbox', 'sync_accounts', 'sync_outbox']) expect([name, await mayRead(name, '1')]).toEqual([name, false])
+    await admin.query(`set role ${role}`)
+    const listed = await admin.query(`select column_name from information_schema.column_privileges
+      where table_schema = '${schema}' and table_name = 'submissions' order by 1`)
+    expect(listed.rows).toContainEqual({ column_name: 'marketing_status' })
+    expect(listed.rows).not.toContainEqual({ column_name: 'insured_name' })
+    await admin.query('reset role')
+
+    await grantReader(opened.db, role)
+    expect(await mayRead('submissions', '*')).toBe(true)
+    await admin.query(`drop owned by ${role}`)
+    await admin.query(`drop role ${role}`)
+    await admin.end()
+  })
+
   it('take no right from the role that owns the tables, which is the one that the program uses', async () => {
     if (opened.config.kind === 'sqlite') return
     await migrate(opened.db)
@@ -212,6 +277,22 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     await checkSchema(other)
     await other.close()
   })
+})
+
+it('a file as the forty steps before the first release made it is refused, and left as it is', async () => {
+  const { config, remove } = newSqlite()
+  onTestFinished(remove)
+  const bytes = gunzipSync(readFileSync(new URL('unreleased.db.gz', import.meta.url)))
+  writeFileSync(config.path, bytes)
+  const db = await openAgain(config)
+  for (const start of [() => migrate(db), () => checkSchema(db)]) {
+    await expect(start()).rejects.toThrow(UsageError)
+    await expect(start()).rejects.toThrow(
+      /made by an unreleased version \(its migration 1 is not change-log of this release\); begin a new database$/,
+    )
+  }
+  expect(await db.read.sql.selectFrom('sync_migrations').select('version').execute()).toHaveLength(40)
+  await db.close()
 })
 
 /** A database of its own on the server of the tests. */

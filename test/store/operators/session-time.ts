@@ -6,6 +6,6 @@ export async function letSessionsAge(db: Db, ms: number, columns: readonly strin
   const earlier = (column: string) =>
     db.kind === 'postgres'
       ? sql`${sql.ref(column)} = ${sql.ref(column)} - ${ms}::float8 * interval '1 millisecond'`
-      : sql`${sql.ref(column)} = strftime('%Y-%m-%dT%H:%M:%f000Z', ${sql.ref(column)}, ${`-${ms / 1000} seconds`})`
+      : sql`${sql.ref(column)} = strftime('%Y-%m-%dT%H:%M:%f000Z', ${sql.ref(column)}, ${`${-ms / 1000} seconds`})`
   await db.write('test-sessions', (tx) => sql`update sync_console_sessions set ${sql.join(columns.map(earlier))}`.execute(tx.sql))
 }

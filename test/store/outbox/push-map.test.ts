@@ -1,8 +1,5 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { pushMapByHand } from '../../../migrations/0011-push-map-by-hand.ts'
-import { migrations } from '../../../migrations/index.ts'
+import { describe, expect, it } from 'vitest'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { migrate } from '../../../src/store/migrate/migrate.ts'
 import type { LaneKey } from '../../../src/store/outbox/lanes.ts'
 import { listMappings, type MappingRow, releaseMappedLanes, storeMappings } from '../../../src/store/outbox/push-map.ts'
 import { type ClaimedLane, claimLanes, releaseLanes, settleLanes } from '../../../src/store/outbox/work.ts'
@@ -164,22 +161,5 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
     expect((await claim(db)).map(({ lane }) => lane)).toEqual(mapped)
     expect(await releaseMappedLanes(db, 'ams', null, 10)).toBeNull()
     expect(await releaseMappedLanes(db, 'nobody', null, 10)).toBeNull()
-  })
-
-  it('keeps what was written before its defaults came, but for fields that nobody could read', async () => {
-    const { db, close } = await open({ migrated: false })
-    onTestFinished(close)
-    await migrate(
-      db,
-      migrations.filter(({ version }) => version < pushMapByHand.version),
-    )
-    await storeMappings(db, [mapping(ONE, 'C-1', { policy: 'P-1', fields: { desk: 'a' } }), mapping(TWO, 'C-2')], 'import')
-    await db.write('test', (tx) => tx.sql.updateTable('push_map').set({ fields: '"a"' }).where('submission_id', '=', TWO).execute())
-    const before = await listMappings(db.read, { submissionId: ONE }, 10)
-    await migrate(db)
-    expect(await listMappings(db.read, {}, 10)).toEqual([
-      ...before,
-      expect.objectContaining({ client: 'C-2', fields: {}, mappedVia: 'import' }),
-    ])
   })
 })

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { BusyError } from '../../../src/base/errors.ts'
+import { rawNames } from '../../../src/model/entities.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import {
   backOffDestination,
@@ -83,7 +84,7 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
         submission: { submission_id: lane, account: ACCOUNT, form_fill_active: null },
         changedAt: expect.stringMatching(/^\d{4}-.{21}Z$/),
       })
-      expect(rows[0]?.submission).not.toHaveProperty('raw')
+      expect(Object.keys(rows[0]?.submission ?? {}).filter((column) => rawNames.has(column))).toEqual([])
       // Postgres keeps what a text means, and gives no text.
       const [change] = await db.read.sql
         .selectFrom('changes')

@@ -42,6 +42,12 @@ describe('a connection to Postgres that was not made', () => {
     )
   })
 
+  it('because it broke off after it was made does not say that the server cannot be reached', () => {
+    expect(connectionError(failed('Connection terminated unexpectedly')).message).toBe(
+      'the connection to Postgres broke off (Connection terminated unexpectedly); the log of the server, or of what stands before it, says why',
+    )
+  })
+
   it('for any other reason says where to look', () => {
     const error = failed('connect ECONNREFUSED 127.0.0.1:1', 'ECONNREFUSED')
     expect(connectionError(error).message).toMatch(
@@ -52,6 +58,8 @@ describe('a connection to Postgres that was not made', () => {
 
 describe('what passes when somebody sees to the server', () => {
   it.each([
+    ['57P01', /^Postgres ended the session \(no\); the server is stopping, or somebody ends its sessions \(pg_terminate_backend\)/],
+    ['57P03', /^Postgres is stopping or starting \(no\)$/],
     ['53100', /^the disk of the Postgres server is full \(no\); free space there$/],
     ['53300', /^Postgres has no connection left \(no\); raise max_connections, or close connections of other programs$/],
     [

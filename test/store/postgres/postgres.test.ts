@@ -1,13 +1,17 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { systemClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
+import { createLog } from '../../../src/base/log.ts'
+import { OnceAMinute } from '../../../src/base/once-a-minute.ts'
 import type { DatabaseConfig, Db, Tx } from '../../../src/store/engine/db.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
+import { openDb } from '../../../src/store/open/open.ts'
 import { type PostgresConfig, PostgresPool } from '../../../src/store/postgres/pool.ts'
 import { PostgresServers } from '../../../src/store/postgres/servers.ts'
 import { timeFromPostgres } from '../../../src/store/postgres/types.ts'
-import { newPostgres, openAgain, silentLog } from '../../tools/databases.ts'
+import { newPostgres, openAgain } from '../../tools/databases.ts'
 import { type PostgresServer, startPostgres } from '../../tools/postgres-server.ts'
 import { until } from '../../tools/until.ts'
 
@@ -56,9 +60,59 @@ describe('Postgres', () => {
     await place.remove()
   })
 
+  it('is of the version that this project tries', async () => {
+    const { rows } = await sql<{ version: string }>`select current_setting('server_version') as version`.execute(db.read.sql)
+    expect(Number.parseInt(rows[0]?.version ?? '', 10)).toBe(inject('postgresVersion'))
+  })
+
+  it('says once a minute that the server ends its sessions, and what that means', async () => {
+    const lines: string[] = []
+    const destination = { write: (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg) }
+    const own = await openDb(place.config, {
+      clock: systemClock,
+      log: createLog({ level: 'info', pretty: false, secrets: [], destination }),
+    })
+    const stop = new AbortController()
+    const listening = own.listen(stop.signal)
+    const admin = new pg.Client({ connectionString: inject('postgresUrl') })
+    await admin.connect()
+    onTestFinished(async () => {
+      stop.abort()
+      await Promise.all([listening, own.close(), admin.end()])
+    })
+    const session = () => sql<{ pid: number }>`select pg_backend_pid() as pid from pg_sleep(0.05)`.execute(own.read.sql)
+    const listens = 'select pid from pg_stat_activity where query like $1'
+    for (let round = 0; round < 3; round++) {
+      let listeners: { pid: number }[] = []
+      await until('it listens', async () => {
+        listeners = (await admin.query<{ pid: number }>(listens, [`listen %${place.config.schema}"`])).rows
+        return listeners.length === 1
+      })
+      const sessions = await Promise.all([session(), session(), session()])
+      const pids = [...listeners, ...sessions.flatMap(({ rows }) => rows)].map(({ pid }) => pid)
+      await admin.query('select pg_terminate_backend(pid) from unnest($1::int[]) as given(pid)', [pids])
+      await until('they are gone', async () => {
+        const { rows } = await admin.query('select from pg_stat_activity where pid = any($1::int[])', [pids])
+        return rows.length === 0
+      })
+    }
+    await until('all is told', () => lines.length >= 2)
+    const why =
+      'Postgres ended the session (terminating connection due to administrator command); the server is stopping, or somebody ends its sessions'
+    expect(lines.toSorted()).toEqual([
+      expect.stringContaining(`a Postgres connection was lost: ${why}`),
+      expect.stringContaining(`notifications of other processes are not received now, so work starts up to a second later: ${why}`),
+    ])
+  })
+
   it('says of a connection that it waited for in vain that none came free, for the server may well be there', async () => {
     const config = place.config as PostgresConfig
-    const pool = new PostgresPool(config, new PostgresServers(config.url), { max: 1, answerTimeoutMs: 35_000 }, silentLog)
+    const pool = new PostgresPool(
+      config,
+      new PostgresServers(config.url),
+      { max: 1, answerTimeoutMs: 35_000 },
+      new OnceAMinute(systemClock, () => {}),
+    )
     onTestFinished(() => pool.close())
     const held = await pool.connect()
     onTestFinished(() => held.release())
@@ -234,7 +288,7 @@ describe('a Postgres server that goes away', () => {
   let atPoint: (point: string) => void = () => {}
 
   beforeAll(async () => {
-    server = await startPostgres({ fsync: false })
+    server = await startPostgres({ fsync: false, version: inject('postgresVersion') })
     db = await openAgain(newPostgres(server.url).config, { failPoint: (point) => atPoint(point) })
     await migrate(db)
   })
@@ -248,7 +302,7 @@ describe('a Postgres server that goes away', () => {
     await server.stop()
     await expect(db.write('count', (tx) => count(tx, 'lost'))).rejects.toThrow(TransientError)
     await expect(accounts(db)).rejects.toThrow(
-      /Postgres cannot be reached \(.*\); check that it runs, .* DATABASE_URL|Postgres is stopping/,
+      /Postgres cannot be reached \(.*\); check that it runs, .* DATABASE_URL|Postgres (?:is stopping|ended the session)|connection to Postgres broke off/,
     )
     await server.start()
     await db.write('count', (tx) => count(tx, 'after'))

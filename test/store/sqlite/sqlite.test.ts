@@ -1,8 +1,20 @@
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { FatalError, TransientError } from '../../../src/base/errors.ts'
 import type { Db, Tx } from '../../../src/store/engine/db.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
@@ -10,6 +22,7 @@ import { notWritable } from '../../../src/store/open/open.ts'
 import { acquireServeLock, isServeLockHeld } from '../../../src/store/open/serve-lock.ts'
 import { startChild } from '../../tools/child.ts'
 import { newSqlite, openAgain } from '../../tools/databases.ts'
+import { nobody } from '../../tools/nobody.ts'
 import { until } from '../../tools/until.ts'
 
 describe('SQLite', () => {
@@ -93,6 +106,19 @@ describe('SQLite', () => {
     expect(kept).toEqual([{ account: 'back' }, { account: 'before' }])
   })
 
+  it('is one file when all have closed it, and loses nothing while processes open and close it at once', async () => {
+    const { path } = place.config
+    const beside = () => ['-wal', '-shm', '-journal'].filter((ending) => existsSync(`${path}${ending}`))
+    await db.close()
+    expect(beside()).toEqual([])
+    const children = ['a', 'b', 'c'].map((name) => startChild('store/children/comes-and-goes.ts', [path, name, '40']))
+    for (const child of children) await child.says('done')
+    for (const child of children) expect(await child.ended()).toBe(0)
+    expect(beside()).toEqual([])
+    db = await openAgain(place.config)
+    expect(await db.read.sql.selectFrom('sync_counters').select('value').execute()).toHaveLength(3 * 40)
+  })
+
   it('commits to the disk, and leaves checkpoints to another thread', async () => {
     const writer = new Database(place.config.path)
     expect(writer.pragma('journal_mode', { simple: true })).toBe('wal')
@@ -118,7 +144,23 @@ describe('SQLite', () => {
   it('does not blame the rights of a user where the whole volume is read-only', () => {
     const saying = (code: string) => notWritable('/data', Object.assign(new Error(code), { code }))
     expect(saying('EROFS')).toMatch(/^\/data is on a volume that is mounted read-only; .* mount it writable/)
-    expect(saying('EACCES')).toMatch(/^\/data is not writable by user \d+; give it to that user \(chown\)$/)
+    expect(saying('EACCES')).toMatch(/^\/data is not writable by user (\d+); give it to that user \(chown \1 \/data\)$/)
+  })
+
+  it.each(['', '-wal', '-shm', '-journal', '-serve'])('says whose a file is that its user cannot write: mirror.db%s', async (ending) => {
+    const { uid, gid } = nobody()
+    // The folder of the other databases lets nobody else in.
+    const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-owner-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const path = join(folder, 'mirror.db')
+    const file = `${path}${ending}`
+    for (const each of new Set([path, file])) writeFileSync(each, '')
+    chmodSync(file, 0o400)
+    if (uid !== undefined) for (const own of [folder, path]) if (own !== file) chownSync(own, uid, gid)
+    const child = startChild('store/children/open-as.ts', [path, String(uid ?? ''), String(gid ?? '')])
+    const told = await child.says('FatalError')
+    if (uid === undefined) expect(told).toMatch(`${file} is not writable by user`)
+    else expect(told).toMatch(`${file} belongs to user 0 and is not writable by user ${uid}; give it to that user (chown ${uid} ${file})`)
   })
 
   it('says who cannot write where', async () => {

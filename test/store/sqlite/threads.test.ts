@@ -66,9 +66,9 @@ it('a log that a reader keeps from being shortened is told once, with what to do
   })
   for (let left = system.pages.length; left > 0; left = system.pages.length) {
     checkpoints.written()
-    await vi.waitFor(() => expect(system.pages?.length).toBeLessThan(left), { timeout: 5_000 })
+    await expect.poll(() => system.pages?.length).toBeLessThan(left)
   }
-  await vi.waitFor(() => expect(lines).toHaveLength(2), { timeout: 5_000 })
+  await expect.poll(() => lines).toHaveLength(2)
   for (const line of lines)
     expect(JSON.parse(line).msg).toMatch(
       /-wal has grown to 328 MB and cannot be shortened, because a backup or another process has been reading .*; end that/,

@@ -37,14 +37,16 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
     variants: [`lease_token = 't'`, `blocked = 'unmapped'`],
   },
   sync_destinations: {
-    row: `(destination, state, cursor, log_epoch, retry_at, failures, queued, dead, unknown) values ('ams', 'active', 0, 'e', :now, 1, 0, 0, 0)`,
+    row: `(destination, state, cursor, log_epoch, retry_at, failures) values ('ams', 'active', 0, 'e', :now, 1)`,
   },
   sync_operator_notices: {
     row: `(operator, name, account, destination, notice_id, kind, body, queued_at, due_at, attempts, settled_at)
       values ('ops', 'push_dead', '', 'ams', 'n', 'firing', '{}', :now, :now, 0, :now)`,
     variants: [`lease_token = 't'`, 'attempts = 2'],
   },
-  sync_accounts: { row: `(account, state, sweep_wanted, retry_at, swept_at) values ('acme', 'parked', 0, :now, :now)` },
+  sync_accounts: {
+    row: `(account, state, sweep_wanted, retry_at, swept_at, throttled_until) values ('acme', 'parked', 0, :now, :now, :now)`,
+  },
   sync_discovery: {
     row: `(account, path, template, due_at, failures, ids, found) values ('acme', '/x', '/x', :now, 0, 0, 0)`,
     variants: [`lease_token = 't'`],
@@ -67,7 +69,6 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
   alarms: {
     row: `(name, account, destination, state, severity, since, last_at, text) values ('push_dead', '', 'ams', 'firing', 'warning', :now, :now, '')`,
   },
-  sync_delivery_rhythm: { row: `(account, last_at, learned) values ('acme', :now, '[]')` },
   sync_upkeep: { row: `(task, lease_token, lease_until, position) values ('retention', 't', :now, 0)` },
   sync_reconcile: { row: `(account, lease_token, lease_until, since) values ('acme', 't', :now, :now)` },
   reconcile_runs: {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { eventsPageSchema } from '../../../src/client/schemas/events.ts'
 import { identitySchema } from '../../../src/client/schemas/identity.ts'
+import { threadPageSchema } from '../../../src/client/schemas/thread.ts'
 import { workspaceSchema } from '../../../src/client/schemas/workspace.ts'
 import type { Surprise } from '../../../src/model/interface-drift.ts'
 import { surprisesOf } from '../../../src/upstream/drift/known.ts'
@@ -40,8 +41,32 @@ describe('what an answer has beyond the specification', () => {
     ])
   })
 
+  it('is a required field that is missing, or null, and no other that is absent', () => {
+    const { id: _, type: __, ...rest } = event()
+    expect(within(eventsPageSchema, { events: [rest, event({ type: null }), { id: ID, type: 'bound' }] })).toEqual([
+      'missing events[].id absent',
+      'missing events[].type absent',
+      'type events[].type null',
+      'missing next_cursor absent',
+    ])
+    expect(within(threadPageSchema, { messages: [{ id: ID, attachments: [{}] }], next_cursor: null })).toEqual([
+      'missing messages[].attachments[].name absent',
+      ...['channel', 'direction', 'kind', 'occurred_at', 'body_text'].map((name) => `missing messages[].${name} absent`),
+    ])
+    expect(within(identitySchema, { email: 'a@b.c' })).toEqual(['missing kind absent'])
+    expect(within(z.union([z.looseObject({ a: z.string(), b: z.string() }), z.looseObject({ a: z.string() })]), { c: 1 })).toEqual([
+      'field c integer',
+      'missing a absent',
+    ])
+  })
+
   it('leaves alone what is not shown, and looks behind keys that are data', () => {
+    const required = {
+      ...{ application_id: 'a', workspace_id: 'w', provider_key: 'p', program_identifier: 'i', schema_fingerprint: 'f' },
+      ...{ answer_revision: 1, readiness: 'ready_for_quote', request_state: 'draft' },
+    }
     const application = {
+      ...required,
       schema: { any: { thing: 1 } },
       answers: { q1: [1], q2: null },
       ownership: { q1: { kind: 'guessed', revision: 1.5 } },
@@ -57,7 +82,7 @@ describe('what an answer has beyond the specification', () => {
 
   it('never holds a value: keys that may be data are told as such', () => {
     const keys = { 'ann@agency.example': 1, [ID]: 1, '123-45-6789': 1, 'Jane Doe': 1, fein_123456789: 1, ok_1: 1 }
-    expect(within(z.looseObject({ a: z.string() }), keys)).toEqual(['field {} integer', 'field ok_1 integer'])
+    expect(within(z.looseObject({ a: z.string().optional() }), keys)).toEqual(['field {} integer', 'field ok_1 integer'])
     const secrets = event({ status: { ssn: '123-45-6789' }, type: '123-45-6789' })
     expect(JSON.stringify(surprisesIn(shapeOf(eventsPageSchema), { events: [secrets], next_cursor: null }))).not.toContain('6789')
   })
@@ -67,7 +92,8 @@ describe('what an answer has beyond the specification', () => {
     expect(within(eventsPageSchema, { events: [event({ policy_id: 'seven' })], next_cursor: null })).toEqual([
       'field events[].policy_id string',
     ])
-    expect(within(workspaceSchema, { applications: [{ request_state: 'quoted', readiness: 'later' }] })).toEqual([
+    const vocabularies = { applications: [{ request_state: 'quoted', readiness: 'later' }] }
+    expect(within(workspaceSchema, vocabularies).filter((line) => !line.startsWith('missing'))).toEqual([
       'value applications[].readiness string',
     ])
   })

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { MockAgent } from 'undici'
 import { describe, expect, it } from 'vitest'
 import type { DocumentAnswer } from '../../../src/upstream/http/document.ts'
@@ -14,7 +15,7 @@ function scene(...hosts: string[]) {
   const agent = new MockAgent()
   agent.disableNetConnect()
   const asked: Record<string, unknown>[] = []
-  const reply = (origin: string, path: string, status: number, body: string, headers: Record<string, string> = {}) =>
+  const reply = (origin: string, path: string, status: number, body: string | Buffer, headers: Record<string, string> = {}) =>
     agent
       .get(origin)
       .intercept({ path, method: 'GET' })
@@ -31,6 +32,18 @@ describe('documents on other hosts', () => {
     reply('https://docs.example', '/a.pdf', 200, '%PDF-1', { 'content-type': 'application/pdf' })
     expect(await elsewhere.get('https://docs.example/a.pdf', read, never)).toBe('%PDF-1')
     expect(asked.flatMap((headers) => Object.keys(headers))).not.toContain('authorization')
+  })
+
+  it('are decoded when they come compressed although that was not asked for', async () => {
+    const { elsewhere, reply } = scene('docs.example')
+    const packed = gzipSync('%PDF-1')
+    reply('https://docs.example', '/a.pdf', 200, packed, { 'content-encoding': 'gzip', 'content-length': String(packed.length) })
+    const whole = async (answer: DocumentAnswer) => [await read(answer), answer.bytes]
+    expect(await elsewhere.get('https://docs.example/a.pdf', whole, never)).toEqual(['%PDF-1', null])
+    reply('https://docs.example', '/b.pdf', 200, '%PDF-1', { 'content-encoding': 'gzip' })
+    await expect(elsewhere.get('https://docs.example/b.pdf', read, never)).rejects.toThrow(
+      'docs.example: the answer is not the gzip that its header says (Z_DATA_ERROR)',
+    )
   })
 
   it('a redirect is judged like a link', async () => {

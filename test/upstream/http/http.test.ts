@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { createServer, request as httpRequest } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Http, type HttpOptions } from '../../../src/upstream/http/http.ts'
 import type { Call } from '../../../src/upstream/http/operations.ts'
@@ -60,6 +61,59 @@ describe('limits', () => {
     expect(await http.send(call, parts)).toMatchObject({ status: 200 })
     await http.close()
     expect(await Promise.all(hanging)).toMatchObject(Array(20).fill({ class: 'network' }))
+  })
+})
+
+describe('an answer that is compressed although identity was asked for', () => {
+  const encoded = (encoding: string, body: Buffer, status = 200): Handler => {
+    return (_, response) => response.writeHead(status, { 'content-encoding': encoding }).end(body)
+  }
+  const text = '{"kind":"api_client"}'
+
+  test.each([
+    ['gzip', gzipSync(text)],
+    ['X-GZIP', gzipSync(text)],
+    ['deflate', deflateSync(text)],
+    ['br', brotliCompressSync(text)],
+    ['deflate, gzip', gzipSync(deflateSync(text))],
+    ['identity', Buffer.from(text)],
+  ])('is decoded: %s', async (encoding, body) => {
+    const { http, service } = await bench(encoded(encoding, body))
+    expect((await http.send(call, parts)).body).toBe(text)
+    expect(service.arrived[0]?.headers['accept-encoding']).toBe('identity')
+  })
+
+  test('without a body is as empty as any', async () => {
+    const { http } = await bench(encoded('gzip', Buffer.alloc(0)))
+    expect(await http.send(call, parts)).toMatchObject({ status: 200, body: '' })
+  })
+
+  test('names the encoding when that is unknown, or not what came', async () => {
+    const unknown = await bench(encoded('zstd', Buffer.from('?')))
+    const why = 'is encoded as zstd, which is not supported; have its sender leave it plain'
+    expect(await thrownBy(unknown.http.send(call, parts))).toMatchObject({ class: 'unavailable', message: `me: the answer ${why}` })
+    const wrong = await bench(encoded('gzip', Buffer.from(text)))
+    const not = 'is not the gzip that its header says (Z_DATA_ERROR)'
+    expect(await thrownBy(wrong.http.send(call, parts))).toMatchObject({ class: 'unavailable', message: `me: the answer ${not}` })
+    const often = await bench(encoded('gzip, gzip, gzip, gzip', gzipSync(text)))
+    expect(await thrownBy(often.http.send(call, parts))).toMatchObject({
+      message: 'me: the answer is encoded 4 times over, which is not supported',
+    })
+    const refused = await bench(encoded('zstd', Buffer.from('?'), 404))
+    expect(await refused.http.send(call, parts)).toMatchObject({ status: 404, body: null })
+  })
+
+  test('is limited by what it decodes to', async () => {
+    const { http } = await bench(encoded('gzip', gzipSync('x'.repeat(1_000_000))))
+    expect(await thrownBy(http.send(call, parts))).toMatchObject({ class: 'oversized' })
+  })
+
+  test('that breaks off is one that broke off', async () => {
+    const { http } = await bench((_, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip', 'content-length': '1000' })
+      response.write(gzipSync(text).subarray(0, 15), () => response.destroy())
+    })
+    expect(await thrownBy(http.send(call, parts))).toMatchObject({ class: 'network', message: 'me: no answer (UND_ERR_SOCKET)' })
   })
 })
 

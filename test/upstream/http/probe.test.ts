@@ -49,7 +49,7 @@ describe('probing a path', () => {
       const { client, counts } = await bench((_, response) => json(response, {}, status, { 'retry-after': '600' }))
       for (let n = 0; n < 15; n += 1) await thrownBy(client.probe(LIST))
       expect(client.waitMs()).toBe(0)
-      expect(await client.events(ID, null)).toEqual({ items: [], nextCursor: null })
+      expect(await client.events(ID, null)).toEqual({ items: [], nextCursor: null, isEndTold: true })
       expect(counts.gauges.get('upstream_rate')).toBe(1000)
     }
   })
@@ -81,6 +81,6 @@ describe('probing a path', () => {
     for (body of ['', '<html>', '{"cut":']) expect(await thrownBy(client.probe(LIST))).toMatchObject({ class: 'unavailable' })
     body = `"${'x'.repeat(8 * 1024 * 1024)}"`
     expect(await thrownBy(client.probe(LIST))).toMatchObject({ class: 'oversized' })
-    expect(await client.events(ID, null)).toEqual({ items: [], nextCursor: null })
+    expect(await client.events(ID, null)).toEqual({ items: [], nextCursor: null, isEndTold: true })
   })
 })

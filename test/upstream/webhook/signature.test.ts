@@ -41,6 +41,12 @@ describe('DeliveryVerifier', () => {
     )
   })
 
+  it('goes by the bytes of a body, not by what they say as JSON', () => {
+    const body = '{ "n": 1.50, "a": "\\u00e9" }'
+    expect(verifier.verifyAt(NOW_MS, signed(body), Buffer.from(body)).ok).toBe(true)
+    expect(verifier.verifyAt(NOW_MS, signed(body), Buffer.from(JSON.stringify(JSON.parse(body))))).toMatchObject({ ok: false })
+  })
+
   it('tells which of several secrets verified, and takes them with and without their prefix', () => {
     const both = new DeliveryVerifier([new Secret(other), new Secret(secret.slice('whsec_'.length))])
     expect(both.verifyAt(NOW_MS, signed(), BODY)).toMatchObject({ ok: true, secret: 2 })

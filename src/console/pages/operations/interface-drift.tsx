@@ -9,7 +9,7 @@ import { Age } from '../../parts/time.tsx'
 
 type Drift = Schemas['InterfaceDrift']
 
-/** What the service sends and its specification does not name: it moves, and nothing is broken yet. */
+/** Where the service differs from its specification: it moves, and nothing is broken yet. */
 export function InterfaceDrift() {
   const query = useQuery(interfaceDriftQuery)
   const isOfAccount = useOfAccount()
@@ -33,7 +33,7 @@ const keyOf = ({ account, resource, path, kind, type }: Drift) => [account, reso
 const columns: readonly Column<Drift>[] = [
   { id: 'path', head: 'Path', isWide: true, cell: ({ path }) => <span className="mono">{path}</span> },
   { id: 'resource', head: 'Read', cell: ({ resource }) => resource },
-  { id: 'kind', head: 'Unnamed', cell: ({ kind }) => kind },
+  { id: 'kind', head: 'Difference', cell: ({ kind }) => kind },
   { id: 'type', head: 'Type', rank: 2, cell: ({ type }) => type },
   { id: 'account', head: 'Account', rank: 2, cell: ({ account }) => account },
   { id: 'answers', head: 'Answers', isNumber: true, rank: 2, cell: ({ answers }) => answers },

@@ -19,10 +19,12 @@ export function Upkeep() {
     run: () => answered(api.POST('/api/v1/doctor', { body: {} })),
     done: ({ items }) => {
       setFound(items)
-      const wrong = items.filter(({ ok }) => !ok).length
+      const wrong = items.filter(({ fails }) => fails).length
+      const unchecked = items.filter(({ ok }) => ok === null).length
+      const rest = unchecked === 0 ? '' : ` ${counted(unchecked, 'thing')} not checked.`
       return wrong === 0
-        ? `${counted(items.length, 'thing')} looked at; all is right.`
-        : `${counted(wrong, 'check')} of ${items.length} ${wrong === 1 ? 'needs' : 'need'} a look.`
+        ? `${counted(items.length, 'thing')} looked at; nothing is wrong.${rest}`
+        : `${counted(wrong, 'check')} of ${items.length} ${wrong === 1 ? 'needs' : 'need'} a look.${rest}`
     },
   })
   const backup = useAction({
@@ -57,7 +59,7 @@ export function Upkeep() {
               <span>
                 <strong>{about}</strong> <Sentence text={text} />
               </span>
-              <Chip word={ok ? 'ok' : 'wrong'} label={ok ? 'right' : 'wrong'} />
+              <Chip word={ok === null ? 'unchecked' : ok ? 'ok' : 'wrong'} label={ok === null ? 'not checked' : ok ? 'right' : 'wrong'} />
             </li>
           ))}
         </ul>

@@ -16,6 +16,7 @@ type Need = Schemas['Overview']['needs'][number]
 const deeds: Readonly<Record<string, readonly [verb: string, done: string]>> = {
   account_stopped: ['Resume account', 'The account tries again now.'],
   destination_stopped: ['Resume destination', 'The destination goes on; what waited is sent.'],
+  destination_unanswered: ['Try now', 'What waits is sent now.'],
   dead_deliveries: ['Replay deliveries', 'They will be worked again; see Deliveries.'],
   dead_changes: ['Retry changes', 'They will be sent again; see Destinations.'],
   run_not_clean: ['Reconcile again', 'A run was asked for; see Reconcile.'],

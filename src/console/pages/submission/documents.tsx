@@ -54,20 +54,9 @@ function DocumentLine({ document }: { readonly document: Schemas['DocumentsRow']
       <span className="quiet">
         {[document.source_label, document.stored_bytes === null ? null : size(document.stored_bytes)].filter(Boolean).join(' · ')}{' '}
         <Age at={document.created_at} none="" />
-        {state === 'failed' && <Failure error={textOf(document.error)} />}
+        {state === 'failed' && <span className="failure bad">{textOf(document.error)}.</span>}
       </span>
       <Chip word={state} />
     </li>
-  )
-}
-
-/** Why a file could not be fetched, and where settings are the cause what a person can do. */
-function Failure({ error }: { readonly error: string }) {
-  const host = /^DOCUMENT_HOSTS does not name (\S+)$/.exec(error)?.[1]
-  return (
-    <span className="failure">
-      <span className="bad">{error}.</span>
-      {host && ` It is fetched once DOCUMENT_HOSTS names ${host}.`}
-    </span>
   )
 }

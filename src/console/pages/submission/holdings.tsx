@@ -26,6 +26,9 @@ const tables: readonly (readonly [table: string, title: string, columns: readonl
   ['carrier_api_sessions', 'Carrier sessions', ['carrier_slug', 'program', 'status', 'outcome', 'completion_pct', 'has_quote']],
 ]
 
+/** Tables whose keys are hashes. Their rows are in the order of what is shown of them. */
+const BY_CONTENT = new Set(['facts', 'documents_on_file'])
+
 const MOST_ROWS = 200
 const ODD = new Set(['account', 'submission_id', 'row_key', 'gone_at'])
 
@@ -33,7 +36,8 @@ const ODD = new Set(['account', 'submission_id', 'row_key', 'gone_at'])
 export function Holdings({ view }: { readonly view: View }) {
   const held = tables.flatMap(([table, title, columns]) => {
     const rows = (view.tables[table as keyof View['tables']] ?? []) as readonly Row[]
-    return rows.length === 0 ? [] : [{ table, title, rows, columns: columnsOf(rows, columns) }]
+    const shown = columnsOf(rows, columns)
+    return rows.length === 0 ? [] : [{ table, title, rows: BY_CONTENT.has(table) ? sortedBy(rows, shown) : rows, columns: shown }]
   })
   return (
     <>
@@ -92,6 +96,11 @@ function columnsOf(rows: readonly Row[], wanted: readonly string[]): readonly st
   if (there.length > 1) return there
   const holding = Object.keys(first ?? {}).filter((column) => !ODD.has(column) && rows.some((row) => row[column] !== null))
   return holding.slice(0, 6)
+}
+
+function sortedBy(rows: readonly Row[], columns: readonly string[]): readonly Row[] {
+  const orderOf = (row: Row) => JSON.stringify(columns.map((column) => row[column] ?? ''))
+  return rows.toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
 }
 
 interface RowsProps {

@@ -10,6 +10,7 @@ import type { View } from './submission.tsx'
 type Lane = Schemas['LanesRow']
 type Quote = Schemas['QuotesRow']
 type Offer = Schemas['SourceOffersRow']
+type OnBoard = Schemas['QuoteOnBoard']
 
 /** In the order in which the service names them; others follow. */
 const categories = ['instant_quote', 'binding', 'specialty']
@@ -37,6 +38,7 @@ export function Lanes({ view }: { readonly view: View }) {
                   key={lane.row_key}
                   lane={lane}
                   quotes={quotes.filter(({ lane_id }) => lane_id === lane.lane_id)}
+                  board={view.quote_board.filter(({ lane_id }) => lane_id === lane.lane_id)}
                   offers={offers.filter(({ lane_id }) => lane_id === lane.lane_id)}
                 />
               ))}
@@ -51,12 +53,15 @@ export function Lanes({ view }: { readonly view: View }) {
 interface LaneProps {
   readonly lane: Lane
   readonly quotes: readonly Quote[]
+  readonly board: readonly OnBoard[]
   readonly offers: readonly Offer[]
 }
 
-function LaneLine({ lane, quotes, offers }: LaneProps) {
+function LaneLine({ lane, quotes, board, offers }: LaneProps) {
   const standing = quotes.filter(({ gone_at }) => gone_at === null)
-  const best = standing.reduce<number | null>((low, { total_cents: n }) => (n === null ? low : Math.min(low ?? n, n)), null)
+  const isReplaced = new Set(board.filter((quote) => quote.may_be_superseded === true).map(({ quote_id }) => quote_id))
+  const current = standing.filter(({ quote_id }) => !isReplaced.has(quote_id))
+  const best = current.reduce<number | null>((low, { total_cents: n }) => (n === null ? low : Math.min(low ?? n, n)), null)
   const market = textOf(lane.market_name)
   const isSaid = lane.status_label?.toLowerCase() === plainWord(lane.chip ?? '')
   return (
@@ -74,7 +79,7 @@ function LaneLine({ lane, quotes, offers }: LaneProps) {
         {lane.state_occurred_at && <Age at={lane.state_occurred_at} />}
       </div>
       {(lane.next_step || Array.isArray(lane.unmet_labels)) && <Wanted lane={lane} />}
-      {(standing.length > 0 || offers.length > 0) && <Offers quotes={standing} offers={offers} />}
+      {(standing.length > 0 || offers.length > 0) && <Offers quotes={standing} board={board} offers={offers} />}
     </li>
   )
 }
@@ -92,7 +97,15 @@ function Wanted({ lane }: { readonly lane: Lane }) {
   )
 }
 
-function Offers({ quotes, offers }: Pick<LaneProps, 'quotes' | 'offers'>) {
+/** A quote in words: the one that the lane is bound at, and one that a later revision may have replaced, are named. */
+function quoteName({ is_revision, quote_id }: Quote, board: readonly OnBoard[]): string {
+  const about = board.find((quote) => quote.quote_id === quote_id)
+  if (about?.is_bound_quote === true) return 'Bound quote'
+  if (about?.may_be_superseded === true) return 'Quote, revised since'
+  return is_revision ? 'Revised quote' : 'Quote'
+}
+
+function Offers({ quotes, board, offers }: Pick<LaneProps, 'quotes' | 'board' | 'offers'>) {
   return (
     <details className="lane-offers">
       <summary>
@@ -102,7 +115,7 @@ function Offers({ quotes, offers }: Pick<LaneProps, 'quotes' | 'offers'>) {
       <ul>
         {quotes.map((quote) => (
           <li key={quote.row_key} className="lane-line">
-            <span>{quote.is_revision ? 'Revised quote' : 'Quote'}</span>
+            <span>{quoteName(quote, board)}</span>
             <span className="quiet">{textOf(quote.premium_display)}</span>
             <span className="number lane-price">{money(quote.total_cents)}</span>
             <Raw table="quotes" row={quote.row_key} what="Quote" />

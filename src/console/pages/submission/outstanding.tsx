@@ -18,7 +18,7 @@ export function Outstanding({ view }: { readonly view: View }) {
       ) : (
         <ul className="lines">
           {asked.map(([key, items]) => (
-            <Line key={key} items={items} view={view} />
+            <Line key={key} items={items} />
           ))}
         </ul>
       )}
@@ -33,14 +33,13 @@ function keyOf({ source, item_key, label, bind_request_id }: Item, index: number
 
 interface LineProps {
   readonly items: readonly Item[]
-  readonly view: View
 }
 
-function Line({ items, view }: LineProps) {
+function Line({ items }: LineProps) {
   const [item] = items
   if (item === undefined) return null
   const markets = [...new Set(items.map(({ market_name }) => market_name).filter((name) => name !== null))]
-  const whose = item.bind_request_id === null ? markets.join(', ') : bindOf(item.bind_request_id, view)
+  const whose = item.bind_request_id === null ? markets.join(', ') : bindOf(item)
   const how = item.how_to_provide
   const words = [whose || 'the submission as a whole', plainWord(item.source), how && /^[a-z]+(_[a-z]+)+$/.test(how) ? plainWord(how) : how]
   return (
@@ -51,10 +50,7 @@ function Line({ items, view }: LineProps) {
   )
 }
 
-/** The bind request, by its market where that is known. */
-function bindOf(id: string, { tables: { bind_requests = [], quotes = [], lanes = [] } }: View): string {
-  const quoteId = bind_requests.find(({ bind_request_id }) => bind_request_id === id)?.quote_id
-  const laneId = quoteId && quotes.find(({ quote_id }) => quote_id === quoteId)?.lane_id
-  const market = laneId && lanes.find(({ lane_id }) => lane_id === laneId)?.market_name
-  return market ? `bind request ${shortId(id)} at ${market}` : `bind request ${shortId(id)}`
+function bindOf({ bind_request_id: id, market_name: market }: Item): string {
+  const request = `bind request ${shortId(id ?? '')}`
+  return market === null ? request : `${request} at ${market}`
 }

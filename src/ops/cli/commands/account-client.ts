@@ -1,5 +1,7 @@
 import type { Observer } from '../../../base/observer.ts'
+import { AccountPauses } from '../../../poll/account-pauses.ts'
 import { CredentialUses } from '../../../poll/credential-uses.ts'
+import { LONG_PAUSE_MS } from '../../../store/reads/pauses.ts'
 import { createAccountClient } from '../../../upstream/account-client.ts'
 import type { UpstreamClient } from '../../../upstream/client.ts'
 import { DriftRecorder } from '../../metrics/drift-recorder.ts'
@@ -15,23 +17,31 @@ interface Reading {
 
 /**
  * Calls `work` with the client of an account. A command that reads beside a running `serve` shares its rate, so its process is registered
- * before the first request and until `work` ends.
+ * before the first request and until `work` ends. It makes the pauses that the service asked of others, too, and says so.
  */
 export async function withAccountClient<T>(
-  { clock, version }: CommandContext,
+  { clock, version, host }: CommandContext,
   { config, db, log }: OpenStore,
   { role, account, observer, looksOnly }: Reading,
   work: (client: UpstreamClient) => Promise<T>,
 ): Promise<T> {
   const drift = new DriftRecorder(db, log)
   const credentialUses = new CredentialUses(db, clock, log)
-  const client = createAccountClient(config, account, { clock, observer, log, drift, credentialUses })
+  const clients = new Map<string, UpstreamClient>()
+  const tell = (_account: string, sentence: string, ms: number) => {
+    // `sync` ends in a long pause, and its error says why.
+    if (role === 'reconcile' || ms <= LONG_PAUSE_MS) host.stderr.write(`${sentence}; this command waits\n`)
+  }
+  const pauses = new AccountPauses({ db, clock, log, clients: () => clients, tell })
+  const client = createAccountClient(config, account, { clock, observer, log, drift, credentialUses, pauses })
+  clients.set(account, client)
   const done = new AbortController()
   const heartbeat = new Heartbeat(db, log, { id: db.processId, role, version }, ({ reading }) => client.shareAmong(reading), {
     looksOnly: looksOnly ?? false,
   })
   await heartbeat.beat()
-  const beating = heartbeat.run(done.signal)
+  await pauses.exchange()
+  const beating = Promise.all([heartbeat.run(done.signal), pauses.run(done.signal)])
   // Awaited below; until then its rejection must not count as unhandled.
   beating.catch(() => undefined)
   try {

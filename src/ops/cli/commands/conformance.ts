@@ -2,6 +2,7 @@ import { UsageError } from '../../../base/errors.ts'
 import type { AccountConfig, Config } from '../../../config/config.ts'
 import { parseSubmissionId } from '../../actions/arguments.ts'
 import { type ConformanceFinding, compareService } from '../../doctor/conformance/conformance.ts'
+import { markOf } from '../../doctor/finding.ts'
 import { pluralize, wrapped } from '../../output/text.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { accountOf, type CommandContext, printJson, settingsOf, silentLog, widthOf } from './context.ts'
@@ -11,8 +12,6 @@ export interface ConformanceFlags {
   readonly submission?: string
   readonly json?: boolean
 }
-
-const marks = { agrees: '✓', differs: '✗', failed: '✗', untold: '?' } as const
 
 /** `doctor --conformance [--account A] [--submission ID] [--json]` */
 export async function runConformance(c: CommandContext, options: ConformanceFlags): Promise<void> {
@@ -25,7 +24,7 @@ export async function runConformance(c: CommandContext, options: ConformanceFlag
     if (!options.json) c.host.stdout.write(wrapped(`Conformance of account ${account.name}, by reading ${account.baseUrl}`, widthOf(c)))
     for await (const finding of compareService({ config, clock: c.clock, log: silentLog(), host: c.host }, { account, submission })) {
       found.push(finding)
-      if (!finding.ok) c.exitCode = exitCodes.failed
+      if (finding.fails) c.exitCode = exitCodes.failed
       if (!options.json) c.host.stdout.write(wrapped(lineOf(finding), widthOf(c), '', '  '))
     }
   }
@@ -44,9 +43,11 @@ function accountsOf(config: Config, { account, submission }: ConformanceFlags): 
   return config.accounts
 }
 
-function lineOf({ row, spec, result, text, more, about }: ConformanceFinding): string {
-  if (row === null) return `${marks[result]} ${about}: ${text}`
+function lineOf(finding: ConformanceFinding): string {
+  const { row, spec, result, text, more, about } = finding
+  const mark = markOf(finding)
+  if (row === null) return `${mark} ${about}: ${text}`
   const beyond =
     more.length === 0 ? '' : `; more than the specification names: ${more.slice(0, 5).join(', ')}${more.length > 5 ? ' …' : ''}`
-  return `${marks[result]} ${row} (${spec}): ${result === 'untold' ? 'could not be told: ' : ''}${text}${beyond}`
+  return `${mark} ${row} (${spec}): ${result === 'untold' ? 'could not be told: ' : ''}${text}${beyond}`
 }

@@ -10,14 +10,15 @@ import { protectionSettings } from '../../../config/protect.ts'
 import { Protection } from '../../../model/protection/protection.ts'
 import { checkLogEpoch, newEpochText } from '../../../store/changes/log-epoch.ts'
 import { hasInfo } from '../../../store/changes/log-info.ts'
-import type { Db } from '../../../store/engine/db.ts'
+import type { DatabaseConfig, Db } from '../../../store/engine/db.ts'
 import { checkSchema, type MigrateOptions, migrate } from '../../../store/migrate/migrate.ts'
 import { openDb } from '../../../store/open/open.ts'
 import { requireDatabaseFile } from '../../../store/open/serve-lock.ts'
 import type { ProcessRole } from '../../../store/upkeep/processes.ts'
 import { accountNamed } from '../../actions/accounts.ts'
 import type { ActionContext } from '../../actions/context.ts'
-import { type Table, table } from '../../output/table.ts'
+import { type Printer, printerTo } from '../../operations/printer.ts'
+import type { Table } from '../../output/table.ts'
 import { destinationProblems } from '../destination-problems.ts'
 import { knownNames } from '../known-names.ts'
 
@@ -70,12 +71,8 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
   const config = settingsOf(c, use)
   const { database } = config
   requireDatabaseFile(database)
-  const isMissing = database.kind === 'sqlite' && !existsSync(database.path)
-  if (isMissing && !use.prepare) {
-    throw new UsageError([
-      `there is no database at ${resolve(database.path)}; set DATABASE_URL, or create it with \`submission-mirror serve\``,
-    ])
-  }
+  const isMissing = isMissingFile(database)
+  if (isMissing && !use.prepare) throw missingDatabase(database)
   const log = silentLog()
   const db = await openDb(database, {
     clock: c.clock,
@@ -102,6 +99,25 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
   } finally {
     await db.close()
   }
+}
+
+function isMissingFile(database: DatabaseConfig): database is Extract<DatabaseConfig, { kind: 'sqlite' }> {
+  return database.kind === 'sqlite' && !existsSync(database.path)
+}
+
+function missingDatabase({ path }: { readonly path: string }): UsageError {
+  return new UsageError([`there is no database at ${resolve(path)}; set DATABASE_URL, or create it with \`submission-mirror serve\``])
+}
+
+/**
+ * The database of the settings, for a command that opens it by itself.
+ * @throws UsageError with every problem of command line and settings, or when there is no such file.
+ */
+export function databaseOf(c: CommandContext, problems: readonly string[]): DatabaseConfig {
+  const { database } = settingsOf(c, { accounts: 'optional', problems })
+  requireDatabaseFile(database)
+  if (isMissingFile(database)) throw missingDatabase(database)
+  return database
 }
 
 async function refuseWithoutInfo(db: Db): Promise<void> {
@@ -204,9 +220,14 @@ export function widthOf({ host }: CommandContext): number {
   return Math.max(NARROWEST, wanted)
 }
 
+/** What a command prints with for a person. */
+export function printerOf(c: CommandContext): Printer {
+  return printerTo((text) => c.host.stdout.write(text), c.clock.now(), widthOf(c))
+}
+
 /** Writes a table, or that there is nothing to list. */
 export function printTable(c: CommandContext, list: Omit<Table, 'width'>, none: string): void {
-  c.host.stdout.write(list.rows.length === 0 ? `${none}\n` : table({ ...list, width: widthOf(c) }))
+  printerOf(c).table(list, none)
 }
 
 /** Writes a value as JSON, for programs. */

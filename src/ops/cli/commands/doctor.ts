@@ -3,7 +3,7 @@ import { UsageError } from '../../../base/errors.ts'
 import type { Config } from '../../../config/config.ts'
 import { destinationNamed } from '../../actions/destinations.ts'
 import { diagnose } from '../../doctor/doctor.ts'
-import type { Finding } from '../../doctor/finding.ts'
+import { type Finding, markOf } from '../../doctor/finding.ts'
 import { pluralize, wrapped } from '../../output/text.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { type ConformanceFlags, runConformance } from './conformance.ts'
@@ -14,7 +14,8 @@ export function addDoctor(program: Command, c: CommandContext): void {
   program
     .command('doctor')
     .description(
-      'look whether everything works: database, accounts, the way of the deliveries, destinations; say what is wrong and what to do',
+      'look whether everything works: database, accounts, the way of the deliveries, destinations; say what is wrong and what to do. ✓ is right, ' +
+        '✗ is wrong, – was not checked; exit code 1 when anything is wrong, or should have been checked and could not be',
     )
     .option('--destination <name>', 'only this destination: one harmless try, and what waits for it')
     .addOption(
@@ -39,12 +40,12 @@ export function addDoctor(program: Command, c: CommandContext): void {
       if (!options.json) c.host.stdout.write('Checks\n')
       for await (const finding of diagnose({ config, clock: c.clock, log: silentLog(), host: c.host }, only)) {
         found.push(finding)
-        if (!finding.ok) c.exitCode = exitCodes.failed
-        const { ok, about, text } = finding
-        if (!options.json) c.host.stdout.write(wrapped(`${ok ? '✓' : '✗'} ${about}: ${text}`, widthOf(c), '', '  '))
+        const { about, text, fails } = finding
+        if (fails) c.exitCode = exitCodes.failed
+        if (!options.json) c.host.stdout.write(wrapped(`${markOf(finding)} ${about}: ${text}`, widthOf(c), '', '  '))
       }
       if (options.json) return printJson(c, found)
-      const failed = found.filter(({ ok }) => !ok).length
-      c.host.stdout.write(`\n${pluralize(found.length, 'check')}, ${failed} failed\n`)
+      const count = (wanted: boolean | null) => found.filter(({ ok }) => ok === wanted).length
+      c.host.stdout.write(`\n${pluralize(found.length, 'check')}, ${count(false)} failed, ${count(null)} not checked\n`)
     })
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { createLog } from '../../../base/log.ts'
-import { secretValues } from '../../../config/config.ts'
+import { secretValues } from '../../../config/secret-values.ts'
 import { actionContextOf, type CommandContext, withStore } from './context.ts'
 
 /** `mcp` */

@@ -9,16 +9,18 @@ import { requireDatabaseFile } from '../../../store/open/serve-lock.ts'
 import { auditedDb } from '../../../store/operators/actions.ts'
 import { type CommandContext, migrating, settingsOf, silentLog } from './context.ts'
 
-/** `migrate [--grant-reader ROLE] [--new-epoch]` */
+/** `migrate [--grant-reader ROLE [--without-personal]] [--new-epoch]` */
 export function addMigrate(program: Command, c: CommandContext): void {
   program
     .command('migrate')
     .description('bring the database up to date, and let a role read the public tables')
     .option('--grant-reader <role>', 'Postgres: let this role read the public tables and views, and nothing else')
+    .option('--without-personal', 'with --grant-reader: not the columns that may tell of a person (names, free text, documents, `raw`)')
     .option('--new-epoch', 'begin a new numbering of changes: after a restore that was not made by `submission-mirror restore`')
-    .action(async (options: { grantReader?: string; newEpoch?: boolean }) => {
-      const config = settingsOf(c, { accounts: 'optional', problems: [] })
-      const { grantReader: role } = options
+    .action(async (options: { grantReader?: string; withoutPersonal?: boolean; newEpoch?: boolean }) => {
+      const { grantReader: role, withoutPersonal = false } = options
+      const problems = withoutPersonal && role === undefined ? ['--without-personal goes with --grant-reader ROLE'] : []
+      const config = settingsOf(c, { accounts: 'optional', problems })
       if (role !== undefined && config.database.kind === 'sqlite') {
         throw new UsageError(['--grant-reader: SQLite has no roles; let the reader read the file'])
       }
@@ -35,8 +37,9 @@ export function addMigrate(program: Command, c: CommandContext): void {
           c.host.stdout.write(`${newEpochText(await beginLogEpoch(auditedDb(db, note), 'command'))}\n`)
         }
         if (role === undefined) return
-        await grantReader(db, role)
-        c.host.stdout.write(`${role} may read the public tables and views\n`)
+        await grantReader(db, role, { withoutPersonal })
+        const without = withoutPersonal ? ' without the columns that may tell of a person; it must name the columns that it selects' : ''
+        c.host.stdout.write(`${role} may read the public tables and views${without}\n`)
       } finally {
         await db.close()
       }

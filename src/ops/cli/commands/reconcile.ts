@@ -2,11 +2,13 @@ import type { Command } from 'commander'
 import { UsageError } from '../../../base/errors.ts'
 import { silentObserver } from '../../../base/observer.ts'
 import type { Config } from '../../../config/config.ts'
+import { longPause } from '../../../poll/account-pauses.ts'
 import { runExit, worstExit } from '../../../reconcile/run/outcome.ts'
 import { type RunContext, workRun } from '../../../reconcile/run/run.ts'
 import type { Db } from '../../../store/engine/db.ts'
 import { auditAction } from '../../../store/operators/actions.ts'
 import { ensureAccounts } from '../../../store/reads/accounts.ts'
+import { findPause, LONG_PAUSE_MS } from '../../../store/reads/pauses.ts'
 import { claimNewRun } from '../../../store/reconcile/claims.ts'
 import { listFindings } from '../../../store/reconcile/findings.ts'
 import type { RunRow } from '../../../store/reconcile/runs.ts'
@@ -100,10 +102,15 @@ function optionsIn(c: CommandContext, given: ReconcileOptions, problems: string[
   }
 }
 
-/** @returns the run as it ended; null when another is in progress. */
+/** @returns the run as it ended; null when another is in progress, or the service asked for a long pause. */
 async function reconcileAccount(c: CommandContext, store: OpenStore, account: string, options: RunOptions): Promise<RunRow | null> {
   const { config, db, log } = store
   const { clock, host } = c
+  const pause = await findPause(db.read, account)
+  if (pause !== null && pause.ms > LONG_PAUSE_MS) {
+    host.stderr.write(`${longPause(account, pause.until, pause.reason).message}\n`)
+    return null
+  }
   const claim = await claimNewRun(db, { account, options, requestedBy: 'command' })
   if ('busy' in claim) {
     host.stderr.write(
@@ -116,13 +123,14 @@ async function reconcileAccount(c: CommandContext, store: OpenStore, account: st
       `account ${account}: run ${claim.run.run_id} was interrupted and goes on after ${claim.run.submissions_done} submissions\n`,
     )
   }
+  const { recordFields } = config
   const { concurrency } = config.upstream
   const { budgetMs } = config.reconcile
   const destinations = config.destinations.map(({ name }) => name)
   const observer = silentObserver
   const screen = new ReconcileScreen(host.stderr, clock)
   const parts: Omit<RunContext, 'client'> = {
-    ...{ db, database: null, clock, log, observer, concurrency, budgetMs, destinations, onAbort: 'stop' },
+    ...{ db, database: null, clock, log, observer, concurrency, budgetMs, recordFields, destinations, onAbort: 'stop' },
     onProgress: (now, counts) => screen.show(now, counts),
   }
   const { run } = await withAccountClient(

@@ -18,7 +18,7 @@ count (how often at most). Such as [{"kind": "status", "status": 429, "retryAfte
                   in the operations token, metadata, authorize, device, register, me, events, thread, requirements,
                   outstanding, workspace, sessions, bind_request, policy, insured, document, forms, appetite, extra,
                   list, write
-  of feed pages   invalid_cursor, stuck_cursor, empty_page, short_page
+  of feed pages   invalid_cursor, stuck_cursor, no_next_cursor (on the last page), empty_page, short_page
   of tokens       token_dies_early (ms)
   of documents    pdf_unavailable
   of checkpoints  application_busy

@@ -12,7 +12,10 @@ export function addStatus(program: Command, c: CommandContext): void {
     .description('say whether the mirror is complete and fresh, what needs a person, and how it is in numbers')
     .option('--coverage', 'what is mirrored and how fresh, read by read, and what the service gives no way to find')
     .addOption(
-      new Option('--drift', 'fields, values and types that the service sends and the specification does not name').conflicts('coverage'),
+      new Option(
+        '--drift',
+        'fields, values and types that the specification does not name, and required fields that are missing',
+      ).conflicts('coverage'),
     )
     .option('--json', 'as JSON, for programs')
     .action(async (options: { coverage?: boolean; drift?: boolean; json?: boolean }) => {

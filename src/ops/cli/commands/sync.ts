@@ -87,7 +87,7 @@ async function syncNow(
   }
   return await withAccountClient(c, store, { role: 'sync', account, observer }, async (client) => {
     const { extraReads } = config.accounts.find(({ name }) => name === account) ?? {}
-    const common = { account, db, client, clock, log, observer, policy: config, extraReads }
+    const common = { account, db, client, clock, log, observer, policy: config, recordFields: config.recordFields, extraReads }
     const sync = new Sync({ ...common, concurrency: config.upstream.concurrency })
     let submissions = 0
     let unread = 0

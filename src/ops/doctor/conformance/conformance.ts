@@ -3,13 +3,13 @@ import { rows } from '../../../client/openapi/rows.ts'
 import type { AccountConfig } from '../../../config/config.ts'
 import { printableLine } from '../../output/text.ts'
 import { openForDoctor } from '../database.ts'
-import type { DoctorParts, Finding } from '../finding.ts'
+import { bad, type DoctorParts, type Finding } from '../finding.ts'
 import { checkOf } from './checks.ts'
 import { Desk } from './desk.ts'
 import { CannotCompare, ComparedService } from './service.ts'
 import { NotTold, untold, type Verdict } from './verdict.ts'
 
-/** What `doctor --conformance --json` prints of a row. `ok` is false when it differs. */
+/** What `doctor --conformance --json` prints of a row. `ok` is false when it differs, null when it could not be told. */
 export interface ConformanceFinding extends Finding {
   /** The id of the row; null when no row could be told, which `text` explains. */
   readonly row: string | null
@@ -33,7 +33,7 @@ const LONGEST_TEXT = 500
  * of the database only the ids that it knows.
  */
 export async function* compareService(
-  p: Omit<DoctorParts, 'db'>,
+  p: Omit<DoctorParts, 'db' | 'serviceClocks'>,
   { account, submission }: ConformanceOptions,
 ): AsyncGenerator<ConformanceFinding> {
   const about = `account ${account.name}`
@@ -47,13 +47,19 @@ export async function* compareService(
     for (const row of rows) {
       const { result, text, more } = await verdictOf(desk, row, p.host.signal)
       yield {
-        ...{ about, ok: result !== 'differs', row: row.id, spec: row.text, result, more: more.map((one) => printableLine(one)) },
+        about,
+        ok: result === 'untold' ? null : result === 'agrees',
+        fails: result === 'differs',
+        row: row.id,
+        spec: row.text,
+        result,
+        more: more.map((one) => printableLine(one)),
         text: printableLine(text, LONGEST_TEXT),
       }
     }
   } catch (error) {
     if (!(error instanceof CannotCompare)) throw error
-    yield { about, ok: false, text: printableLine(error.message, LONGEST_TEXT), row: null, spec: '', result: 'failed', more: [] }
+    yield { ...bad(about, error.message), row: null, spec: '', result: 'failed', more: [] }
   } finally {
     await service.close()
     await db?.close()

@@ -37,11 +37,11 @@ export class ComparedService {
   readonly #answers = new Map<string, Promise<Answer>>()
   #token = ''
   #granted: unknown
-  #credential: AccountConfig['credentials'][number] | null = null
+  #credential: AccountConfig['clientCredentials'][number] | null = null
 
   constructor(config: Config, account: AccountConfig, clock: Clock, signal: AbortSignal) {
     this.#clock = clock
-    this.#limiter = new RateLimiter(clock, config.upstream.requestsPerSecond)
+    this.#limiter = new RateLimiter(clock, config.upstream.rps)
     this.#account = account
     this.#signal = signal
     this.#http = new Http({ baseUrl: account.baseUrl, proxy: proxySettings(config), timeouts: TIMEOUTS, bodyLimitBytes: BODY_LIMIT_BYTES })
@@ -53,15 +53,15 @@ export class ComparedService {
   }
 
   /** The credential that was taken. */
-  get credential(): AccountConfig['credentials'][number] | null {
+  get credential(): AccountConfig['clientCredentials'][number] | null {
     return this.#credential
   }
 
   /** Gets a token by the first credential that is taken. @throws CannotCompare with what to do. */
   async signIn(): Promise<void> {
-    const { name, baseUrl, credentials, scope } = this.#account
+    const { name, baseUrl, clientCredentials, scope } = this.#account
     let refusal = 'there is none'
-    for (const credential of credentials) {
+    for (const credential of clientCredentials) {
       const form = { grant_type: 'client_credentials', client_id: credential.id, client_secret: credential.secret.reveal(), scope }
       const { answer, detail } = await this.#exchange(form).catch((error: unknown) => {
         this.#signal.throwIfAborted()

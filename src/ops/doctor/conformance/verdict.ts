@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Surprise } from '../../../model/interface-drift.ts'
 import { shapeOf } from '../../../upstream/drift/shape.ts'
 import { plainName, surprisesIn } from '../../../upstream/drift/surprises.ts'
 
@@ -30,15 +31,20 @@ const MOST_TOLD = 5
 export function compare(schema: z.ZodType, json: unknown): Compared {
   const issues = schema.safeParse(json).error?.issues ?? []
   const surprises = surprisesIn(shapeOf(schema), json)
-  const wrong = surprises.filter(({ kind }) => kind === 'type').map(({ path, type }) => `${path || 'the answer'} is ${type}`)
-  const missing = issues.map(({ path, message }) => [pathText(path), message] as const)
+  const [faults, beyond] = [surprises.filter(isFault), surprises.filter((each) => !isFault(each))]
+  const wrong = faults.map(({ path, kind, type }) => `${path || 'the answer'} is ${kind === 'missing' ? 'missing' : type}`)
+  const others = issues.map(({ path, message }) => [pathText(path), message] as const)
   return {
     problems: unique([
       ...wrong,
-      ...missing.filter(([path]) => !wrong.some((line) => line.startsWith(`${path} is `))).map((one) => one.join(': ')),
+      ...others.filter(([path]) => !wrong.some((line) => line.startsWith(`${path} is `))).map((one) => one.join(': ')),
     ]),
-    more: unique(surprises.filter(({ kind }) => kind !== 'type').map(({ path, kind }) => (kind === 'value' ? `${path} (value)` : path))),
+    more: unique(beyond.map(({ path, kind }) => (kind === 'value' ? `${path} (value)` : path))),
   }
+}
+
+function isFault({ kind }: Surprise): boolean {
+  return kind === 'type' || kind === 'missing'
 }
 
 /** @returns agreement with what was seen, or the first problems. */

@@ -1,3 +1,4 @@
+import type { onRouteHookHandler } from 'fastify'
 import { z } from 'zod'
 
 /** The body of every refusal (RFC 9457). */
@@ -20,7 +21,13 @@ const common = {
   400: refusal('the request is not what it should be; `problems` says everything that is wrong'),
   401: refusal('no token or session, a wrong one, or one that has ended'),
   403: refusal('the role of the token does not suffice for this; or with a session, the request comes from a page of another server'),
+  408: refusal('the request did not arrive in time'),
+  421: {
+    description: 'the name in the Host header is not this server’s: set OPS_PUBLIC_URL if that is its address',
+    content: { 'text/plain': { schema: z.string() } },
+  },
   429: refusal('too many wrong tokens from this address; a good one is never refused for it'),
+  431: refusal('the path and the headers are too long'),
   503: refusal('the database cannot be used now; try again after `Retry-After`'),
 }
 const notThere = refusal('there is no such thing')
@@ -52,10 +59,18 @@ export function answersOfAction<T extends z.ZodType>(description: string, schema
   return {
     ...answersAbout(description, schema),
     409: notNow,
-    413: refusal('the body is too large'),
-    415: refusal('not a content type that is read here'),
     422: unfit,
   }
+}
+
+const longPart = { 414: refusal('a part of the path is too long') }
+const unreadableBody = { 413: refusal('the body is too large'), 415: refusal('not a content type that is read here') }
+
+/** Adds to the answers of each route what it refuses for the form of its path or its body. */
+export const describeForms: onRouteHookHandler = (route) => {
+  const isRead = route.method === 'GET' || route.method === 'HEAD'
+  const forms = { ...(route.url.includes(':') && longPart), ...(!isRead && unreadableBody) }
+  route.schema = { ...route.schema, response: { ...(route.schema?.response as object | undefined), ...forms } }
 }
 
 /** As `answersAbout`, for bytes. */

@@ -73,9 +73,9 @@ function isRead({ method }: FastifyRequest): boolean {
 
 /** Answers 403 when the role does not suffice for the route, before the body is read. */
 function refuseWeakRole({ name, role }: Holder, request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined {
-  const { url } = request.routeOptions
+  const { url, config } = request.routeOptions
   if (url === undefined) return undefined
-  const needed = roleNeeded(request.method, url)
+  const needed = config.role ?? roleNeeded(request.method, url)
   if (includesRole(role, needed)) return undefined
   return refuse(reply, 403, [`this takes the role ${needed}; the token ${name} has the role ${role}`])
 }

@@ -5,9 +5,7 @@ import type { Clock } from '../../../base/clock.ts'
 import type { Log } from '../../../base/log.ts'
 import type { Observer } from '../../../base/observer.ts'
 import type { Config } from '../../../config/config.ts'
-import type { TimeText } from '../../../model/time.ts'
 import type { Db } from '../../../store/engine/db.ts'
-import { parseMoment } from '../../actions/arguments.ts'
 import type { ActionContext } from '../../actions/context.ts'
 import type { ReloadResult } from '../../actions/reload-result.ts'
 import type { Holder } from './tokens.ts'
@@ -43,9 +41,4 @@ declare module 'fastify' {
 export function actionContextFor(p: AdminParts, request: Pick<FastifyRequest, 'who'>): ActionContext {
   const { db, clock, signal, observer } = p
   return { db, clock, signal, observer, who: request.who }
-}
-
-/** The time of a moment that a schema has validated. */
-export function momentOf(p: AdminParts, text: string | undefined): TimeText | undefined {
-  return parseMoment(text, '', p.clock.now(), [])
 }

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BusyError, messageOf, TransientError, UsageError } from '../../../base/errors.ts'
 import { ConflictError, MismatchError, NotFoundError } from '../../output/refusals.ts'
@@ -7,9 +8,28 @@ import type { Problem } from './answers.ts'
 import type { AdminParts } from './parts.ts'
 
 const RETRY_AFTER_S = 5
+const PROBLEM_TYPE = 'application/problem+json'
 
 /** Answers with a problem. @param problems everything that is wrong, a sentence each. */
 export function refuse(reply: FastifyReply, status: number, problems: readonly string[]): FastifyReply {
+  // As text: the route's schema must not serialize it.
+  return reply.code(status).type(PROBLEM_TYPE).send(problemText(status, problems))
+}
+
+const unreadable: Readonly<Record<string, readonly [status: number, sentence: string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not arrive in time'],
+  HPE_HEADER_OVERFLOW: [431, 'the path and the headers are too long'],
+}
+
+/** Answers a connection whose request could not be read, and ends it. @param code Node's, of what is wrong. */
+export function refuseUnreadable(socket: Socket, code: string): void {
+  const [status, sentence] = unreadable[code] ?? [400, 'the request is not HTTP']
+  const body = problemText(status, [sentence])
+  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, `content-type: ${PROBLEM_TYPE}`, `content-length: ${body.length}`]
+  if (socket.writable) socket.end([...head, 'connection: close', '', body].join('\r\n'))
+}
+
+function problemText(status: number, problems: readonly string[]): string {
   const [first = ''] = problems
   const several = problems.length > 1
   const body: Problem = {
@@ -18,8 +38,7 @@ export function refuse(reply: FastifyReply, status: number, problems: readonly s
     detail: several ? `${problems.length} things are wrong; see problems` : first,
     ...(several && { problems: firstProblems(problems) }),
   }
-  // As text: the route's schema must not serialize it.
-  return reply.code(status).type('application/problem+json').send(JSON.stringify(body))
+  return JSON.stringify(body)
 }
 
 /**

@@ -8,8 +8,6 @@ const PERSONAL_READS: ReadonlySet<string> = new Set([
   '/api/v1/destinations/:name/mappings',
   '/api/v1/documents/:key',
   '/api/v1/inbox/:id',
-  '/api/v1/outbox/:id',
-  '/api/v1/outbox/:id/exchange',
   '/api/v1/reconcile-runs/:id/report.html',
   '/api/v1/reconcile-runs/:id/report.md',
   '/api/v1/rejected/:id',
@@ -26,7 +24,7 @@ const ADMIN_ACTIONS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The least role that a route takes. Whoever signed in may sign out. A route that is not named here takes `viewer` to read and `operator` to change something.
+ * The least role that a route takes. Whoever signed in may sign out. A route of an operation says it itself; another that is not named here takes `viewer` to read and `operator` to change something.
  * @param url the route as it is described, with `:name` for its parameters.
  */
 export function roleNeeded(method: string, url: string): Role {

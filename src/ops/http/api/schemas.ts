@@ -1,35 +1,9 @@
 import { z } from 'zod'
-import { parseUuid } from '../../../model/uuid.ts'
-import { parseMoment } from '../../actions/arguments.ts'
+import { name } from '../../operations/inputs.ts'
 
 /** Schemas that several routes share. */
 
 const MAX_PAGE = 500
-
-/** A time in an answer. */
-export const time = z.string().meta({ format: 'date-time', description: 'UTC, with six fractional digits' })
-
-/** A moment in a request. */
-export const moment = z
-  .string()
-  .max(40)
-  .refine((text) => parseMoment(text, '', 0, []) !== undefined, 'is no time; give a date, a date-time, or how long ago, like 2h or 7d')
-  .meta({ description: 'a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`', examples: ['24h'] })
-
-/** A submission id, converted to lower case. */
-export const submissionId = z
-  .string()
-  .max(100)
-  .meta({ format: 'uuid' })
-  .transform((text, context) => {
-    const id = parseUuid(text)
-    if (id !== null) return id
-    context.addIssue({ code: 'custom', message: 'is no submission id (a uuid)' })
-    return z.NEVER
-  })
-
-/** The name of an account or a destination, or another short text. */
-export const name = z.string().min(1).max(200)
 
 /** Longest id in a path; ids of deliveries may be this long. */
 export const LONGEST_ID = 512

@@ -1,6 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { Config } from '../../../config/config.ts'
-import type { OidcConfig } from '../../../config/oidc.ts'
+import type { Config, OidcConfig } from '../../../config/config.ts'
 import { includesRole, type Role } from '../../../config/schema/roles.ts'
 import { parsedJson, storableText } from '../../../model/json.ts'
 import type { Db } from '../../../store/engine/db.ts'
@@ -52,7 +51,7 @@ export class Sessions {
     const id = randomBytes(ID_BYTES).toString('base64url')
     const session = { session_hash: hashOf(id), who, token_proof: proofOf(id, proven).toString('hex'), oidc }
     const db = auditedDb(this.#db, { who, action: 'session.begin', target: null, detail })
-    await beginSession(db, session, this.#config().ops.session)
+    await beginSession(db, session, this.#limits())
     return id
   }
 
@@ -80,8 +79,13 @@ export class Sessions {
     this.#hearers.push(hear)
   }
 
+  #limits() {
+    const { sessionIdleMs: idleMs, sessionMaxMs: maxMs } = this.#config().ops
+    return { idleMs, maxMs }
+  }
+
   async #find(id: string) {
-    const session = await findSession(this.#db.read, hashOf(id), this.#config().ops.session)
+    const session = await findSession(this.#db.read, hashOf(id), this.#limits())
     const known = session && (session.oidc === null ? this.#byToken(session.who) : this.#byProvider(session.oidc))
     if (!session || !known) return null
     if (!timingSafeEqual(proofOf(id, known.proven), Buffer.from(session.token_proof, 'hex'))) return null

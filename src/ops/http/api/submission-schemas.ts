@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { timelineKinds } from '../../../store/mirror/timeline.ts'
 import { wholeEntities } from '../../../store/mirror/whole-submission.ts'
+import { time } from '../../operations/inputs.ts'
 import { rowKeySchema, rowSchemaOf } from './row-schemas.ts'
-import { time } from './schemas.ts'
 
 /** What the routes of submissions answer. */
 
@@ -32,7 +32,7 @@ const bestQuote = z
     total_cents: cents,
     premium_display: z.string().nullable().meta({ description: 'to show, never to compute with' }),
   })
-  .meta({ id: 'BestQuote', description: 'the lowest quote that stands' })
+  .meta({ id: 'BestQuote', description: 'the lowest current quote: none that a later revision may have replaced' })
 
 export const submissionItem = z
   .object({
@@ -138,14 +138,35 @@ export const submissionView = z
           .object({
             source: z.string().meta({ description: '`outstanding`, `market`, `bind assumption`, `bind contingency`' }),
             item_key: z.string(),
-            market_name: z.string().nullable(),
+            market_name: z.string().nullable().meta({ description: 'null: of the submission as a whole, or it cannot be told' }),
+            lane_id: z.string().nullable(),
             label: z.string().nullable(),
             how_to_provide: z.string().nullable(),
             bind_request_id: z.string().nullable(),
+            bind_status: z.string().nullable(),
           })
           .meta({ id: 'OpenItem' }),
       )
       .meta({ description: 'what the broker must still supply, from all sources' }),
+    quote_board: z
+      .array(
+        z
+          .object({
+            lane_id: z.string(),
+            quote_id: z.string(),
+            first_seen_at: time,
+            may_be_superseded: z
+              .boolean()
+              .nullable()
+              .meta({ description: 'a later revision may stand in its place; null: it cannot be told' }),
+            is_bound_quote: z
+              .boolean()
+              .nullable()
+              .meta({ description: 'its lane is bound at it; null: the lane is bound, and it cannot be told' }),
+          })
+          .meta({ id: 'QuoteOnBoard' }),
+      )
+      .meta({ description: 'what the view `quote_board` says of its quotes that are not gone, the lowest first' }),
     extra_reads: z.array(z.object({ name: z.string(), read_at: time, row_key: rowKeySchema }).meta({ id: 'ExtraRead' })),
   })
   .meta({ id: 'SubmissionView' })

@@ -1,6 +1,6 @@
 import type * as openid from 'openid-client'
 import { messageOf } from '../../../base/errors.ts'
-import type { OidcConfig } from '../../../config/oidc.ts'
+import type { OidcConfig } from '../../../config/config.ts'
 import { storableText } from '../../../model/json.ts'
 import { printableLine } from '../../output/text.ts'
 import type { Identity } from '../api/sessions.ts'

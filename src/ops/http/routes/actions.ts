@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { listActions } from '../../../store/operators/actions.ts'
+import { moment, momentOf, name, time } from '../../operations/inputs.ts'
 import { answers } from '../api/answers.ts'
-import { type AdminParts, type Api, momentOf } from '../api/parts.ts'
-import { afterNumber, limit, moment, name, page, pageOf, time } from '../api/schemas.ts'
+import type { AdminParts, Api } from '../api/parts.ts'
+import { afterNumber, limit, page, pageOf } from '../api/schemas.ts'
 
 const action = z
   .object({

@@ -3,9 +3,10 @@ import { listEpisodes } from '../../../store/operators/alarm-history.ts'
 import { listAlarms } from '../../../store/operators/alarms.ts'
 import { acknowledge, auditedOperatorTests } from '../../actions/alarms.ts'
 import { testOperators } from '../../alarms/operator-test.ts'
+import { moment, momentOf, name, time } from '../../operations/inputs.ts'
 import { answers, answersOfAction } from '../api/answers.ts'
-import { type AdminParts, type Api, actionContextFor, momentOf } from '../api/parts.ts'
-import { afterNumber, limit, moment, name, page, pageOf, time, whole } from '../api/schemas.ts'
+import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
+import { afterNumber, limit, page, pageOf, whole } from '../api/schemas.ts'
 
 const acknowledged = {
   acknowledged_by: z.string().nullable().meta({ description: 'who took note of it; null: nobody' }),

@@ -2,11 +2,12 @@ import { z } from 'zod'
 import { accountCompleteness } from '../../../store/completeness/ledger.ts'
 import { listCompleteness } from '../../../store/completeness/ledger-list.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
+import { name, submissionId, time } from '../../operations/inputs.ts'
 import { knownAccounts } from '../../status/accounts.ts'
 import { COMPLETENESS_SCOPE } from '../../status/completeness.ts'
 import { answersAbout } from '../api/answers.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
-import { limit, name, named, page, pageOf, submissionId, time, whole } from '../api/schemas.ts'
+import { limit, named, page, pageOf, whole } from '../api/schemas.ts'
 
 const account = z
   .looseObject({

@@ -3,10 +3,11 @@ import { parseSeqRange } from '../../actions/arguments.ts'
 import { auditedProbe, destinationNamed, pauseDestination, resumeDestination } from '../../actions/destinations.ts'
 import { probeDestination } from '../../actions/probe.ts'
 import { prepareResend, type ResendRequest, resend, resendEntities, shownResend } from '../../actions/resend.ts'
+import { moment, momentOf, submissionId, time } from '../../operations/inputs.ts'
 import { readPushStatus } from '../../status/destinations.ts'
 import { answers, answersOfAction } from '../api/answers.ts'
-import { type AdminParts, type Api, actionContextFor, momentOf } from '../api/parts.ts'
-import { moment, named, pageOf, submissionId, time, whole } from '../api/schemas.ts'
+import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
+import { named, pageOf, whole } from '../api/schemas.ts'
 
 const states = z.enum(['active', 'paused', 'parked', 'disabled'])
 
@@ -43,7 +44,11 @@ const destination = z
 
 const changed = z.object({ destination: z.string(), state: states, was: states.optional() }).meta({ id: 'DestinationChanged' })
 const tried = z
-  .object({ destination: z.string(), ok: z.boolean(), text: z.string().meta({ description: 'what the try showed, in a sentence' }) })
+  .object({
+    destination: z.string(),
+    ok: z.boolean().nullable().meta({ description: 'null: nothing harmless can be tried' }),
+    text: z.string().meta({ description: 'what the try showed, in a sentence' }),
+  })
   .meta({ id: 'DestinationTried' })
 
 const list = {

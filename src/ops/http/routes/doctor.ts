@@ -2,15 +2,19 @@ import { z } from 'zod'
 import { auditAction } from '../../../store/operators/actions.ts'
 import { destinationNamed } from '../../actions/destinations.ts'
 import { diagnose } from '../../doctor/doctor.ts'
+import { name } from '../../operations/inputs.ts'
 import { answersOfAction } from '../api/answers.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
-import { name, pageOf, whole } from '../api/schemas.ts'
+import { pageOf, whole } from '../api/schemas.ts'
 
 const finding = z
   .object({
     about: z.string(),
-    ok: z.boolean(),
-    text: z.string().meta({ description: 'what is right, or what is wrong and what to do' }),
+    ok: z.boolean().nullable().meta({ description: 'null: not checked' }),
+    fails: z
+      .boolean()
+      .meta({ description: 'whether something is wrong, or should have been checked and could not be: the command ends with 1' }),
+    text: z.string().meta({ description: 'what is right, what is wrong and what to do, or what was not checked and why' }),
   })
   .meta({ id: 'Finding' })
 
@@ -34,8 +38,8 @@ export function addDoctor(api: Api, p: AdminParts): void {
       // By a store of its own, as the command does: this one is woken all the time, whether or not notifications arrive.
       const findings: z.output<typeof finding>[] = []
       for await (const each of diagnose({ config, clock, log, host: { signal } }, only)) findings.push(each)
-      const wrong = findings.filter(({ ok }) => !ok).length
-      return { found: findings, detail: { looked: findings.length, wrong } }
+      const count = (wanted: boolean | null) => findings.filter(({ ok }) => ok === wanted).length
+      return { found: findings, detail: { looked: findings.length, wrong: count(false), unchecked: count(null) } }
     })
     return whole(found)
   })

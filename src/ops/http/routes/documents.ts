@@ -4,9 +4,10 @@ import type { DocumentStorage } from '../../../documents/storage/storage.ts'
 import { listDocuments } from '../../../store/mirror/documents.ts'
 import { fileNameOf, openDocument } from '../../actions/documents.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
+import { name, submissionId, time } from '../../operations/inputs.ts'
 import { answersAbout, fileAbout } from '../api/answers.ts'
 import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
-import { limit, name, page, pageOf, submissionId, time } from '../api/schemas.ts'
+import { limit, page, pageOf } from '../api/schemas.ts'
 
 const tags = ['documents']
 const states = ['stored', 'waiting', 'failed', 'gone'] as const

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
+import { name, time } from '../../operations/inputs.ts'
 import { newestFound } from '../../status/found-without-webhook.ts'
 import { answersAbout } from '../api/answers.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
-import { limit, name, pageOf, time, whole } from '../api/schemas.ts'
+import { limit, pageOf, whole } from '../api/schemas.ts'
 
 const item = z
   .object({

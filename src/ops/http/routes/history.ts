@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { time } from '../../operations/inputs.ts'
 import { historyWindows, readHistory } from '../../status/history.ts'
 import { answers } from '../api/answers.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
-import { time } from '../api/schemas.ts'
 
 const values = z.array(z.number().nullable()).meta({ description: 'one for each step; null where no process recorded anything' })
 

@@ -15,11 +15,12 @@ import {
 } from '../../actions/inbox.ts'
 import { noteShowing } from '../../actions/showing.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
+import { moment, momentOf, name, submissionId, time } from '../../operations/inputs.ts'
 import { NotFoundError } from '../../output/refusals.ts'
 import { printableLine } from '../../output/text.ts'
 import { answersAbout, answersOfAction } from '../api/answers.ts'
-import { type AdminParts, type Api, actionContextFor, momentOf } from '../api/parts.ts'
-import { afterNumber, deliveryId, limit, moment, name, page, pageOf, submissionId, time, whole } from '../api/schemas.ts'
+import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
+import { afterNumber, deliveryId, limit, page, pageOf, whole } from '../api/schemas.ts'
 
 const states = ['ready', 'done', 'aside', 'dead'] as const
 

@@ -7,9 +7,10 @@ import { listMappings, type MappingRow } from '../../../store/outbox/push-map.ts
 import { addMapping, fieldProblem, type MapTarget, readMapFile, rowOf } from '../../actions/map-file.ts'
 import { importMappings, mapTarget, shownMapping } from '../../actions/mappings.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
+import { name, submissionId, time } from '../../operations/inputs.ts'
 import { answersAbout, answersOfAction } from '../api/answers.ts'
 import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
-import { limit, name, named, page, pageOf, submissionId, time } from '../api/schemas.ts'
+import { limit, named, page, pageOf } from '../api/schemas.ts'
 
 const MOST_ROWS = 20_000
 const BODY_LIMIT_BYTES = 8 * 1024 * 1024

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { together } from '../../../base/together.ts'
+import { time } from '../../operations/inputs.ts'
 import { readOverview } from '../../status/overview.ts'
 import { answers } from '../api/answers.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
-import { time } from '../api/schemas.ts'
 
 const pile = z.object({
   count: z.int().meta({ description: 'counted up to a limit' }),

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { listProcesses } from '../../../store/upkeep/processes.ts'
+import { time } from '../../operations/inputs.ts'
 import { answers } from '../api/answers.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
-import { pageOf, time, whole } from '../api/schemas.ts'
+import { pageOf, whole } from '../api/schemas.ts'
 
 const running = z
   .object({

@@ -3,9 +3,9 @@ import { createDocumentStorage } from '../../../documents/storage/create.ts'
 import { parseTime } from '../../../model/time.ts'
 import { accountNamed } from '../../actions/accounts.ts'
 import { purgePreview, purgeSubmissions, submissionsGoneBefore } from '../../actions/purge.ts'
+import { name, submissionId } from '../../operations/inputs.ts'
 import { answersOfAction } from '../api/answers.ts'
 import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
-import { name, submissionId } from '../api/schemas.ts'
 
 /** A request waits for the end of the purge, which walks the change log once. */
 const MOST_PURGED = 500

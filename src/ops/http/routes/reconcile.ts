@@ -10,11 +10,12 @@ import { findingKinds, type RunOptions } from '../../../store/schema/tables-reco
 import { accountsOfRun, futureProblem, requestReconcile, stopReconcile } from '../../actions/reconcile.ts'
 import { noteShowing } from '../../actions/showing.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
+import { moment, momentOf, name, submissionId, time } from '../../operations/inputs.ts'
 import { MismatchError, NotFoundError } from '../../output/refusals.ts'
 import { answersAbout, answersOfAction, documentAbout } from '../api/answers.ts'
-import { type AdminParts, type Api, actionContextFor, momentOf } from '../api/parts.ts'
+import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
 import { rowKeySchema } from '../api/row-schemas.ts'
-import { afterNumber, limit, moment, name, numberProblem, page, pageOf, submissionId, time, whole } from '../api/schemas.ts'
+import { afterNumber, limit, numberProblem, page, pageOf, whole } from '../api/schemas.ts'
 
 const MOST_READS = 256
 const states = ['requested', 'running', 'done', 'budget', 'failed', 'stopped'] as const

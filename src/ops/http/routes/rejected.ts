@@ -4,11 +4,12 @@ import { accountNamed } from '../../actions/accounts.ts'
 import { rejectedFields, replayRefused, showRejected } from '../../actions/inbox.ts'
 import { noteShowing } from '../../actions/showing.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
+import { moment, momentOf, name, time } from '../../operations/inputs.ts'
 import { NotFoundError } from '../../output/refusals.ts'
 import { printableLine } from '../../output/text.ts'
 import { answersAbout, answersOfAction } from '../api/answers.ts'
-import { type AdminParts, type Api, actionContextFor, momentOf } from '../api/parts.ts'
-import { afterNumber, limit, moment, name, page, pageOf, time, whole } from '../api/schemas.ts'
+import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
+import { afterNumber, limit, page, pageOf, whole } from '../api/schemas.ts'
 
 const entry = z
   .object({

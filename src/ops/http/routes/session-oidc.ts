@@ -1,15 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { messageOf } from '../../../base/errors.ts'
-import type { OidcConfig } from '../../../config/oidc.ts'
+import type { OidcConfig } from '../../../config/config.ts'
 import { isObject, parsedJson } from '../../../model/json.ts'
 import { BadSignatures } from '../../../receive/bad-signatures.ts'
 import { answers } from '../api/answers.ts'
 import { OIDC_CALLBACK, OIDC_ROUTE } from '../api/guard.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
-import { isByHttps, ownUrl, setSessionCookie } from '../api/session-cookie.ts'
+import { isByHttps, setSessionCookie } from '../api/session-cookie.ts'
 import { roleOf, type Sessions } from '../api/sessions.ts'
 import { NotVouchedError, type Pending, Provider, ProviderAwayError } from '../oidc/provider.ts'
+import { ownUrlOf } from '../own-host.ts'
 
 const PENDING_COOKIE = 'submission_mirror_oidc'
 /** As long as somebody may take to sign in at the provider. */
@@ -41,28 +42,32 @@ export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): voi
     return { token: tokens.length > 0, oidc: oidc ? { name: oidc.name, path: OIDC_ROUTE } : null }
   })
   // Pages that a browser goes to, which no program asks for.
-  const schema = { hide: true, querystring: z.looseObject({}) }
-  api.get('/session/oidc', { schema }, async (request, reply) => {
+  const beginning = { hide: true, querystring: z.looseObject({ from: z.string().optional().catch(undefined) }) }
+  api.get('/session/oidc', { schema: beginning }, async (request, reply) => {
     const { oidc } = p.config().ops
     if (!oidc) return page(reply, 404, NOT_SET)
     try {
-      const { url, pending } = await providerOf(oidc).begin(callbackOf(p, request))
-      setPending(p, request, reply, JSON.stringify(pending), PENDING_S)
+      const own = ownUrlOf(request.headers, p.config().ops.publicUrl, request.query.from)
+      const { url, pending } = await providerOf(oidc).begin(`${own}${OIDC_CALLBACK}`)
+      setPending(reply, own, JSON.stringify({ ...pending, from: own }), PENDING_S)
       return reply.redirect(url.href)
     } catch (error) {
       return refused(p, reply, error)
     }
   })
-  api.get('/session/oidc/callback', { schema }, async (request, reply) => {
+  const ending = { hide: true, querystring: z.looseObject({}) }
+  api.get('/session/oidc/callback', { schema: ending }, async (request, reply) => {
     const { oidc } = p.config().ops
     if (!oidc) return page(reply, 404, NOT_SET)
     if (failures.isLimited(request.ip, p.clock.steady()))
       return page(reply, 429, 'too many sign-ins from this address failed; wait a minute')
     const pending = pendingOf(request)
-    setPending(p, request, reply, '', 0)
+    const own = ownUrlOf(request.headers, p.config().ops.publicUrl, pending?.from)
+    setPending(reply, own, '', 0)
     try {
       if (pending === null) throw new NotVouchedError('this sign-in was not begun in this browser, or took too long: begin again')
-      return await signIn(p, sessions, oidc, await providerOf(oidc).finish(currentUrl(p, request), pending), request, reply)
+      const identity = await providerOf(oidc).finish(new URL(`${own}${OIDC_CALLBACK}${queryOf(request)}`), pending)
+      return await signIn(p, sessions, oidc, identity, request, reply, own)
     } catch (error) {
       if (error instanceof NotVouchedError) failures.note(request.ip, p.clock.steady())
       return refused(p, reply, error)
@@ -81,15 +86,16 @@ async function signIn(
   identity: Identity,
   request: FastifyRequest,
   reply: FastifyReply,
+  own: string,
 ): Promise<FastifyReply> {
   if (roleOf(oidc, identity.values) === null) {
     p.log.warn({ who: identity.who }, `${identity.who} signed in at ${oidc.name} and has no role here`)
     return page(reply, 403, `you signed in at ${oidc.name}, but have no role here: ask whoever runs this to give you one`)
   }
   request.who = identity.who
-  setSessionCookie(p, request, reply, await sessions.beginOidc(oidc, identity), Math.floor(p.config().ops.session.maxMs / 1_000))
+  setSessionCookie(reply, own, await sessions.beginOidc(oidc, identity), Math.floor(p.config().ops.sessionMaxMs / 1_000))
   // The page itself needs no cookie: its requests, which come from here, bear it.
-  return reply.redirect(`${ownUrl(p, request)}/console/`)
+  return reply.redirect(`${own}/console/`)
 }
 
 /** One provider for the present settings, which remembers what it found out. */
@@ -101,29 +107,24 @@ function keeper(): (oidc: OidcConfig) => Provider {
   }
 }
 
-function callbackOf(p: AdminParts, request: FastifyRequest): string {
-  return `${ownUrl(p, request)}${OIDC_CALLBACK}`
-}
-
-function currentUrl(p: AdminParts, request: FastifyRequest): URL {
-  const url = new URL(callbackOf(p, request))
-  url.search = request.url.includes('?') ? request.url.slice(request.url.indexOf('?')) : ''
-  return url
+function queryOf({ url }: FastifyRequest): string {
+  return url.includes('?') ? url.slice(url.indexOf('?')) : ''
 }
 
 /** The provider leads back from elsewhere, so this cookie is not `Strict`: it signs nobody in. */
-function setPending(p: AdminParts, request: FastifyRequest, reply: FastifyReply, text: string, maxAgeS: number): void {
-  const options = { httpOnly: true, sameSite: 'lax', path: '/', secure: isByHttps(p, request), maxAge: maxAgeS } as const
+function setPending(reply: FastifyReply, own: string, text: string, maxAgeS: number): void {
+  const options = { httpOnly: true, sameSite: 'lax', path: '/', secure: isByHttps(own), maxAge: maxAgeS } as const
   reply.setCookie(PENDING_COOKIE, text === '' ? '' : Buffer.from(text).toString('base64url'), options)
 }
 
-function pendingOf({ headers, server }: FastifyRequest): Pending | null {
+/** What the browser kept, and by which URL it knew this server then: where it comes back, nothing else may say so. */
+function pendingOf({ headers, server }: FastifyRequest): (Pending & { readonly from: string }) | null {
   const text = server.parseCookie(headers.cookie ?? '')[PENDING_COOKIE] ?? ''
   const kept = parsedJson(Buffer.from(text, 'base64url').toString())
   if (!isObject(kept)) return null
-  const { state, nonce, verifier } = kept
+  const { state, nonce, verifier, from } = kept
   const isWhole = [state, nonce, verifier].every((part) => typeof part === 'string' && /^[\w-]{20,128}$/.test(part))
-  return isWhole ? { state: String(state), nonce: String(nonce), verifier: String(verifier) } : null
+  return isWhole ? { state: String(state), nonce: String(nonce), verifier: String(verifier), from: String(from) } : null
 }
 
 function refused(p: AdminParts, reply: FastifyReply, error: unknown): FastifyReply {

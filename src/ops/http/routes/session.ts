@@ -2,14 +2,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { includesRole, roles } from '../../../config/schema/roles.ts'
 import { BadSignatures } from '../../../receive/bad-signatures.ts'
+import { time } from '../../operations/inputs.ts'
 import { answers, done } from '../api/answers.ts'
 import { sessionIdOf } from '../api/guard.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
 import { refuse } from '../api/refusing.ts'
-import { time } from '../api/schemas.ts'
 import { setSessionCookie } from '../api/session-cookie.ts'
 import type { Sessions } from '../api/sessions.ts'
 import { TokenVerifier } from '../api/tokens.ts'
+import { ownUrlOf } from '../own-host.ts'
 
 const MINUTE_S = 60
 /** Wrong tokens in a minute from one address, before more are refused unseen. */
@@ -52,7 +53,7 @@ export function addSession(api: Api, p: AdminParts, sessions: Sessions): void {
       return refuse(reply, 401, ['this token is none of OPS_TOKENS'])
     }
     request.who = holder.name
-    return setCookie(p, request, reply, id, Math.floor(p.config().ops.session.maxMs / 1_000))
+    return setCookie(p, request, reply, id, Math.floor(p.config().ops.sessionMaxMs / 1_000))
   })
   api.get('/session', { schema: show }, ({ holder }): z.output<typeof who> => {
     if (!holder) throw new Error('the guard let in nobody')
@@ -80,6 +81,6 @@ function tooMany(reply: FastifyReply): FastifyReply {
 
 /** Answers 204 with the cookie. @param maxAgeS 0 takes it away. */
 function setCookie(p: AdminParts, request: FastifyRequest, reply: FastifyReply, id: string, maxAgeS: number): FastifyReply {
-  setSessionCookie(p, request, reply, id, maxAgeS)
+  setSessionCookie(reply, ownUrlOf(request.headers, p.config().ops.publicUrl), id, maxAgeS)
   return reply.code(204).send()
 }

@@ -4,10 +4,10 @@ import { type TimelineKind, timelineCursor, timelineKinds, timelinePlaceIn } fro
 import { submissionsPage, submissionView as viewOf } from '../../actions/submission-views.ts'
 import { timelinePage } from '../../actions/timeline.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
+import { name, submissionId } from '../../operations/inputs.ts'
 import { answersAbout } from '../api/answers.ts'
 import { cursorPageOf, cursorTo, pageLimit } from '../api/cursors.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
-import { name, submissionId } from '../api/schemas.ts'
 import { submissionItem, submissionView, timelineItem } from '../api/submission-schemas.ts'
 
 const tags = ['submissions']

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { accountNamed } from '../../actions/accounts.ts'
 import { requestSync, trackSubmissions } from '../../actions/submissions.ts'
+import { name, submissionId } from '../../operations/inputs.ts'
 import { answersOfAction } from '../api/answers.ts'
 import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
-import { name, submissionId } from '../api/schemas.ts'
 
 const MOST_TRACKED = 10_000
 const MOST_SYNCED = 500

@@ -30,10 +30,6 @@ export const arrivalCounts: Relation = {
         "shows of before the tracking. Events are not counted as long as the account's event deliveries cannot be read",
     },
   },
-  notes: [
-    'After an upgrade from a release without this table first what the log still holds is counted, while webhooks that were ' +
-      'lost before count as none.',
-  ],
 }
 
 export const arrivals: Relation = {

@@ -18,6 +18,13 @@ export const documentIndex: Relation = {
       meaning:
         '`stored`; `waiting` to be fetched; `failed`: `error` says why; `gone`: the service does not show it, and it was never stored',
     },
-    ...copied(documents, 'stored_path', 'stored_bytes', 'sha256', 'stored_at', 'error', 'tried_at', 'gone_at'),
+    ...copied(documents, 'stored_path', 'stored_bytes', 'sha256', 'stored_at', 'error', 'tried_at'),
+    retry_at: {
+      kind: 'time',
+      class: 'none',
+      source: 'program',
+      meaning: 'when its file is next fetched; null when it is not, or is being fetched now',
+    },
+    ...copied(documents, 'gone_at'),
   },
 }

@@ -5,13 +5,13 @@ export const internalTables: Readonly<Record<string, string>> = {
     'inbox list` shows it',
   sync_rejected: 'a bounded number of refused deliveries with the reason; `inbox list --rejected`',
   sync_reads: 'for each submission and read: cursor, when it is due, lease, failures, the last error',
-  sync_accounts: "each account's state (`active`, `parked`, `paused`), the reason, the brokerage that is pinned; `account list`",
+  sync_accounts:
+    "each account's state (`active`, `parked`, `paused`), the reason, the brokerage that is pinned, the pause that the service asked for; `account list`",
   sync_arrivals:
     'what a feed showed first, as news, whether it was a replay that did, and what a webhook told of only later: what tells ' +
     'a lost webhook. `arrivals` shows it',
-  sync_record_counts:
-    'for each submission how many events and messages it has, kept by triggers; `submission_overview` and `completeness` show it',
-  sync_search_words: "the words of insureds' names, lowered, kept by triggers: what the list of submissions is searched by",
+  sync_record_counts: 'for each submission how many events and messages it has; `submission_overview` and `completeness` show it',
+  sync_search_words: "the words of insureds' names, in lower case and without accents: what the list of submissions is searched by",
   sync_discovery:
     'each path that is probed for submissions, when it is due, how it ended last, and the last answer (its first 1 MiB; 16 ' +
     'KiB of each path with an id in it)',
@@ -25,8 +25,7 @@ export const internalTables: Readonly<Record<string, string>> = {
   sync_processes: 'the processes that run, with their last sign of life',
   sync_counters: 'counters that outlive a process',
   sync_destinations:
-    'for each destination: state, the newest change that was fanned out to it, counters, how far a snapshot has come; ' +
-    '`destination list`',
+    'for each destination: state, the newest change that was fanned out to it, how far a snapshot has come; `destination list`',
   sync_outbox: 'what goes, or went, to each destination, row by row; `push_status` shows it, and `outbox list`',
   sync_push_lanes: 'submissions that have something to send, by destination: when they are due, who is sending, what blocks them',
   sync_remote_ids: 'what each destination calls the records that it took',
@@ -43,16 +42,15 @@ export const internalTables: Readonly<Record<string, string>> = {
     'hashes of bodies that came, well signed, under an id that was stored before with another body; `is_compared` is 0 where ' +
     'retention had removed that one. The newest 10,000',
   sync_operator_notices: 'for each operator and alarm: what was told last, or is to be told, with its tries',
-  sync_delivery_rhythm: 'for each account: when the last delivery came, and how long the pauses between two usually are',
-  sync_alarm_watch: 'which process looks for alarms, when one did last, and how far deliveries were learned from',
+  sync_alarm_watch: 'which process looks for alarms, and when one did last',
   sync_upkeep: 'what one process does for all, such as retention: whose turn it is, how far it came, what it did',
   sync_console_sessions: 'who is signed in to the ops port, by hashes from which nobody can sign in',
   sync_figures:
     'what each process counted in each minute (of two days) and hour (of 31 days): deliveries, changes, lost webhooks, lags, requests, how ' +
     'much waited; `GET /api/v1/history` sums it up',
   sync_interface_drift:
-    'what answers and deliveries have beyond the specification: fields, values of vocabularies and types, by path, with how often; never ' +
-    'values. `status --drift` shows it',
+    'how answers and deliveries differ from the specification: fields, values of vocabularies and types that it does not name, and required ' +
+    'fields that are missing, by path, with how often; never values. `status --drift` shows it',
   sync_purged: 'submissions that were purged: they are not tracked until `track --again`',
   sync_inbox_left: 'deliveries that were not worked yet when retention passed them',
   sync_log_epochs: 'the numberings of the change log, and in which server or file each began; `log_epochs` shows them',

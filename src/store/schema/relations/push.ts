@@ -80,6 +80,12 @@ export const pushStatus: Relation = {
       source: 'program',
       meaning: '`waiting`, `retrying`, `unmapped`, `held`, `delivered`, `dead`, `unknown`, `skipped`: see below',
     },
+    is_open: {
+      kind: 'bool',
+      class: 'none',
+      source: 'program',
+      meaning: 'whether it has not reached the receiver and may still: every `state` but `delivered` and `skipped`. Found by an index',
+    },
     attempts: { kind: 'int', class: 'none', source: 'program', meaning: 'tries that have ended' },
     queued_at: { kind: 'time', class: 'none', source: 'program', meaning: 'when it came into the outbox' },
     tried_at: { kind: 'time', class: 'none', source: 'program', meaning: 'when the last try ended' },

@@ -73,6 +73,7 @@ export const reconcileRuns: Relation = {
       source: 'program',
       meaning: 'findings that stood before this run; they are in none of the other counts',
     },
+    lost: { kind: 'int', class: 'none', source: 'program', meaning: 'holes of the change log, not reported before but by dry runs' },
     exit_code: {
       kind: 'int',
       class: 'none',
@@ -82,7 +83,6 @@ export const reconcileRuns: Relation = {
         'the budget ended, or it was not done',
     },
     note: { kind: 'text', class: 'none', source: 'program', meaning: 'in words how it ended, when there is something to say' },
-    lost: { kind: 'int', class: 'none', source: 'program', meaning: 'holes of the change log, not reported before but by dry runs' },
   },
 }
 

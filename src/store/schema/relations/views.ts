@@ -1,5 +1,3 @@
-import { lanes } from '../../../model/entities/lanes.ts'
-import { quotes } from '../../../model/entities/quotes.ts'
 import { submissions } from '../../../model/entities/submissions.ts'
 import { copied, type Relation } from './relation.ts'
 
@@ -49,6 +47,7 @@ export const submissionOverview: Relation = {
       'form_fill_active',
       'last_event_at',
       'last_message_at',
+      'last_activity_at',
       'unreachable_since',
     ),
     state_read_at: { kind: 'time', class: 'none', source: '`freshness`', meaning: 'when the requirements view was last read' },
@@ -59,7 +58,29 @@ export const submissionOverview: Relation = {
       kind: 'int',
       class: 'business',
       source: '`quotes`',
-      meaning: 'the lowest total among these; null when there is none',
+      meaning: 'the lowest of all quotes that are shown, those that a revision may have superseded too',
+      cents: true,
+    },
+    lowest_current_quote_cents: {
+      kind: 'int',
+      class: 'business',
+      source: '`quotes`',
+      meaning:
+        'the lowest total of its current quotes, those whose `may_be_superseded` in `quote_board` is not true; null when there is none',
+      cents: true,
+    },
+    lowest_current_market: { kind: 'text', class: 'business', source: '`lanes`', meaning: 'the market of that quote' },
+    bound_market_name: {
+      kind: 'text',
+      class: 'business',
+      source: '`lanes`',
+      meaning: 'the market that is bound, by its lane or by a bind request; null when none is, or several are',
+    },
+    bound_premium_cents: {
+      kind: 'int',
+      class: 'business',
+      source: '`quotes`',
+      meaning: 'the total of the bound quote; null when there is none, several, or it cannot be told which of several it is',
       cents: true,
     },
     event_count: { kind: 'int', class: 'none', source: '`market_events`', meaning: 'all that ever happened, what is gone too' },
@@ -73,13 +94,26 @@ export const submissionOverview: Relation = {
       meaning: 'the status of the newest bind request; null when none is known',
     },
     policy_count: { kind: 'int', class: 'none', source: '`policies`', meaning: 'its policies that are known' },
+    policy_id: {
+      kind: 'text',
+      class: 'none',
+      source: '`bind_requests`, `policies`',
+      meaning: 'its policy, as in `policies`; null when none is known, or several are',
+    },
     ...copied(submissions, 'insured_id'),
+    document_count: { kind: 'int', class: 'none', source: '`documents`', meaning: 'its documents, held or missing' },
     documents_held: { kind: 'int', class: 'none', source: '`documents`', meaning: 'its documents whose file is stored' },
     documents_missing: {
       kind: 'int',
       class: 'none',
       source: '`documents`',
       meaning: 'documents that the service shows and that are not stored',
+    },
+    document_failed_count: {
+      kind: 'int',
+      class: 'none',
+      source: '`documents`',
+      meaning: 'of the missing ones those whose last attempt failed; `document_index` says why',
     },
   },
 }
@@ -107,20 +141,4 @@ export const activityTimeline: Relation = {
     'Name the submissions with `(account, submission_id) in (select …)`, as `queries.md` does: joined with another table, ' +
       'the view is read whole by SQLite.',
   ],
-}
-
-export const quoteBoard: Relation = {
-  name: 'quote_board',
-  type: 'view',
-  holds: 'The quotes that stand, each with its lane and its insured.',
-  key: [],
-  columns: {
-    ...copied(quotes, 'account', 'submission_id'),
-    ...copied(submissions, 'insured_name'),
-    ...copied(quotes, 'lane_id'),
-    ...copied(lanes, 'market_name', 'program', 'program_category', 'status', 'status_label', 'chip', 'bound'),
-    ...copied(quotes, 'quote_id'),
-    premium_display: { kind: 'text', class: 'business', source: '`quotes`', meaning: 'to show, never to compute with' },
-    ...copied(quotes, 'total_cents', 'lines', 'is_revision'),
-  },
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { testDatabases } from '../../../tools/databases.ts'
+import { onSqlite } from '../../../tools/databases.ts'
 import { AdminRig } from '../rig.ts'
 
 const WRONG = 'is no text that can be stored: it holds U+0000, or half of a pair that makes one character'
 
-describe.each(testDatabases)('what no database can hold, on $name', (database) => {
+describe.each(onSqlite)('what no database can hold, on $name', (database) => {
   it('is refused wherever a text is given', async () => {
     const rig = await AdminRig.open(database)
     onTestFinished(() => rig.close())

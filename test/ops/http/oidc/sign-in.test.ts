@@ -1,14 +1,15 @@
 import { appendFileSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../../src/config/config.ts'
-import { testDatabases } from '../../../tools/databases.ts'
+import { onSqlite } from '../../../tools/databases.ts'
 import { AdminRig } from '../rig.ts'
 import { CLIENT_ID, CLIENT_SECRET, Issuer, Visitor } from './issuer.ts'
 
 const SESSION = 'submission_mirror_session'
 const PENDING = 'submission_mirror_oidc'
 
-describe.each(testDatabases)('signing in by OpenID Connect on $name', (database) => {
+describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
   let rig: AdminRig
   let issuer: Issuer
   beforeEach(async () => {
@@ -75,6 +76,41 @@ describe.each(testDatabases)('signing in by OpenID Connect on $name', (database)
       ['oidc:jane', 'destination.pause', undefined],
       ['oidc:jane', 'session.end', undefined],
     ])
+  })
+
+  it.each([
+    ['passes Host on without the port', { host: 'mirror.agency.example' }],
+    ['sends its own name for the upstream, and the page tells its address', {}],
+    ['sends X-Forwarded-Host', { 'x-forwarded-host': 'mirror.agency.example' }],
+  ])('leads by OPS_PUBLIC_URL there and back through a proxy that %s', async (_, passedOn) => {
+    const publicUrl = 'https://mirror.agency.example:8443'
+    const callback = `${publicUrl}/api/v1/session/oidc/callback`
+    await issuer.close()
+    issuer = await Issuer.start(callback)
+    const { oidc } = rig.config.ops
+    if (oidc) rig.config = { ...rig.config, ops: { ...rig.config.ops, publicUrl, oidc: { ...oidc, issuer: issuer.url } } }
+    const through = (path: string, cookie = '') => getAs(`${rig.origin}${path}`, { ...passedOn, ...(cookie !== '' && { cookie }) })
+    const from = Object.keys(passedOn).length === 0 ? `?from=${encodeURIComponent(publicUrl)}` : ''
+    const begun = await through(`/api/v1/session/oidc${from}`)
+    const [pending = ''] = begun.headers['set-cookie'] ?? []
+    expect(pending).toContain('; Secure')
+    const there = new URL(begun.headers.location ?? '')
+    expect(there.searchParams.get('redirect_uri')).toBe(callback)
+    const { url: back } = await new Visitor().follow(there.href, (url) => url.startsWith(callback))
+    const ended = await through(back.slice(publicUrl.length), pending.split(';')[0])
+    expect([ended.statusCode, ended.headers.location]).toEqual([302, `${publicUrl}/console/`])
+    const session = ended.headers['set-cookie']?.find((set) => set.startsWith(`${SESSION}=`)) ?? ''
+    expect(session).toContain('; Secure')
+    expect((await whoIs(session.slice(SESSION.length + 1).split(';')[0] ?? '')).json).toMatchObject({ name: 'oidc:jane' })
+  })
+
+  it('leads by the address of a tunnel beside an OPS_PUBLIC_URL', async () => {
+    rig.config = { ...rig.config, ops: { ...rig.config.ops, publicUrl: 'https://mirror.agency.example' } }
+    for (const from of ['', `?from=${encodeURIComponent(rig.origin)}`, '?from=https%3A%2F%2Fevil.test', '?from=a&from=b']) {
+      const visitor = new Visitor()
+      expect((await visitor.follow(`${start()}${from}`, isConsole)).url).toBe(`${rig.origin}/console/`)
+      expect((await whoIs(sessionOf(visitor) ?? '')).status).toBe(200)
+    }
   })
 
   it('gives the highest of several roles, and none to who has none', async () => {
@@ -184,3 +220,12 @@ describe.each(testDatabases)('signing in by OpenID Connect on $name', (database)
     expect((await new Visitor().get(start())).status).toBe(404)
   })
 })
+
+/** A request with headers that `fetch` does not let a program set. */
+function getAs(url: string, headers: Readonly<Record<string, string>>): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request(url, { headers }, (response) => resolve(response.resume()))
+      .on('error', reject)
+      .end()
+  })
+}

@@ -3,14 +3,14 @@ import { timeFromMs } from '../../../../src/model/time.ts'
 import { reportAlarm } from '../../../../src/store/operators/alarms.ts'
 import type { AlarmsTable } from '../../../../src/store/schema/tables-alarms.ts'
 import { json, runHere } from '../../../app/run.ts'
-import { testDatabases } from '../../../tools/databases.ts'
+import { onSqlite } from '../../../tools/databases.ts'
 import { AdminRig } from '../rig.ts'
 
 interface Page {
   readonly items: readonly Record<string, unknown>[]
 }
 
-describe.each(testDatabases)('alarms by the admin routes, on $name', (database) => {
+describe.each(onSqlite)('alarms by the admin routes, on $name', (database) => {
   let rig: AdminRig
   beforeEach(async () => {
     rig = await AdminRig.open(database)
@@ -77,7 +77,7 @@ describe.each(testDatabases)('alarms by the admin routes, on $name', (database) 
     expect((await runHere(['alarm', 'history', '--name', 'push_late'], rig.env)).out).toMatch(/push_late/)
   })
 
-  it('closes in the history what a process of an older release ended', async () => {
+  it('closes in the history an alarm that is no longer there', async () => {
     const at = ago(60_000)
     const row = { account: '', destination: '', severity: 'warning', since: at, last_at: at, resolved_at: null, notified_at: null } as const
     await reportAlarm(rig.db, { ...row, name: 'disk_space', state: 'firing', text: 'full' }, [])

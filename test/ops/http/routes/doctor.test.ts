@@ -5,7 +5,7 @@ import { AdminRig } from '../rig.ts'
 
 interface Finding {
   readonly about: string
-  readonly ok: boolean
+  readonly ok: boolean | null
   readonly text: string
 }
 
@@ -17,18 +17,25 @@ describe.each(testDatabases)('doctor by the admin routes, on $name', (database) 
   afterEach(() => rig.close())
 
   const ask = (body?: object) => rig.ask<{ items: readonly Finding[] }>('POST', '/doctor', { body })
-  const kinds = (findings: readonly Finding[]) => findings.map(({ about, ok }) => `${ok ? 'ok' : 'wrong'} ${about}`)
+  const kinds = (findings: readonly Finding[]) =>
+    findings.map(({ about, ok }) => `${ok === null ? 'unchecked' : ok ? 'ok' : 'wrong'} ${about}`)
 
   it('finds what the command finds, and notes that it looked', async () => {
     const { status, json: found } = await ask()
     expect(status).toBe(200)
     expect(kinds(found.items)).toEqual(kinds(json(await runHere(['doctor', '--json'], rig.env))))
     expect(kinds(found.items)).toEqual(
-      expect.arrayContaining(['ok settings', 'ok database', 'wrong account default', 'ok destination ams']),
+      expect.arrayContaining(['ok settings', 'ok database', 'wrong account default', 'unchecked receiver', 'ok destination ams']),
     )
-    const wrong = found.items.filter(({ ok }) => !ok).length
+    const count = (wanted: boolean | null) => found.items.filter(({ ok }) => ok === wanted).length
     expect(await rig.notes()).toEqual([
-      { who: 'alice', action: 'doctor', target: null, detail: { looked: found.items.length, wrong }, outcome: 'done' },
+      {
+        who: 'alice',
+        action: 'doctor',
+        target: null,
+        detail: { looked: found.items.length, wrong: count(false), unchecked: count(null) },
+        outcome: 'done',
+      },
     ])
   })
 

@@ -19,7 +19,7 @@ interface Row {
 }
 interface Page<T = Row> {
   readonly items: readonly T[]
-  readonly next: string | null
+  readonly next_cursor: string | null
 }
 
 describe.each(testDatabases)('destinations and their outbox by the admin routes, on $name', (database) => {
@@ -37,17 +37,17 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
 
   it('lists the outbox page by page, and shows a row, as the commands do', async () => {
     const all = await listed()
-    expect(all.items).toEqual(json(await runHere(['outbox', 'list', '--json'], rig.env)))
+    expect(all).toEqual(json(await runHere(['outbox', 'list', '--json'], rig.env)))
     expect(all.items).toHaveLength(4)
     expect((await listed('?state=waiting')).items).toEqual(all.items)
     for (const none of ['retrying', 'unmapped', 'held']) expect((await listed(`?state=${none}`)).items).toEqual([])
     const first = await listed('?limit=3')
-    expect(await listed(`?limit=3&after=${first.next}`)).toEqual({ items: [all.items[3]], next: null })
+    expect(await listed(`?limit=3&cursor=${first.next_cursor}`)).toEqual({ items: [all.items[3]], next_cursor: null })
     expect((await listed(`?destination=ams&submission_id=${SUBMISSION}&state=ready&since=1h`)).items).toHaveLength(2)
     expect((await listed('?until=1h')).items).toEqual([])
     const [row] = all.items
     const shown = await rig.ask<Page>('GET', `/outbox/${row?.message_id}`)
-    expect(shown.json.items).toEqual(json(await runHere(['outbox', 'show', String(row?.message_id), '--json'], rig.env)))
+    expect(shown.json).toEqual(json(await runHere(['outbox', 'show', String(row?.message_id), '--json'], rig.env)))
     expect(shown.json.items.map(({ destination }) => destination).sort()).toEqual(['ams', 'mapped'])
     expect((await rig.ask<Page>('GET', `/outbox/${row?.outbox_id}`)).json.items).toEqual([row])
     expect(await rig.ask('GET', '/outbox/nothing')).toMatchObject({
@@ -73,7 +73,7 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     const error = 'answered 422: "One." of jane@acme.test is no note'
     await rig.db.write('test', (tx) => tx.sql.updateTable('sync_outbox').set({ error }).where('state', '=', 'dead').execute())
     const [dead] = (await listed('?state=dead')).items
-    expect(dead).toMatchObject({ error: 'answered 422: "One." of •••• is no note' })
+    expect(dead).toMatchObject({ error: 'answered 422 ••••' })
     const { json: shown, text } = await rig.ask<Page<Record<string, unknown>>>('GET', `/outbox/${dead?.outbox_id}/exchange`)
     expect(shown.items).toMatchObject([
       {
@@ -84,6 +84,13 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     ])
     expect(shown.items[0]).toMatchObject({ request: { after: { submission_id: SUBMISSION } } })
     expect(text).not.toMatch(/One\.|Two\.|whsec_/)
+    const whole = await rig.ask<Page<Record<string, unknown>>>('GET', `/outbox/${dead?.outbox_id}`)
+    expect(whole.json.items).toMatchObject([{ error }])
+    const timeline = await rig.ask<Page<Record<string, unknown>>>('GET', `/submissions/default/${SUBMISSION}/timeline?kinds=push`)
+    expect(timeline.json.items).toContainEqual(expect.objectContaining({ state: 'dead', error: 'answered 422 ••••' }))
+    expect(timeline.text).not.toMatch(/One\.|Two\./)
+    const shownTo = { who: 'alice', action: 'outbox.show', target: null, detail: { changes: [dead?.outbox_id] }, outcome: 'done' }
+    expect(await rig.notes()).toEqual([shownTo, shownTo])
     const [waiting] = (await listed('?state=waiting&destination=mapped')).items
     const before = await rig.ask<Page<Record<string, unknown>>>('GET', `/outbox/${waiting?.outbox_id}/exchange`)
     expect(before.json.items).toMatchObject([{ destination: 'mapped', attempts: 0, answer: null }])
@@ -94,7 +101,7 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     await tryFirst(rig.db, 'ams', { state: 'dead' })
     const [dead] = (await listed('?state=dead')).items
     const counted = await runHere(['outbox', 'retry', '--state', 'dead', '--dry-run'], rig.env)
-    expect(counted).toMatchObject({ code: 0, out: '1 change would be meant by retry\n' })
+    expect(counted).toMatchObject({ code: 0, out: '1 change would be tried again\n' })
     expect((await listed('?state=dead')).items).toHaveLength(1)
     const retried = await rig.ask('POST', '/outbox/retry', { body: { ids: [String(dead?.outbox_id)] } })
     expect(retried).toMatchObject({ status: 200, json: { changed: 1, under_way: 0 } })
@@ -135,9 +142,12 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
       ],
     ])
     expect(await refused('skip', { ids: ['999'], destination: 'ams' })).toEqual([404, 'there is no change 999 in the outbox to ams'])
-    expect(await refused('skip', {})).toEqual([400, 'body: give ids, or say which changes by one of the other fields'])
+    expect(await refused('skip', {})).toEqual([
+      400,
+      'body: give ids, or say which changes by destination, account, submission, state, since or until',
+    ])
     expect(await refused('skip', { ids: ['1'], state: 'dead' })).toEqual([
-      ...[400, 'body: ids go with destination alone; leave the other fields out'],
+      ...[400, 'body: ids go with the destination alone; leave the others out'],
     ])
     expect((await refused('retry', { state: 'ready' }))[0]).toBe(400)
     const rows = (await listed()).items.filter(({ message_id: id }) => id === waiting?.message_id)

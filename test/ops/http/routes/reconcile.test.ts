@@ -86,7 +86,7 @@ describe.each(testDatabases)('reconciliation and completeness by the admin route
   it('asks for a run of each account when none is named', async () => {
     const [account] = rig.config.accounts
     if (!account) throw new Error('no account')
-    rig.config = { ...rig.config, accounts: [account, { ...account, name: 'second', isDefault: false }] }
+    rig.config = { ...rig.config, accounts: [account, { ...account, name: 'second', default: false }] }
     expect((await request({})).json.items.map((run) => run['account'])).toEqual(['default', 'second'])
     expect((await request({ account: 'second', no_state: true })).json.items).toHaveLength(1)
   })

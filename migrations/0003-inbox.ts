@@ -1,0 +1,55 @@
+import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
+import { updatedOften } from './storage.ts'
+
+/** Deliveries as they were received, refused ones, and what is known of senders. */
+export const inbox: Migration = {
+  version: 3,
+  name: 'inbox',
+  oldestCompatible: 1,
+  statements: (t) => [...deliveries(t), ...senders(t), ...(t.kind === 'postgres' ? STORAGE : [])],
+}
+
+function deliveries(t: ColumnTypes): string[] {
+  // SQLite ends each index with the number of the row, which here is `inbox_id`.
+  const id = t.kind === 'postgres' ? ', inbox_id' : ''
+  return [
+    `create table sync_inbox (
+      inbox_id ${t.serial},
+      account ${t.id} not null, delivery_id ${t.id} not null, received_at ${t.time} not null, secret ${t.int} not null,
+      state text not null, attempts ${t.int} not null, available_at ${t.time} not null, lease_token ${t.id},
+      submission_id ${t.id}, kind text, error text, settled_at ${t.time},
+      headers text not null, body ${t.bytes},
+      unique (account, delivery_id))`,
+    "create index sync_inbox_ready on sync_inbox (available_at, inbox_id) where state = 'ready'",
+    "create index sync_inbox_stopped on sync_inbox (account, state, inbox_id) where state in ('aside', 'dead')",
+    // A delivery enters these two only when it is worked on: storing one, which is part of each acknowledgement, writes to neither.
+    `create index sync_inbox_submission on sync_inbox (account, submission_id${id}) where submission_id is not null`,
+    "create index sync_inbox_worked on sync_inbox (account, inbox_id, state) where state <> 'ready'",
+    `create table sync_inbox_left (
+      inbox_id ${t.int} not null primary key)`,
+    `create table sync_rejected (
+      rejected_id ${t.serial},
+      account ${t.id}, path text not null, received_at ${t.time} not null, address text not null, reason text not null,
+      headers text not null, body ${t.bytes}, replayed_at ${t.time})`,
+  ]
+}
+
+function senders(t: ColumnTypes): string[] {
+  return [
+    `create table sync_refused_connections (
+      noted_at ${t.time} not null, process_id ${t.id} not null, reason ${t.id} not null,
+      connections ${t.int} not null, worst_address text not null,
+      primary key (noted_at, process_id, reason))`,
+    `create table sync_differing_deliveries (
+      account ${t.id} not null, delivery_id ${t.id} not null, body_sha256 ${t.id} not null,
+      first_at ${t.time} not null, last_at ${t.time} not null, times ${t.int} not null, is_compared ${t.int} not null,
+      primary key (account, delivery_id, body_sha256))`,
+    'create index sync_differing_deliveries_last on sync_differing_deliveries (last_at)',
+    `create table sync_webhook_secrets (
+      account ${t.id} not null, tag ${t.id} not null, last_verified_at ${t.time} not null,
+      primary key (account, tag))`,
+  ]
+}
+
+/** Bodies of a few kilobytes stay in the row: compressing them and putting them into a table beside took twice the rest of an acknowledgement. */
+const STORAGE = [updatedOften('sync_inbox'), 'alter table sync_inbox set (toast_tuple_target = 8160)']

@@ -1,0 +1,84 @@
+import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
+import { updatedOften } from './storage.ts'
+
+/** What has to reach each destination: the outbox with its lanes, and the map to the AMS. */
+export const push: Migration = {
+  version: 5,
+  name: 'push',
+  oldestCompatible: 1,
+  statements: (t) => [...destinations(t), ...outbox(t), ...(t.kind === 'postgres' ? STORAGE : [])],
+}
+
+function destinations(t: ColumnTypes): string[] {
+  const isSqlite = t.kind === 'sqlite'
+  // Written by hand too, with no more than says whose client it is.
+  const now = isSqlite ? "(strftime('%Y-%m-%dT%H:%M:%f000Z', 'now'))" : 'clock_timestamp()'
+  const isObject = isSqlite
+    ? "fields is null or case when json_valid(fields) then json_type(fields) = 'object' else 0 end"
+    : "jsonb_typeof(fields) = 'object'"
+  return [
+    `create table push_map (
+      destination ${t.id} not null, account ${t.id} not null, submission_id ${t.id} not null,
+      client text not null, policy text, fields ${t.json}, mapped_at ${t.time} not null default ${now},
+      mapped_via text not null default 'sql',
+      primary key (destination, account, submission_id),
+      constraint push_map_fields check (${isObject}))`,
+    `create table sync_destinations (
+      destination ${t.id} not null primary key,
+      state text not null, reason text, since ${t.time}, cursor ${t.int} not null, log_epoch ${t.id} not null,
+      retry_at ${t.time}, failures ${t.int} not null, snapshot ${t.raw})`,
+    `create table sync_remote_ids (
+      destination ${t.id} not null, account ${t.id} not null, entity ${t.id} not null, entity_id ${t.id} not null,
+      remote_id text not null, stored_at ${t.time} not null,
+      primary key (destination, account, entity, entity_id))`,
+    `create table sync_restatements (
+      destination ${t.id} not null, account ${t.id} not null, submission_id ${t.id} not null, requested_at ${t.time} not null,
+      primary key (destination, account, submission_id))`,
+  ]
+}
+
+function outbox(t: ColumnTypes): string[] {
+  return [
+    `create table sync_outbox (
+      outbox_id ${t.serial},
+      destination ${t.id} not null, account ${t.id} not null, lane ${t.id} not null, submission_id ${t.id},
+      entity ${t.id} not null, entity_id ${t.id} not null, operation text not null, cause text not null, seq ${t.int} not null,
+      snapshot ${t.raw}, message_id ${t.id} not null, state text not null, attempts ${t.int} not null, uncertain ${t.int} not null,
+      queued_at ${t.time} not null, tried_at ${t.time}, status ${t.int}, detail text, error text, settled_at ${t.time}, resent text)`,
+    // One lane's rows in their order: for claiming them, and for knowing whether any are left.
+    "create index sync_outbox_lane on sync_outbox (destination, account, lane, outbox_id) where state = 'ready'",
+    "create index sync_outbox_ready on sync_outbox (destination, outbox_id) where state = 'ready'",
+    "create index sync_outbox_stopped on sync_outbox (destination, state, outbox_id) where state in ('dead', 'unknown', 'skipped')",
+    'create index sync_outbox_message on sync_outbox (message_id)',
+    // Resent changes stand behind younger ones, so what they need of the change log is looked up by an index of their own.
+    "create index sync_outbox_resent on sync_outbox (destination, seq) where resent is not null and state <> 'delivered'",
+    ...(t.kind === 'sqlite' ? SQLITE_LOOKUPS : POSTGRES_LOOKUPS),
+    `create table sync_push_lanes (
+      destination ${t.id} not null, account ${t.id} not null, lane ${t.id} not null,
+      due_at ${t.time} not null, lease_token ${t.id}, blocked text, held_by ${t.int},
+      primary key (destination, account, lane))`,
+    'create index sync_push_lanes_due on sync_push_lanes (destination, due_at) where blocked is null',
+    'create index sync_push_lanes_blocked on sync_push_lanes (destination, blocked, due_at) where blocked is not null',
+    "create index sync_push_lanes_unmapped on sync_push_lanes (destination, account, lane) where blocked = 'unmapped'",
+  ]
+}
+
+const POSTGRES_LOOKUPS = [
+  'create index sync_outbox_submission on sync_outbox (account, submission_id, outbox_id)',
+  'create index sync_outbox_account on sync_outbox (account, outbox_id)',
+  'create index sync_outbox_changes on sync_outbox (account, seq)',
+  // What `push_status` shows as open.
+  "create index sync_outbox_open on sync_outbox (account, seq) where state not in ('delivered', 'skipped')",
+]
+
+/**
+ * SQLite ends each index with the number of the row, which here is `outbox_id`. It reads `push_status` state by state, so the state stands in
+ * both indexes: of two that fit it takes the one that names more columns, and that must be the one of the submission.
+ */
+const SQLITE_LOOKUPS = [
+  'create index sync_outbox_account on sync_outbox (account)',
+  'create index sync_outbox_changes on sync_outbox (account, state, seq)',
+  'create index sync_outbox_submission on sync_outbox (account, submission_id, state, seq)',
+]
+
+const STORAGE = ['sync_outbox', 'sync_push_lanes', 'sync_destinations'].map(updatedOften)

@@ -1,0 +1,28 @@
+import type { Clock } from './clock.ts'
+
+const EVERY_MS = 60_000
+
+/** Says what may happen many times a second at most once a minute. */
+export class OnceAMinute {
+  readonly #clock: Pick<Clock, 'steady'>
+  readonly #say: (text: string) => void
+  #saidAt = Number.NEGATIVE_INFINITY
+  #unsaid = 0
+
+  constructor(clock: Pick<Clock, 'steady'>, say: (text: string) => void) {
+    this.#clock = clock
+    this.#say = say
+  }
+
+  /** Says the text, with how often it was not said before; within a minute after that it is only counted. */
+  tell(text: string): void {
+    const now = this.#clock.steady()
+    if (now - this.#saidAt < EVERY_MS) {
+      this.#unsaid += 1
+      return
+    }
+    this.#say(this.#unsaid === 0 ? text : `${text} (${this.#unsaid} more since this was last logged)`)
+    this.#saidAt = now
+    this.#unsaid = 0
+  }
+}

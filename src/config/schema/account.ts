@@ -1,0 +1,66 @@
+import { isNonEmpty, items, secret, section, time, value, words } from './builders.ts'
+import { checkNames } from './cross-checks.ts'
+import { keyName } from './destination.ts'
+import { extraPath } from './extra-path.ts'
+import { probePath } from './probe-path.ts'
+import { baseUrl, clientId, clientSecret, flag, matching, webhookSecret } from './values.ts'
+
+/** One brokerage credential in one environment of the service. */
+export const accountSchema = section({
+  name: value(keyName, 'is missing; give the account a name, which stays its key for ever').meta({
+    env: 'ACCOUNT',
+    shown: '`default`',
+    description: '1 to 63 of a-z, 0-9, _ and -, first a letter or digit; part of every key, so it stays. No default in the file',
+  }),
+  default: value(flag)
+    .prefault(false)
+    .meta({ description: "whether `POST /webhooks` is this account's too; one at most. The environment's account is" }),
+  base_url: value(baseUrl, "is missing; set it to the service's base URL, version segment included").meta({
+    env: 'BROKER_API_BASE_URL',
+    description: 'base URL of the service with its version segment, such as `https://…/api/v1`; http only on this machine',
+  }),
+  client_credentials: items(
+    section({
+      id: value(clientId, 'is missing; set it to the client id from the portal').meta({
+        env: 'BROKER_API_CLIENT_ID',
+        description: 'client id of the credential (`bac_…`)',
+      }),
+      secret: secret(clientSecret, 'is missing; set it to the client secret from the portal').meta({
+        env: 'BROKER_API_CLIENT_SECRET',
+        file: true,
+        description: 'client secret of the credential (`bas_…`)',
+      }),
+    }),
+    10,
+  ).refine(isNonEmpty, 'must hold at least one pair of id and secret'),
+  scope: value(matching(/^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/, 'must be one or more scopes, separated by single spaces'))
+    .prefault('broker_mcp')
+    .meta({ env: 'BROKER_API_SCOPE', description: 'scope of tokens; reading needs no more' }),
+  webhook_secrets: items(secret(webhookSecret, 'is missing; set it to the signing secret from the portal'), 10, words)
+    .refine(isNonEmpty, 'must hold the signing secret of the webhook endpoint')
+    .meta({
+      env: 'WEBHOOK_SECRETS',
+      file: true,
+      description:
+        'signing secrets of the webhook endpoint, separated by spaces or commas, or a list; `whsec_` and base64, or base64 alone, of 24 to 64 bytes',
+    }),
+  extra_reads: items(
+    section({
+      name: value(keyName, 'is missing; give the read a name, which stays its key'),
+      path: value(extraPath, 'is missing; set it to a path below the base URL'),
+      every: time('1m', '30d').prefault('1d'),
+    }),
+    20,
+  )
+    .check(checkNames('extra_reads'))
+    .prefault([])
+    .meta({ description: 'paths whose answers are kept: [below](#keep-answers-that-have-no-table)' }),
+  discovery: section({
+    paths: items(value(probePath), 20)
+      .refine(isNonEmpty, 'must hold at least one path; else leave discovery out')
+      .transform((paths) => [...new Set(paths)]),
+    every: time('1m', '30d').prefault('1h'),
+  })
+    .optional()
+    .meta({ description: 'paths that list submissions: [below](#find-submissions-that-nobody-named)' }),
+})

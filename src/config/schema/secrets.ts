@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { secretPartsOfUrl } from '../../base/secret.ts'
+import type { Path } from './reading.ts'
+import { field, isTree, list } from './reading.ts'
+
+/** Which parts of a setting's text are secret; null: all of it. */
+interface Mark {
+  readonly partsOf: ((text: string) => readonly string[]) | null
+}
+
+const marks = z.registry<Mark>()
+
+/** Marks the schema of a text that is secret, or whose parts are. @returns the same schema. */
+export function markSecret<S extends z.ZodType>(schema: S, partsOf: Mark['partsOf'] = null): S {
+  marks.add(schema, { partsOf })
+  return schema
+}
+
+/** As `markSecret`, for a URL with secret parts, or an expression that yields one. */
+export function markUrl<S extends z.ZodType>(schema: S): S {
+  return markSecret(schema, secretPartsOfUrl)
+}
+
+/** @returns which parts of a setting's text are secret; undefined for one that is none. */
+export function markOf(schema: z.core.$ZodType): Mark | undefined {
+  return marks.get(schema)
+}
+
+/** A setting that is, or may hold, a secret. */
+export interface SecretSetting {
+  readonly path: Path
+  /** Whether all of its text is secret. */
+  readonly isWhole: boolean
+  /** The secret parts of its text. */
+  readonly parts: readonly string[]
+}
+
+/**
+ * @param schema that of the settings or a part of them. Of alternatives all are followed. @param given unchecked values by its keys.
+ * @returns the settings that the schema marks as secret, with the text that they have. One may come several times.
+ */
+export function* secretSettings(schema: z.core.$ZodType, given: unknown, path: Path = []): Generator<SecretSetting> {
+  if (given === undefined) return
+  const mark = markOf(schema)
+  if (mark !== undefined) {
+    if (typeof given !== 'string') return
+    yield { path, isWhole: mark.partsOf === null, parts: mark.partsOf?.(given) ?? [given.trim().replace(/^whsec_/, '')] }
+  } else if (schema instanceof z.ZodObject) {
+    for (const [key, part] of Object.entries(schema.shape)) yield* secretSettings(part, field(given, key), [...path, key])
+  } else if (schema instanceof z.ZodRecord) {
+    for (const [key, part] of Object.entries(isTree(given) ? given : {})) yield* secretSettings(schema.valueType, part, [...path, key])
+  } else if (schema instanceof z.ZodArray) {
+    for (const [index, part] of list(given).entries()) yield* secretSettings(schema.element, part, [...path, index])
+  } else if (schema instanceof z.ZodUnion) {
+    for (const option of schema.options) yield* secretSettings(option, given, path)
+  } else if (schema instanceof z.ZodPipe) {
+    const { in: first, out } = schema
+    // A preprocessed value, such as a text that is split into a list.
+    if (first instanceof z.ZodTransform) yield* secretSettings(out, first.def.transform(given, { value: given, issues: [] }), path)
+    else yield* secretSettings(first, given, path)
+  } else if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) {
+    yield* secretSettings(schema.unwrap(), given, path)
+  }
+}

@@ -1,0 +1,34 @@
+/** Only the beginning of a name is split, and of a word kept: a hostile name must not fill an index. In characters. */
+const SPLIT_LENGTH = 1_000
+const WORD_LENGTH = 64
+
+/** Spaces, punctuation, control characters and signs such as `$`, `=` and `|`. Emoji are words. */
+const SEPARATORS = /[\p{Z}\p{P}\p{Cc}\p{Sc}\p{Sm}\p{Sk}]+/u
+
+/** Letters that Unicode does not take apart into a plain letter and its accent. */
+const PLAIN: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ł: 'l',
+  ħ: 'h',
+  ı: 'i',
+}
+
+/**
+ * The distinct words of a name, or of what somebody looks for: lower case, without accents. Stored words and searched words come from this one
+ * function, so both databases find the same names ("castaneda" finds Castañeda).
+ */
+export function searchWords(text: string): string[] {
+  const words = withoutAccents([...text].slice(0, SPLIT_LENGTH).join('')).split(SEPARATORS)
+  return [...new Set(words.filter((word) => word !== '').map((word) => [...word].slice(0, WORD_LENGTH).join('')))]
+}
+
+function withoutAccents(text: string): string {
+  const lowered = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+  return lowered.replace(/[^\p{ASCII}]/gu, (char) => PLAIN[char] ?? char)
+}

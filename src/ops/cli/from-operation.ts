@@ -1,0 +1,106 @@
+import type { Command } from 'commander'
+import type { z } from 'zod'
+import { isOptional, kindOf, valuesOf } from '../operations/from-text.ts'
+import type { AnyOperation } from '../operations/operation.ts'
+import { check } from '../operations/problems.ts'
+import { actionContextOf, type CommandContext, printerOf, printJson, withStore } from './commands/context.ts'
+
+/** What the terminal pages by itself up to. */
+const MOST_LISTED = 10_000
+/** What stands in one page. */
+const PAGE = 200
+
+interface Page {
+  readonly items: readonly unknown[]
+  readonly next_cursor: string | null
+}
+
+/** Adds the commands of a group of operations: `outbox list`, `outbox show`. @param about what the group is for. */
+export function addOperations(program: Command, c: CommandContext, about: string, operations: readonly AnyOperation[]): void {
+  const [first] = operations
+  const group = program.command(first?.name.split('.')[0] ?? '').description(about)
+  for (const op of operations) add(group, c, op)
+}
+
+function add(group: Command, c: CommandContext, op: AnyOperation): void {
+  const command = group.command(op.name.split('.')[1] ?? '').description(op.summary)
+  if (op.description !== undefined) command.addHelpText('after', `\n${op.description}`)
+  const fields: readonly (readonly [string, z.ZodType])[] = Object.entries(op.input.shape)
+  for (const [field, schema] of fields) {
+    if (field === op.argument) {
+      const name = `${field}${kindOf(schema) === 'list' ? '...' : ''}`
+      command.argument(isOptional(schema) ? `[${name}]` : `<${name}>`, descriptionOf(schema))
+    } else if (field !== 'cursor') {
+      const value = kindOf(schema) === 'boolean' ? '' : ` <${field.replaceAll('_', '-')}>`
+      command.option(`${optionOf(field)}${value}`, descriptionOf(schema))
+    }
+  }
+  command.option('--json', 'as JSON, for programs')
+  command.action(async (...given: readonly unknown[]) => {
+    const options = (op.argument === undefined ? given[0] : given[1]) as Readonly<Record<string, unknown>>
+    await runOperation(c, op, textsOf(op, op.argument === undefined ? undefined : given[0], options), options['json'] === true)
+  })
+}
+
+/** `--submission` of `submission_id`, `--dry-run` of `dry_run`. */
+function optionOf(field: string): string {
+  return `--${field.replace(/_ids?$/, '').replaceAll('_', '-')}`
+}
+
+function descriptionOf(schema: z.ZodType): string {
+  const { description } = schema.meta() ?? {}
+  const choices =
+    'options' in schema ? schema.options : 'unwrap' in schema ? (schema as z.ZodOptional<z.ZodEnum>).unwrap().options : undefined
+  const listed = Array.isArray(choices) ? choices.join(', ') : ''
+  return [description, listed].filter(Boolean).join(': ')
+}
+
+/** What was given, by the fields of the input. */
+function textsOf(op: AnyOperation, argument: unknown, options: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const camel = (field: string) =>
+    optionOf(field)
+      .slice(2)
+      .replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+  const given = Object.keys(op.input.shape).map((field) => [field, field === op.argument ? argument : options[camel(field)]] as const)
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0)))
+}
+
+async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<string, unknown>, asJson: boolean): Promise<void> {
+  const nameOf = (field: string) => (field === op.argument ? field : optionOf(field))
+  const given = { ...valuesOf(op.input, texts) }
+  const problems: string[] = []
+  const isList = 'cursor' in op.input.shape
+  const most = isList ? mostOf(given, problems) : 0
+  const placeOf = ([field, ...rest]: readonly PropertyKey[]) =>
+    field === undefined ? op.name.replace('.', ' ') : [nameOf(String(field)), ...rest].join('.')
+  const checked = check(op.input, given, placeOf, texts)
+  if ('problems' in checked) problems.push(...checked.problems)
+  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db, log }) => {
+    const input = 'value' in checked ? (checked.value as Record<string, unknown>) : {}
+    const context = { ...actionContextOf(c, db), config, log, nameOf }
+    const output = isList
+      ? await pages(most, (part) => op.run(context, { ...input, ...part }) as Promise<Page>)
+      : await op.run(context, input)
+    if (asJson) return printJson(c, output)
+    op.print(printerOf(c), output, input)
+  })
+}
+
+/** How many items are wanted: the terminal takes more than one page. */
+function mostOf(given: Record<string, unknown>, problems: string[]): number {
+  const { limit = 50 } = given
+  delete given['limit']
+  if (typeof limit === 'number' && limit >= 1 && limit <= MOST_LISTED) return limit
+  problems.push(`--limit: ${JSON.stringify(String(limit))} is no number from 1 to ${MOST_LISTED}`)
+  return 1
+}
+
+async function pages(most: number, ask: (part: { limit: number; cursor?: string }) => Promise<Page>): Promise<Page> {
+  const items: unknown[] = []
+  for (let cursor: string | null | undefined; ; ) {
+    const found: Page = await ask({ limit: Math.min(PAGE, most - items.length), ...(typeof cursor === 'string' && { cursor }) })
+    items.push(...found.items)
+    cursor = found.next_cursor
+    if (cursor === null || items.length >= most) return { items, next_cursor: cursor }
+  }
+}

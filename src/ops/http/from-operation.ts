@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { noteShowing } from '../actions/showing.ts'
+import { masked } from '../operations/hidden.ts'
+import type { AnyOperation } from '../operations/operation.ts'
+import { answersAbout, answersOfAction } from './api/answers.ts'
+import { type AdminParts, type Api, actionContextFor } from './api/parts.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The least role that the route takes. */
+    readonly role?: AnyOperation['role']
+  }
+}
+
+/** Adds the route of an operation. */
+export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
+  const [method = '', url = ''] = op.http.split(' ')
+  const inPath = new Set([...url.matchAll(/:(\w+)/g)].map(([, field = '']) => field))
+  const isRead = method === 'GET'
+  api.route({
+    ...{ method, url },
+    config: { role: op.role },
+    schema: {
+      summary: op.summary,
+      ...(op.description !== undefined && { description: op.description }),
+      tags: [url.split('/')[1] ?? ''],
+      ...(inPath.size > 0 && { params: partOf(op.input, (field) => inPath.has(field)) }),
+      ...(inPath.size < Object.keys(op.input.shape).length && {
+        [isRead ? 'querystring' : 'body']: inPath.size === 0 ? op.input : partOf(op.input, (field) => !inPath.has(field)),
+      }),
+      response: (isRead ? answersAbout : answersOfAction)(op.summary, op.output),
+    },
+    handler: async (request) => {
+      const input = { ...(request.params as object), ...(request.query as object), ...(request.body as object | undefined) }
+      const context = { ...actionContextFor(p, request), config: p.config(), log: p.log, nameOf: (field: string) => field }
+      const output = await op.run(context, input)
+      if (op.shows === undefined) return masked(op.output, output)
+      const { action = op.name, target, detail } = op.shows(output, input)
+      await noteShowing(context, action, target, detail)
+      return output
+    },
+  })
+}
+
+function partOf(input: z.ZodObject, isPart: (field: string) => boolean): z.ZodObject {
+  return z.strictObject(Object.fromEntries(Object.entries(input.shape).filter(([field]) => isPart(field))))
+}

@@ -1,0 +1,44 @@
+import { z } from 'zod'
+
+/** What a field holds, whatever wraps it. */
+export type Kind = 'text' | 'number' | 'boolean' | 'list'
+
+/** @returns what a field of an input holds. */
+export function kindOf(field: z.ZodType): Kind {
+  if (field instanceof z.ZodOptional || field instanceof z.ZodNullable || field instanceof z.ZodDefault)
+    return kindOf(field.unwrap() as z.ZodType)
+  if (field instanceof z.ZodNumber) return 'number'
+  if (field instanceof z.ZodBoolean) return 'boolean'
+  return field instanceof z.ZodArray ? 'list' : 'text'
+}
+
+/** Whether a field may be left out. */
+export function isOptional(field: z.ZodType): boolean {
+  return field.safeParse(undefined).success
+}
+
+/**
+ * The values of texts, for a schema that speaks of values: a query of HTTP and the command line have texts alone. What is no such value stays,
+ * for the schema to say so.
+ */
+export function valuesOf(schema: z.ZodType, given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (!(schema instanceof z.ZodObject)) return given
+  const shape: Readonly<Record<string, z.ZodType>> = schema.shape
+  return Object.fromEntries(
+    Object.entries(given).map(([name, text]) => [
+      name,
+      Object.hasOwn(shape, name) ? valueFrom(kindOf(shape[name] as z.ZodType), text) : text,
+    ]),
+  )
+}
+
+const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+])
+
+function valueFrom(kind: Kind, text: unknown): unknown {
+  if (kind === 'list') return Array.isArray(text) || text === undefined ? text : [text]
+  if (kind === 'boolean') return BOOLEANS.get(text) ?? text
+  return kind === 'number' && typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : text
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { UsageError } from '../../base/errors.ts'
+import type { Json } from '../../model/json.ts'
+import type { TimeText } from '../../model/time.ts'
+import { parseUuid } from '../../model/uuid.ts'
+import { parseMoment } from '../actions/arguments.ts'
+import type { OperationContext } from './operation.ts'
+
+/** Fields that several operations share. */
+
+const MOST_ITEMS = 200
+
+/** A time in an answer. */
+export const time = z.string().meta({ format: 'date-time', description: 'UTC, with six fractional digits' })
+
+/** The name of an account or a destination, or another short text. */
+export const name = z.string().min(1).max(200)
+
+/** A moment. `momentOf` gives its time. */
+export const moment = z
+  .string()
+  .max(40)
+  .refine((text) => parseMoment(text, '', 0, []) !== undefined, 'is no time; give a date, a date-time, or how long ago, like 2h or 7d')
+  .meta({ description: 'a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`', examples: ['24h'] })
+
+/** The time of a moment that its schema has validated. */
+export function momentOf({ clock }: Pick<OperationContext, 'clock'>, text: string | undefined): TimeText | undefined {
+  return parseMoment(text, '', clock.now(), [])
+}
+
+/** A submission id, in lower case. */
+export const submissionId = z
+  .string()
+  .max(100)
+  .refine((text) => parseUuid(text) !== null, 'is no submission id (a uuid)')
+  .overwrite((text) => parseUuid(text) ?? text)
+  .meta({ format: 'uuid', description: 'the id of a submission' })
+
+/** A whole number from 1 to `most`. */
+function count(most: number) {
+  const error = `is no number from 1 to ${most}`
+  return z.int({ error }).min(1, error).max(most, error)
+}
+
+/** How many items, and where they go on: fields of each list's input. */
+export const paging = {
+  limit: count(MOST_ITEMS).default(50).meta({ description: 'how many at most' }),
+  cursor: z.string().min(1).max(4_096).optional().meta({ description: 'the `next_cursor` of the page before' }),
+}
+
+/** A page of a list. @param item must have an id of its own, by which the OpenAPI document refers to it. */
+export function pageOf<T extends z.ZodType>(item: T) {
+  return z.object({
+    items: z.array(item),
+    next_cursor: z.string().nullable().meta({ description: 'give it as `cursor` for the next page; null: this is the last' }),
+  })
+}
+
+/** A place in a list, as its cursor tells it. */
+type Place = readonly (string | number)[]
+
+/** A page of at most `limit` rows. @param rows one more than `limit` when there are further ones. */
+export function page<T>(rows: readonly T[], limit: number, placeOf: (last: T) => Place): { items: T[]; next_cursor: string | null } {
+  const items = rows.slice(0, limit)
+  const last = items.at(-1)
+  return { items, next_cursor: rows.length > limit && last !== undefined ? cursorOf(placeOf(last)) : null }
+}
+
+/** A list in one page: its length follows from what was asked for. */
+export function whole<T>(items: readonly T[]): { items: T[]; next_cursor: null } {
+  return { items: [...items], next_cursor: null }
+}
+
+/** A cursor of a place. */
+export function cursorOf(place: Place): string {
+  return Buffer.from(JSON.stringify(place)).toString('base64url')
+}
+
+/** The number behind which a list goes on. @throws UsageError for what is no cursor of such a list. */
+export function numberIn(cursor: string | undefined): number | undefined {
+  if (cursor === undefined) return undefined
+  const [number] = placeIn(cursor, ['number'])
+  if (typeof number === 'number' && Number.isSafeInteger(number) && number >= 1) return number
+  throw noCursor()
+}
+
+/** The place in a cursor. @throws UsageError for one whose parts are of other kinds, or that is no cursor at all. */
+export function placeIn(cursor: string, kinds: readonly ('string' | 'number')[]): Place {
+  const place = parsed(cursor)
+  const isRight = (part: unknown, index: number) => typeof part === kinds[index] && !(typeof part === 'string' && part.includes('\0'))
+  if (!Array.isArray(place) || place.length !== kinds.length || !place.every(isRight)) throw noCursor()
+  return place as Place
+}
+
+function parsed(cursor: string): Json {
+  try {
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString()) as Json
+  } catch {
+    return null
+  }
+}
+
+/** What is said of a text that is no cursor of the list at hand. */
+export function noCursor(): UsageError {
+  return new UsageError(['cursor: is not `next_cursor` of a page of this list'])
+}

@@ -1,0 +1,56 @@
+import type { z } from 'zod'
+import type { Log } from '../../base/log.ts'
+import type { Config } from '../../config/config.ts'
+import type { Role } from '../../config/schema/roles.ts'
+import type { ActionDetail } from '../../store/operators/actions.ts'
+import type { ActionContext } from '../actions/context.ts'
+import type { Printer } from './printer.ts'
+
+/** What an operation works with, and who asks for it. */
+export interface OperationContext extends ActionContext {
+  readonly config: Config
+  readonly log: Log
+  /** How the interface at hand calls a field of the input, for problems: `submission_id`, or `--submission`. */
+  readonly nameOf: (field: string) => string
+}
+
+/**
+ * What an operator can look at or do. The command, the route with its description, and the tool of assistants are made from it: see
+ * `from-operation.ts` in `cli/`, `http/` and `mcp/`.
+ */
+export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
+  /** `outbox.retry`: the command `outbox retry`, and the action of its audit entry. */
+  readonly name: `${string}.${string}`
+  /** One sentence without its end, the same in `--help`, in the OpenAPI document and for assistants. */
+  readonly summary: string
+  readonly description?: string
+  /** The least role that may ask for it. The user of the terminal may do everything. */
+  readonly role: Role
+  /** Method and path under `/api/v1`; `:name` comes from the input, and all else is the query of a GET or the body. */
+  readonly http: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
+  /** Its descriptions stand beside options, in the OpenAPI document, and in the schema of the tool. */
+  readonly input: I
+  /** What is answered. Fields made by `hidden` are masked, unless `shows` says otherwise. */
+  readonly output: O
+  /** The field that the terminal takes without an option's name. */
+  readonly argument?: keyof z.output<I> & string
+  /** The name of its tool; left out: assistants are not offered it. */
+  readonly tool?: string
+  /** Whether hidden fields are shown, and who saw what is noted before it is handed out: the audit entry. Assistants see them masked. */
+  readonly shows?: (
+    output: z.output<O>,
+    input: z.output<I>,
+  ) => { readonly action?: string; readonly target: string | null; readonly detail: ActionDetail }
+  /** @throws UsageError and its kinds for what cannot be done as it is asked for; see `output/refusals.ts`. */
+  readonly run: (context: OperationContext, input: z.output<I>) => Promise<z.input<O>>
+  /** Writes the output for a person at a terminal. */
+  readonly print: (to: Printer, output: z.output<O>, input: z.output<I>) => void
+}
+
+/** Any operation, as the adapters see it. */
+export type AnyOperation = Operation<z.ZodObject, z.ZodType>
+
+/** Declares an operation whose parts fit each other. */
+export function operation<I extends z.ZodObject, O extends z.ZodType>(declared: Operation<I, O>): AnyOperation {
+  return declared as unknown as AnyOperation
+}

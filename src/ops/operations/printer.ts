@@ -1,0 +1,20 @@
+import { type Table, table } from '../output/table.ts'
+
+/** Where a command prints for a person. */
+export interface Printer {
+  /** Milliseconds since the epoch, for what is told as an age. */
+  readonly now: number
+  /** Writes a line. */
+  line(text: string): void
+  /** Writes a table. @param none the line in its place when it has no rows. */
+  table(list: Omit<Table, 'width'>, none: string): void
+}
+
+/** @param width columns that a line may take. */
+export function printerTo(write: (text: string) => unknown, now: number, width: number): Printer {
+  return {
+    now,
+    line: (text) => void write(`${text}\n`),
+    table: (list, none) => void write(list.rows.length === 0 ? `${none}\n` : table({ ...list, width })),
+  }
+}

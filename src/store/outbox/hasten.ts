@@ -1,0 +1,60 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db, Query } from '../engine/db.ts'
+import { wake } from '../engine/notify.ts'
+import { dbTime } from '../engine/sql.ts'
+import { type LaneKey, lanesOf, lockLanes } from './lanes.ts'
+import { matches, type OutboxFilter } from './queries.ts'
+import type { OutboxStep } from './retry.ts'
+
+type Retrying = LaneKey & { readonly outbox_id: number }
+
+/**
+ * Makes rows that failed and wait for their next attempt due now, and ends the backoff of their destinations: for when the cause is mended.
+ * Their attempts stay counted. One step of up to `limit` rows behind `after` (0 to begin). `inFlight`: rows of lanes that are being sent.
+ */
+export async function hastenRows(db: Db, filter: OutboxFilter, after: number, limit: number): Promise<OutboxStep> {
+  const rows = await retrying(db.read, filter, after, limit)
+  const nextAfter = rows.length < limit ? null : (rows.at(-1)?.outbox_id ?? null)
+  if (rows.length === 0) return { changed: 0, inFlight: 0, nextAfter }
+  return db.write('outbox-retry', async (tx) => {
+    const locked = await lockLanes(tx, lanesOf(rows))
+    const idle = locked.filter((lane) => lane.in_flight === 0 && lane.blocked === null)
+    for (const { destination, account, lane } of idle) {
+      await sql`
+        update sync_push_lanes set lease_token = null, due_at = ${dbTime(tx)}
+        where destination = ${destination} and account = ${account} and lane = ${lane}`.execute(tx.sql)
+    }
+    for (const destination of [...new Set(rows.map((row) => row.destination))].sort()) {
+      await sql`
+        update sync_destinations set retry_at = null, failures = 0
+        where destination = ${destination} and state = 'active' and retry_at is not null`.execute(tx.sql)
+    }
+    wake(tx, 'outbox')
+    const due = new Set(idle.map(textOf))
+    const changed = rows.filter((row) => due.has(textOf(row))).length
+    return { changed, inFlight: rows.length - changed, nextAfter }
+  })
+}
+
+/** How many rows `hastenRows` would make due, counted up to `cap`. */
+export async function countRetrying(q: Query, filter: OutboxFilter, cap: number): Promise<number> {
+  return (await retrying(q, filter, 0, cap)).length
+}
+
+async function retrying(q: Query, filter: OutboxFilter, after: number, limit: number): Promise<Retrying[]> {
+  const { rows } = await sql<Retrying>`
+    select o.outbox_id, o.destination, o.account, o.lane from sync_outbox o
+    where ${matches(q, { ...filter, state: 'ready' })} and o.attempts > 0 and ${isOpen()} and o.outbox_id > ${after}
+    order by o.outbox_id limit ${sql.lit(limit)}`.execute(q.sql)
+  return rows
+}
+
+/** What waits for a client or behind a dead letter is not retrying. */
+function isOpen(): RawBuilder<unknown> {
+  return sql`exists (select 1 from sync_push_lanes l
+    where l.destination = o.destination and l.account = o.account and l.lane = o.lane and l.blocked is null)`
+}
+
+function textOf({ destination, account, lane }: LaneKey): string {
+  return JSON.stringify([destination, account, lane])
+}

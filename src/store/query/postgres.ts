@@ -1,0 +1,86 @@
+import pg from 'pg'
+import { UsageError } from '../../base/errors.ts'
+import { NO_TABLES } from '../migrate/migrate.ts'
+import { postgresError } from '../postgres/errors.ts'
+import { PostgresServers } from '../postgres/servers.ts'
+import { beginStatement } from '../postgres/session-settings.ts'
+import { typeParsers } from '../postgres/types.ts'
+import type { AnswerPart, QueryOrder } from './query.ts'
+import { firstWordOf, WRITING } from './statement.ts'
+import { jsonOf, numberOf } from './values.ts'
+
+/** Syntax errors and unknown names, what cannot be done in this place, and what would write. */
+const REFUSED = /^(42(?!501)|0A000$|25006$)/
+/** What no cursor takes; the answers are short, or a refusal. */
+const WHOLE = ['explain', 'show', ...WRITING]
+
+const [NUMERIC, INT8, INTERVAL] = [1700, 20, 1186]
+/** `timestamp`, and arrays of it and of `timestamptz`. */
+const TIMES = [1114, 1115, 1185]
+const asWritten = (text: string) => text
+
+/** As SQLite gives it: sums are numbers, and nothing becomes a Date. */
+const ours = new Map<number, (text: string) => unknown>([
+  [NUMERIC, numberOf],
+  [INT8, numberOf],
+  ...[INTERVAL, ...TIMES].map((oid): [number, (text: string) => string] => [oid, asWritten]),
+])
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    (format === 'binary' ? undefined : ours.get(oid)) ?? typeParsers.getTypeParser(oid, format)) as pg.CustomTypesConfig['getTypeParser'],
+}
+
+/**
+ * Reads by one statement, in a transaction that cannot write, with the schema of the mirror as the only one on the path.
+ * @throws UsageError with the server's words for a statement that writes or is not understood; otherwise what `postgresError` makes of it.
+ */
+export async function* readPostgres(
+  { url, schema }: Extract<QueryOrder['database'], { kind: 'postgres' }>,
+  sql: string,
+  batch: number,
+  timeoutMs: number,
+): AsyncGenerator<AnswerPart> {
+  const servers = new PostgresServers({ reveal: () => url })
+  const client = await servers.open({ types, application_name: 'submission-mirror query' })
+  try {
+    await client.query(beginStatement(schema, 'read'))
+    // When this process is killed, the server goes on for no longer.
+    await client.query(`set local statement_timeout = ${timeoutMs}; set local idle_in_transaction_session_timeout = ${timeoutMs}`)
+    const { rows } = await client.query<{ has_tables: boolean }>("select to_regclass('mirror_info') is not null as has_tables")
+    if (rows[0]?.has_tables !== true) throw new UsageError([NO_TABLES])
+    yield* WHOLE.includes(firstWordOf(sql, 'postgres') ?? '') ? whole(client, sql) : byCursor(client, sql, batch)
+  } catch (error) {
+    throw refusalOf(error) ?? postgresError(error)
+  } finally {
+    await client.end()
+  }
+}
+
+async function* byCursor(client: pg.Client, sql: string, batch: number): AsyncGenerator<AnswerPart> {
+  // All rows are read, so the plan that is fastest for the first ones is no gain.
+  await client.query('set local cursor_tuple_fraction = 1')
+  await client.query(extended(`declare answer no scroll cursor for ${sql}`))
+  for (let isFirst = true; ; isFirst = false) {
+    const { fields, rows } = await client.query<unknown[]>({ text: `fetch ${batch} from answer`, rowMode: 'array' })
+    if (isFirst) yield { columns: fields.map(({ name }) => name) }
+    if (rows.length > 0) yield { rows: rows.map((row) => row.map(jsonOf)) }
+    if (rows.length < batch) return
+  }
+}
+
+async function* whole(client: pg.Client, sql: string): AsyncGenerator<AnswerPart> {
+  const { fields, rows } = await client.query<unknown[]>(extended(sql))
+  yield { columns: fields.map(({ name }) => name) }
+  yield { rows: rows.map((row) => row.map(jsonOf)) }
+}
+
+/** In the extended protocol the server takes one statement only. */
+function extended(text: string): pg.QueryArrayConfig {
+  const config: pg.QueryArrayConfig & { readonly queryMode: 'extended' } = { text, rowMode: 'array', queryMode: 'extended' }
+  return config
+}
+
+function refusalOf(error: unknown): UsageError | null {
+  if (!(error instanceof pg.DatabaseError) || !REFUSED.test(error.code ?? '')) return null
+  return new UsageError([error.hint === undefined ? error.message : `${error.message} (${error.hint})`])
+}

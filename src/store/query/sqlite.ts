@@ -1,0 +1,78 @@
+import Database, { type Statement } from 'better-sqlite3'
+import { messageOf, UsageError } from '../../base/errors.ts'
+import { readableValue } from '../../model/damaged.ts'
+import type { Json } from '../../model/json.ts'
+import { NO_TABLES } from '../migrate/migrate.ts'
+import { decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
+import { sqliteError } from '../sqlite/errors.ts'
+import type { AnswerPart } from './query.ts'
+import { jsonOf } from './values.ts'
+
+/** Waiting blocks nobody in this process. */
+const LOCK_WAIT_MS = 5_000
+
+type Prepared = Statement<[], unknown[]>
+
+/**
+ * Reads by one statement, on a connection that cannot write. Booleans and JSON of the mirror's columns come as from Postgres; what a
+ * statement computes stays as SQLite gives it.
+ * @throws UsageError for a statement that writes or is not understood; otherwise what `sqliteError` makes of it.
+ */
+export function* readSqlite(path: string, sql: string, batch: number): Generator<AnswerPart> {
+  let database: Database.Database | undefined
+  try {
+    database = new Database(path, { readonly: true, fileMustExist: true, timeout: LOCK_WAIT_MS })
+    database.pragma('temp_store = memory')
+    if (!database.prepare("select 1 from sqlite_master where name = 'mirror_info'").get()) throw new UsageError([NO_TABLES])
+    const statement = prepare(database, sql)
+    yield { columns: statement.columns().map(({ name }) => name) }
+    yield* rowsOf(statement, batch)
+  } catch (error) {
+    throw sqliteError(error, path)
+  } finally {
+    database?.close()
+  }
+}
+
+function prepare(database: Database.Database, sql: string): Prepared {
+  let statement: Prepared
+  try {
+    statement = database.prepare<[], unknown[]>(sql)
+  } catch (error) {
+    // Not understood, or several statements. Any other code concerns the file.
+    if (error instanceof RangeError || (error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR'))
+      throw new UsageError([messageOf(error)])
+    throw error
+  }
+  if (!statement.readonly) throw new UsageError([refusalOf(statement)])
+  if (!statement.reader) throw new UsageError(['the statement gives no rows'])
+  return statement.raw().safeIntegers()
+}
+
+/** SQLite's own words about a statement that writes, on a connection that cannot. */
+function refusalOf(statement: Prepared): string {
+  try {
+    if (statement.reader) statement.get()
+    else statement.run()
+    return 'the statement would write, and the database is opened read-only'
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+function* rowsOf(statement: Prepared, batch: number): Generator<AnswerPart> {
+  const decoders = statement.columns().map(({ table, column }) => decoderOfColumn(table, column))
+  let rows: Json[][] = []
+  for (const row of statement.iterate()) {
+    rows.push(
+      row.map((value, index) => {
+        const decode = decoders[index]
+        return decode ? readableValue(decode(jsonOf(value) as SqliteValue)) : jsonOf(value)
+      }),
+    )
+    if (rows.length < batch) continue
+    yield { rows }
+    rows = []
+  }
+  if (rows.length > 0) yield { rows }
+}

@@ -1,0 +1,54 @@
+import { UsageError } from '../../base/errors.ts'
+import type { Query } from '../engine/db.ts'
+
+/** What a statement that only reads begins with. */
+const READING = ['select', 'with', 'values', 'table', 'explain', 'show']
+/** What the database itself refuses in a read-only transaction, in its own words; it does likewise with a word that it does not know. */
+export const WRITING = ['insert', 'update', 'delete', 'merge', 'replace', 'create', 'alter', 'drop', 'truncate']
+/** What might write elsewhere, or leave the read-only transaction. */
+const ELSEWHERE = new Set(
+  'analyze attach begin call checkpoint close cluster comment commit copy deallocate declare detach discard do end execute fetch grant import listen load lock move notify pragma prepare reassign refresh reindex release reset revoke rollback savepoint security set start unlisten vacuum'.split(
+    ' ',
+  ),
+)
+const INTERNAL = /^sync_/i
+
+/** Comments and strings, whose words are no names. Comments that nest are not followed: Postgres takes them, and hardly anybody writes them. */
+const PASSED_OVER = [String.raw`--[^\n]*`, String.raw`\/\*[\s\S]*?(?:\*\/|$)`]
+const STRING = "'(?:[^']|'')*'"
+const NAMES = ['"(?<quoted>(?:[^"]|"")*)"', String.raw`(?<word>[\p{L}_][\p{L}\p{N}_$]*)`]
+
+const PARTS: Readonly<Record<Query['kind'], RegExp>> = {
+  sqlite: new RegExp([...PASSED_OVER, STRING, '`(?<ticked>[^`]*)`', String.raw`\[(?<bracketed>[^\]]*)\]`, ...NAMES].join('|'), 'gu'),
+  postgres: new RegExp(
+    [...PASSED_OVER, String.raw`[eE]'(?:\\[\s\S]|''|[^'\\])*'`, STRING, String.raw`\$(?<tag>\w*)\$[\s\S]*?\$\k<tag>\$`, ...NAMES].join('|'),
+    'gu',
+  ),
+}
+
+/**
+ * A guard against mistakes, not a fence: who may run commands can read the database in other ways. What it lets through, the database runs
+ * read-only.
+ * @throws UsageError for a statement that may do more than read or write here, or that names an internal table.
+ */
+export function refuseUnsuitable(text: string, kind: Query['kind']): void {
+  const first = firstWordOf(text, kind)
+  if (first === undefined) throw new UsageError(['there is no SQL statement in that text'])
+  if (ELSEWHERE.has(first)) throw new UsageError([`"${first}" begins no read-only statement: begin with ${READING.join(', ')}`])
+  const internal = namesIn(text, kind).find((name) => INTERNAL.test(name))
+  if (internal === undefined) return
+  throw new UsageError([`${internal} is internal; the public tables and views are described in migrations/README.md`])
+}
+
+/** @returns the first word of a statement in lower case, behind comments and brackets. */
+export function firstWordOf(text: string, kind: Query['kind']): string | undefined {
+  return namesIn(text, kind)[0]?.toLowerCase()
+}
+
+/** @returns words and quoted names, in their order. */
+function namesIn(text: string, kind: Query['kind']): string[] {
+  return [...text.matchAll(PARTS[kind])].flatMap(({ groups = {} }) => {
+    const { word, quoted, ticked, bracketed } = groups
+    return word ?? quoted ?? ticked ?? bracketed ?? []
+  })
+}

@@ -1,0 +1,38 @@
+import type { ColumnTypes } from './migration.ts'
+
+/**
+ * Expressions by which the list of submissions is ordered and filtered. The indexes of the schema and the queries of the list both take them
+ * from here: a query that spelt one otherwise would not be served by its index.
+ */
+
+type Kind = Pick<ColumnTypes, 'kind'>
+
+const ORDER_LENGTH = 200
+/** Greater than any other text, by its bytes. */
+export const LAST = '\u{10ffff}'
+
+/** The keys of the list's orders, none of them null, as expressions of a row of `submissions`. */
+export function orderKeys({ kind }: Kind) {
+  const isSqlite = kind === 'sqlite'
+  return {
+    moved: 'coalesce(last_activity_at, tracked_at)',
+    name: isSqlite
+      ? `coalesce(lower(substr(insured_name, 1, ${ORDER_LENGTH})), '${LAST}')`
+      : `coalesce(lower(left(insured_name, ${ORDER_LENGTH}) collate "C"), '${LAST}')`,
+    effective_date: isSqlite ? `coalesce(effective_date, '9999-12-31')` : `coalesce(effective_date, date '9999-12-31')`,
+  } as const
+}
+
+/** The name of a lane's market, as it is looked for. */
+export function marketKey({ kind }: Kind): string {
+  return kind === 'sqlite' ? 'lower(market_name)' : 'lower(market_name collate "C")'
+}
+
+/** How far a lane is, the furthest first. A chip that nobody knows is on its way. */
+export const CHIPS = ['bound', 'quoted', 'needs_info', 'in_progress', 'not_available'] as const
+
+/** The place of a lane's chip among CHIPS. */
+export function chipRank({ kind }: Kind): string {
+  const bound = kind === 'sqlite' ? 'bound = 1' : 'bound'
+  return `(case when ${bound} or chip = 'bound' then 0 when chip = 'quoted' then 1 when chip = 'needs_info' then 2 when chip = 'not_available' then 4 else 3 end)`
+}

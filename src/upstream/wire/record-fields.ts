@@ -1,0 +1,70 @@
+import { comparableJson } from '../../model/exact-json.ts'
+import { isObject, type Json, storableText } from '../../model/json.ts'
+import { parseDate, parseTime } from '../../model/time.ts'
+
+/*
+ * Columns of records whose fields the service does not show. Where they stand is a guess of the settings, so nothing is guessed beyond that:
+ * what is not plainly a value of the column's kind is null.
+ */
+
+/** What a column holds. Amounts are in cents. */
+export type RecordColumn = { readonly kind: 'text' | 'date' } | { readonly kind: 'int'; readonly cents: true }
+
+/**
+ * @param record JSON text, without tax ids.
+ * @param paths of each column, in order: keys joined by dots. A path goes through objects only, never into a list.
+ * @returns each column. The first path with a value decides; null, blank text and what is missing are none.
+ */
+export function recordColumns<C extends string>(
+  record: string,
+  columns: Readonly<Record<C, RecordColumn>>,
+  paths: Readonly<Record<C, readonly string[]>>,
+): Record<C, string | number | null> {
+  const whole = parsed(record)
+  const read = (column: C) => {
+    for (const path of paths[column]) {
+      const keys = path.split('.')
+      const value = keys.reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : null), whole)
+      const given = typeof value === 'string' ? value.trim() : value
+      if (given !== null && given !== '') return readers[columns[column].kind](given, keys.at(-1) ?? '')
+    }
+    return null
+  }
+  const names = Object.keys(columns) as C[]
+  return Object.fromEntries(names.map((column) => [column, read(column)])) as Record<C, string | number | null>
+}
+
+/** A number that a double would change is an object here, and so no value of any column. */
+function parsed(record: string): Json {
+  try {
+    return comparableJson(record)
+  } catch {
+    // Nested deeper than the stack.
+    return null
+  }
+}
+
+const readers = { text: textOf, date: dateOf, int: centsOf } as const
+
+function textOf(value: unknown): string | null {
+  if (typeof value === 'string') return storableText(value)
+  return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : null
+}
+
+/** In UTC only midnight stands for a date: at any other time the date depends on the zone. */
+function dateOf(value: unknown): string | null {
+  const date = parseDate(value)
+  if (date === null || typeof value !== 'string' || !/(?:[Zz]|[+-]00(?::?00)?)$/.test(value)) return date
+  const time = parseTime(value)
+  return time === null || time === `${date}T00:00:00.000000Z` ? date : null
+}
+
+/** An amount whose key ends with `cents` is a whole number of them, any other one in dollars with at most two places. */
+function centsOf(value: unknown, key: string): number | null {
+  if (/cents$/i.test(key)) return typeof value === 'number' && Number.isSafeInteger(value) ? value : null
+  if (typeof value !== 'string' && typeof value !== 'number') return null
+  const [, dollars, rest = ''] = /^(-?\d{1,15})(?:\.(\d{1,2}))?$/.exec(String(value)) ?? []
+  const cents = dollars === undefined ? Number.NaN : Number(`${dollars}${rest.padEnd(2, '0')}`)
+  // Plus zero: there is no amount of minus zero.
+  return Number.isSafeInteger(cents) ? cents + 0 : null
+}

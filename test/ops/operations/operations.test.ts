@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { roles } from '../../../src/config/schema/roles.ts'
+import { masked } from '../../../src/ops/operations/hidden.ts'
+import { allOperations } from '../../../src/ops/operations/index.ts'
+import type { AnyOperation } from '../../../src/ops/operations/operation.ts'
+import { json, runHere } from '../../app/run.ts'
+import { sqliteDatabase } from '../../tools/databases.ts'
+import { tryFirst } from '../cli/push-rig.ts'
+import type { AdminRig } from '../http/rig.ts'
+import { call, filled, OPERATOR, overHttp, VIEWER } from '../mcp/rig.ts'
+
+interface Described {
+  readonly summary: string
+}
+
+const operations = await allOperations()
+const reading = operations.filter(({ http }) => http.startsWith('GET '))
+
+describe('every operation', () => {
+  let rig: AdminRig
+  let paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  beforeAll(async () => {
+    rig = await filled(sqliteDatabase)
+    await tryFirst(rig.db, 'ams', { state: 'dead', error: 'answered 422: Jane Roe of jane@acme.test is not known', remoteId: 'r-1' })
+    paths = (await rig.ask<{ paths: typeof paths }>('GET', '/openapi.json')).json.paths
+  })
+  afterAll(() => rig.close())
+
+  /** What stands for `:id` in the path: the first of what the list of the same subject holds. */
+  async function placeOf(op: AnyOperation): Promise<Readonly<Record<string, string>>> {
+    const fields = [...op.http.matchAll(/:(\w+)/g)].map(([, field = '']) => field)
+    if (fields.length === 0) return {}
+    const list = operations.find(({ name }) => name === `${op.name.split('.')[0]}.list`)
+    const [first] = (await rig.ask<{ items: Record<string, unknown>[] }>('GET', list?.http.split(' ')[1] ?? '')).json.items
+    return Object.fromEntries(fields.map((field) => [field, String(first?.[field] ?? Object.values(first ?? {})[0])]))
+  }
+
+  it.each(operations)('$name says what it does, the same in help, in the OpenAPI document and to assistants', async (op) => {
+    const [method = '', path = ''] = op.http.split(' ')
+    expect(op.summary).toMatch(/^[a-z].*[^.]$/)
+    expect(paths[`/api/v1${path.replace(/:(\w+)/g, '{$1}')}`]?.[method.toLowerCase()]?.summary).toBe(op.summary)
+    const help = await runHere([...op.name.split('.'), '--help'], {})
+    expect(help).toMatchObject({ code: 0, err: '' })
+    expect(help.out.replace(/\s+/g, ' ')).toContain(op.summary)
+    if (op.tool === undefined) return
+    const isReading = method === 'GET'
+    const { tools } = await (await overHttp(rig, OPERATOR)).listTools()
+    if (isReading) expect(tools).toContainEqual(expect.objectContaining({ name: op.tool, title: op.summary }))
+  })
+
+  it.each(operations)('$name takes its role, and no weaker one', async (op) => {
+    const [method = '', path = ''] = op.http.split(' ')
+    const tokens = { viewer: VIEWER, operator: OPERATOR } as const
+    for (const [role, token] of Object.entries(tokens)) {
+      const { status } = await rig.ask(method, `${path.replace(/:\w+/g, 'x')}?zz=1`, { token })
+      expect([role, status === 403]).toEqual([role, roles.indexOf(role as never) < roles.indexOf(op.role)])
+    }
+  })
+
+  it.each(reading)('$name answers the same at the terminal, by HTTP and to assistants', async (op) => {
+    const place = await placeOf(op)
+    const path = op.http.slice(4).replace(/:(\w+)/g, (_, field: string) => encodeURIComponent(place[field] ?? ''))
+    const { status, json: answer } = await rig.ask('GET', path)
+    expect(status).toBe(200)
+    const terminal = json<unknown>(await runHere([...op.name.split('.'), ...Object.values(place), '--json'], rig.env))
+    // The terminal's own user sees whole values; so does who is noted.
+    expect(answer).toEqual(op.shows === undefined ? masked(op.output, terminal) : terminal)
+    expect((await runHere([...op.name.split('.'), ...Object.values(place)], rig.env)).code).toBe(0)
+    if (op.tool === undefined) return
+    const { data, next_cursor } = await call(await overHttp(rig, VIEWER), op.tool, place)
+    const seen = next_cursor === undefined ? data : { items: data, next_cursor }
+    expect(seen).toEqual(JSON.parse(JSON.stringify(masked(op.output, terminal))))
+  })
+
+  it('hides what a destination answered from whoever is not noted', async () => {
+    const [dead] = (await rig.ask<{ items: Record<string, unknown>[] }>('GET', '/outbox?state=dead')).json.items
+    expect(dead).toMatchObject({ error: 'answered 422 ••••', remote_id: '••••' })
+  })
+})

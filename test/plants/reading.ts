@@ -1,0 +1,142 @@
+import { simulated } from '../simulation/plants.ts'
+import type { Plants } from './plant.ts'
+
+/** What is asked of the service: poll, read, upstream, the typed client, documents. */
+export const reading: Plants = {
+  'a page without items counts as the end of its feed': {
+    file: 'read/walk.ts',
+    edits: [
+      [
+        'const last = page.nextCursor === null || stall !== null',
+        'const last = page.nextCursor === null || stall !== null || emptyPages > 0',
+      ],
+    ],
+    foundBy: ['read/walk.test.ts'],
+  },
+  'a submission counts as gone after its first 404': {
+    file: 'poll/claimed-read.ts',
+    edits: [['const MISSES_TO_CONFIRM = 3', 'const MISSES_TO_CONFIRM = 1']],
+    foundBy: ['poll/sync.test.ts'],
+  },
+  'a read that fails is read again at once': {
+    file: 'poll/claimed-read.ts',
+    edits: [['const dueInMs = Math.max(retryAfterMs, backoff)', 'const dueInMs = retryAfterMs']],
+    foundBy: ['poll/claimed-read.test.ts'],
+  },
+  'a submission that was active is polled as one that was quiet': {
+    file: 'poll/intervals.ts',
+    edits: [['quietForMs <= HOUR_MS ? clamp(grown, activeMs, quietMs)', 'quietForMs <= 0 ? clamp(grown, activeMs, quietMs)']],
+    foundBy: ['poll/intervals.test.ts'],
+  },
+  'a read settles without its lease': { ...simulated['a read settles without its lease'], foundBy: ['store/reads/reads.test.ts'] },
+  'reads of every account are claimed': {
+    file: 'store/reads/claims.ts',
+    edits: [['from sync_reads where account = ${query.account} and ${which}', 'from sync_reads where ${which}']],
+    foundBy: ['store/reads/reads.test.ts'],
+  },
+  'a read is claimed before it is due': {
+    file: 'store/reads/claims.ts',
+    edits: [
+      [
+        'rank = ${sql.lit(query.rank ?? rank.live)} and due_at <= ${dbTime(tx)} ${notOff}',
+        'rank = ${sql.lit(query.rank ?? rank.live)} ${notOff}',
+      ],
+    ],
+    foundBy: ['store/reads/reads.test.ts'],
+  },
+  'a wake shortens the wait of a read that fails': {
+    file: 'store/reads/reads.ts',
+    edits: [
+      [
+        'due_at = case when lease_token is null and failures + misses + stalls = 0 and due_at > ${soon}',
+        'due_at = case when lease_token is null and due_at > ${soon}',
+      ],
+    ],
+    foundBy: ['store/reads/reads.test.ts'],
+  },
+  'replays of new lanes do not wait for each other, on Postgres': {
+    file: 'store/reads/reads.ts',
+    edits: [["(last_replay_at + ${REPLAY_COALESCE_MS}::float8 * interval '1 millisecond')", '(last_replay_at)']],
+    foundBy: ['store/reads/reads.test.ts', 'poll/replay.test.ts'],
+  },
+  'a token is used beyond its time': {
+    file: 'upstream/token.ts',
+    edits: [
+      [
+        'if (this.#live !== null && this.#live.renew.leftMs() > 0) return this.#live.token',
+        'if (this.#live !== null) return this.#live.token',
+      ],
+    ],
+    foundBy: ['upstream/token.test.ts'],
+  },
+  'a token that the service refused is not renewed': {
+    file: 'upstream/client.ts',
+    edits: [["this.#tokens.invalidate(token, call.operation === 'me')\n", '']],
+    foundBy: ['upstream/client.test.ts'],
+  },
+  'a cursor goes into the URL as it is': {
+    file: 'upstream/http/url.ts',
+    edits: [['${encodeURIComponent(key)}=${encodeURIComponent(value)}', '${encodeURIComponent(key)}=${value}']],
+    foundBy: ['upstream/http/url.test.ts'],
+  },
+  'the pause that the service asks for is not made': {
+    file: 'upstream/http/channel.ts',
+    edits: [['this.limiter.throttled(pauseMs, sentAt)', 'this.limiter.throttled(0, sentAt)']],
+    foundBy: ['upstream/client.test.ts'],
+  },
+  'a service that is down is asked once more than it should be': {
+    file: 'base/circuit.ts',
+    edits: [['this.#failures >= this.#limits.failuresToOpen', 'this.#failures > this.#limits.failuresToOpen']],
+    foundBy: ['base/circuit.test.ts'],
+  },
+  'work in the background waits for ever': {
+    file: 'base/limiter.ts',
+    edits: [['(live.length === 0 || this.#turn % BACKGROUND_TURN === BACKGROUND_TURN - 1)', 'live.length === 0']],
+    foundBy: ['base/limiter.test.ts'],
+  },
+  'a request may go to a private address': {
+    file: 'upstream/network/address-guard.ts',
+    edits: [["return found === 'public' || (found === 'private' && allowPrivate)", "return found === 'public' || found === 'private'"]],
+    foundBy: ['upstream/network/address-guard.test.ts'],
+  },
+  'a document is fetched from a host that the settings do not name': {
+    file: 'upstream/http/elsewhere.ts',
+    edits: [['if (!this.#hosts.has(url.host)) throw new UnnamedHostError(hostNotNamed(url.host))\n', '']],
+    foundBy: ['upstream/http/elsewhere.test.ts'],
+  },
+  'a redirect of a document is followed wherever it leads': {
+    file: 'upstream/http/elsewhere.ts',
+    edits: [['url = this.#judge(end.location, url)', 'url = new URL(end.location, url)']],
+    foundBy: ['upstream/http/elsewhere.test.ts'],
+  },
+  'a document that ended too early is kept': {
+    file: 'documents/storage/checked.ts',
+    edits: [['if (bytes !== null && this.#bytes !== bytes) {', 'if (bytes !== null && this.#bytes > bytes) {']],
+    foundBy: ['documents/storage/folder.test.ts'],
+  },
+  'a document is fetched by two processes': {
+    file: 'store/reads/fetches.ts',
+    edits: [
+      [
+        'set lease_token = ${leaseToken}, due_at = ${dbTime(tx, FETCH_LEASE_MS)}',
+        'set lease_token = ${leaseToken}, due_at = ${dbTime(tx)}',
+      ],
+    ],
+    foundBy: ['store/reads/fetches.test.ts'],
+  },
+  'the typed client leaves out how many items a page may have': {
+    file: 'client/calls/submissions.ts',
+    edits: [['/events`, { since, limit }), eventsPageSchema)', '/events`, { since }), eventsPageSchema)']],
+    foundBy: ['client/client.test.ts'],
+  },
+  'the typed client repeats a write that may have been done': {
+    file: 'client/calls/submissions.ts',
+    edits: [
+      [
+        "create: (body) => channel.ask({ method: 'POST', path, json: attributed(body, producerEmail), manner: 'once' }",
+        "create: (body) => channel.ask({ method: 'POST', path, json: attributed(body, producerEmail), manner: 'repeatable' }",
+      ],
+    ],
+    foundBy: ['client/client.test.ts'],
+  },
+}

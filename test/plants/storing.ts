@@ -1,0 +1,89 @@
+import { simulated } from '../simulation/plants.ts'
+import type { Plants } from './plant.ts'
+
+/** The change log, upkeep, backup, migrations. */
+export const storing: Plants = {
+  'the change log skips a number': { ...simulated['the change log skips a number'], foundBy: ['store/changes/change-log.test.ts'] },
+  'changes of a transaction are numbered from the last, on Postgres': {
+    file: 'store/changes/change-log.ts',
+    edits: [['select counter.last_seq - ${sql.lit(changes.length)} + place,', 'select counter.last_seq + 1 - place,']],
+    foundBy: ['store/changes/change-log.test.ts'],
+  },
+  'a copy leaves a table out': {
+    file: 'store/backup/copied-tables.ts',
+    edits: [["['sync_migrations', 'sync_processes', 'sync_copy']", "['sync_migrations', 'sync_processes', 'sync_copy', 'push_map']"]],
+    foundBy: ['store/backup/copy.test.ts'],
+  },
+  'an index of the inbox is missing': {
+    file: '../migrations/0003-inbox.ts',
+    edits: [
+      [
+        '`create index sync_inbox_submission on sync_inbox (account, submission_id${id}) where submission_id is not null`',
+        '`create index sync_inbox_submission on sync_inbox (account${id}) where submission_id is not null`',
+      ],
+    ],
+    foundBy: ['store/lookup-plans.test.ts'],
+  },
+  'times that lie too far ahead are left there': {
+    file: 'store/upkeep/heal-due-times.ts',
+    edits: [['if (time > timeFromMs(nowMs + longest.ms + SLACK_MS)) times', 'if (time < timeFromMs(nowMs - longest.ms - SLACK_MS)) times']],
+    foundBy: ['store/upkeep/due-times.test.ts', 'ops/clocks/due-time-healer.test.ts'],
+  },
+  'retention removes what may still be sent': {
+    file: 'store/upkeep/retention.ts',
+    edits: [["and state in ('delivered', 'skipped') and", "and state in ('delivered', 'skipped', 'dead') and"]],
+    foundBy: ['ops/retention/retention.test.ts'],
+  },
+  'retention removes changes that a destination has still to get': {
+    file: 'store/upkeep/retention.ts',
+    edits: [['if (destinations.includes(destination)) oldest = Math.min(oldest, cursor + 1)\n', 'void cursor\n']],
+    foundBy: ['ops/retention/retention.test.ts'],
+  },
+  'tax ids stay in refused deliveries': {
+    file: 'store/upkeep/protect.ts',
+    edits: [
+      [
+        "const BODIES = ['sync_inbox', 'sync_rejected'] as const",
+        "const BODIES: readonly ('sync_inbox' | 'sync_rejected')[] = ['sync_inbox']",
+      ],
+    ],
+    foundBy: ['ops/protect/protect.test.ts'],
+  },
+  'a purge leaves the change log as it is': {
+    file: 'ops/actions/purge.ts',
+    edits: [['await untilDone(a, (after) => purgeChanges(a.db, all, after))\n', '']],
+    foundBy: ['ops/actions/purge.test.ts'],
+  },
+  'an action that failed is noted as done': {
+    file: 'store/operators/actions.ts',
+    edits: [
+      ["await insertNote(tx, note, 'done')\n          return await work(tx)", 'return await work(tx)'],
+      [
+        '    write: (name, work, options) =>\n      db.write(',
+        "    write: async (name, work, options) => {\n      await db.write(name, (tx) => insertNote(tx, note, 'done'))\n      return await db.write(",
+      ],
+      ['        options,\n      ),\n    listen', '        options,\n      )\n    },\n    listen'],
+    ],
+    foundBy: ['ops/http/routes/actions.test.ts', 'ops/actions/destinations.test.ts'],
+  },
+  'a session of the console outlives its longest time': {
+    file: 'store/operators/console-sessions.ts',
+    edits: [['(began_at < ${dbTime(q, -maxMs)} or seen_at', '(seen_at']],
+    foundBy: ['ops/http/session.test.ts'],
+  },
+  'a session of the console ends in the wrong unit, on Postgres': {
+    file: 'store/operators/console-sessions.ts',
+    edits: [["${ms}::float8 * interval '1 millisecond'", "${ms}::float8 * interval '1 second'"]],
+    foundBy: ['store/operators/operators.test.ts'],
+  },
+  'a webhook counts as lost although it came': {
+    file: 'store/completeness/lost-webhooks.ts',
+    edits: [
+      [
+        "and announced.record_id = seen.record_id and announced.way = 'webhook')`",
+        "and announced.record_id = seen.record_id and announced.way = 'none')`",
+      ],
+    ],
+    foundBy: ['ops/metrics/lost-webhooks.test.ts'],
+  },
+}

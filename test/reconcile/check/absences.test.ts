@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest'
+import { stillAbsent } from '../../../src/reconcile/check/absences.ts'
+import { ShownKeys } from '../../../src/reconcile/check/replay.ts'
+import { byReplay, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
+
+const ID = uuid(9, 1)
+
+it('what a second replay shows is not absent, nor is an attachment whose message is', () => {
+  const shown = new ShownKeys()
+  shown.add(eventFact('acme', ID, wireEvent(1), byReplay))
+  shown.add(messageFact('acme', ID, wireMessage(1), byReplay))
+  const record = (id: string, position: number | null = null) => ({
+    id,
+    position,
+    hasMessage: position !== null,
+    firstSeenAt: null,
+    goneAt: null,
+  })
+  const [event, otherEvent] = [record(uuid(1, 1)), record(uuid(1, 2))]
+  const [first, second, ofOther] = [record(uuid(2, 1), 0), record(uuid(2, 1), 1), record(uuid(2, 2), 0)]
+  expect(stillAbsent([event, otherEvent, first, second, ofOther], shown)).toEqual([otherEvent, second])
+})

@@ -1,0 +1,126 @@
+import { sql } from 'kysely'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Json } from '../../../src/model/json.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { at, eventFact, idFact, stateFact, uuid, wireById, wireEvent, wireLane, wireRequirements } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+
+const ACCOUNT = 'acme'
+const SUBMISSION = uuid(9, 1)
+const { ids, bind_request: wireBind, policy: wirePolicy } = wireById(SUBMISSION)
+const QUOTE = uuid(7, 1)
+
+const quote: Json = { quote_id: QUOTE, premium_display: '$1,250', total_cents: 125_000, lines: ['general_liability'], is_revision: false }
+const state = (lanes: Json[], readNo = 1) =>
+  stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, lanes, { insured_id: ids.insured }), readNo)
+const oneLane = state([wireLane(1, { quotes: [quote] }), wireLane(2)])
+const policy = (policyId = ids.policy, submissionId = SUBMISSION) =>
+  idFact(ACCOUNT, submissionId, 'policy', policyId, { ...wirePolicy, policy_id: policyId }, 1)
+const bind = (over: Record<string, Json> = {}, submissionId = SUBMISSION) => {
+  const wire: Record<string, Json> = { ...wireBind, submission_id: submissionId, ...over }
+  return idFact(ACCOUNT, submissionId, 'bind_request', String(wire['bind_request_id']), wire, 1)
+}
+const bound = (n: number, lane = 1) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n, { type: 'bound' }, { lane_id: uuid(3, lane) }))
+const time = (minute: number) => at(minute).replace('.000Z', '.000000Z')
+
+const whole = {
+  ...{ account: ACCOUNT, policy_id: ids.policy, submission_id: SUBMISSION, insured_id: ids.insured, insured_name: 'Harbour Bakery LLC' },
+  ...{ bind_request_id: ids.bind_request, market_name: 'Market 1', bound_at: time(20), premium_cents: 125_000 },
+  ...{ policy_number: 'POL-1', carrier_name: 'Alder Insurance', effective_date: '2026-03-01', expiration_date: '2027-03-01' },
+  ...{ total_billed_cents: 131_500, commission_cents: 18_750 },
+}
+const untold = { market_name: null, bound_at: null, premium_cents: null }
+
+describe.each(testDatabases)('policy_board on $name', (database) => {
+  async function boardOf(facts: Parameters<typeof applyAll>[1], then?: (db: Db) => Promise<unknown>) {
+    const { db, close } = await database.open()
+    onTestFinished(close)
+    await applyAll(db, facts)
+    await then?.(db)
+    return await rowsOf(db)
+  }
+
+  it('tells of a policy its market, when it was bound last, its premium and what its record says', async () => {
+    expect(
+      await boardOf([oneLane, bind(), policy(), bound(10), bound(20), bound(30, 2), eventFact(ACCOUNT, SUBMISSION, wireEvent(40))]),
+    ).toEqual([whole])
+  })
+
+  it('has a policy without a bind request, and one of a submission that is not known', async () => {
+    const [first, second] = [ids.policy, uuid(15, 2)]
+    const board = await boardOf([oneLane, bound(20), policy(first), policy(second, uuid(9, 7))])
+    expect(board.sort((a, b) => (String(a['policy_id']) < String(b['policy_id']) ? -1 : 1))).toEqual([
+      { ...whole, ...untold, bind_request_id: null },
+      { ...whole, ...untold, policy_id: second, submission_id: uuid(9, 7), bind_request_id: null, insured_id: null, insured_name: null },
+    ])
+  })
+
+  it('tells no market when two lanes have the quote, or none has', async () => {
+    const lanes = [wireLane(1, { quotes: [quote] }), wireLane(2, { quotes: [quote] })]
+    expect(await boardOf([state(lanes), bind(), policy(), bound(20)])).toEqual([{ ...whole, ...untold }])
+    expect(await boardOf([oneLane, bind({ quote_id: uuid(7, 9) }), policy(), bound(20)])).toEqual([{ ...whole, ...untold }])
+    expect(await boardOf([oneLane, bind({ quote_id: null }), policy(), bound(20)])).toEqual([{ ...whole, ...untold }])
+  })
+
+  it('keeps the market of a quote that the service no longer shows', async () => {
+    expect(await boardOf([oneLane, bind(), policy(), bound(20), state([wireLane(1)], 2)])).toEqual([whole])
+  })
+
+  it('tells no time without an event `bound` of the lane, and by one that is gone neither', async () => {
+    const gone = (db: Db) =>
+      db.write('test', (tx) => sql`update market_events set gone_at = ${time(60)} where event_id = ${uuid(1, 20)}`.execute(tx.sql))
+    expect(await boardOf([oneLane, bind(), policy(), bound(30, 2), bound(20)], gone)).toEqual([{ ...whole, bound_at: null }])
+  })
+
+  it('leaves out a policy that is gone, and goes by no bind request that is', async () => {
+    const gone = (table: string) => (db: Db) =>
+      db.write('test', (tx) => sql`update ${sql.table(table)} set gone_at = ${time(60)}`.execute(tx.sql))
+    expect(await boardOf([oneLane, bind(), policy(), bound(20)], gone('policies'))).toEqual([])
+    expect(await boardOf([oneLane, bind(), policy(), bound(20)], gone('bind_requests'))).toEqual([
+      { ...whole, ...untold, bind_request_id: null },
+    ])
+  })
+
+  it('has one row, by the bind request that was requested last, whichever submission it is of', async () => {
+    const later = { bind_request_id: uuid(14, 2), requested_at: at(5), quote_id: uuid(7, 9) }
+    const undated = { bind_request_id: uuid(14, 3), requested_at: null }
+    expect(await boardOf([oneLane, bind(undated), bind(), bind(later), policy(), bound(20)])).toEqual([
+      { ...whole, ...untold, bind_request_id: uuid(14, 2) },
+    ])
+    // The same id in two submissions: no row comes twice.
+    expect(await boardOf([oneLane, bind(), bind({}, uuid(9, 2)), policy(), bound(20)])).toEqual([whole])
+  })
+
+  it('is looked up by indexes alone, by policy and by submission', async () => {
+    const { db, close } = await database.open()
+    onTestFinished(close)
+    await applyAll(db, [oneLane, bind(), policy(), bound(20)])
+    for (const where of [`policy_id = '${ids.policy}'`, `submission_id = '${SUBMISSION}'`]) {
+      const plan = await planOf(db, `select * from policy_board where account = '${ACCOUNT}' and ${where}`)
+      expect(plan.filter((step) => /SEARCH|Index/.test(step)).length, where).toBeGreaterThan(6)
+      expect(
+        plan.filter((step) => /^\W*SCAN|Seq Scan/.test(step)),
+        where,
+      ).toEqual([])
+    }
+  })
+})
+
+async function rowsOf(db: Db): Promise<Record<string, unknown>[]> {
+  const { rows } = await sql<Record<string, unknown>>`select * from policy_board`.execute(db.read.sql)
+  return rows
+}
+
+/** On Postgres without the scans that it prefers while tables are small. */
+async function planOf(db: Db, statement: string): Promise<string[]> {
+  if (db.kind === 'sqlite') {
+    const { rows } = await sql<{ detail: string }>`explain query plan ${sql.raw(statement)}`.execute(db.read.sql)
+    return rows.map(({ detail }) => detail)
+  }
+  return await db.write('test', async (tx) => {
+    await sql`set local enable_seqscan = off`.execute(tx.sql)
+    const { rows } = await sql<Record<string, string>>`explain ${sql.raw(statement)}`.execute(tx.sql)
+    return rows.map((row) => String(row['QUERY PLAN']))
+  })
+}

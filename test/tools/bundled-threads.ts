@@ -1,0 +1,31 @@
+import type childProcess from 'node:child_process'
+import type { ForkOptions } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createRequire, syncBuiltinESMExports } from 'node:module'
+import { basename, dirname, join } from 'node:path'
+import type workerThreads from 'node:worker_threads'
+import type { WorkerOptions } from 'node:worker_threads'
+import { programPath } from './program.ts'
+
+// The threads and processes that the sources start run from the bundle that the tests make of the program: from its many sources one of
+// them takes a quarter of a second of processor to start, and a test starts several.
+const require = createRequire(import.meta.url)
+const threads = require('node:worker_threads') as { Worker: typeof workerThreads.Worker & { isBundled?: true } }
+if (!threads.Worker.isBundled) {
+  const folder = dirname(await programPath('main'))
+  threads.Worker = class extends threads.Worker {
+    static override readonly isBundled = true
+    constructor(file: string | URL, options?: WorkerOptions) {
+      super(file instanceof URL ? bundled(folder, file) : file, options)
+    }
+  }
+  const processes = require('node:child_process') as { fork(file: string | URL, options?: ForkOptions): childProcess.ChildProcess }
+  const { fork } = processes
+  processes.fork = (file, options) => fork(file instanceof URL ? bundled(folder, file) : file, options)
+  syncBuiltinESMExports()
+}
+
+function bundled(folder: string, source: URL): string | URL {
+  const file = join(folder, `${basename(source.pathname, '.ts')}.js`)
+  return source.pathname.includes('/src/') && existsSync(file) ? file : source
+}

@@ -1,0 +1,70 @@
+/** The queries that stand in a document, and their answers as a terminal shows them. */
+
+/** A query of a document: a block of SQL, and what stands below it. */
+export interface DocumentQuery {
+  /** The heading that it stands under. */
+  readonly question: string
+  /** The statement that is meant for a database. */
+  statementFor(name: 'sqlite' | 'postgres'): string
+  /** The block of text right below it; null when there is none. */
+  readonly answer: string | null
+}
+
+/** A row as any driver gives it. */
+export type Answer = Readonly<Record<string, unknown>>
+
+const QUERY = /```sql\n([^`]*)```(?:(\s*```text\n)([^`]*)```)?/g
+
+export function queriesOf(document: string): DocumentQuery[] {
+  return [...document.matchAll(QUERY)].map((match) => queryOf(document, match))
+}
+
+/** The document with these answers in place of its own; a query without an answer keeps none. */
+export async function withAnswers(document: string, answerTo: (query: DocumentQuery) => Promise<readonly Answer[]>): Promise<string> {
+  let answered = ''
+  let from = 0
+  for (const match of document.matchAll(QUERY)) {
+    const [whole, block = '', between] = match
+    const rows = await answerTo(queryOf(document, match))
+    answered += document.slice(from, match.index)
+    answered += between === undefined ? whole : `\`\`\`sql\n${block}\`\`\`${between}${shown(rows)}\n\`\`\``
+    from = match.index + whole.length
+  }
+  return answered + document.slice(from)
+}
+
+/** Rows as a terminal shows them: the columns aligned, null as nothing, and what databases show in ways of their own as SQLite does. */
+export function shown(rows: readonly Answer[]): string {
+  const columns = Object.keys(rows[0] ?? {})
+  const cells = [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))]
+  const widths = columns.map((_, index) => Math.max(...cells.map((row) => row[index]?.length ?? 0)))
+  const [head = '', ...lines] = cells.map((row) =>
+    row
+      .map((value, index) => value.padEnd(widths[index] ?? 0))
+      .join(' | ')
+      .trimEnd(),
+  )
+  return [head, widths.map((width) => '-'.repeat(width)).join('-+-'), ...lines].join('\n')
+}
+
+function queryOf(document: string, { index, 1: block = '', 3: answer }: RegExpExecArray): DocumentQuery {
+  const question = [...document.slice(0, index).matchAll(/^#+ (.+)$/gm)].at(-1)?.[1] ?? ''
+  return { question, statementFor: (name) => statementOf(block, name), answer: answer?.trimEnd() ?? null }
+}
+
+function statementOf(block: string, name: 'sqlite' | 'postgres'): string {
+  const other = name === 'sqlite' ? '-- Postgres' : '-- SQLite'
+  const [statement = ''] = block.split(/(?=^-- (?:SQLite|Postgres)$)/m).filter((part) => part.trim() !== '' && !part.startsWith(other))
+  return statement
+    .replace(/^-- (?:SQLite|Postgres)\n/, '')
+    .trim()
+    .replace(/;$/, '')
+}
+
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  if (typeof value === 'boolean') return value ? '1' : '0'
+  if (typeof value === 'object') return JSON.stringify(value)
+  // Postgres gives numbers with decimals as text.
+  return typeof value === 'string' && /^-?\d+\.\d+$/.test(value) ? String(Number(value)) : String(value)
+}
