@@ -4,6 +4,7 @@ import { isOptional, kindOf, valuesOf } from '../operations/from-text.ts'
 import type { AnyOperation } from '../operations/operation.ts'
 import { check } from '../operations/problems.ts'
 import { actionContextOf, type CommandContext, printerOf, printJson, withStore } from './commands/context.ts'
+import { exitCodes } from './exit-codes.ts'
 
 /** What the terminal pages by itself up to. */
 const MOST_LISTED = 10_000
@@ -15,15 +16,17 @@ interface Page {
   readonly next_cursor: string | null
 }
 
-/** Adds the commands of a group of operations: `outbox list`, `outbox show`. @param about what the group is for. */
+/** Adds the commands of a group of operations, `outbox list` and `outbox show`, beside those it has. @param about what the group is for. */
 export function addOperations(program: Command, c: CommandContext, about: string, operations: readonly AnyOperation[]): void {
   const [first] = operations
-  const group = program.command(first?.name.split('.')[0] ?? '').description(about)
-  for (const op of operations) add(group, c, op)
+  const [subject = '', isGroup] = first?.name.split('.') ?? []
+  const present = program.commands.find((each) => each.name() === subject)
+  const group = isGroup === undefined ? program : (present ?? program.command(subject).description(about))
+  for (const op of operations) if (op.withoutCommand === undefined) add(group, c, op)
 }
 
 function add(group: Command, c: CommandContext, op: AnyOperation): void {
-  const command = group.command(op.name.split('.')[1] ?? '').description(op.summary)
+  const command = group.command(op.name.split('.').at(-1) ?? '').description(op.summary)
   if (op.description !== undefined) command.addHelpText('after', `\n${op.description}`)
   const fields: readonly (readonly [string, z.ZodType])[] = Object.entries(op.input.shape)
   for (const [field, schema] of fields) {
@@ -75,12 +78,14 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
     field === undefined ? op.name.replace('.', ' ') : [nameOf(String(field)), ...rest].join('.')
   const checked = check(op.input, given, placeOf, texts)
   if ('problems' in checked) problems.push(...checked.problems)
-  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db, log }) => {
+  const accounts = op.needs === 'account' ? 'needed' : 'optional'
+  await withStore(c, { accounts, prepare: false, problems }, async ({ config, db, log }) => {
     const input = 'value' in checked ? (checked.value as Record<string, unknown>) : {}
-    const context = { ...actionContextOf(c, db), config, log, nameOf }
+    const context = { ...actionContextOf(c, db), config, log, version: c.version, sums: db, nameOf }
     const output = isList
       ? await pages(most, (part) => op.run(context, { ...input, ...part }) as Promise<Page>)
       : await op.run(context, input)
+    c.exitCode = op.exit?.(output, input) ?? exitCodes.done
     if (asJson) return printJson(c, output)
     op.print(printerOf(c), output, input)
   })

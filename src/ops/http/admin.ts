@@ -9,7 +9,7 @@ import { allOperations } from '../operations/index.ts'
 import { describeForms } from './api/answers.ts'
 import { descriptionOptions } from './api/description.ts'
 import { createGuard } from './api/guard.ts'
-import type { AdminParts } from './api/parts.ts'
+import type { AdminServerParts } from './api/parts.ts'
 import { refuse, refuseError, routeOf } from './api/refusing.ts'
 import { MCP_ROUTE } from './api/roles.ts'
 import { LONGEST_ID, LONGEST_KEY } from './api/schemas.ts'
@@ -31,7 +31,7 @@ const BODY_LIMIT_BYTES = 65_536
  * Creates the routes under `/api`: what the commands can see and do, as JSON, for requests with one of OPS_TOKENS or a session. Without any token every
  * route answers 404. It does not listen: requests are handed to it.
  */
-export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
+export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
   const sessions = new Sessions(parts.db, parts.config)
   const guarding = createGuard(parts, sessions)
   const app = fastify({
@@ -47,7 +47,7 @@ export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
   // Large reads run elsewhere: deliveries arrive on this event loop. What sums up everything holds up no other read.
   const [db, sums] = [1, 2].map(() => openReportReader(parts.db, parts.config().database)) as [Db, Db]
   app.addHook('onClose', () => Promise.all([db.close(), sums.close()]))
-  const p = { ...parts, db }
+  const p = { ...parts, db, sums }
   app.decorateRequest('who', '')
   app.decorateRequest('holder', null)
   await app.register(cookie)
@@ -69,7 +69,7 @@ export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
     (scope, _options, done) => {
       scope.addHook('onRoute', refuseOtherQueries)
       scope.addHook('onRoute', describeForms)
-      addRoutes(scope.withTypeProvider<ZodTypeProvider>(), p, sums, sessions, operations)
+      addRoutes(scope.withTypeProvider<ZodTypeProvider>(), p, sessions, operations)
       done()
     },
     { prefix: '/api/v1' },
@@ -95,7 +95,7 @@ function takeOnlyJson(app: FastifyInstance): void {
 }
 
 /** Logs one line for each action, done or refused; reads are not logged. */
-function logAction(p: AdminParts, request: FastifyRequest, reply: FastifyReply): void {
+function logAction(p: AdminServerParts, request: FastifyRequest, reply: FastifyReply): void {
   if (request.who === '' || request.routeOptions.url === MCP_ROUTE || request.method === 'GET' || request.method === 'HEAD') return
   const { statusCode } = reply
   p.log.info(

@@ -1,7 +1,10 @@
+import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { together } from '../../base/together.ts'
 import { noteShowing } from '../actions/showing.ts'
+import { isOptional } from '../operations/from-text.ts'
 import { masked } from '../operations/hidden.ts'
-import type { AnyOperation } from '../operations/operation.ts'
+import type { AnyOperation, OperationContext } from '../operations/operation.ts'
 import { answersAbout, answersOfAction } from './api/answers.ts'
 import { type AdminParts, type Api, actionContextFor } from './api/parts.ts'
 
@@ -17,6 +20,8 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
   const [method = '', url = ''] = op.http.split(' ')
   const inPath = new Set([...url.matchAll(/:(\w+)/g)].map(([, field = '']) => field))
   const isRead = method === 'GET'
+  const shared = together(() => op.run(contextOf(p, { who: '' }), {}))
+  const rest = inPath.size === 0 ? op.input : partOf(op.input, (field) => !inPath.has(field))
   api.route({
     ...{ method, url },
     config: { role: op.role },
@@ -26,20 +31,25 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
       tags: [url.split('/')[1] ?? ''],
       ...(inPath.size > 0 && { params: partOf(op.input, (field) => inPath.has(field)) }),
       ...(inPath.size < Object.keys(op.input.shape).length && {
-        [isRead ? 'querystring' : 'body']: inPath.size === 0 ? op.input : partOf(op.input, (field) => !inPath.has(field)),
+        [isRead ? 'querystring' : 'body']: isRead || !isOptional(rest) ? rest : rest.nullish(),
       }),
       response: (isRead ? answersAbout : answersOfAction)(op.summary, op.output),
     },
     handler: async (request) => {
       const input = { ...(request.params as object), ...(request.query as object), ...(request.body as object | undefined) }
-      const context = { ...actionContextFor(p, request), config: p.config(), log: p.log, nameOf: (field: string) => field }
-      const output = await op.run(context, input)
+      const context = contextOf(p, request)
+      const output = op.isShared ? await shared() : await op.run(context, input)
       if (op.shows === undefined) return masked(op.output, output)
       const { action = op.name, target, detail } = op.shows(output, input)
       await noteShowing(context, action, target, detail)
       return output
     },
   })
+}
+
+function contextOf(p: AdminParts, request: Pick<FastifyRequest, 'who'>): OperationContext {
+  const { log, version, sums } = p
+  return { ...actionContextFor(p, request), config: p.config(), log, version, sums, nameOf: (field) => field }
 }
 
 function partOf(input: z.ZodObject, isPart: (field: string) => boolean): z.ZodObject {

@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AdminApi } from './admin.ts'
-import type { AdminParts } from './api/parts.ts'
+import type { AdminServerParts } from './api/parts.ts'
 
 /**
  * Loads the admin routes with the first request to them: most installations never use them, and their schemas would slow down the start.
  */
 export class LazyAdmin {
-  readonly #parts: AdminParts
+  readonly #parts: AdminServerParts
   #api: Promise<AdminApi> | null = null
 
-  constructor(parts: AdminParts) {
+  constructor(parts: AdminServerParts) {
     this.#parts = parts
   }
 

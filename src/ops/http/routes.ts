@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { Db } from '../../store/engine/db.ts'
 import type { AnyOperation } from '../operations/operation.ts'
 import { answers } from './api/answers.ts'
 import type { AdminParts, Api } from './api/parts.ts'
@@ -42,14 +41,14 @@ const self = {
   response: answers('an OpenAPI document', openapi),
 }
 
-/** Adds every route. @param operations whose routes are made of them. @param sums the database, for what sums up all of it. */
-export function addRoutes(api: Api, p: AdminParts, sums: Db, sessions: Sessions, operations: readonly AnyOperation[]): void {
+/** Adds every route. @param operations whose routes are made of them. */
+export function addRoutes(api: Api, p: AdminParts, sessions: Sessions, operations: readonly AnyOperation[]): void {
   api.get('/openapi.json', { schema: self }, () => openapi.parse(api.swagger()))
   addSession(api, p, sessions)
   addOidcSession(api, p, sessions)
   addLive(api, p, sessions)
-  addStatus(api, { ...p, db: sums })
-  addCompleteness(api, { ...p, db: sums })
+  addStatus(api, { ...p, db: p.sums })
+  addCompleteness(api, { ...p, db: p.sums })
   for (const add of [addOverview, addHistory, addSubmissions, addInbox, addRejected, addDestinations, addMappings]) add(api, p)
   for (const op of operations) addOperation(api, p, op)
   for (const add of [

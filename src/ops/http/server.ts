@@ -1,5 +1,5 @@
 import { type FastifyError, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import type { AdminParts } from './api/parts.ts'
+import type { AdminServerParts } from './api/parts.ts'
 import { refuseUnreadable } from './api/refusing.ts'
 import { securityHeaders } from './api/security-headers.ts'
 import { addConsole } from './console.ts'
@@ -14,7 +14,7 @@ export interface OpsHttpOptions {
   /** The text of `/metrics`, and its content type. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>
   /** For `/api`, which exists only while the settings have a token. */
-  readonly admin: AdminParts
+  readonly admin: AdminServerParts
 }
 
 /** What probes and monitoring ask for, by whatever name they know this machine. */

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Log } from '../../base/log.ts'
 import type { Config } from '../../config/config.ts'
 import type { Role } from '../../config/schema/roles.ts'
+import type { Db } from '../../store/engine/db.ts'
 import type { ActionDetail } from '../../store/operators/actions.ts'
 import type { ActionContext } from '../actions/context.ts'
 import type { Printer } from './printer.ts'
@@ -10,6 +11,9 @@ import type { Printer } from './printer.ts'
 export interface OperationContext extends ActionContext {
   readonly config: Config
   readonly log: Log
+  readonly version: string
+  /** The database, for what sums up all of it: not in the way of what is quick. */
+  readonly sums: Db
   /** How the interface at hand calls a field of the input, for problems: `submission_id`, or `--submission`. */
   readonly nameOf: (field: string) => string
 }
@@ -19,19 +23,25 @@ export interface OperationContext extends ActionContext {
  * `from-operation.ts` in `cli/`, `http/` and `mcp/`.
  */
 export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
-  /** `outbox.retry`: the command `outbox retry`, and the action of its audit entry. */
-  readonly name: `${string}.${string}`
+  /** `outbox.retry`: the command `outbox retry`, and the action of its audit entry. A subject of one operation is its name: `backup`. */
+  readonly name: string
   /** One sentence without its end, the same in `--help`, in the OpenAPI document and for assistants. */
   readonly summary: string
   readonly description?: string
   /** The least role that may ask for it. The user of the terminal may do everything. */
   readonly role: Role
+  /** What the terminal must find in the settings besides the database; `account`: at least one. */
+  readonly needs?: 'account'
+  /** Whether one answer serves all who ask by HTTP at the same time; only without an input. */
+  readonly isShared?: boolean
   /** Method and path under `/api/v1`; `:name` comes from the input, and all else is the query of a GET or the body. */
   readonly http: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
   /** Its descriptions stand beside options, in the OpenAPI document, and in the schema of the tool. */
   readonly input: I
   /** What is answered. Fields made by `hidden` are masked, unless `shows` says otherwise. */
   readonly output: O
+  /** Why it has no command: what the terminal does in its own way. */
+  readonly withoutCommand?: string
   /** The field that the terminal takes without an option's name. */
   readonly argument?: keyof z.output<I> & string
   /** The name of its tool; left out: assistants are not offered it. */
@@ -41,6 +51,8 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
     output: z.output<O>,
     input: z.output<I>,
   ) => { readonly action?: string; readonly target: string | null; readonly detail: ActionDetail }
+  /** The exit code of the command; 0 when left out. */
+  readonly exit?: (output: z.output<O>, input: z.output<I>) => 0 | 1 | 3 | 4
   /** @throws UsageError and its kinds for what cannot be done as it is asked for; see `output/refusals.ts`. */
   readonly run: (context: OperationContext, input: z.output<I>) => Promise<z.input<O>>
   /** Writes the output for a person at a terminal. */

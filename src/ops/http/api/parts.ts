@@ -10,8 +10,8 @@ import type { ActionContext } from '../../actions/context.ts'
 import type { ReloadResult } from '../../actions/reload-result.ts'
 import type { Holder } from './tokens.ts'
 
-/** What the admin routes work with. */
-export interface AdminParts {
+/** What the admin server is made of. */
+export interface AdminServerParts {
   /** The present settings: a reload changes them. */
   readonly config: () => Config
   readonly db: Db
@@ -23,6 +23,12 @@ export interface AdminParts {
   readonly signal: AbortSignal
   /** Reads the settings again and applies them. */
   readonly reload: () => Promise<ReloadResult>
+}
+
+/** What the admin routes work with. */
+export interface AdminParts extends AdminServerParts {
+  /** The database, for what sums up all of it: it holds up no other read. */
+  readonly sums: Db
 }
 
 /** The server as the routes see it: their schemas give the types of requests and answers. */
