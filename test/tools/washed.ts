@@ -6,24 +6,21 @@ import type pg from 'pg'
 const LARGE_BYTES = 256 << 10
 const PATIENCE_MS = 2_000
 
-/** Catalogs in which each change of tables, indexes, views, functions or rights leaves a row with the number of its transaction. */
-const CATALOGS = ['namespace', 'attribute', 'attrdef', 'constraint', 'index', 'rewrite', 'trigger', 'proc', 'sequence']
+/** Notes each change of tables, indexes, views, functions or rights, whoever makes it. Copies of the database have it, too. */
+const NOTE_CHANGES = `
+  create schema noted;
+  create table noted.changes (command text not null);
+  create function noted.note() returns event_trigger language plpgsql security definer as
+    'begin insert into noted.changes values (tg_tag); end';
+  create event trigger noted on ddl_command_end execute function noted.note()`
 
-/**
- * What a database is but for its rows: a copy with the same text was not changed. `pg_class` is compared by its columns, because emptying
- * a table changes its row there. Definitions are not written out: a new connection takes longer for that than for all else.
- */
-const SHAPE = `
-  select concat_ws(' ',
-    ${CATALOGS.map((name) => `(select concat(count(*), ' ', sum(xmin::text::bigint)) from pg_${name})`).join(', ')},
-    (select md5(string_agg(concat_ws(' ', oid, relname, relnamespace, relkind, relpersistence, relowner, relacl, reloptions), ',' order by oid))
-      from pg_class),
-    (select string_agg(concat_ws(' ', setrole, setconfig), ',') from pg_db_role_setting
-      where setdatabase = (select oid from pg_database where datname = current_database())),
-    (select string_agg(concat_ws(' ', starelid, staattnum), ',' order by starelid, staattnum) from pg_statistic join pg_class c on c.oid = starelid
-      where relnamespace <> 'pg_catalog'::regnamespace)) as shape`
+/** Whether more than rows was changed: settings of the database and statistics of its tables call no trigger. */
+const IS_ALTERED = `
+  select exists (select 1 from noted.changes)
+    or exists (select 1 from pg_db_role_setting where setdatabase = (select oid from pg_database where datname = current_database()))
+    or exists (select 1 from pg_statistic join pg_class c on c.oid = starelid where relnamespace = $1::regnamespace) as "isAltered"`
 
-/** Notes what a new database is. @param server where the notes are kept. @param fresh a new database. */
+/** Notes what a new database holds, and has it note what is done to it. @param server where the notes are kept. @param fresh a new database. */
 export async function describeFresh(server: pg.Client, fresh: pg.Client, schema: string): Promise<void> {
   const tables = await fresh.query('select tablename from pg_tables where schemaname = $1', [schema])
   const rows: Record<string, unknown> = {}
@@ -31,11 +28,11 @@ export async function describeFresh(server: pg.Client, fresh: pg.Client, schema:
     const found = await fresh.query(`select coalesce(json_agg(t), '[]') as rows from ${schema}.${tablename} t`)
     rows[tablename] = found.rows[0].rows
   }
-  const { shape } = (await fresh.query(SHAPE)).rows[0]
-  await server.query('create table if not exists fresh (shape text not null, rows json not null)')
+  await fresh.query(NOTE_CHANGES)
+  await server.query('create table if not exists fresh (rows json not null)')
   await server.query('create table if not exists washed (name text primary key)')
   await server.query('delete from fresh')
-  await server.query('insert into fresh values ($1, $2)', [shape, JSON.stringify(rows)])
+  await server.query('insert into fresh values ($1)', [JSON.stringify(rows)])
 }
 
 /** @returns the name of a database that is as new and that nobody else gets, if there is one. */
@@ -56,9 +53,9 @@ export async function keepWashed(server: pg.Client, name: string): Promise<void>
  * @param used a connection to it. @returns false when it cannot be made as it was: somebody is connected to it, or changed more than rows.
  */
 export async function wash(server: pg.Client, used: pg.Client, schema: string): Promise<boolean> {
-  const [fresh] = (await server.query('select shape, rows from fresh')).rows as { shape: string; rows: Record<string, unknown[]> }[]
+  const [fresh] = (await server.query('select rows from fresh')).rows as { rows: Record<string, unknown[]> }[]
   if (!fresh || !(await isAlone(used))) return false
-  if ((await used.query(SHAPE)).rows[0].shape !== fresh.shape) return false
+  if ((await used.query(IS_ALTERED, [schema])).rows[0].isAltered) return false
   const { rows: tables } = await used.query(
     `select c.relname as name, pg_relation_size(c.oid) > $2 as "isLarge" from pg_class c
       where c.relkind = 'r' and c.relnamespace = $1::regnamespace and pg_relation_size(c.oid) > 0`,
