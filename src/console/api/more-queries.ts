@@ -97,10 +97,10 @@ export const settingsQuery = queryOptions({
 export const actionsQuery = () =>
   infiniteQueryOptions({
     queryKey: ['actions'],
-    queryFn: ({ signal, pageParam: after }) =>
-      answered(api.GET('/api/v1/actions', { params: { query: { limit: 20, ...(after && { after: Number(after) }) } }, signal })),
+    queryFn: ({ signal, pageParam: cursor }) =>
+      answered(api.GET('/api/v1/actions', { params: { query: { limit: 20, ...(cursor && { cursor }) } }, signal })),
     initialPageParam: '',
-    getNextPageParam: ({ next }) => next,
+    getNextPageParam: ({ next_cursor: next }) => next,
     refetchInterval: every.while,
     placeholderData: keepPreviousData,
   })

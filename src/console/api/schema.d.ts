@@ -25,7 +25,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** how complete the mirror of each submission of an account is */
+        /** tell how complete the mirror of each submission of an account is, by their ids */
         get: operations["getAccountsByNameCompleteness"];
         put?: never;
         post?: never;
@@ -59,7 +59,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** what operators did, by commands and by these routes, the newest first */
+        /** list what operators did, at the terminal, over HTTP and by assistants, the newest first */
         get: operations["getActions"];
         put?: never;
         post?: never;
@@ -170,8 +170,25 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** how complete the mirror is, by account, and what nobody can say */
+        /** tell how complete the mirror is, by account, and what nobody can say */
         get: operations["getCompleteness"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/coverage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** say what is mirrored and how fresh, read by read, and what the service gives no way to find */
+        get: operations["getCoverage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -408,7 +425,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * what happened over the last hour, day, week or month, in steps
+         * tell what happened over the last hour, day, week or month, in steps
          * @description Every process writes once a minute what it counted, so this covers all of them and outlives restarts. A process that is killed takes what it counted since it last wrote, a minute at most; what was stored and applied is not touched by that.
          */
         get: operations["getHistory"];
@@ -528,8 +545,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * fields, values and types that the specification does not name, and required fields that are missing
-         * @description What `submission-mirror status --drift` prints: where, of which type and how often, never a value. At most 1,000 an account.
+         * list fields, values and types that the specification does not name, and required fields that are missing
+         * @description Where, of which type and how often, never a value; those first seen lately first. At most 1,000 an account.
          */
         get: operations["getInterfaceDrift"];
         put?: never;
@@ -676,7 +693,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * whether the mirror is complete and fresh, and what needs a person, with the request that mends it
+         * say whether the mirror is complete and fresh, and what needs a person, with the request that mends it
          * @description The sentence is the one that `status` prints first. Cheap enough to be asked every few seconds.
          */
         get: operations["getOverview"];
@@ -695,7 +712,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** the processes that work on the database now, the oldest first */
+        /** list the processes that work on the database now, the oldest first */
         get: operations["getProcesses"];
         put?: never;
         post?: never;
@@ -925,7 +942,7 @@ export interface paths {
         put?: never;
         /**
          * say what the next turn of retention removes and why it waits; with `confirm` let it take place
-         * @description A confirmed turn begins within five minutes, in the process that runs retention.
+         * @description At the terminal a confirmed turn runs at once; else the process that runs retention begins it within five minutes.
          */
         post: operations["postRetentionRun"];
         delete?: never;
@@ -1017,7 +1034,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** the settings that this process goes by, without secrets */
+        /** list the settings that this process goes by, without secrets */
         get: operations["getSettings"];
         put?: never;
         post?: never;
@@ -1035,8 +1052,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * whether the mirror is complete and fresh, what needs a person, and accounts, reads, freshness, inbox, change log, destinations
-         * @description What `submission-mirror status --json` prints. On a large database this takes a moment.
+         * say whether the mirror is complete and fresh, what needs a person, and how it is in numbers
+         * @description Accounts, reads, freshness, inbox, change log, destinations. On a large database this takes a moment.
          */
         get: operations["getStatus"];
         put?: never;
@@ -1118,7 +1135,7 @@ export interface paths {
         put?: never;
         /**
          * remove everything that is kept of submissions, and do not track them again
-         * @description What the command `purge` does. The answer comes at the end; a request that is broken off is repeated, and goes on.
+         * @description The answer comes at the end; what is broken off is repeated, and goes on.
          */
         post: operations["postSubmissionsPurge"];
         delete?: never;
@@ -1595,6 +1612,55 @@ export interface components {
             mapped_at: string | null;
             mapped_via: string | null;
             policy: string | null;
+        };
+        Coverage: {
+            accounts: {
+                account: string;
+                documents: {
+                    known: number;
+                    stored: number;
+                };
+                reads: {
+                    done: number;
+                    median_at: string | null;
+                    never: number;
+                    /**
+                     * @description what it is made for
+                     * @enum {string}
+                     */
+                    of: "submissions" | "ids";
+                    /** @description why it is not made; null when it is */
+                    off: {
+                        /** @enum {string} */
+                        cause: "settings" | "service";
+                        reason: string;
+                        retry_at: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC, with six fractional digits
+                         */
+                        since: string;
+                    } | null;
+                    oldest_at: string | null;
+                    /** @description a kind of read; `extra:` and the name of an extra read */
+                    read: string;
+                    /** @description that it fills, in part or whole */
+                    tables: string[];
+                    total: number;
+                }[];
+                /** @description rows, counted up to 100,000 (`more`: there are at least so many) */
+                tables: {
+                    more: boolean;
+                    read: string;
+                    rows: number;
+                    table: string;
+                }[];
+            }[];
+            /** @description what the service gives no way to find or to know sooner */
+            gaps: {
+                about: string;
+                what: string;
+            }[];
         };
         Delivery: {
             account: string;
@@ -2297,7 +2363,7 @@ export interface components {
                 oldest_at: string | null;
             };
             /** @description what is older than it should be, and gets fresh without a person */
-            late: {
+            readonly late: {
                 count: number | null;
                 kind: string;
                 of: string | null;
@@ -2667,9 +2733,9 @@ export interface components {
         };
         Reloaded: {
             /** @description what works by other settings from now on */
-            applied: string[];
+            readonly applied: string[];
             /** @description settings that differ and stay as they were until the next start */
-            needs_restart: string[];
+            readonly needs_restart: string[];
         };
         Replayed: {
             replayed: number;
@@ -2752,6 +2818,8 @@ export interface components {
             done: boolean;
             /** @description what the last turn did */
             last: string | null;
+            /** @description of the turn that ran at once; `held`: another process runs it; null: none did */
+            outcome: ("done" | "held" | "stopped" | "waits") | null;
             text: string;
             /** @description why the turn waits; null when it does not */
             waits_for: string | null;
@@ -2973,9 +3041,9 @@ export interface components {
             account: string;
             dry_run: boolean;
             /** @description removed, or to be removed */
-            submissions: string[];
+            readonly submissions: string[];
             /** @description had no row here; they will not be tracked either */
-            unknown: string[];
+            readonly unknown: string[];
         };
         /** @description One row for each submission that is known: because a delivery named it, because somebody told the program to track it, or because a path that the settings have probed (`accounts[].discovery`) showed its id. The service describes no list of submissions to ask for. */
         SubmissionsRow: {
@@ -3210,8 +3278,8 @@ export interface operations {
     getAccountsByNameCompleteness: {
         parameters: {
             query?: {
-                /** @description the id of a submission */
-                after?: string;
+                /** @description the `next_cursor` of the page before */
+                cursor?: string;
                 /** @description how many at most */
                 limit?: number;
                 /** @description the id of a submission */
@@ -3225,7 +3293,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description a page of submissions, by their ids */
+            /** @description tell how complete the mirror of each submission of an account is, by their ids */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3233,8 +3301,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["SubmissionCompleteness"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -3266,16 +3334,18 @@ export interface operations {
     getActions: {
         parameters: {
             query?: {
+                /** @description only this action, like outbox.retry */
                 action?: string;
-                /** @description the `next` of the page before */
-                after?: number;
+                /** @description the `next_cursor` of the page before */
+                cursor?: string;
                 /** @description how many at most */
                 limit?: number;
                 /**
-                 * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                 * @description only since: a date, a date-time, or how long ago (`2h`, `7d`)
                  * @example 24h
                  */
                 since?: string;
+                /** @description only by this token; `command`: at the terminal */
                 who?: string;
             };
             header?: never;
@@ -3284,7 +3354,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description a page of actions */
+            /** @description list what operators did, at the terminal, over HTTP and by assistants, the newest first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3292,8 +3362,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Action"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -3471,7 +3541,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description all accounts */
+            /** @description tell how complete the mirror is, by account, and what nobody can say */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3479,11 +3549,31 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["AccountCompleteness"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                         /** @description what complete means */
                         scope: string;
                     };
+                };
+            };
+        };
+    };
+    getCoverage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description say what is mirrored and how fresh, read by read, and what the service gives no way to find */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Coverage"];
                 };
             };
         };
@@ -3887,7 +3977,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description series, each with a value for each step */
+            /** @description tell what happened over the last hour, day, week or month, in steps */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4122,16 +4212,18 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description all of them, those first seen lately first */
+            /** @description list fields, values and types that the specification does not name, and required fields that are missing */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
+                        /** @description accounts with so many that nothing new is recorded */
+                        full: string[];
                         items: components["schemas"]["InterfaceDrift"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -4399,7 +4491,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the overview */
+            /** @description say whether the mirror is complete and fresh, and what needs a person, with the request that mends it */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4419,7 +4511,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description all processes */
+            /** @description list the processes that work on the database now, the oldest first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4427,8 +4519,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Process"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -4763,7 +4855,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description what changed */
+            /** @description read the settings again and go by them: secrets, destinations, timetables */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4784,13 +4876,13 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @default false */
+                    /** @description remove it, whatever the turn waits for */
                     confirm?: boolean;
                 } | null;
             };
         };
         responses: {
-            /** @description what it removes */
+            /** @description say what the next turn of retention removes and why it waits; with `confirm` let it take place */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4940,7 +5032,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description all settings */
+            /** @description list the settings that this process goes by, without secrets */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4948,8 +5040,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Setting"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -4964,7 +5056,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the status */
+            /** @description say whether the mirror is complete and fresh, what needs a person, and how it is in numbers */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5086,19 +5178,17 @@ export interface operations {
                 "application/json": {
                     /** @description the account that they belong to; the default account when left out */
                     account?: string;
-                    /**
-                     * @description only say what would be removed
-                     * @default false
-                     */
+                    /** @description only say what would be removed */
                     dry_run?: boolean;
-                    /** @description those that the service has not known since before this day or time, the 500 first by id */
+                    /** @description those that the service has not known since before this day (YYYY-MM-DD) or time */
                     gone_before?: string;
+                    /** @description ids of submissions */
                     ids?: string[];
                 };
             };
         };
         responses: {
-            /** @description what was removed */
+            /** @description remove everything that is kept of submissions, and do not track them again */
             200: {
                 headers: {
                     [name: string]: unknown;

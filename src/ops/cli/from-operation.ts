@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { z } from 'zod'
 import { isOptional, kindOf, valuesOf } from '../operations/from-text.ts'
-import type { AnyOperation } from '../operations/operation.ts'
+import { type AnyOperation, commandOf } from '../operations/operation.ts'
 import { check } from '../operations/problems.ts'
 import { actionContextOf, type CommandContext, printerOf, printJson, withStore } from './commands/context.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -19,30 +19,58 @@ interface Page {
 /** Adds the commands of a group of operations, `outbox list` and `outbox show`, beside those it has. @param about what the group is for. */
 export function addOperations(program: Command, c: CommandContext, about: string, operations: readonly AnyOperation[]): void {
   const [first] = operations
-  const [subject = '', isGroup] = first?.name.split('.') ?? []
+  const [subject = '', isGroup] = first ? commandOf(first).split(' ') : []
   const present = program.commands.find((each) => each.name() === subject)
   const group = isGroup === undefined ? program : (present ?? program.command(subject).description(about))
-  for (const op of operations) if (op.withoutCommand === undefined) add(group, c, op)
+  for (const op of operations) {
+    const command = commandOf(op)
+    if (op.withoutCommand !== undefined || command.includes(' --')) continue
+    const others = operations.filter((each) => commandOf(each).startsWith(`${command} --`))
+    add(group.command(command.split(' ').at(-1) ?? ''), c, op, others)
+  }
 }
 
-function add(group: Command, c: CommandContext, op: AnyOperation): void {
-  const command = group.command(op.name.split('.').at(-1) ?? '').description(op.summary)
+/** @param others that an option each calls in the place of the operation. */
+function add(command: Command, c: CommandContext, op: AnyOperation, others: readonly AnyOperation[]): void {
+  command.description(op.summary)
   if (op.description !== undefined) command.addHelpText('after', `\n${op.description}`)
-  const fields: readonly (readonly [string, z.ZodType])[] = Object.entries(op.input.shape)
-  for (const [field, schema] of fields) {
-    if (field === op.argument) {
+  for (const [field, schema] of Object.entries<z.ZodType>(op.input.shape)) {
+    if (field !== op.argument) addOption(command, field, schema, '')
+    else {
       const name = `${field}${kindOf(schema) === 'list' ? '...' : ''}`
       command.argument(isOptional(schema) ? `[${name}]` : `<${name}>`, descriptionOf(schema))
-    } else if (field !== 'cursor') {
-      const value = kindOf(schema) === 'boolean' ? '' : ` <${field.replaceAll('_', '-')}>`
-      command.option(`${optionOf(field)}${value}`, descriptionOf(schema))
     }
+  }
+  for (const other of others) {
+    command.option(flagOf(other), other.summary)
+    for (const [field, schema] of Object.entries<z.ZodType>(other.input.shape))
+      if (!(field in op.input.shape)) addOption(command, field, schema, ` (with ${flagOf(other)})`)
   }
   command.option('--json', 'as JSON, for programs')
   command.action(async (...given: readonly unknown[]) => {
-    const options = (op.argument === undefined ? given[0] : given[1]) as Readonly<Record<string, unknown>>
-    await runOperation(c, op, textsOf(op, op.argument === undefined ? undefined : given[0], options), options['json'] === true)
+    const [argument, options] = (op.argument === undefined ? [undefined, given[0]] : given) as [unknown, Readonly<Record<string, unknown>>]
+    const asked = others.find((other) => options[keyOf(flagOf(other))] === true) ?? op
+    const fields = [op, ...others].flatMap(({ input }) => Object.keys(input.shape))
+    const texts = fields.map((field) => [field, field === op.argument ? argument : options[keyOf(optionOf(field))]] as const)
+    const present = texts.filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0))
+    await runOperation(c, asked, Object.fromEntries(present), options['json'] === true)
   })
+}
+
+function addOption(command: Command, field: string, schema: z.ZodType, when: string): void {
+  if (field === 'cursor') return
+  const value = kindOf(schema) === 'boolean' ? '' : ` <${field.replaceAll('_', '-')}>`
+  command.option(`${optionOf(field)}${value}`, `${descriptionOf(schema)}${when}`)
+}
+
+/** `--rejected` of the command `inbox list --rejected`. */
+function flagOf(op: AnyOperation): string {
+  return commandOf(op).split(' ').at(-1) ?? ''
+}
+
+/** How commander calls the value of `--dry-run`: `dryRun`. */
+function keyOf(option: string): string {
+  return option.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /** `--submission` of `submission_id`, `--dry-run` of `dry_run`. */
@@ -58,16 +86,6 @@ function descriptionOf(schema: z.ZodType): string {
   return [description, listed].filter(Boolean).join(': ')
 }
 
-/** What was given, by the fields of the input. */
-function textsOf(op: AnyOperation, argument: unknown, options: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const camel = (field: string) =>
-    optionOf(field)
-      .slice(2)
-      .replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
-  const given = Object.keys(op.input.shape).map((field) => [field, field === op.argument ? argument : options[camel(field)]] as const)
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0)))
-}
-
 async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<string, unknown>, asJson: boolean): Promise<void> {
   const nameOf = (field: string) => (field === op.argument ? field : optionOf(field))
   const given = { ...valuesOf(op.input, texts) }
@@ -75,19 +93,19 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
   const isList = 'cursor' in op.input.shape
   const most = isList ? mostOf(given, problems) : 0
   const placeOf = ([field, ...rest]: readonly PropertyKey[]) =>
-    field === undefined ? op.name.replace('.', ' ') : [nameOf(String(field)), ...rest].join('.')
+    field === undefined ? commandOf(op) : [nameOf(String(field)), ...rest].join('.')
   const checked = check(op.input, given, placeOf, texts)
   if ('problems' in checked) problems.push(...checked.problems)
   const accounts = op.needs === 'account' ? 'needed' : 'optional'
   await withStore(c, { accounts, prepare: false, problems }, async ({ config, db, log }) => {
     const input = 'value' in checked ? (checked.value as Record<string, unknown>) : {}
-    const context = { ...actionContextOf(c, db), config, log, version: c.version, sums: db, nameOf }
+    const context = { ...actionContextOf(c, db), config, log, version: c.version, sums: db, reload: null, isTerminal: true, nameOf }
     const output = isList
       ? await pages(most, (part) => op.run(context, { ...input, ...part }) as Promise<Page>)
       : await op.run(context, input)
     c.exitCode = op.exit?.(output, input) ?? exitCodes.done
     if (asJson) return printJson(c, output)
-    op.print(printerOf(c), output, input)
+    op.print?.(printerOf(c), output, input)
   })
 }
 

@@ -2,7 +2,6 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { together } from '../../base/together.ts'
 import { noteShowing } from '../actions/showing.ts'
-import { isOptional } from '../operations/from-text.ts'
 import { masked } from '../operations/hidden.ts'
 import type { AnyOperation, OperationContext } from '../operations/operation.ts'
 import { answersAbout, answersOfAction } from './api/answers.ts'
@@ -28,10 +27,10 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
     schema: {
       summary: op.summary,
       ...(op.description !== undefined && { description: op.description }),
-      tags: [url.split('/')[1] ?? ''],
+      tags: [op.name.split('.')[0] ?? ''],
       ...(inPath.size > 0 && { params: partOf(op.input, (field) => inPath.has(field)) }),
       ...(inPath.size < Object.keys(op.input.shape).length && {
-        [isRead ? 'querystring' : 'body']: isRead || !isOptional(rest) ? rest : rest.nullish(),
+        [isRead ? 'querystring' : 'body']: isRead || !rest.safeParse({}).success ? rest : rest.nullish(),
       }),
       response: (isRead ? answersAbout : answersOfAction)(op.summary, op.output),
     },
@@ -48,8 +47,8 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
 }
 
 function contextOf(p: AdminParts, request: Pick<FastifyRequest, 'who'>): OperationContext {
-  const { log, version, sums } = p
-  return { ...actionContextFor(p, request), config: p.config(), log, version, sums, nameOf: (field) => field }
+  const { log, version, sums, reload } = p
+  return { ...actionContextFor(p, request), config: p.config(), log, version, sums, reload, isTerminal: false, nameOf: (field) => field }
 }
 
 function partOf(input: z.ZodObject, isPart: (field: string) => boolean): z.ZodObject {

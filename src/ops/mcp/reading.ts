@@ -12,18 +12,8 @@ import { submissionsPage, submissionView } from '../actions/submission-views.ts'
 import { timelinePage } from '../actions/timeline.ts'
 import { refuseUnknownNames } from '../actions/unknown-names.ts'
 import { cursorOf, noCursor, numberIn, page, placeIn } from '../operations/inputs.ts'
-import { readOverview } from '../status/overview.ts'
 import { account, anyAccount, anySubmission, cursor, idOf, limit, name, submissionId } from './inputs.ts'
 import { type Found, type Tool, tool } from './parts.ts'
-
-const overview = tool({
-  name: 'overview',
-  title: 'Is the mirror right?',
-  description: 'Whether the mirror is complete and fresh, since when it is not, what needs a person, and the counts behind that.',
-  isReading: true,
-  input: z.strictObject({}),
-  run: async (p) => ({ data: await readOverview(p.db, p.config()) }),
-})
 
 const searchSubmissions = tool({
   name: 'search_submissions',
@@ -178,13 +168,4 @@ const changesSince = tool({
 })
 
 /** The tools that change nothing. */
-export const readingTools: readonly Tool[] = [
-  overview,
-  searchSubmissions,
-  getSubmission,
-  getTimeline,
-  openItems,
-  quotes,
-  deliveries,
-  changesSince,
-]
+export const readingTools: readonly Tool[] = [searchSubmissions, getSubmission, getTimeline, openItems, quotes, deliveries, changesSince]

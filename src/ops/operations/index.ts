@@ -12,9 +12,37 @@ export const subjects = {
     about: 'look at accounts, and let a stopped one try again',
     load: async () => (await import('./account.ts')).operations,
   },
+  action: {
+    about: 'look at what operators did',
+    load: async () => (await import('./action.ts')).operations,
+  },
+  completeness: {
+    about: 'how complete the mirror is',
+    load: async () => (await import('./completeness.ts')).operations,
+  },
+  history: {
+    about: 'what happened, in steps',
+    load: async () => (await import('./history.ts')).operations,
+  },
   outbox: {
     about: 'look at what is pushed to destinations, and try it again or give it up',
     load: async () => (await import('./outbox.ts')).operations,
+  },
+  purge: {
+    about: 'remove submissions',
+    load: async () => (await import('./purge.ts')).operations,
+  },
+  retention: {
+    about: 'look at what is removed for its age, and let a turn that waits take place',
+    load: async () => (await import('./retention.ts')).operations,
+  },
+  settings: {
+    about: 'the settings in force',
+    load: async () => (await import('./settings.ts')).operations,
+  },
+  status: {
+    about: 'whether the mirror is complete and fresh',
+    load: async () => (await import('./status.ts')).operations,
   },
 } as const satisfies Readonly<Record<string, Subject>>
 

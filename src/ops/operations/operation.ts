@@ -5,6 +5,7 @@ import type { Role } from '../../config/schema/roles.ts'
 import type { Db } from '../../store/engine/db.ts'
 import type { ActionDetail } from '../../store/operators/actions.ts'
 import type { ActionContext } from '../actions/context.ts'
+import type { ReloadResult } from '../actions/reload-result.ts'
 import type { Printer } from './printer.ts'
 
 /** What an operation works with, and who asks for it. */
@@ -12,8 +13,12 @@ export interface OperationContext extends ActionContext {
   readonly config: Config
   readonly log: Log
   readonly version: string
+  /** Whether the user of this machine asks, at its terminal: work may be done here that takes long, and files be named. */
+  readonly isTerminal: boolean
   /** The database, for what sums up all of it: not in the way of what is quick. */
   readonly sums: Db
+  /** Reads the settings again and goes by them; null where nothing serves. */
+  readonly reload: (() => Promise<ReloadResult>) | null
   /** How the interface at hand calls a field of the input, for problems: `submission_id`, or `--submission`. */
   readonly nameOf: (field: string) => string
 }
@@ -42,6 +47,8 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   readonly output: O
   /** Why it has no command: what the terminal does in its own way. */
   readonly withoutCommand?: string
+  /** Its command, where that is not its name; with an option of another command, in whose place it is called: `inbox list --rejected`. */
+  readonly command?: string
   /** The field that the terminal takes without an option's name. */
   readonly argument?: keyof z.output<I> & string
   /** The name of its tool; left out: assistants are not offered it. */
@@ -55,12 +62,17 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   readonly exit?: (output: z.output<O>, input: z.output<I>) => 0 | 1 | 3 | 4
   /** @throws UsageError and its kinds for what cannot be done as it is asked for; see `output/refusals.ts`. */
   readonly run: (context: OperationContext, input: z.output<I>) => Promise<z.input<O>>
-  /** Writes the output for a person at a terminal. */
-  readonly print: (to: Printer, output: z.output<O>, input: z.output<I>) => void
+  /** Writes the output for a person at a terminal; only what has no command has none. */
+  readonly print?: (to: Printer, output: z.output<O>, input: z.output<I>) => void
 }
 
 /** Any operation, as the adapters see it. */
 export type AnyOperation = Operation<z.ZodObject, z.ZodType>
+
+/** How the terminal calls an operation: `outbox retry`. */
+export function commandOf({ command, name }: Pick<AnyOperation, 'command' | 'name'>): string {
+  return command ?? name.replace('.', ' ')
+}
 
 /** Declares an operation whose parts fit each other. */
 export function operation<I extends z.ZodObject, O extends z.ZodType>(declared: Operation<I, O>): AnyOperation {

@@ -4,8 +4,12 @@ import { type Table, table } from '../output/table.ts'
 export interface Printer {
   /** Milliseconds since the epoch, for what is told as an age. */
   readonly now: number
+  /** Columns that a line may take. */
+  readonly width: number
   /** Writes a line. */
   line(text: string): void
+  /** Writes what has its line ends already. */
+  text(text: string): void
   /** Writes a table. @param none the line in its place when it has no rows. */
   table(list: Omit<Table, 'width'>, none: string): void
 }
@@ -14,6 +18,8 @@ export interface Printer {
 export function printerTo(write: (text: string) => unknown, now: number, width: number): Printer {
   return {
     now,
+    width,
+    text: (text) => void write(text),
     line: (text) => void write(`${text}\n`),
     table: (list, none) => void write(list.rows.length === 0 ? `${none}\n` : table({ ...list, width })),
   }

@@ -1,7 +1,7 @@
+import { z } from 'zod'
 import type { Config } from '../../config/config.ts'
 import { entities } from '../../model/entities.ts'
 import type { Entity } from '../../model/entity.ts'
-import type { TimeText } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import {
   documentCoverage,
@@ -13,6 +13,7 @@ import {
 } from '../../store/upkeep/coverage.ts'
 import { COUNT_CAP } from '../../store/upkeep/gauges.ts'
 import { readsOffStatus } from '../../store/upkeep/status.ts'
+import { time } from '../operations/inputs.ts'
 import { type Table, table } from '../output/table.ts'
 import { ago, wrapped } from '../output/text.ts'
 import { knownAccounts } from './accounts.ts'
@@ -21,42 +22,43 @@ import type { AccountStatus } from './status.ts'
 
 type Off = AccountStatus['reads_off'][number]
 
-/** What `status --coverage --json` prints. Its names stay. */
-export interface Coverage {
-  readonly accounts: readonly AccountCoverage[]
-  /** What the service gives no way to find or to know sooner, a sentence each. */
-  readonly gaps: readonly Gap[]
-}
+const off = z.object({ cause: z.enum(['settings', 'service']), reason: z.string(), since: time, retry_at: time.nullable() })
+/** What is mirrored and how fresh, and what the service gives no way to find. */
+export const coverage = z
+  .object({
+    accounts: z.array(
+      z.object({
+        account: z.string(),
+        reads: z.array(
+          z.object({
+            read: z.string().meta({ description: 'a kind of read; `extra:` and the name of an extra read' }),
+            tables: z.array(z.string()).meta({ description: 'that it fills, in part or whole' }),
+            of: z.enum(['submissions', 'ids']).meta({ description: 'what it is made for' }),
+            total: z.int(),
+            done: z.int(),
+            never: z.int(),
+            oldest_at: time.nullable(),
+            median_at: time.nullable(),
+            off: off.nullable().meta({ description: 'why it is not made; null when it is' }),
+          }),
+        ),
+        tables: z
+          .array(z.object({ table: z.string(), read: z.string(), rows: z.int(), more: z.boolean() }))
+          .meta({ description: 'rows, counted up to 100,000 (`more`: there are at least so many)' }),
+        documents: z.object({ known: z.int(), stored: z.int() }),
+      }),
+    ),
+    gaps: z
+      .array(z.object({ about: z.string(), what: z.string() }))
+      .meta({ description: 'what the service gives no way to find or to know sooner' }),
+  })
+  .meta({ id: 'Coverage' })
 
-export interface AccountCoverage {
-  readonly account: string
-  readonly reads: readonly {
-    /** A kind of read; `extra:` and the name of an extra read. */
-    readonly read: string
-    /** The tables that it fills, in part or whole. */
-    readonly tables: readonly string[]
-    /** What it is made for: `submissions`, or `ids` that something named. */
-    readonly of: 'submissions' | 'ids'
-    readonly total: number
-    readonly done: number
-    readonly never: number
-    readonly oldest_at: TimeText | null
-    readonly median_at: TimeText | null
-    /** Why it is not made; null when it is. */
-    readonly off: Omit<Off, 'read'> | null
-  }[]
-  /** Rows of each table, counted up to 100,000 (`more`: there are at least so many). */
-  readonly tables: readonly { readonly table: string; readonly read: string; readonly rows: number; readonly more: boolean }[]
-  readonly documents: { readonly known: number; readonly stored: number }
-}
-
-export interface Gap {
-  readonly about: string
-  readonly what: string
-}
+export type Coverage = z.output<typeof coverage>
+type AccountCoverage = Coverage['accounts'][number]
 
 /** What the specification gives no way to find, or to know sooner. */
-export const GAPS: readonly Gap[] = [
+export const GAPS: Coverage['gaps'] = [
   { about: 'submissions', what: COMPLETENESS_SCOPE },
   {
     about: 'bind requests',

@@ -1,56 +1,81 @@
-import type { TimeText } from '../../model/time.ts'
+import { z } from 'zod'
 import type { Db } from '../../store/engine/db.ts'
 import type { Pile } from '../../store/upkeep/health.ts'
-import { type MendRequest, mendRequestOf } from './mend-request.ts'
+import { time } from '../operations/inputs.ts'
+import { mendRequestOf } from './mend-request.ts'
 import { judgeNow, type VerdictConfig } from './status.ts'
-import { type Lateness, servedAccounts, type VerdictWord } from './verdict.ts'
-import { type Mend, type Need, needOf, sentenceOf } from './verdict-text.ts'
+import { servedAccounts } from './verdict.ts'
+import { needOf, sentenceOf } from './verdict-text.ts'
 
-/** A matter that needs a person, with the request that mends it where there is one. */
-export interface OverviewNeed extends Omit<Need, 'mend'> {
-  readonly account: string | null
-  readonly destination: string | null
-  /** The reconcile run that it is about. */
-  readonly run_id: string | null
-  readonly mend: Mend | (Mend & MendRequest)
-}
+/** A matter that needs a person. */
+export const need = z.object({
+  kind: z.string(),
+  what: z.string(),
+  since: z.string().nullable(),
+  count: z.int(),
+  mend: z.union([z.object({ command: z.string() }), z.object({ runbook: z.string() })]),
+})
 
-/** Whether the mirror is right, and what that is judged by. Its names stay: the route prints it. */
-export interface Overview {
-  readonly verdict: VerdictWord
-  readonly sentence: string
-  /** Since when it needs a person or is behind, as far as that is known. */
-  readonly since: TimeText | null
-  readonly needs: readonly OverviewNeed[]
-  readonly late: readonly Lateness[]
-  /** Whether a process works on the database now. */
-  readonly served: boolean
-  readonly submissions: { readonly known: number; readonly unreachable: number; readonly never_read: number }
-  readonly inbox: PileShown
-  readonly accounts: readonly {
-    readonly account: string
-    readonly state: string
-    readonly submissions: number
-    readonly newest_read_at: TimeText | null
-    readonly stalest_read_at: TimeText | null
-    readonly oldest_wake_at: TimeText | null
-    readonly dead: PileShown
-  }[]
-  readonly destinations: readonly {
-    readonly destination: string
-    readonly state: string
-    readonly oldest_unsent_at: TimeText | null
-    readonly dead: PileShown
-    readonly unknown: PileShown
-    readonly held: PileShown
-    readonly unmapped: PileShown
-  }[]
-}
+const pile = z.object({
+  count: z.int().meta({ description: 'counted up to a limit' }),
+  oldest_at: time.nullable(),
+})
 
-interface PileShown {
-  readonly count: number
-  readonly oldest_at: TimeText | null
-}
+const mend = z.object({
+  command: z.string().optional().meta({ description: 'what to type' }),
+  runbook: z.string().optional().meta({ description: 'the section of the runbook that tells what to do' }),
+  method: z.literal('POST').optional().meta({ description: 'with `path` and `body`: the request that mends it, where one can' }),
+  path: z.string().optional(),
+  body: z.record(z.string(), z.string()).readonly().nullable().optional(),
+})
+
+/** Whether the mirror is right, and what that is judged by. */
+export const overview = z
+  .object({
+    verdict: z.enum(['complete', 'catching_up', 'attention']),
+    sentence: z.string().meta({ description: 'the verdict and its reasons, for people' }),
+    since: time.nullable().meta({ description: 'since when it needs a person or is behind; null when not known, or complete' }),
+    needs: z.array(
+      need.extend({
+        account: z.string().nullable().meta({ description: 'that it is about; null: none' }),
+        destination: z.string().nullable().meta({ description: 'that it is about; null: none' }),
+        run_id: z.string().nullable().meta({ description: 'the reconcile run that it is about; null: none' }),
+        mend,
+      }),
+    ),
+    late: z
+      .array(z.object({ kind: z.string(), of: z.string().nullable(), count: z.int().nullable(), since: time.nullable() }))
+      .readonly()
+      .meta({ description: 'what is older than it should be, and gets fresh without a person' }),
+    served: z.boolean().meta({ description: 'whether a process works on the database now' }),
+    submissions: z.object({ known: z.int(), unreachable: z.int(), never_read: z.int() }),
+    inbox: pile.meta({ description: 'deliveries that wait to be applied' }),
+    accounts: z.array(
+      z.object({
+        account: z.string(),
+        state: z.string(),
+        submissions: z.int(),
+        dead: pile,
+        newest_read_at: time.nullable(),
+        stalest_read_at: time.nullable(),
+        oldest_wake_at: time.nullable(),
+      }),
+    ),
+    destinations: z.array(
+      z.object({
+        destination: z.string(),
+        state: z.string(),
+        oldest_unsent_at: time.nullable(),
+        dead: pile,
+        unknown: pile,
+        held: pile,
+        unmapped: pile,
+      }),
+    ),
+  })
+  .meta({ id: 'Overview' })
+
+export type Overview = z.input<typeof overview>
 
 /** Reads it from the database alone, by queries that may be asked every few seconds. */
 export async function readOverview(db: Db, config: VerdictConfig): Promise<Overview> {
@@ -78,6 +103,6 @@ export async function readOverview(db: Db, config: VerdictConfig): Promise<Overv
   }
 }
 
-function shown({ count, oldestAt }: Pile): PileShown {
+function shown({ count, oldestAt }: Pile): z.input<typeof pile> {
   return { count, oldest_at: oldestAt }
 }

@@ -1,6 +1,7 @@
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import packageJson from '../../../package.json' with { type: 'json' }
 import { systemClock } from '../../../src/base/clock.ts'
 import { createLog } from '../../../src/base/log.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
@@ -103,7 +104,7 @@ export class AdminRig {
       notReady: async () => null,
       metrics: async () => ({ type: 'text/plain', text: '' }),
       admin: {
-        ...{ db: this.db, clock: systemClock, observer: silentObserver, version: '1.2.3', signal: this.#stopping.signal },
+        ...{ db: this.db, clock: systemClock, observer: silentObserver, version: packageJson.version, signal: this.#stopping.signal },
         log: createLog({ level: 'info', pretty: false, secrets: [], destination: { write } }),
         config: () => this.config,
         reload: async () => this.reloaded,

@@ -12,8 +12,13 @@ import { type Answered, BAKERY, call, filled, HOSTILE, HOSTILE_ID, OPERATOR, ove
 const READING = [
   ...['overview', 'search_submissions', 'get_submission', 'get_timeline', 'list_open_items', 'list_quotes'],
   ...['list_deliveries', 'changes_since', 'list_pushes'],
-]
+].sort()
 const ACTING = ['read_now', 'replay', 'reconcile', 'retry_push']
+
+function namesOf(tools: readonly { readonly name: string }[]): string[] {
+  return tools.map(({ name }) => name).sort()
+}
+
 async function refusal(client: Client, name: string, given: Record<string, unknown> = {}): Promise<string> {
   const answer = (await client.callTool({ name, arguments: given })) as CallToolResult
   expect(answer.isError).toBe(true)
@@ -58,7 +63,7 @@ describe.each(onSqlite)('the Model Context Protocol on $name', (database) => {
 
   async function checkEveryTool(client: Client): Promise<void> {
     const { tools } = await client.listTools()
-    expect(tools.map(({ name }) => name)).toEqual(READING)
+    expect(namesOf(tools)).toEqual(READING)
     for (const { inputSchema, annotations, description } of tools) {
       expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false })
       expect([annotations?.readOnlyHint, (description ?? '').length > 40]).toEqual([true, true])
@@ -164,10 +169,10 @@ describe.each(onSqlite)('the Model Context Protocol on $name', (database) => {
       rig.config = loadConfig(rig.env)
     })
     const viewer = await overHttp(rig, VIEWER)
-    expect((await viewer.listTools()).tools.map(({ name }) => name)).toEqual(READING)
+    expect(namesOf((await viewer.listTools()).tools)).toEqual(READING)
     for (const name of ACTING) expect(await refusal(viewer, name, { ids: ['msg_1'], submission_ids: [HOSTILE_ID] })).toMatch(/not found/)
     const client = await overHttp(rig, OPERATOR)
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([...READING, ...ACTING])
+    expect(namesOf((await client.listTools()).tools)).toEqual([...READING, ...ACTING].sort())
     expect((await call(client, 'read_now', { account: 'default', submission_ids: [HOSTILE_ID] })).data).toEqual({
       account: 'default',
       requested: 1,

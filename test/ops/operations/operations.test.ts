@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { roles } from '../../../src/config/schema/roles.ts'
 import { masked } from '../../../src/ops/operations/hidden.ts'
 import { allOperations } from '../../../src/ops/operations/index.ts'
-import type { AnyOperation } from '../../../src/ops/operations/operation.ts'
+import { type AnyOperation, commandOf } from '../../../src/ops/operations/operation.ts'
 import { json, runHere } from '../../app/run.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
 import { tryFirst } from '../cli/push-rig.ts'
@@ -14,7 +14,7 @@ interface Described {
 }
 
 const operations = await allOperations()
-const reading = operations.filter(({ http }) => http.startsWith('GET '))
+const reading = operations.filter(({ http, withoutCommand }) => http.startsWith('GET ') && withoutCommand === undefined)
 
 describe('every operation', () => {
   let rig: AdminRig
@@ -40,7 +40,7 @@ describe('every operation', () => {
     expect(op.summary).toMatch(/^[a-z].*[^.]$/)
     expect(paths[`/api/v1${path.replace(/:(\w+)/g, '{$1}')}`]?.[method.toLowerCase()]?.summary).toBe(op.summary)
     if (op.withoutCommand !== undefined) return
-    const help = await runHere([...op.name.split('.'), '--help'], {})
+    const help = await runHere([...commandOf(op).split(' '), '--help'], {})
     expect(help).toMatchObject({ code: 0, err: '' })
     expect(help.out.replace(/\s+/g, ' ')).toContain(op.summary)
     if (op.tool === undefined) return
@@ -63,11 +63,11 @@ describe('every operation', () => {
     const path = op.http.slice(4).replace(/:(\w+)/g, (_, field: string) => encodeURIComponent(place[field] ?? ''))
     const { status, json: answer } = await rig.ask('GET', path)
     expect(status).toBe(200)
-    if (op.withoutCommand !== undefined) return
-    const terminal = json<unknown>(await runHere([...op.name.split('.'), ...Object.values(place), '--json'], rig.env))
+    const command = [...commandOf(op).split(' '), ...Object.values(place)]
+    const terminal = json<unknown>(await runHere([...command, '--json'], rig.env))
     // The terminal's own user sees whole values; so does who is noted.
     expect(answer).toEqual(op.shows === undefined ? masked(op.output, terminal) : terminal)
-    expect((await runHere([...op.name.split('.'), ...Object.values(place)], rig.env)).code).toBe(0)
+    expect((await runHere(command, rig.env)).code).toBe(0)
     if (op.tool === undefined) return
     const { data, next_cursor } = await call(await overHttp(rig, VIEWER), op.tool, place)
     const seen = next_cursor === undefined ? data : { items: data, next_cursor }

@@ -1,27 +1,25 @@
 import type { SwaggerOptions } from '@fastify/swagger'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import { isObject } from '../../../model/json.ts'
+import { subjects } from '../../operations/index.ts'
 import { SESSION_COOKIE } from './sessions.ts'
 
-/** What the routes of each tag are about. */
+/** What the routes of each tag are about that are of no operation. */
 const tags: Readonly<Record<string, string>> = {
-  accounts: 'the accounts of the service',
-  actions: 'what operators did',
   alarms: 'alarms, and whom they are told',
-  completeness: 'how complete the mirror is',
   description: 'this description',
   destinations: 'where changes are pushed to',
   documents: 'documents of the service and their files',
   inbox: 'deliveries, as they were stored or refused',
-  outbox: 'changes on their way to destinations',
   reconcile: 'runs that compare the mirror with the service',
   rows: 'single rows of the mirror',
   search: 'finding things by a name or an id',
   session: 'signing in and out',
-  settings: 'the settings in force',
   status: 'how the program is, and upkeep',
   submissions: 'submissions and all that the mirror holds of them',
 }
+
+const subjectTags = Object.fromEntries(Object.entries(subjects).map(([name, { about }]) => [name, about]))
 
 /** Options that generate the OpenAPI description from the routes' schemas. */
 export function descriptionOptions(version: string): SwaggerOptions {
@@ -36,7 +34,7 @@ export function descriptionOptions(version: string): SwaggerOptions {
         license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: '/', description: 'the ops port that this description comes from' }],
-      tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+      tags: Object.entries({ ...subjectTags, ...tags }).map(([name, description]) => ({ name, description })),
       components: {
         securitySchemes: {
           token: { type: 'http', scheme: 'bearer', description: 'one of OPS_TOKENS' },

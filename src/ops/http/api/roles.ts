@@ -15,13 +15,7 @@ const PERSONAL_READS: ReadonlySet<string> = new Set([
 ])
 
 /** Actions on the program and its database as a whole. */
-const ADMIN_ACTIONS: ReadonlySet<string> = new Set([
-  '/api/v1/backup',
-  '/api/v1/doctor',
-  '/api/v1/reload',
-  '/api/v1/retention/run',
-  '/api/v1/submissions/purge',
-])
+const ADMIN_ACTIONS: ReadonlySet<string> = new Set(['/api/v1/backup', '/api/v1/doctor'])
 
 /**
  * The least role that a route takes. Whoever signed in may sign out. A route of an operation says it itself; another that is not named here takes `viewer` to read and `operator` to change something.

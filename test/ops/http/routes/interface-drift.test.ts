@@ -13,7 +13,7 @@ describe.each(testDatabases)('drift of the interface for operators on $name', (d
   })
   afterEach(() => rig.close())
 
-  const list = async () => (await rig.ask<{ items: object[]; next: null }>('GET', '/interface-drift')).json
+  const list = async () => (await rig.ask<{ items: object[]; next_cursor: null }>('GET', '/interface-drift')).json
   const metrics = async () => {
     const { registry } = createMetrics()
     await new StoreGauges(registry, rig.db, silentLog, () => rig.config, { storeFault: async () => null }).refresh()
@@ -21,7 +21,7 @@ describe.each(testDatabases)('drift of the interface for operators on $name', (d
   }
 
   it('is none, or listed by a route and counted by a metric', async () => {
-    expect(await list()).toEqual({ items: [], next: null })
+    expect(await list()).toEqual({ items: [], next_cursor: null, full: [] })
     expect(await metrics()).toContain('submission_mirror_interface_drift{account="default",kind="field"} 0')
     const at = timeFromMs(Date.now())
     const seen = { account: 'default', resource: 'events', type: 'string', firstAt: at, lastAt: at, answers: 2 }

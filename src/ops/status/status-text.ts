@@ -1,10 +1,10 @@
 import { isIdRead, type ReadKind } from '../../model/reads.ts'
 import { type Table, table } from '../output/table.ts'
 import { ago, printableLine, wrapped } from '../output/text.ts'
-import { completenessTables } from '../status/completeness.ts'
-import { notesOf, type Status } from '../status/status.ts'
-import type { Need } from '../status/verdict-text.ts'
-import { secretsText } from '../status/webhook-secrets.ts'
+import { completenessTables } from './completeness.ts'
+import { notesOf, type Status } from './status.ts'
+import type { Need } from './verdict-text.ts'
+import { secretsText } from './webhook-secrets.ts'
 
 /** What `status` prints: the verdict, what needs a person, then tables, notes, and what "complete" means. */
 export function statusText(status: Status, nowMs: number, width: number): string {

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { listActions } from '../../store/operators/actions.ts'
+import { ago } from '../output/text.ts'
+import { moment, momentOf, name, numberIn, page, pageOf, paging, time } from './inputs.ts'
+import { operation } from './operation.ts'
+
+const action = z
+  .object({
+    action_id: z.int(),
+    at: time,
+    who: z.string().meta({ description: 'the name of a token, `command`, or `signal`' }),
+    action: z.string(),
+    target: z.string().nullable(),
+    detail: z.record(z.string(), z.unknown()),
+    outcome: z.enum(['begun', 'done', 'failed']).meta({ description: '`begun`: under way, or its process died meanwhile' }),
+  })
+  .meta({ id: 'Action' })
+
+const list = operation({
+  name: 'action.list',
+  summary: 'list what operators did, at the terminal, over HTTP and by assistants, the newest first',
+  role: 'viewer',
+  http: 'GET /actions',
+  input: z.strictObject({
+    who: name.optional().meta({ description: 'only by this token; `command`: at the terminal' }),
+    action: name.optional().meta({ description: 'only this action, like outbox.retry' }),
+    since: moment.optional().meta({ description: 'only since: a date, a date-time, or how long ago (`2h`, `7d`)' }),
+    ...paging,
+  }),
+  output: pageOf(action),
+  run: async (c, { who, action: what, since, limit, cursor }) => {
+    const filter = { who, action: what, since: momentOf(c, since), after: numberIn(cursor) }
+    return page(await listActions(c.db.read, filter, limit + 1), limit, ({ action_id }) => [action_id])
+  },
+  print: (to, { items }) => {
+    const headings = ['time', 'who', 'action', 'target', 'outcome', { heading: 'detail', fit: 'below' } as const]
+    const rows = items.map((a) => [`${ago(a.at, to.now)} ago`, a.who, a.action, a.target, a.outcome, JSON.stringify(a.detail)])
+    to.table({ title: 'What operators did, the newest first', headings, rows }, 'Nothing was done yet.')
+  },
+})
+
+/** `action list` */
+export const operations = [list]

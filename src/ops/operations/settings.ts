@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import { auditedReload } from '../actions/reload.ts'
+import { ConflictError, MismatchError } from '../output/refusals.ts'
+import { shownSettings } from '../status/settings.ts'
+import { pageOf, whole } from './inputs.ts'
+import { operation } from './operation.ts'
+
+const setting = z
+  .object({
+    name: z
+      .string()
+      .meta({ description: 'its place in the settings file, like `accounts.default.base_url`; times in milliseconds end in `_ms`' }),
+    value: z
+      .union([z.string(), z.number(), z.boolean(), z.array(z.union([z.string(), z.number()])).readonly()])
+      .nullable()
+      .meta({ description: 'null for a secret, and for what is not set' }),
+    is_secret: z.boolean().meta({ description: 'a secret is there; nobody is shown it' }),
+  })
+  .meta({ id: 'Setting' })
+
+const list = operation({
+  name: 'settings.list',
+  summary: 'list the settings that this process goes by, without secrets',
+  role: 'viewer',
+  http: 'GET /settings',
+  withoutCommand: 'a command has settings of its own',
+  input: z.strictObject({}),
+  output: pageOf(setting),
+  run: async (c) => whole(shownSettings(c.config)),
+})
+
+const reload = operation({
+  name: 'settings.reload',
+  summary: 'read the settings again and go by them: secrets, destinations, timetables',
+  description:
+    'All or nothing: with one thing wrong nothing changes (422), and `problems` says what is wrong. It is about this process alone.',
+  role: 'admin',
+  http: 'POST /reload',
+  withoutCommand: 'the signal SIGHUP does it',
+  input: z.strictObject({}),
+  output: z
+    .object({
+      applied: z.array(z.string()).readonly().meta({ description: 'what works by other settings from now on' }),
+      needs_restart: z
+        .array(z.string())
+        .readonly()
+        .meta({ description: 'settings that differ and stay as they were until the next start' }),
+    })
+    .meta({ id: 'Reloaded' }),
+  run: async (c) => {
+    if (c.reload === null) throw new ConflictError(['nothing is served here that could go by other settings'])
+    const { applied, needsRestart, problems } = await auditedReload(c.db, c.who, c.reload)
+    if (problems.length > 0) throw new MismatchError(problems)
+    return { applied, needs_restart: needsRestart }
+  },
+})
+
+export const operations = [list, reload]

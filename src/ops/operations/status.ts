@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { surpriseKinds } from '../../model/interface-drift.ts'
+import { listProcesses } from '../../store/upkeep/processes.ts'
+import { coverage as coverageSchema, coverageText, readCoverage } from '../status/coverage.ts'
+import { driftText, interfaceDrift } from '../status/interface-drift.ts'
+import { need, overview as overviewSchema, readOverview } from '../status/overview.ts'
+import { readStatus, type Status } from '../status/status.ts'
+import { statusText } from '../status/status-text.ts'
+import { pageOf, time, whole } from './inputs.ts'
+import { operation } from './operation.ts'
+
+const nothing = z.strictObject({})
+
+const shape = z
+  .looseObject({
+    verdict: z.enum(['complete', 'catching_up', 'attention']).meta({ description: 'what the mirror is judged to be' }),
+    sentence: z.string().meta({ description: 'the verdict and its reasons, for people' }),
+    needs: z.array(need).meta({ description: 'what needs a person; empty unless the verdict is `attention`' }),
+    version: z.string(),
+    database: z.enum(['sqlite', 'postgres']),
+    accounts: z.array(z.looseObject({ account: z.string(), state: z.string(), submissions: z.int() })),
+    destinations: z.array(z.looseObject({ destination: z.string(), state: z.string().nullable(), queued: z.int() })),
+    replication: z
+      .looseObject({ servers: z.int(), synchronous_standby_names: z.string() })
+      .nullable()
+      .meta({ description: 'on how many Postgres servers an acknowledged delivery lies, with standbys and slots; null on SQLite' }),
+    change_log: z.object({ first_seq: z.int(), last_seq: z.int() }),
+    clocks: z.object({
+      apart: z
+        .array(z.object({ clock: z.string(), ahead_ms: z.int() }))
+        .meta({ description: "how far this machine's clock is ahead of each" }),
+      waits: z.array(z.string()).meta({ description: 'what waits for that, or for an operator' }),
+    }),
+    processes: z.array(z.looseObject({ process_id: z.string(), role: z.string(), version: z.string() })),
+    warnings: z.array(z.string()).meta({ description: 'what an operator should look into, a sentence each' }),
+  })
+  .meta({ id: 'Status' })
+
+const status = operation({
+  name: 'status',
+  summary: 'say whether the mirror is complete and fresh, what needs a person, and how it is in numbers',
+  description: 'Accounts, reads, freshness, inbox, change log, destinations. On a large database this takes a moment.',
+  role: 'viewer',
+  http: 'GET /status',
+  input: nothing,
+  output: shape,
+  run: async (c) => shape.parse(await readStatus(c.sums, c.version, c.config)),
+  print: (to, output) => to.text(statusText(output as unknown as Status, to.now, to.width)),
+})
+
+const overview = operation({
+  name: 'status.overview',
+  summary: 'say whether the mirror is complete and fresh, and what needs a person, with the request that mends it',
+  description: 'The sentence is the one that `status` prints first. Cheap enough to be asked every few seconds.',
+  role: 'viewer',
+  http: 'GET /overview',
+  tool: 'overview',
+  withoutCommand: '`status` says the same, and more',
+  // Many people look at it, and each page asks for it.
+  isShared: true,
+  input: nothing,
+  output: overviewSchema,
+  run: (c) => readOverview(c.db, c.config),
+})
+
+const coverage = operation({
+  name: 'status.coverage',
+  summary: 'say what is mirrored and how fresh, read by read, and what the service gives no way to find',
+  role: 'viewer',
+  http: 'GET /coverage',
+  command: 'status --coverage',
+  input: nothing,
+  output: coverageSchema,
+  run: (c) => readCoverage(c.sums, c.config),
+  print: (to, output) => to.text(coverageText(output, to.now, to.width)),
+})
+
+const item = z
+  .object({
+    account: z.string(),
+    resource: z.string().meta({ description: 'the read that it was in, or the kind of the delivery' }),
+    path: z.string().meta({ description: 'names of fields, `[]` for the items of a list, `{}` for a key that is data' }),
+    kind: z
+      .enum(surpriseKinds)
+      .meta({ description: 'what is not named: the field, the value of a vocabulary, or the type; or that a required field is missing' }),
+    type: z.string().meta({ description: 'the JSON type that was seen; absent for a missing field' }),
+    first_seen_at: time,
+    last_seen_at: time,
+    answers: z.int().meta({ description: 'in how many answers and deliveries' }),
+  })
+  .meta({ id: 'InterfaceDrift' })
+
+const drift = operation({
+  name: 'status.drift',
+  summary: 'list fields, values and types that the specification does not name, and required fields that are missing',
+  description: 'Where, of which type and how often, never a value; those first seen lately first. At most 1,000 an account.',
+  role: 'viewer',
+  http: 'GET /interface-drift',
+  command: 'status --drift',
+  input: nothing,
+  output: pageOf(item).extend({
+    full: z.array(z.string()).meta({ description: 'accounts with so many that nothing new is recorded' }),
+  }),
+  run: async (c) => {
+    const { items, full } = await interfaceDrift(c.db.read)
+    return { ...whole(items), full: [...full] }
+  },
+  print: (to, output) => to.text(driftText(output, to.now, to.width)),
+})
+
+const running = z
+  .object({
+    process_id: z.string(),
+    role: z
+      .string()
+      .meta({ description: '`all`, `receive`, `work` of `serve`; `sync`, `reconcile`: a command that reads from the service' }),
+    version: z.string(),
+    started_at: time,
+    seen_at: time.meta({ description: 'its last sign of life; one that gives none for 20 s is taken for dead' }),
+    is_this: z.boolean().meta({ description: 'it is the one that answers' }),
+  })
+  .meta({ id: 'Process' })
+
+const processes = operation({
+  name: 'status.processes',
+  summary: 'list the processes that work on the database now, the oldest first',
+  role: 'viewer',
+  http: 'GET /processes',
+  withoutCommand: '`status` lists them',
+  input: nothing,
+  output: pageOf(running),
+  run: async (c) => {
+    const alive = await listProcesses(c.db.read)
+    return whole(alive.map((each) => ({ ...each, is_this: each.process_id === c.db.processId })))
+  },
+})
+
+/** `status [--coverage|--drift]` */
+export const operations = [status, overview, coverage, drift, processes]
