@@ -11,7 +11,7 @@ export interface ReplayRejectedOptions {
   /** By account name. */
   readonly verifiers: ReadonlyMap<string, DeliveryVerifier>
   /** Only deliveries of this account; of all accounts when left out. */
-  readonly account?: string
+  readonly account?: string | undefined
   /** Only deliveries received at this time or later. */
   readonly since?: TimeText | undefined
   /** Only deliveries received before this time. */
@@ -25,20 +25,17 @@ export interface ReplayedRejected {
   readonly refused: Readonly<Record<string, number>>
 }
 
-/** More than `RejectedStore` ever keeps. */
-const MAX_ROWS = 10_000
-
 /**
  * Verifies rejected deliveries again, oldest first, after a secret was corrected. Each is judged as of the time it was received, so its
  * timestamp is not stale. The good ones go into the inbox, which ignores those that were sent again meanwhile.
  * @throws TransientError when the database cannot store one; those before it stay accepted.
  */
 export async function replayRejected(options: ReplayRejectedOptions): Promise<ReplayedRejected> {
-  const { store, account } = options
-  const kept = await store.list({ limit: MAX_ROWS, ...(account !== undefined && { account }) })
+  const { store, account, since, until } = options
+  const kept = await store.list({ account, since, until })
   let accepted = 0
   const refused: Record<string, number> = {}
-  for (const { id } of kept.filter((each) => each.replayedAt === null && isWithin(each.receivedAt, options)).reverse()) {
+  for (const { id } of kept.filter(({ replayedAt }) => replayedAt === null).reverse()) {
     const record = await store.get(id)
     if (record === null) continue
     const reason = await replayOne(options, record)
@@ -46,10 +43,6 @@ export async function replayRejected(options: ReplayRejectedOptions): Promise<Re
     else refused[reason] = (refused[reason] ?? 0) + 1
   }
   return { accepted, refused }
-}
-
-function isWithin(receivedAt: TimeText, { since, until }: ReplayRejectedOptions): boolean {
-  return (since === undefined || receivedAt >= since) && (until === undefined || receivedAt < until)
 }
 
 /** @returns why it is still rejected, or null when it was accepted. */

@@ -70,7 +70,7 @@ describe.each(onSqlite)('a served mirror on $name', (database) => {
     sandbox.addMessage(ACCOUNT, id, { body_text: 'The quote is here.' })
     await sandbox.deliveriesSettled()
     await until('it is set aside', async () => {
-      const settled = json<{ delivery_id: string }[]>(await runHere(['inbox', 'list', '--state', 'aside', '--json'], env))
+      const settled = json<{ items: { delivery_id: string }[] }>(await runHere(['inbox', 'list', '--state', 'aside', '--json'], env)).items
       return settled[0]?.delivery_id === 'msg_aside'
     })
     const shown = await runHere(['inbox', 'show', 'msg_aside'], env)
@@ -94,7 +94,9 @@ describe.each(onSqlite)('a served mirror on $name', (database) => {
     })
     expect(answer.status).toBe(401)
     const [rejected] = await until('what was refused is listed', async () => {
-      const list = json<{ rejected_id: number; reason: string }[]>(await runHere(['inbox', 'list', '--rejected', '--json'], env))
+      const list = json<{ items: { rejected_id: number; reason: string }[] }>(
+        await runHere(['inbox', 'list', '--rejected', '--json'], env),
+      ).items
       return list.length > 0 && list
     })
     expect(rejected).toMatchObject({ reason: 'missing_headers' })
@@ -144,7 +146,7 @@ describe('one serve on SQLite', () => {
     sandbox.setTarget(ACCOUNT, `${receiving.receiver}/webhooks`)
     sandbox.addMessage(ACCOUNT, sandbox.addSubmission(ACCOUNT), { body_text: 'The quote is here.' })
     await sandbox.deliveriesSettled()
-    const waiting = json<{ state: string }[]>(await runHere(['inbox', 'list', '--json'], env))
+    const waiting = json<{ items: { state: string }[] }>(await runHere(['inbox', 'list', '--json'], env)).items
     expect(waiting).toMatchObject([{ state: 'ready' }])
     expect(await receiving.stop()).toBe(0)
   })

@@ -101,13 +101,13 @@ export const searchQuery = (q: string) =>
     placeholderData: keepPreviousData,
   })
 
-export const deliveriesQuery = (query: Omit<Get<'/api/v1/inbox'>, 'after'>) =>
+export const deliveriesQuery = (query: Omit<Get<'/api/v1/inbox'>, 'cursor'>) =>
   infiniteQueryOptions({
     queryKey: ['deliveries', query],
-    queryFn: ({ signal, pageParam: after }) =>
-      answered(api.GET('/api/v1/inbox', { params: { query: { ...query, ...(after && { after: Number(after) }) } }, signal })),
+    queryFn: ({ signal, pageParam: cursor }) =>
+      answered(api.GET('/api/v1/inbox', { params: { query: { ...query, ...(cursor && { cursor }) } }, signal })),
     initialPageParam: '',
-    getNextPageParam: ({ next }) => next,
+    getNextPageParam: ({ next_cursor }) => next_cursor,
     refetchInterval: every.moment,
     placeholderData: keepPreviousData,
   })
@@ -121,12 +121,10 @@ export const deliveryQuery = (id: string) =>
 export const rejectedQuery = (account?: string) =>
   infiniteQueryOptions({
     queryKey: ['deliveries', 'rejected', account],
-    queryFn: ({ signal, pageParam: after }) =>
-      answered(
-        api.GET('/api/v1/rejected', { params: { query: { ...(account && { account }), ...(after && { after: Number(after) }) } }, signal }),
-      ),
+    queryFn: ({ signal, pageParam: cursor }) =>
+      answered(api.GET('/api/v1/rejected', { params: { query: { ...(account && { account }), ...(cursor && { cursor }) } }, signal })),
     initialPageParam: '',
-    getNextPageParam: ({ next }) => next,
+    getNextPageParam: ({ next_cursor }) => next_cursor,
     refetchInterval: every.while,
   })
 

@@ -407,7 +407,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** the newest events and messages that a reading of the feeds found, and of which no webhook has told */
+        /**
+         * list the newest events and messages that a reading of the feeds found, and of which no webhook has told
+         * @description Of each account the newest 1,000 that a reading showed first are looked at.
+         */
         get: operations["getFoundWithoutWebhook"];
         put?: never;
         post?: never;
@@ -445,8 +448,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * stored deliveries, the newest first
-         * @description With `kind` or `text` it looks through some thousands at a time: a page may hold fewer than `limit`, even none, and there is a next one.
+         * list stored deliveries, the newest first
+         * @description Without headers and bodies: `done` was applied, `dead` and `aside` were not. With `kind` or `text` it looks through some thousands at a time: a page may hold fewer than `limit`, even none, and there is a next one.
          */
         get: operations["getInbox"];
         put?: never;
@@ -465,7 +468,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * a delivery with its headers and body
+         * show a delivery with its headers and body
          * @description The same svix-id may have come to several accounts, so this is a list. Who saw it is noted in `operator_actions`.
          */
         get: operations["getInboxById"];
@@ -485,8 +488,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * what deliveries of that id became: the changes that webhooks made to their submission between their arrival and their settling
-         * @description Another delivery of the same submission in that time is among them; no row notes which delivery changed it.
+         * list what deliveries became: the changes that webhooks made to their submission between their arrival and their settling
+         * @description For each delivery of that id at most 200. Another delivery of the same submission in that time is among them; no row notes which delivery changed it.
          */
         get: operations["getInboxByIdChanges"];
         put?: never;
@@ -507,7 +510,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * work stored deliveries again
+         * work stored deliveries again, whatever became of them
          * @description Those of `ids`, or all that a filter finds as the list of deliveries does. Ask with `dry_run` first, which tells how many.
          */
         post: operations["postInboxReplay"];
@@ -527,8 +530,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * give dead deliveries up
-         * @description They are set aside, and retention takes them in its time. Until then they can be replayed.
+         * give dead deliveries up: they are set aside, and nobody is told of them any more
+         * @description Retention takes them in its time. Until then they can be replayed.
          */
         post: operations["postInboxSkip"];
         delete?: never;
@@ -844,7 +847,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** deliveries that were refused, with the reason, the newest first */
+        /** list deliveries that were refused, with the reason, the newest first */
         get: operations["getRejected"];
         put?: never;
         post?: never;
@@ -862,7 +865,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * a refused delivery with its headers and body
+         * show a refused delivery with its headers and body
          * @description Who saw it is noted in `operator_actions`.
          */
         get: operations["getRejectedById"];
@@ -881,7 +884,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** why deliveries were refused: how many of those that are kept, by reason */
+        /** list why deliveries were refused: how many of those that are kept, by reason */
         get: operations["getRejectedReasons"];
         put?: never;
         post?: never;
@@ -1695,7 +1698,7 @@ export interface components {
              * @description UTC, with six fractional digits
              */
             available_at: string;
-            /** @description as it came; null when retention has taken it */
+            /** @description as it came; null when it is not kept */
             body: string | null;
             /** @description the svix-id */
             delivery_id: string;
@@ -2692,12 +2695,14 @@ export interface components {
              * @description UTC, with six fractional digits
              */
             received_at: string;
+            /** @description its number */
             rejected_id: number;
             replayed_at: string | null;
         };
         RefusedDeliveryShown: {
             account: string | null;
             address: string;
+            /** @description as it came; null when it is not kept */
             body: string | null;
             /** @description how long its body was; null when it was not read */
             body_bytes: number | null;
@@ -2713,6 +2718,7 @@ export interface components {
              * @description UTC, with six fractional digits
              */
             received_at: string;
+            /** @description its number */
             rejected_id: number;
             replayed_at: string | null;
         };
@@ -2726,7 +2732,9 @@ export interface components {
             reason: string;
         };
         RefusedReplayed: {
+            /** @description how many verify now */
             accepted: number;
+            /** @description how many do not, by reason */
             refused: {
                 [key: string]: number;
             };
@@ -2737,6 +2745,7 @@ export interface components {
             /** @description settings that differ and stay as they were until the next start */
             readonly needs_restart: string[];
         };
+        /** @description how many; with `dry_run` how many it would be */
         Replayed: {
             replayed: number;
         };
@@ -2865,6 +2874,7 @@ export interface components {
             /** @description whether one may sign in with a token */
             token: boolean;
         };
+        /** @description how many; with `dry_run` how many it would be */
         Skipped: {
             skipped: number;
         };
@@ -3941,7 +3951,10 @@ export interface operations {
     getFoundWithoutWebhook: {
         parameters: {
             query?: {
+                /** @description only of this account */
                 account?: string;
+                /** @description the `next_cursor` of the page before */
+                cursor?: string;
                 /** @description how many at most */
                 limit?: number;
             };
@@ -3951,7 +3964,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description them, the newest first */
+            /** @description list the newest events and messages that a reading of the feeds found, and of which no webhook has told */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3959,8 +3972,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["FoundWithoutWebhook"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -3991,25 +4004,27 @@ export interface operations {
     getInbox: {
         parameters: {
             query?: {
+                /** @description only of this account */
                 account?: string;
-                /** @description the `next` of the page before */
-                after?: number;
-                /** @description its type, like `submission.events` */
+                /** @description the `next_cursor` of the page before */
+                cursor?: string;
+                /** @description only of this type, like `submission.events` */
                 kind?: string;
                 /** @description how many at most */
                 limit?: number;
                 /**
-                 * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                 * @description only received since: a date, a date-time, or how long ago (`2h`, `7d`)
                  * @example 24h
                  */
                 since?: string;
+                /** @description only in this state */
                 state?: "ready" | "done" | "aside" | "dead";
-                /** @description the id of a submission */
+                /** @description only of this submission */
                 submission_id?: string;
-                /** @description a part of its svix-id, its error or its submission's id */
+                /** @description only those with this part in their svix-id, their error or their submission's id */
                 text?: string;
                 /**
-                 * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                 * @description only received before
                  * @example 24h
                  */
                 until?: string;
@@ -4020,7 +4035,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description a page of deliveries */
+            /** @description list stored deliveries, the newest first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4028,8 +4043,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Delivery"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -4040,14 +4055,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description its svix-id, or its number */
+                /** @description its svix-id, or its number in the list */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description the deliveries of that id */
+            /** @description show a delivery with its headers and body */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4055,8 +4070,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["DeliveryShown"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -4067,14 +4082,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description its svix-id, or its number */
+                /** @description its svix-id, or its number in the list */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description for each delivery of that id, at most 200 changes */
+            /** @description list what deliveries became: the changes that webhooks made to their submission between their arrival and their settling */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4082,8 +4097,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["DeliveryBecame"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -4099,18 +4114,16 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    /** @description only of this account */
                     account?: string;
-                    /**
-                     * @description only tell how many there are; nothing is changed
-                     * @default false
-                     */
+                    /** @description only tell how many there are; nothing is changed */
                     dry_run?: boolean;
-                    /** @description ids of deliveries, or their numbers */
+                    /** @description ids of deliveries (svix-id), or their numbers in the list */
                     ids?: string[];
-                    /** @description its type, like `submission.events` */
+                    /** @description only of this type, like `submission.events` */
                     kind?: string;
                     /**
-                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @description only received since: a date, a date-time, or how long ago (`2h`, `7d`)
                      * @example 24h
                      */
                     since?: string;
@@ -4121,13 +4134,13 @@ export interface operations {
                     state?: "ready" | "done" | "aside" | "dead";
                     /**
                      * Format: uuid
-                     * @description the id of a submission
+                     * @description only of this submission
                      */
                     submission_id?: string;
-                    /** @description a part of its svix-id, its error or its submission's id */
+                    /** @description only those with this part in their svix-id, their error or their submission's id */
                     text?: string;
                     /**
-                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @description only received before
                      * @example 24h
                      */
                     until?: string;
@@ -4135,7 +4148,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description how many will be worked again, or with `dry_run` would be */
+            /** @description work stored deliveries again, whatever became of them */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4156,18 +4169,16 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    /** @description only of this account */
                     account?: string;
-                    /**
-                     * @description only tell how many there are; nothing is changed
-                     * @default false
-                     */
+                    /** @description only tell how many there are; nothing is changed */
                     dry_run?: boolean;
-                    /** @description ids of deliveries, or their numbers */
+                    /** @description ids of deliveries (svix-id), or their numbers in the list */
                     ids?: string[];
-                    /** @description its type, like `submission.events` */
+                    /** @description only of this type, like `submission.events` */
                     kind?: string;
                     /**
-                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @description only received since: a date, a date-time, or how long ago (`2h`, `7d`)
                      * @example 24h
                      */
                     since?: string;
@@ -4178,13 +4189,13 @@ export interface operations {
                     state?: "dead";
                     /**
                      * Format: uuid
-                     * @description the id of a submission
+                     * @description only of this submission
                      */
                     submission_id?: string;
-                    /** @description a part of its svix-id, its error or its submission's id */
+                    /** @description only those with this part in their svix-id, their error or their submission's id */
                     text?: string;
                     /**
-                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @description only received before
                      * @example 24h
                      */
                     until?: string;
@@ -4192,7 +4203,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description how many were set aside, or with `dry_run` would be */
+            /** @description give dead deliveries up: they are set aside, and nobody is told of them any more */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4734,12 +4745,24 @@ export interface operations {
     getRejected: {
         parameters: {
             query?: {
+                /** @description only of this account */
                 account?: string;
-                /** @description the `next` of the page before */
-                after?: number;
+                /** @description the `next_cursor` of the page before */
+                cursor?: string;
                 /** @description how many at most */
                 limit?: number;
+                /** @description only those refused for this reason */
                 reason?: string;
+                /**
+                 * @description only received since: a date, a date-time, or how long ago (`2h`, `7d`)
+                 * @example 24h
+                 */
+                since?: string;
+                /**
+                 * @description only received before
+                 * @example 24h
+                 */
+                until?: string;
             };
             header?: never;
             path?: never;
@@ -4747,7 +4770,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description a page of refused deliveries */
+            /** @description list deliveries that were refused, with the reason, the newest first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4755,8 +4778,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["RefusedDelivery"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -4767,13 +4790,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description its number in the list */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description the refused delivery */
+            /** @description show a refused delivery with its headers and body */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4787,6 +4811,7 @@ export interface operations {
     getRejectedReasons: {
         parameters: {
             query?: {
+                /** @description only of this account */
                 account?: string;
             };
             header?: never;
@@ -4795,7 +4820,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description all reasons, the most frequent first */
+            /** @description list why deliveries were refused: how many of those that are kept, by reason */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4803,8 +4828,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["RefusedReason"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -4820,14 +4845,15 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
+                    /** @description only of this account */
                     account?: string;
                     /**
-                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @description only received since: a date, a date-time, or how long ago (`2h`, `7d`)
                      * @example 24h
                      */
                     since?: string;
                     /**
-                     * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                     * @description only received before
                      * @example 24h
                      */
                     until?: string;
@@ -4835,7 +4861,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description how many verify now, and why the others do not */
+            /** @description verify refused deliveries again, after a secret was mended */
             200: {
                 headers: {
                     [name: string]: unknown;

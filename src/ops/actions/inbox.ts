@@ -14,7 +14,6 @@ import {
   type InboxDelivery,
   type InboxFilter,
   makeReady,
-  numberIn,
   setAside,
 } from '../../store/inbox/queries.ts'
 import { RejectedStore, type RejectedSummary } from '../../store/inbox/rejected.ts'
@@ -34,8 +33,8 @@ interface Content {
   readonly body: string | null
 }
 
-export type ShownDelivery = Omit<InboxDelivery, 'headers' | 'body'> & Content
-export type ShownRejected = ReturnType<typeof rejectedFields> & Content
+type ShownDelivery = Omit<InboxDelivery, 'headers' | 'body'> & Content
+type ShownRejected = ReturnType<typeof rejectedFields> & Content
 
 /** The stored deliveries with that svix-id, or the one with that number. */
 export async function showDeliveries(q: Query, id: string): Promise<ShownDelivery[]> {
@@ -60,12 +59,11 @@ function shownDelivery({ headers, body, ...fields }: InboxDelivery): ShownDelive
   return { ...fields, headers: JSON.parse(headers) as Record<string, string>, body: body?.toString('utf8') ?? null }
 }
 
-/** The refused delivery with that number; empty when it is not kept. */
-export async function showRejected(store: RejectedStore, id: string): Promise<ShownRejected[]> {
-  const number = numberIn(id)
-  const rejected = number === null ? null : await store.get(number)
-  if (rejected === null) return []
-  return [{ ...rejectedFields(rejected), headers: { ...rejected.headers }, body: rejected.body?.toString('utf8') ?? null }]
+/** The refused delivery with that number; null when it is not kept. */
+export async function showRejected(store: RejectedStore, id: number): Promise<ShownRejected | null> {
+  const rejected = await store.get(id)
+  if (rejected === null) return null
+  return { ...rejectedFields(rejected), headers: { ...rejected.headers }, body: rejected.body?.toString('utf8') ?? null }
 }
 
 /** A refused delivery as lists show it. */
@@ -98,7 +96,7 @@ export const replay = {
 export const skip = { name: 'skip', states: ['dead'], change: setAside, count: countDead } as const satisfies StateChange
 
 /** Which deliveries are meant, in place of ids. */
-export type DeliveryChoice = InboxFilter & InboxSearch
+type DeliveryChoice = InboxFilter & InboxSearch
 
 /** Changes the named deliveries. @returns how many. @throws NotFoundError with a line for each unknown id. */
 export async function settleIds(a: ActionContext, change: StateChange, ids: readonly string[]): Promise<number> {
@@ -165,7 +163,7 @@ export async function replayRefused(
       store: new RejectedStore(a.db, log),
       appender: new InboxAppender(a.db),
       verifiers: new Map(accounts.map(({ name, webhookSecrets }) => [name, new DeliveryVerifier(webhookSecrets)])),
-      ...(account !== undefined && { account }),
+      account,
       since,
       until,
     })

@@ -65,7 +65,7 @@ const commandLoaders: Readonly<Record<string, () => Promise<Add>>> = {
   query: async () => (await import('./commands/query.ts')).addQuery,
   reconcile: async () => (await import('./commands/reconcile.ts')).addReconcile,
   status: () => addSubject('status'),
-  inbox: async () => (await import('./commands/inbox.ts')).addInbox,
+  inbox: () => addSubject('inbox'),
   action: () => addSubject('action'),
   account: () => addSubject('account'),
   outbox: () => addSubject('outbox'),

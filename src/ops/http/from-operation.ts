@@ -21,6 +21,8 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
   const isRead = method === 'GET'
   const shared = together(() => op.run(contextOf(p, { who: '' }), {}))
   const rest = inPath.size === 0 ? op.input : partOf(op.input, (field) => !inPath.has(field))
+  // What no body at all means, where that suffices.
+  const leftOut = rest.safeParse({})
   api.route({
     ...{ method, url },
     config: { role: op.role },
@@ -30,12 +32,17 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
       tags: [op.name.split('.')[0] ?? ''],
       ...(inPath.size > 0 && { params: partOf(op.input, (field) => inPath.has(field)) }),
       ...(inPath.size < Object.keys(op.input.shape).length && {
-        [isRead ? 'querystring' : 'body']: isRead || !rest.safeParse({}).success ? rest : rest.nullish(),
+        [isRead ? 'querystring' : 'body']: isRead || !leftOut.success ? rest : rest.nullish(),
       }),
       response: (isRead ? answersAbout : answersOfAction)(op.summary, op.output),
     },
     handler: async (request) => {
-      const input = { ...(request.params as object), ...(request.query as object), ...(request.body as object | undefined) }
+      const input = {
+        ...leftOut.data,
+        ...(request.params as object),
+        ...(request.query as object),
+        ...(request.body as object | undefined),
+      }
       const context = contextOf(p, request)
       const output = op.isShared ? await shared() : await op.run(context, input)
       if (op.shows === undefined) return masked(op.output, output)

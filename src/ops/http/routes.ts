@@ -9,12 +9,9 @@ import { addBackup } from './routes/backup.ts'
 import { addDestinations } from './routes/destinations.ts'
 import { addDoctor } from './routes/doctor.ts'
 import { addDocuments } from './routes/documents.ts'
-import { addFound } from './routes/found.ts'
-import { addInbox } from './routes/inbox.ts'
 import { addLive } from './routes/live.ts'
 import { addMappings } from './routes/mappings.ts'
 import { addReconcile } from './routes/reconcile.ts'
-import { addRejected } from './routes/rejected.ts'
 import { addRows } from './routes/rows.ts'
 import { addSearch } from './routes/search.ts'
 import { addSession } from './routes/session.ts'
@@ -36,8 +33,7 @@ export function addRoutes(api: Api, p: AdminParts, sessions: Sessions, operation
   addSession(api, p, sessions)
   addOidcSession(api, p, sessions)
   addLive(api, p, sessions)
-  for (const add of [addSubmissions, addInbox, addRejected, addDestinations, addMappings]) add(api, p)
+  for (const add of [addSubmissions, addDestinations, addMappings]) add(api, p)
   for (const op of operations) addOperation(api, p, op)
-  for (const add of [addReconcile, addAlarms, addDoctor, addDocuments, addBackup, addFound, addSubmissionViews, addRows, addSearch])
-    add(api, p)
+  for (const add of [addReconcile, addAlarms, addDoctor, addDocuments, addBackup, addSubmissionViews, addRows, addSearch]) add(api, p)
 }

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { accountNamed } from '../actions/accounts.ts'
-import { replay as replayDeed, settleIds } from '../actions/inbox.ts'
 import { accountsOfRun, requestReconcile } from '../actions/reconcile.ts'
 import { requestSync } from '../actions/submissions.ts'
-import { anyAccount, idOf, name, submissionId } from './inputs.ts'
+import { anyAccount, idOf, submissionId } from './inputs.ts'
 import { type Tool, tool } from './parts.ts'
 
 const MOST_IDS = 50
@@ -22,15 +21,6 @@ const readNow = tool({
     await requestSync(p, of, ids)
     return { data: { account: of, requested: ids.length } }
   },
-})
-
-const replay = tool({
-  name: 'replay',
-  title: 'Replay deliveries',
-  description: 'Has stored webhook deliveries applied again, whatever became of them. `list_deliveries` tells their numbers.',
-  isReading: false,
-  input: z.strictObject({ ids: z.array(name).min(1).max(MOST_IDS).describe('ids of deliveries (svix-id), or their numbers') }),
-  run: async (p, given) => ({ data: { replayed: await settleIds(p, replayDeed, given.ids) } }),
 })
 
 const reconcile = tool({
@@ -54,4 +44,4 @@ const reconcile = tool({
 })
 
 /** The tools that change something. Each is noted in `operator_actions` under the name of the token. */
-export const actingTools: readonly Tool[] = [readNow, replay, reconcile]
+export const actingTools: readonly Tool[] = [readNow, reconcile]

@@ -3,7 +3,6 @@ import { isObject } from '../../model/json.ts'
 import { maskedRow } from '../../model/masking.ts'
 import { infoOf } from '../../store/changes/log-info.ts'
 import { changesAfter } from '../../store/changes/reader.ts'
-import { listDeliveries } from '../../store/inbox/queries.ts'
 import { listOpenItems, listQuotes, type OpenWorkPage, type OpenWorkPlace } from '../../store/mirror/open-work.ts'
 import { cursorOf as submissionCursor, placeIn as submissionPlace } from '../../store/mirror/submission-list.ts'
 import { timelineCursor, timelineKinds, timelinePlaceIn } from '../../store/mirror/timeline.ts'
@@ -11,7 +10,7 @@ import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { submissionsPage, submissionView } from '../actions/submission-views.ts'
 import { timelinePage } from '../actions/timeline.ts'
 import { refuseUnknownNames } from '../actions/unknown-names.ts'
-import { cursorOf, noCursor, numberIn, page, placeIn } from '../operations/inputs.ts'
+import { cursorOf, noCursor, placeIn } from '../operations/inputs.ts'
 import { account, anyAccount, anySubmission, cursor, idOf, limit, name, submissionId } from './inputs.ts'
 import { type Found, type Tool, tool } from './parts.ts'
 
@@ -128,26 +127,6 @@ const quotes = tool({
   },
 })
 
-const deliveries = tool({
-  name: 'list_deliveries',
-  title: 'Webhooks that arrived',
-  description: 'Stored webhook deliveries, the newest first, without headers and bodies: `done` was applied, `dead` and `aside` were not.',
-  isReading: true,
-  input: z.strictObject({
-    account: anyAccount,
-    submission_id: anySubmission,
-    state: z.enum(['ready', 'done', 'aside', 'dead']).optional(),
-    limit,
-    cursor,
-  }),
-  run: async (p, given) => {
-    await refuseUnknownNames(p.db.read, p.config(), { account: given.account })
-    const filter = { account: given.account, submissionId: idOf(given.submission_id), state: given.state, after: numberIn(given.cursor) }
-    const { items, next_cursor } = page(await listDeliveries(p.db.read, filter, given.limit + 1), given.limit, (row) => [row.inbox_id])
-    return { data: items, nextCursor: next_cursor }
-  },
-})
-
 const changesSince = tool({
   name: 'changes_since',
   title: 'What changed',
@@ -168,4 +147,4 @@ const changesSince = tool({
 })
 
 /** The tools that change nothing. */
-export const readingTools: readonly Tool[] = [searchSubmissions, getSubmission, getTimeline, openItems, quotes, deliveries, changesSince]
+export const readingTools: readonly Tool[] = [searchSubmissions, getSubmission, getTimeline, openItems, quotes, changesSince]

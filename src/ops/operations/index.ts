@@ -24,6 +24,10 @@ export const subjects = {
     about: 'what happened, in steps',
     load: async () => (await import('./history.ts')).operations,
   },
+  inbox: {
+    about: 'look at stored and refused deliveries, work them again, or give them up',
+    load: async () => [...(await import('./inbox.ts')).operations, ...(await import('./rejected.ts')).operations],
+  },
   outbox: {
     about: 'look at what is pushed to destinations, and try it again or give it up',
     load: async () => (await import('./outbox.ts')).operations,

@@ -28,6 +28,14 @@ export function momentOf({ clock }: Pick<OperationContext, 'clock'>, text: strin
   return parseMoment(text, '', clock.now(), [])
 }
 
+/** The filter of a query: its moments are times, the rest stands as it is. */
+export function filterOf<T extends { submission_id?: string | undefined; since?: string | undefined; until?: string | undefined }>(
+  c: OperationContext,
+  { submission_id: submissionId, since, until, ...others }: T,
+) {
+  return { ...others, submissionId, since: momentOf(c, since), until: momentOf(c, until) }
+}
+
 /** A submission id, in lower case. */
 export const submissionId = z
   .string()
@@ -41,6 +49,9 @@ function count(most: number) {
   const error = `is no number from 1 to ${most}`
   return z.int({ error }).min(1, error).max(most, error)
 }
+
+/** The id of a delivery, as long as any that is kept, or its number. */
+export const deliveryId = z.string().min(1).max(512)
 
 /** How many items, and where they go on: fields of each list's input. */
 export const paging = {

@@ -8,8 +8,8 @@ import { refuseUnknownNames } from '../actions/unknown-names.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { ago, pluralize, printableLine, until } from '../output/text.ts'
 import { hidden } from './hidden.ts'
-import { moment, momentOf, name, numberIn, page, pageOf, paging, submissionId, time, whole } from './inputs.ts'
-import { type OperationContext, operation } from './operation.ts'
+import { filterOf, moment, name, numberIn, page, pageOf, paging, submissionId, time, whole } from './inputs.ts'
+import { operation } from './operation.ts'
 
 const entry = z
   .object({
@@ -55,13 +55,6 @@ function choice<S extends ListedState>(states: readonly S[], about = '') {
     since: moment.optional().meta({ description: 'only queued since: a date, a date-time, or how long ago (`2h`, `7d`)' }),
     until: moment.optional().meta({ description: 'only queued before' }),
   }
-}
-
-function filterOf<T extends { submission_id?: string | undefined; since?: string | undefined; until?: string | undefined }>(
-  c: OperationContext,
-  { submission_id: submissionId, since, until, ...others }: T,
-) {
-  return { ...others, submissionId, since: momentOf(c, since), until: momentOf(c, until) }
 }
 
 const list = operation({

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
+import { timeValue } from '../engine/sql.ts'
 import { LOST_AFTER_MS } from './lost-webhooks.ts'
 
 /** How many of the newest records that a feed showed first are looked at: most of them were told of a little later. */
@@ -24,11 +25,16 @@ export interface FoundWithoutWebhook {
   readonly before_tracked: boolean
 }
 
+/** Where a list of them goes on. */
+export type FoundPlace = Pick<FoundWithoutWebhook, 'known_at' | 'record_id'>
+
 /**
  * The newest of an account, the newest first. History that a first reading found is none of them. A webhook may still come: it counts as lost
  * after 15 minutes.
  */
-export async function foundWithoutWebhook(q: Query, account: string, limit: number): Promise<FoundWithoutWebhook[]> {
+export async function foundWithoutWebhook(q: Query, account: string, limit: number, after?: FoundPlace): Promise<FoundWithoutWebhook[]> {
+  const at = after && timeValue(q, after.known_at)
+  const isBehind = after ? sql`(seen.first_at < ${at} or (seen.first_at = ${at} and seen.record_id > ${after.record_id}))` : sql`1 = 1`
   const { rows } = await sql<Omit<FoundWithoutWebhook, 'before_tracked'> & { readonly tracked_at: TimeText }>`
     select s.tracked_at, seen.account, seen.submission_id, s.insured_name, seen.entity, seen.record_id, coalesce(e.type, m.kind) as what, e.market_name,
       coalesce(e.occurred_at, m.occurred_at) as occurred_at, seen.first_at as known_at,
@@ -42,7 +48,7 @@ export async function foundWithoutWebhook(q: Query, account: string, limit: numb
       and m.submission_id = seen.submission_id
     left join sync_arrivals replayed on replayed.account = seen.account and replayed.entity = seen.entity
       and replayed.submission_id = seen.submission_id and replayed.record_id = seen.record_id and replayed.way = 'replay'
-    where coalesce(e.first_seen_via, m.first_seen_via) <> 'backfill'
+    where ${isBehind} and coalesce(e.first_seen_via, m.first_seen_via) <> 'backfill'
       and not exists (select 1 from sync_arrivals told where told.account = seen.account and told.entity = seen.entity
         and told.submission_id = seen.submission_id and told.record_id = seen.record_id and told.way = 'webhook')
     order by seen.first_at desc, seen.record_id limit ${limit}`.execute(q.sql)

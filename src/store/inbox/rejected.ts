@@ -3,6 +3,7 @@ import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
+import { timeValue } from '../engine/sql.ts'
 
 /** A rejected delivery. */
 export interface Rejected {
@@ -32,11 +33,16 @@ export interface RejectedRecord extends RejectedSummary {
 }
 
 export interface ListRejectedOptions {
-  readonly account?: string
+  readonly account?: string | undefined
   readonly reason?: string | undefined
   /** Only those behind the one with this number: older ones. */
   readonly after?: number | undefined
-  readonly limit: number
+  /** Received at or after this time. */
+  readonly since?: TimeText | undefined
+  /** Received before this time. */
+  readonly until?: TimeText | undefined
+  /** All of them when left out. */
+  readonly limit?: number
 }
 
 const MAX_PER_MINUTE = 60
@@ -105,10 +111,13 @@ export class RejectedStore {
       .select(['rejected_id', 'account', 'path', 'received_at', 'address', 'reason', 'headers', 'replayed_at'])
       .select(sql<number | null>`length(body)`.as('kept_bytes'))
       .orderBy('rejected_id', 'desc')
-      .limit(options.limit)
-    if (options.account !== undefined) query = query.where('account', '=', options.account)
-    if (options.reason !== undefined) query = query.where('reason', '=', options.reason)
-    if (options.after !== undefined) query = query.where('rejected_id', '<', options.after)
+    const { account, reason, after, since, until, limit } = options
+    if (account !== undefined) query = query.where('account', '=', account)
+    if (reason !== undefined) query = query.where('reason', '=', reason)
+    if (after !== undefined) query = query.where('rejected_id', '<', after)
+    if (since !== undefined) query = query.where('received_at', '>=', timeValue(this.#db.read, since))
+    if (until !== undefined) query = query.where('received_at', '<', timeValue(this.#db.read, until))
+    if (limit !== undefined) query = query.limit(limit)
     return (await query.execute()).map(summaryOf)
   }
 

@@ -146,10 +146,10 @@ describe('what the admin routes refuse', () => {
     expect(query.json['detail']).toBe('5 things are wrong; see problems')
     expect(query.json['problems']).toEqual([
       'query state: "gone" is none of ready, done, aside, dead',
-      'query since: "yesterday" is no time; give a date, a date-time, or how long ago, like 2h or 7d',
       'query submission_id: "x" is no submission id (a uuid)',
-      'query limit: "0" is no number from 1 to 500',
-      'query: there is no "colour" here; there are state, account, since, until, submission_id, kind, text, limit, after',
+      'query since: "yesterday" is no time; give a date, a date-time, or how long ago, like 2h or 7d',
+      'query limit: "0" is no number from 1 to 200',
+      'query: there is no "colour" here; there are state, account, submission_id, since, until, kind, text, limit, cursor',
     ])
     const body = await rig.ask('POST', '/submissions/track', { body: { ids: ['x'] } })
     expect(body).toMatchObject({ status: 400, json: { detail: 'body ids.0: "x" is no submission id (a uuid)' } })

@@ -5,8 +5,9 @@ import { expect, onTestFinished } from 'vitest'
 import { inApplyTransaction } from '../../../src/apply/apply.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
+import { RejectedStore } from '../../../src/store/inbox/rejected.ts'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
-import type { TestDatabase } from '../../tools/databases.ts'
+import { silentLog, type TestDatabase } from '../../tools/databases.ts'
 import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { fillScene } from '../../tools/query-scene.ts'
 import { fanOut } from '../cli/push-rig.ts'
@@ -57,6 +58,16 @@ export async function filled(database: TestDatabase): Promise<AdminRig> {
   }
   await new InboxAppender(rig.db).append([{ ...delivery, body: Buffer.from(JSON.stringify({ text: SECRET_BODY })) }])
   await rig.db.write('test', (tx) => tx.sql.updateTable('sync_inbox').set({ state: 'done' }).execute())
+  const refused = {
+    account: 'default',
+    path: '/webhooks',
+    receivedAt: delivery.receivedAt,
+    address: '192.0.2.1',
+    reason: 'wrong_signature',
+  }
+  const rejected = new RejectedStore(rig.db, silentLog)
+  rejected.keep({ ...refused, headers: delivery.headers, body: Buffer.from(SECRET_BODY) })
+  await rejected.settled()
   await fanOut(rig.db, rig.config.destinations)
   return rig
 }

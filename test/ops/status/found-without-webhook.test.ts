@@ -42,6 +42,9 @@ it.each(testDatabases)('what a reading found is told until its webhook comes, an
   expect([newest, others.sort()]).toEqual([uuid(1, 4), [uuid(1, 1), uuid(2, 1)].sort()])
   expect(await ids({ account: 'other' })).toEqual([uuid(1, 4)])
   expect(await ids({ limit: 1 })).toEqual([uuid(1, 4)])
+  const pages: string[] = []
+  for (let [last] = await found({ limit: 1 }); last; [last] = await found({ limit: 1, after: last })) pages.push(last.record_id)
+  expect(pages).toEqual(await ids())
   expect((await found()).map(({ lost }) => lost)).toEqual([false, false, false])
   clock.advance(14.5 * MINUTE_MS)
   expect((await found()).map(({ lost }) => lost)).toEqual([false, true, true])

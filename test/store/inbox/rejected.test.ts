@@ -63,6 +63,16 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
     expect(await store.get(1_000_000)).toBeNull()
   })
 
+  it('finds what came in a span of time, however many came since', async () => {
+    for (const [n, hour] of ['10', '11', '12'].entries()) store.keep(rejected(n, { receivedAt: `2026-05-04T${hour}:00:00.000000Z` }))
+    await store.settled()
+    const found = async (span: { since?: string; until?: string; limit?: number }) =>
+      (await store.list(span)).map((one) => one.headers['svix-id'])
+    expect(await found({ since: '2026-05-04T11:00:00.000000Z' })).toEqual(['msg_2', 'msg_1'])
+    expect(await found({ until: '2026-05-04T12:00:00.000000Z', limit: 1 })).toEqual(['msg_1'])
+    expect(await found({ since: '2026-05-04T11:00:00.000000Z', until: '2026-05-04T11:00:00.000000Z' })).toEqual([])
+  })
+
   it('keeps at most 60 in a minute, and counts the others', async () => {
     let kept = 0
     for (let n = 0; n < 100; n++) {

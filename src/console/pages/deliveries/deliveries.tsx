@@ -107,9 +107,9 @@ function List({ isDead }: { readonly isDead: boolean }) {
 
 /** Whether the list was read, and is empty. */
 function isNothing(
-  data: { readonly pages: readonly { readonly items: readonly unknown[]; readonly next: string | null }[] } | undefined,
+  data: { readonly pages: readonly { readonly items: readonly unknown[]; readonly next_cursor: string | null }[] } | undefined,
 ): boolean {
-  return data?.pages.every(({ items, next }) => items.length === 0 && next === null) ?? false
+  return data?.pages.every(({ items, next_cursor }) => items.length === 0 && next_cursor === null) ?? false
 }
 
 interface RowsProps {

@@ -4,14 +4,14 @@ import { isObject } from '../../../model/json.ts'
 import { subjects } from '../../operations/index.ts'
 import { SESSION_COOKIE } from './sessions.ts'
 
-/** What the routes of each tag are about that are of no operation. */
+/** What the routes of each tag are about that no subject has. */
 const tags: Readonly<Record<string, string>> = {
   alarms: 'alarms, and whom they are told',
   description: 'this description',
   destinations: 'where changes are pushed to',
   documents: 'documents of the service and their files',
-  inbox: 'deliveries, as they were stored or refused',
   reconcile: 'runs that compare the mirror with the service',
+  rejected: 'deliveries, as they were refused',
   rows: 'single rows of the mirror',
   search: 'finding things by a name or an id',
   session: 'signing in and out',

@@ -10,9 +10,6 @@ export const LONGEST_ID = 512
 /** Longest key of a row in a path: several ids, each encoded. */
 export const LONGEST_KEY = 8_192
 
-/** The id of a delivery, or its number. */
-export const deliveryId = z.string().min(1).max(LONGEST_ID)
-
 /** A number in a query. */
 function queryNumber(max: number) {
   const problem = numberProblem(max)

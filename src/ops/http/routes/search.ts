@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { searchAll } from '../../actions/search.ts'
+import { deliveryId } from '../../operations/inputs.ts'
 import { answers } from '../api/answers.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
-import { deliveryId } from '../api/schemas.ts'
 import { found } from '../api/submission-schemas.ts'
 
 const MOST_FOUND = 20

@@ -1,0 +1,24 @@
+import { z } from 'zod'
+import { printable } from '../../base/printable.ts'
+import { MASK } from '../../model/masking.ts'
+import { printableLine } from '../output/text.ts'
+import { hidden } from './hidden.ts'
+import { moment } from './inputs.ts'
+
+/** What stored and refused deliveries have in common. */
+
+/** When they came, as a filter. */
+export const received = {
+  since: moment.optional().meta({ description: 'only received since: a date, a date-time, or how long ago (`2h`, `7d`)' }),
+  until: moment.optional().meta({ description: 'only received before' }),
+}
+
+export const keptHeaders = z.record(z.string(), z.string())
+export const keptBody = hidden(z.string().nullable().meta({ description: 'as it came; null when it is not kept' }), () => MASK)
+
+/** A delivery for a person: a field a line, then its headers and its body. */
+export function deliveryText({ headers, body, ...fields }: { readonly headers: object; readonly body: string | null }): string {
+  const width = Math.max(...Object.keys(fields).map((field) => field.length))
+  const lines = Object.entries(fields).map(([field, value]) => `${field.padEnd(width)}  ${printableLine(String(value ?? '-'), 1_000)}`)
+  return [...lines, '', printable(JSON.stringify(headers, null, 2)), '', printable(body ?? 'The body is not kept.')].join('\n')
+}

@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import { RejectedStore } from '../../store/inbox/rejected.ts'
+import { accountNamed } from '../actions/accounts.ts'
+import { rejectedFields, replayRefused, showRejected } from '../actions/inbox.ts'
+import { refuseUnknownNames } from '../actions/unknown-names.ts'
+import { NotFoundError } from '../output/refusals.ts'
+import { ago, pluralize, printableLine } from '../output/text.ts'
+import { deliveryText, keptBody, keptHeaders, received } from './delivery-parts.ts'
+import { filterOf, name, numberIn, page, pageOf, paging, time, whole } from './inputs.ts'
+import { operation } from './operation.ts'
+
+const entry = z
+  .object({
+    rejected_id: z.int().meta({ description: 'its number' }),
+    account: z.string().nullable(),
+    path: z.string(),
+    address: z.string(),
+    reason: z.string(),
+    received_at: time,
+    replayed_at: time.nullable(),
+    body_bytes: z.int().nullable().meta({ description: 'how long its body was; null when it was not read' }),
+    body_cut: z.boolean().meta({ description: 'only its beginning is kept, so it cannot be verified again' }),
+  })
+  .meta({ id: 'RefusedDelivery' })
+
+const account = name.optional().meta({ description: 'only of this account' })
+
+const list = operation({
+  name: 'rejected.list',
+  command: 'inbox list --rejected',
+  summary: 'list deliveries that were refused, with the reason, the newest first',
+  role: 'viewer',
+  http: 'GET /rejected',
+  input: z.strictObject({
+    account,
+    reason: name.optional().meta({ description: 'only those refused for this reason' }),
+    ...received,
+    ...paging,
+  }),
+  output: pageOf(entry),
+  run: async (c, { limit, cursor, ...chosen }) => {
+    await refuseUnknownNames(c.db.read, c.config, chosen)
+    const filter = { ...filterOf(c, chosen), after: numberIn(cursor) }
+    const rows = await new RejectedStore(c.db, c.log).list({ ...filter, limit: limit + 1 })
+    return page(rows.map(rejectedFields), limit, ({ rejected_id }) => [rejected_id])
+  },
+  print: (to, { items }) => {
+    const headings = ['number', 'received', 'account', 'reason', 'address', 'path', 'bytes', 'replayed']
+    const rows = items.map((r) => [
+      ...[r.rejected_id, ago(r.received_at, to.now), r.account, r.reason, r.address, r.path, r.body_bytes],
+      r.replayed_at === null ? null : `${ago(r.replayed_at, to.now)} ago`,
+    ])
+    to.table({ title: 'Refused deliveries, the newest first', headings, rows }, 'No refused delivery.')
+  },
+})
+
+const reasons = operation({
+  name: 'rejected.reasons',
+  command: 'inbox reasons',
+  summary: 'list why deliveries were refused: how many of those that are kept, by reason',
+  role: 'viewer',
+  http: 'GET /rejected/reasons',
+  input: z.strictObject({ account }),
+  output: pageOf(z.object({ reason: z.string(), count: z.int(), newest_at: time }).meta({ id: 'RefusedReason' })),
+  run: async (c, given) => {
+    await refuseUnknownNames(c.db.read, c.config, given)
+    return whole(await new RejectedStore(c.db, c.log).countByReason(given.account))
+  },
+  print: (to, { items }) => {
+    const rows = items.map(({ reason, count, newest_at }) => [reason, count, ago(newest_at, to.now)])
+    const headings = ['reason', 'deliveries', 'newest ago']
+    to.table({ title: 'Why deliveries were refused', headings, rows }, 'No refused delivery.')
+  },
+})
+
+const show = operation({
+  name: 'rejected.show',
+  command: 'inbox show --rejected',
+  summary: 'show a refused delivery with its headers and body',
+  description: 'Who saw it is noted in `operator_actions`.',
+  role: 'operator',
+  http: 'GET /rejected/:id',
+  input: z.strictObject({
+    id: z
+      .string()
+      .regex(/^\d{1,15}$/, 'is no number')
+      .meta({ description: 'its number in the list' }),
+  }),
+  argument: 'id',
+  output: entry.extend({ headers: keptHeaders, body: keptBody }).meta({ id: 'RefusedDeliveryShown' }),
+  shows: ({ account: of }, { id }) => ({ target: id, detail: { account: of } }),
+  run: async (c, { id }) => {
+    const found = await showRejected(new RejectedStore(c.db, c.log), Number(id))
+    if (found === null) throw new NotFoundError([`there is no refused delivery ${printableLine(id)}`])
+    return found
+  },
+  print: (to, refused) => to.line(deliveryText(refused)),
+})
+
+const replay = operation({
+  name: 'rejected.replay',
+  command: 'inbox replay --rejected',
+  summary: 'verify refused deliveries again, after a secret was mended',
+  description: 'Those that verify now are stored and worked, their time judged by when they came.',
+  role: 'operator',
+  needs: 'account',
+  http: 'POST /rejected/replay',
+  input: z.strictObject({ account, ...received }),
+  output: z
+    .object({
+      accepted: z.int().meta({ description: 'how many verify now' }),
+      refused: z.record(z.string(), z.int()).meta({ description: 'how many do not, by reason' }),
+    })
+    .meta({ id: 'RefusedReplayed' }),
+  run: async (c, given) => {
+    if (given.account !== undefined) accountNamed(c.config, given.account, c.nameOf('account'))
+    const { accepted, refused } = await replayRefused(c, c.log, c.config.accounts, filterOf(c, given))
+    return { accepted, refused: { ...refused } }
+  },
+  print: (to, { accepted, refused }) => {
+    to.line(`${pluralize(accepted, 'refused delivery', 'refused deliveries')} verified and will be worked`)
+    for (const [reason, n] of Object.entries(refused)) to.line(`${n} still refused: ${reason}`)
+  },
+})
+
+/** `inbox list|show|replay --rejected`, `inbox reasons` */
+export const operations = [list, reasons, show, replay]
