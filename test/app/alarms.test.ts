@@ -49,11 +49,16 @@ describe.each(onSqlite)('alarms of a mirror on $name', (database) => {
     refuseAll()
     const refused = 'it answered 401: compare the signing secret on both sides'
     expect(await runHere(['alarm', 'test', 'oncall'], env)).toEqual({ code: 1, out: `operator oncall: ${refused}\n`, err: '' })
-    expect(json(await runHere(['alarm', 'test', '--json'], env))).toEqual([{ operator: 'oncall', ok: false, text: refused }])
+    expect(json(await runHere(['alarm', 'test', '--json'], env))).toMatchObject({
+      items: [{ operator: 'oncall', ok: false, text: refused }],
+    })
     expect(await runHere(['alarm', 'test', 'nobody'], env)).toEqual({
       ...{ code: 2, out: '' },
       err: 'there is no operator "nobody" in the settings; there is oncall\n',
     })
+    // Without a database, too: that may be what is wrong.
+    const away = { ...env, DATABASE_URL: `sqlite:${join(tmpdir(), 'submission-mirror-none', 'mirror.db')}` }
+    expect(await runHere(['alarm', 'test'], away)).toEqual({ code: 1, out: `operator oncall: ${refused}\n`, err: '' })
     const none = await scene(database, [])
     expect((await runHere(['alarm', 'test'], none.env)).err).toBe(
       'there are no operators in the settings; list them in CONFIG_FILE under `operators`\n',

@@ -46,17 +46,17 @@ export const accountsQuery = queryOptions({
 
 export const alarmsQuery = queryOptions({
   queryKey: ['alarms'],
-  queryFn: ({ signal }) => answered(api.GET('/api/v1/alarms', { params: { query: { all: 'true' } }, signal })),
+  queryFn: ({ signal }) => answered(api.GET('/api/v1/alarms', { params: { query: { all: true } }, signal })),
   refetchInterval: every.while,
 })
 
 export const alarmHistoryQuery = () =>
   infiniteQueryOptions({
     queryKey: ['alarms', 'history'],
-    queryFn: ({ signal, pageParam: after }) =>
-      answered(api.GET('/api/v1/alarms/history', { params: { query: { limit: 10, ...(after && { after: Number(after) }) } }, signal })),
+    queryFn: ({ signal, pageParam: cursor }) =>
+      answered(api.GET('/api/v1/alarms/history', { params: { query: { limit: 10, ...(cursor && { cursor }) } }, signal })),
     initialPageParam: '',
-    getNextPageParam: ({ next }) => next,
+    getNextPageParam: ({ next_cursor }) => next_cursor,
     refetchInterval: every.while,
   })
 

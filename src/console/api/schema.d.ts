@@ -76,7 +76,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** the alarms that fire */
+        /** list the alarms that fire, and which operators could not be told */
         get: operations["getAlarms"];
         put?: never;
         post?: never;
@@ -96,8 +96,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * take note of alarms that fire
-         * @description They say by whom and when, and go on to fire and to be told. When one is over and fires again, nobody has taken note of that.
+         * take note of an alarm that fires: it says by whom and when, and goes on to fire and to be told
+         * @description When it is over and fires again, nobody has taken note of that.
          */
         post: operations["postAlarmsAcknowledge"];
         delete?: never;
@@ -114,7 +114,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * when alarms fired and ended, the newest first
+         * list when alarms fired and ended, the newest first
          * @description What is over is kept for `CHANGES_RETENTION_DAYS`.
          */
         get: operations["getAlarmsHistory"];
@@ -1238,7 +1238,9 @@ export interface components {
             was: "active" | "paused" | "parked" | "not configured" | "not started";
         };
         Acknowledged: {
+            /** @description of how many nobody had taken note */
             acknowledged: number;
+            /** @description of how many somebody had */
             already: number;
         };
         Action: {
@@ -1281,7 +1283,7 @@ export interface components {
             severity: "warning" | "critical";
             /**
              * Format: date-time
-             * @description UTC, with six fractional digits
+             * @description since when it was so
              */
             since: string;
             /** @enum {string} */
@@ -2232,6 +2234,11 @@ export interface components {
             row_key: string;
             /** @description its submission */
             submission_id: string;
+        };
+        NotTold: {
+            alarm: string;
+            error: string;
+            operator: string;
         };
         OpenItem: {
             bind_request_id: string | null;
@@ -3383,7 +3390,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description also what is over */
-                all?: "true" | "false";
+                all?: boolean;
             };
             header?: never;
             path?: never;
@@ -3391,7 +3398,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the alarms */
+            /** @description list the alarms that fire, and which operators could not be told */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3399,8 +3406,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Alarm"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
+                        not_told: components["schemas"]["NotTold"][];
                     };
                 };
             };
@@ -3416,15 +3424,17 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description all of that name when it and `destination` are left out */
+                    /** @description only about this account */
                     account?: string;
+                    /** @description only about this destination */
                     destination?: string;
+                    /** @description of the alarm, as the list shows it; all of that name when no account and no destination is given */
                     name: string;
                 };
             };
         };
         responses: {
-            /** @description of how many nobody had taken note, and of how many somebody had */
+            /** @description take note of an alarm that fires: it says by whom and when, and goes on to fire and to be told */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3438,21 +3448,25 @@ export interface operations {
     getAlarmsHistory: {
         parameters: {
             query?: {
+                /** @description only about this account */
                 account?: string;
-                /** @description the `next` of the page before */
-                after?: number;
+                /** @description the `next_cursor` of the page before */
+                cursor?: string;
+                /** @description only about this destination */
                 destination?: string;
                 /** @description how many at most */
                 limit?: number;
+                /** @description only of this alarm */
                 name?: string;
+                /** @description only of this severity */
                 severity?: "warning" | "critical";
                 /**
-                 * @description fired since
+                 * @description only what fired since: a date, a date-time, or how long ago (`2h`, `7d`)
                  * @example 24h
                  */
                 since?: string;
                 /**
-                 * @description fired before
+                 * @description only what fired before
                  * @example 24h
                  */
                 until?: string;
@@ -3463,7 +3477,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description a page of times at which alarms fired */
+            /** @description list when alarms fired and ended, the newest first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3471,8 +3485,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["AlarmEpisode"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -3488,13 +3502,13 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description all of them when left out */
+                    /** @description the name of the operator; all of them when left out */
                     operator?: string;
                 } | null;
             };
         };
         responses: {
-            /** @description what came of it, for each operator */
+            /** @description send a test message to operators, and tell what came of it */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3502,8 +3516,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["OperatorTried"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Observer } from '../../base/observer.ts'
 import type { Db } from '../../store/engine/db.ts'
+import { type ActionDetail, type AuditEntry, auditAction } from '../../store/operators/actions.ts'
 
 /** What an action works with, and who runs it. */
 export interface ActionContext {
@@ -11,6 +12,20 @@ export interface ActionContext {
   readonly observer: Observer
   /** For the audit entry: the name of a token, or `command`. */
   readonly who: string
+}
+
+/**
+ * Does something outside the database, and notes there that it began and how it ended; see `auditAction`.
+ * @param note says what is done; who does it is known.
+ */
+export type Attempt = <T extends { readonly detail: ActionDetail; readonly failed?: boolean }>(
+  note: Omit<AuditEntry, 'who'>,
+  work: () => Promise<T>,
+) => Promise<T>
+
+/** Attempts of whoever runs an action. */
+export function attemptsOf({ db, who }: Pick<ActionContext, 'db' | 'who'>): Attempt {
+  return (note, work) => auditAction(db, { ...note, who }, work)
 }
 
 /** Pause between two transactions of an action: a running `serve` goes first. */

@@ -1,9 +1,21 @@
 import type { Command } from 'commander'
 import type { z } from 'zod'
+import type { Db } from '../../store/engine/db.ts'
+import { type Attempt, attemptsOf } from '../actions/context.ts'
 import { isOptional, kindOf, valuesOf } from '../operations/from-text.ts'
 import { type AnyOperation, commandOf } from '../operations/operation.ts'
 import { check } from '../operations/problems.ts'
-import { actionContextOf, type CommandContext, printerOf, printJson, withStore } from './commands/context.ts'
+import {
+  actionContextOf,
+  auditedIfPossible,
+  type CommandContext,
+  type OpenStore,
+  printerOf,
+  printJson,
+  settingsOf,
+  silentLog,
+  withStore,
+} from './commands/context.ts'
 import { exitCodes } from './exit-codes.ts'
 
 /** What the terminal pages by itself up to. */
@@ -96,17 +108,46 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
     field === undefined ? commandOf(op) : [nameOf(String(field)), ...rest].join('.')
   const checked = check(op.input, given, placeOf, texts)
   if ('problems' in checked) problems.push(...checked.problems)
-  const accounts = op.needs === 'account' ? 'needed' : 'optional'
-  await withStore(c, { accounts, prepare: false, problems }, async ({ config, db, log }) => {
+  const work = async ({ config, db, log }: OpenStore, attempt = attemptsOf(actionContextOf(c, db))) => {
     const input = 'value' in checked ? (checked.value as Record<string, unknown>) : {}
-    const context = { ...actionContextOf(c, db), config, log, version: c.version, sums: db, reload: null, isTerminal: true, nameOf }
+    const context = {
+      ...actionContextOf(c, db),
+      attempt,
+      config,
+      log,
+      version: c.version,
+      sums: db,
+      reload: null,
+      isTerminal: true,
+      nameOf,
+    }
     const output = isList
       ? await pages(most, (part) => op.run(context, { ...input, ...part }) as Promise<Page>)
       : await op.run(context, input)
     c.exitCode = op.exit?.(output, input) ?? exitCodes.done
     if (asJson) return printJson(c, output)
     op.print?.(printerOf(c), output, input)
-  })
+  }
+  if (op.needs === 'settings') return await withSettings(c, problems, work)
+  await withStore(c, { accounts: op.needs === 'account' ? 'needed' : 'optional', prepare: false, problems }, (store) => work(store))
+}
+
+/** In the place of the database of an operation that needs the settings alone. */
+const noDatabase = new Proxy({} as Db, {
+  get() {
+    throw new Error('this operation must do without the database')
+  },
+})
+
+async function withSettings(
+  c: CommandContext,
+  problems: readonly string[],
+  work: (store: OpenStore, attempt: Attempt) => Promise<void>,
+): Promise<void> {
+  const config = settingsOf(c, { accounts: 'optional', problems })
+  await work({ config, db: noDatabase, log: silentLog() }, (note, attempt) =>
+    auditedIfPossible(c, attempt, (db, once) => attemptsOf(actionContextOf(c, db))(note, once)),
+  )
 }
 
 /** How many items are wanted: the terminal takes more than one page. */

@@ -70,7 +70,7 @@ const commandLoaders: Readonly<Record<string, () => Promise<Add>>> = {
   account: () => addSubject('account'),
   outbox: () => addSubject('outbox'),
   destination: async () => (await import('./commands/destination.ts')).addDestination,
-  alarm: async () => (await import('./commands/alarm.ts')).addAlarm,
+  alarm: () => addSubject('alarm'),
   doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
   document: async () => (await import('./commands/document.ts')).addDocument,
   backup: async () => (await import('./commands/backup.ts')).addBackup,

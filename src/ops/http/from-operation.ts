@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { together } from '../../base/together.ts'
+import { attemptsOf } from '../actions/context.ts'
 import { noteShowing } from '../actions/showing.ts'
 import { masked } from '../operations/hidden.ts'
 import type { AnyOperation, OperationContext } from '../operations/operation.ts'
@@ -55,7 +56,9 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
 
 function contextOf(p: AdminParts, request: Pick<FastifyRequest, 'who'>): OperationContext {
   const { log, version, sums, reload } = p
-  return { ...actionContextFor(p, request), config: p.config(), log, version, sums, reload, isTerminal: false, nameOf: (field) => field }
+  const context = actionContextFor(p, request)
+  const config = p.config()
+  return { ...context, attempt: attemptsOf(context), config, log, version, sums, reload, isTerminal: false, nameOf: (field) => field }
 }
 
 function partOf(input: z.ZodObject, isPart: (field: string) => boolean): z.ZodObject {

@@ -4,7 +4,6 @@ import { answers } from './api/answers.ts'
 import type { AdminParts, Api } from './api/parts.ts'
 import type { Sessions } from './api/sessions.ts'
 import { addOperation } from './from-operation.ts'
-import { addAlarms } from './routes/alarms.ts'
 import { addBackup } from './routes/backup.ts'
 import { addDestinations } from './routes/destinations.ts'
 import { addDoctor } from './routes/doctor.ts'
@@ -35,5 +34,5 @@ export function addRoutes(api: Api, p: AdminParts, sessions: Sessions, operation
   addLive(api, p, sessions)
   for (const add of [addSubmissions, addDestinations, addMappings]) add(api, p)
   for (const op of operations) addOperation(api, p, op)
-  for (const add of [addReconcile, addAlarms, addDoctor, addDocuments, addBackup, addSubmissionViews, addRows, addSearch]) add(api, p)
+  for (const add of [addReconcile, addDoctor, addDocuments, addBackup, addSubmissionViews, addRows, addSearch]) add(api, p)
 }

@@ -1,4 +1,5 @@
 import { UsageError } from '../../base/errors.ts'
+import { attemptsOf } from '../actions/context.ts'
 import { masked } from '../operations/hidden.ts'
 import type { AnyOperation } from '../operations/operation.ts'
 import { check } from '../operations/problems.ts'
@@ -17,7 +18,8 @@ export function toolOf(op: AnyOperation & { readonly tool: string }): Tool {
       // The server holds it against the schema, which does not know what no database can store.
       const checked = check(op.input, given, nameOf)
       if ('problems' in checked) throw new UsageError(checked.problems)
-      const context = { ...p, config: p.config(), sums: p.db, reload: null, isTerminal: false, nameOf: (field: string) => field }
+      const parts = { attempt: attemptsOf(p), config: p.config(), sums: p.db, reload: null, isTerminal: false }
+      const context = { ...p, ...parts, nameOf: (field: string) => field }
       return found(masked(op.output, await op.run(context, checked.value as never)))
     },
   }

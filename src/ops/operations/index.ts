@@ -16,6 +16,10 @@ export const subjects = {
     about: 'look at what operators did',
     load: async () => (await import('./action.ts')).operations,
   },
+  alarm: {
+    about: 'look at alarms, and try whether operators can be told',
+    load: async () => (await import('./alarm.ts')).operations,
+  },
   completeness: {
     about: 'how complete the mirror is',
     load: async () => (await import('./completeness.ts')).operations,

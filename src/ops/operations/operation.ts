@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts'
 import type { Role } from '../../config/schema/roles.ts'
 import type { Db } from '../../store/engine/db.ts'
 import type { ActionDetail } from '../../store/operators/actions.ts'
-import type { ActionContext } from '../actions/context.ts'
+import type { ActionContext, Attempt } from '../actions/context.ts'
 import type { ReloadResult } from '../actions/reload-result.ts'
 import type { Printer } from './printer.ts'
 
@@ -19,6 +19,8 @@ export interface OperationContext extends ActionContext {
   readonly sums: Db
   /** Reads the settings again and goes by them; null where nothing serves. */
   readonly reload: (() => Promise<ReloadResult>) | null
+  /** Does something outside the database, and notes it there. */
+  readonly attempt: Attempt
   /** How the interface at hand calls a field of the input, for problems: `submission_id`, or `--submission`. */
   readonly nameOf: (field: string) => string
 }
@@ -35,8 +37,11 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   readonly description?: string
   /** The least role that may ask for it. The user of the terminal may do everything. */
   readonly role: Role
-  /** What the terminal must find in the settings besides the database; `account`: at least one. */
-  readonly needs?: 'account'
+  /**
+   * What the terminal must find: at least one account in the settings besides the database, or the settings alone. Then it has no database, and
+   * what it attempts is noted where there is one.
+   */
+  readonly needs?: 'account' | 'settings'
   /** Whether one answer serves all who ask by HTTP at the same time; only without an input. */
   readonly isShared?: boolean
   /** Method and path under `/api/v1`; `:name` comes from the input, and all else is the query of a GET or the body. */

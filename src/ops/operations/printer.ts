@@ -1,4 +1,5 @@
 import { type Table, table } from '../output/table.ts'
+import { wrapped } from '../output/text.ts'
 
 /** Where a command prints for a person. */
 export interface Printer {
@@ -10,6 +11,8 @@ export interface Printer {
   line(text: string): void
   /** Writes what has its line ends already. */
   text(text: string): void
+  /** Writes a sentence, in lines that the terminal is wide enough for. */
+  sentence(text: string): void
   /** Writes a table. @param none the line in its place when it has no rows. */
   table(list: Omit<Table, 'width'>, none: string): void
 }
@@ -21,6 +24,7 @@ export function printerTo(write: (text: string) => unknown, now: number, width: 
     width,
     text: (text) => void write(text),
     line: (text) => void write(`${text}\n`),
+    sentence: (text) => void write(wrapped(text, width)),
     table: (list, none) => void write(list.rows.length === 0 ? `${none}\n` : table({ ...list, width })),
   }
 }

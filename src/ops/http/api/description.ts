@@ -6,7 +6,6 @@ import { SESSION_COOKIE } from './sessions.ts'
 
 /** What the routes of each tag are about that no subject has. */
 const tags: Readonly<Record<string, string>> = {
-  alarms: 'alarms, and whom they are told',
   description: 'this description',
   destinations: 'where changes are pushed to',
   documents: 'documents of the service and their files',

@@ -2,12 +2,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../../../src/model/time.ts'
 import { reportAlarm } from '../../../../src/store/operators/alarms.ts'
 import type { AlarmsTable } from '../../../../src/store/schema/tables-alarms.ts'
-import { json, runHere } from '../../../app/run.ts'
+import { runHere } from '../../../app/run.ts'
 import { onSqlite } from '../../../tools/databases.ts'
 import { AdminRig } from '../rig.ts'
 
 interface Page {
   readonly items: readonly Record<string, unknown>[]
+  readonly next_cursor: string | null
 }
 
 describe.each(onSqlite)('alarms by the admin routes, on $name', (database) => {
@@ -33,19 +34,49 @@ describe.each(onSqlite)('alarms by the admin routes, on $name', (database) => {
     )
   }
 
-  it('lists what fires, and with all what is over, as the command does', async () => {
+  it('lists what fires, and with all what is over', async () => {
     await alarm({ name: 'fires' })
     await alarm({ name: 'over', state: 'resolved', resolved_at: timeFromMs(Date.now()) })
     await alarm({ name: 'begins', state: 'pending' })
     const fires = (await rig.ask<Page>('GET', '/alarms')).json.items
-    expect(fires).toEqual(json(await runHere(['alarm', 'list', '--json'], rig.env)))
     expect(fires.map((each) => each['name'])).toEqual(['fires'])
     const all = (await rig.ask<Page>('GET', '/alarms?all=true')).json.items
-    expect(all).toEqual(json(await runHere(['alarm', 'list', '--all', '--json'], rig.env)))
     expect(all.map((each) => each['name']).sort()).toEqual(['fires', 'over'])
+    expect((await runHere(['alarm', 'list', '--all'], rig.env)).out).toMatch(/^over /m)
   })
 
-  it('keeps when each fired and ended, page by page, as the command does', async () => {
+  it('tells which operators could not be told, and what their servers answered at the terminal alone', async () => {
+    const queued_at = ago(1_000)
+    const notice = {
+      operator: 'desk',
+      name: 'push_late',
+      account: '',
+      destination: 'ams',
+      notice_id: 'n-1',
+      kind: 'firing',
+      body: '{}',
+    } as const
+    await rig.db.write('test', (tx) =>
+      tx.sql
+        .insertInto('sync_operator_notices')
+        .values({
+          ...notice,
+          queued_at,
+          due_at: queued_at,
+          attempts: 1,
+          error: 'it answered 500: Jane Roe',
+          outcome: null,
+          settled_at: null,
+        })
+        .execute(),
+    )
+    expect((await rig.ask('GET', '/alarms')).json['not_told']).toEqual([{ operator: 'desk', alarm: 'push_late', error: '••••' }])
+    expect((await runHere(['alarm', 'list'], { ...rig.env, COLUMNS: '60' })).out).toBe(
+      'nothing fires\nwarning: operator desk could not be told of alarm push_late:\nit answered 500: Jane Roe\n',
+    )
+  })
+
+  it('keeps when each fired and ended, page by page', async () => {
     const at = ago(60_000)
     const row = {
       account: 'default',
@@ -67,14 +98,14 @@ describe.each(onSqlite)('alarms by the admin routes, on $name', (database) => {
       { name: 'push_late', text: 'first', resolved_at: null },
       { name: 'inbox_dead', text: 'second', fired_at: at, resolved_at: expect.any(String) },
     ])
-    expect(all.json.items).toEqual(json(await runHere(['alarm', 'history', '--json'], rig.env)))
-    const first = (await rig.ask<{ items: Page['items']; next: string }>('GET', '/alarms/history?limit=2')).json
-    const rest = (await rig.ask<Page>('GET', `/alarms/history?limit=2&after=${first.next}`)).json
+    const first = (await rig.ask<Page>('GET', '/alarms/history?limit=2')).json
+    const rest = (await rig.ask<Page>('GET', `/alarms/history?limit=2&cursor=${first.next_cursor}`)).json
     expect([...first.items, ...rest.items]).toEqual(all.json.items)
     const names = async (query: string) => (await rig.ask<Page>('GET', `/alarms/history?${query}`)).json.items.map((each) => each['name'])
     expect(await names('name=push_late')).toEqual(['push_late'])
     expect(await names('until=1h')).toEqual([])
-    expect((await runHere(['alarm', 'history', '--name', 'push_late'], rig.env)).out).toMatch(/push_late/)
+    expect((await runHere(['alarm', 'history', '--name', 'push_late', '--severity', 'warning'], rig.env)).out).toMatch(/push_late/)
+    expect((await runHere(['alarm', 'history', '--severity', 'critical'], rig.env)).out).toBe('no alarm fired\n')
   })
 
   it('closes in the history an alarm that is no longer there', async () => {

@@ -1,0 +1,184 @@
+import { z } from 'zod'
+import { MASK } from '../../model/masking.ts'
+import { listEpisodes } from '../../store/operators/alarm-history.ts'
+import { listAlarms, listNotices } from '../../store/operators/alarms.ts'
+import { acknowledge as acknowledgeDeed } from '../actions/alarms.ts'
+import { operatorsOf, testOperators } from '../alarms/operator-test.ts'
+import { ago, pluralize, printableLine } from '../output/text.ts'
+import { hidden } from './hidden.ts'
+import { filterOf, moment, name, numberIn, page, pageOf, paging, time, whole } from './inputs.ts'
+import { operation } from './operation.ts'
+
+const acknowledged = {
+  acknowledged_by: z.string().nullable().meta({ description: 'who took note of it; null: nobody' }),
+  acknowledged_at: time.nullable(),
+}
+
+const about = {
+  name: z.string(),
+  account: z.string().meta({ description: 'empty when it is about no account' }),
+  destination: z.string().meta({ description: 'empty when it is about no destination' }),
+  severity: z.enum(['warning', 'critical']),
+  since: time.meta({ description: 'since when it was so' }),
+  text: z.string().meta({ description: 'what happened, and what to do' }),
+}
+
+const alarm = z
+  .object({
+    ...about,
+    state: z.enum(['pending', 'firing', 'resolved']),
+    last_at: time,
+    resolved_at: time.nullable(),
+    notified_at: time.nullable(),
+    ...acknowledged,
+  })
+  .meta({ id: 'Alarm' })
+
+const list = operation({
+  name: 'alarm.list',
+  summary: 'list the alarms that fire, and which operators could not be told',
+  role: 'viewer',
+  http: 'GET /alarms',
+  input: z.strictObject({ all: z.boolean().default(false).meta({ description: 'also what is over' }) }),
+  output: pageOf(alarm).extend({
+    not_told: z.array(
+      z
+        .object({
+          operator: z.string(),
+          alarm: z.string(),
+          // What an operator's server answered may repeat anything.
+          error: hidden(z.string(), () => MASK),
+        })
+        .meta({ id: 'NotTold' }),
+    ),
+  }),
+  run: async (c, { all }) => {
+    const alarms = (await listAlarms(c.db.read)).filter(({ state }) => state === 'firing' || (all && state === 'resolved'))
+    const notices = await listNotices(c.db.read)
+    const notTold = notices.flatMap(({ operator, name: of, error }) => (error === null ? [] : [{ operator, alarm: of, error }]))
+    return { ...whole(alarms), not_told: notTold }
+  },
+  print: (to, { items, not_told }, { all }) => {
+    const headings = [
+      ...['alarm', 'severity', 'account', 'destination', 'state', 'for', 'over for', 'told ago', 'noted by'],
+      { heading: 'what', fit: 'below' } as const,
+    ]
+    const rows = items.map((each) => {
+      const isFiring = each.state === 'firing'
+      const times = [
+        isFiring ? ago(each.since, to.now) : null,
+        isFiring ? null : ago(each.resolved_at, to.now),
+        ago(each.notified_at, to.now),
+      ]
+      return [
+        each.name,
+        each.severity,
+        each.account,
+        each.destination,
+        each.state,
+        ...times,
+        each.acknowledged_by,
+        isFiring ? each.text : null,
+      ]
+    })
+    to.table({ title: all ? 'Alarms that fire or are over' : 'Alarms that fire', headings, rows }, 'nothing fires')
+    for (const { operator, alarm: of, error } of not_told)
+      to.sentence(`warning: operator ${operator} could not be told of alarm ${of}: ${printableLine(error, 300)}`)
+  },
+})
+
+const history = operation({
+  name: 'alarm.history',
+  summary: 'list when alarms fired and ended, the newest first',
+  description: 'What is over is kept for `CHANGES_RETENTION_DAYS`.',
+  role: 'viewer',
+  http: 'GET /alarms/history',
+  input: z.strictObject({
+    name: name.optional().meta({ description: 'only of this alarm' }),
+    account: name.optional().meta({ description: 'only about this account' }),
+    destination: name.optional().meta({ description: 'only about this destination' }),
+    severity: about.severity.optional().meta({ description: 'only of this severity' }),
+    since: moment.optional().meta({ description: 'only what fired since: a date, a date-time, or how long ago (`2h`, `7d`)' }),
+    until: moment.optional().meta({ description: 'only what fired before' }),
+    ...paging,
+  }),
+  output: pageOf(
+    z
+      .object({
+        episode_id: z.int().meta({ description: 'in the order in which they fired' }),
+        ...about,
+        fired_at: time,
+        resolved_at: time.nullable().meta({ description: 'null while it fires' }),
+        ...acknowledged,
+      })
+      .meta({ id: 'AlarmEpisode' }),
+  ),
+  run: async (c, { limit, cursor, ...chosen }) => {
+    const rows = await listEpisodes(c.db.read, { ...filterOf(c, chosen), after: numberIn(cursor) }, limit + 1)
+    return page(rows, limit, ({ episode_id }) => [episode_id])
+  },
+  print: (to, { items }) => {
+    const headings = [
+      ...['alarm', 'severity', 'account', 'destination', 'fired ago', 'over ago', 'noted by'],
+      { heading: 'what', fit: 'below' } as const,
+    ]
+    const rows = items.map((each) => [
+      ...[each.name, each.severity, each.account, each.destination, ago(each.fired_at, to.now), ago(each.resolved_at, to.now)],
+      ...[each.acknowledged_by, each.text],
+    ])
+    to.table({ title: 'When alarms fired, the newest first', headings, rows }, 'no alarm fired')
+  },
+})
+
+const acknowledge = operation({
+  name: 'alarm.acknowledge',
+  summary: 'take note of an alarm that fires: it says by whom and when, and goes on to fire and to be told',
+  description: 'When it is over and fires again, nobody has taken note of that.',
+  role: 'operator',
+  http: 'POST /alarms/acknowledge',
+  input: z.strictObject({
+    name: name.meta({ description: 'of the alarm, as the list shows it; all of that name when no account and no destination is given' }),
+    account: name.optional().meta({ description: 'only about this account' }),
+    destination: name.optional().meta({ description: 'only about this destination' }),
+  }),
+  argument: 'name',
+  output: z
+    .object({
+      acknowledged: z.int().meta({ description: 'of how many nobody had taken note' }),
+      already: z.int().meta({ description: 'of how many somebody had' }),
+    })
+    .meta({ id: 'Acknowledged' }),
+  run: (c, { name: of, account, destination }) => acknowledgeDeed(c, { name: of, account, destination }),
+  print: (to, { acknowledged: n, already }) => {
+    const before = already === 0 ? '' : `, of ${already} somebody had before`
+    to.line(`note taken of ${pluralize(n, 'alarm')}${before}; what fires goes on to fire`)
+  },
+})
+
+const test = operation({
+  name: 'alarm.test',
+  summary: 'send a test message to operators, and tell what came of it',
+  role: 'operator',
+  needs: 'settings',
+  http: 'POST /alarms/test',
+  input: z.strictObject({ operator: name.optional().meta({ description: 'the name of the operator; all of them when left out' }) }),
+  argument: 'operator',
+  output: pageOf(z.object({ operator: z.string(), ok: z.boolean(), text: z.string() }).meta({ id: 'OperatorTried' })),
+  exit: ({ items }) => (items.some(({ ok }) => !ok) ? 1 : 0),
+  run: async (c, { operator = null }) => {
+    // Before anything is noted: there must be such an operator.
+    operatorsOf(c.config, operator)
+    const { tests } = await c.attempt({ action: 'alarm.test', target: operator, detail: {} }, async () => {
+      const made = await testOperators(c.config, operator, c.clock, c.signal)
+      const refused = made.filter(({ ok }) => !ok).map((each) => each.operator)
+      return { tests: made, detail: { sent: made.length, refused }, failed: refused.length > 0 }
+    })
+    return whole(tests)
+  },
+  print: (to, { items }) => {
+    for (const { operator, text } of items) to.line(`operator ${operator}: ${text}`)
+  },
+})
+
+/** `alarm list|history|acknowledge|test` */
+export const operations = [list, history, acknowledge, test]
