@@ -212,7 +212,9 @@ it('destinations change under traffic in two processes: each gets every change w
   expect(two.taken).toHaveLength(sentToTwo)
 
   expect((await listDestinations(stage.db.read)).map((row) => row.destination)).toEqual(['one', 'three', 'two'])
-  const listed = json<{ destination: string; kind: string | null }[]>(await runHere(['destination', 'list', '--json'], stage.env))
+  const listed = json<{ items: { destination: string; kind: string | null }[] }>(
+    await runHere(['destination', 'list', '--json'], stage.env),
+  ).items
   expect(listed.find((row) => row.destination === 'two')?.kind).toBeNull()
   expect(await Promise.all([first.stop(), second.stop()])).toEqual([0, 0])
 })

@@ -105,22 +105,15 @@ export const actionsQuery = () =>
     placeholderData: keepPreviousData,
   })
 
-export const mappingsQuery = (name: string) =>
-  queryOptions({
-    queryKey: ['mappings', name],
-    queryFn: ({ signal }) =>
-      answered(api.GET('/api/v1/destinations/{name}/mappings', { params: { path: { name }, query: { limit: 100 } }, signal })),
-  })
-
 export const unmappedQuery = (name: string, query: { limit: number; search?: string; account?: string }) =>
   infiniteQueryOptions({
     queryKey: ['outbox', 'unmapped', name, query],
-    queryFn: ({ signal, pageParam: after }) => {
-      const params = { path: { name }, query: { ...query, ...(after && { after }) } }
+    queryFn: ({ signal, pageParam: cursor }) => {
+      const params = { path: { name }, query: { ...query, ...(cursor && { cursor }) } }
       return answered(api.GET('/api/v1/destinations/{name}/unmapped', { params, signal }))
     },
     initialPageParam: '',
-    getNextPageParam: ({ next }) => next,
+    getNextPageParam: ({ next_cursor }) => next_cursor,
     refetchInterval: every.while,
     placeholderData: keepPreviousData,
   })

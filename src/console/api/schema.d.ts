@@ -204,7 +204,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** the destinations, their state, and what waits for them */
+        /** list the destinations, their state, and what waits for them */
         get: operations["getDestinations"];
         put?: never;
         post?: never;
@@ -221,12 +221,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** which client of the AMS submissions belong to, as was said */
+        /** list which client of the AMS submissions belong to, by account and submission */
         get: operations["getDestinationsByNameMappings"];
         put?: never;
         /**
          * say which client of the AMS submissions belong to; what waited for that goes out
-         * @description One wrong row, and nothing is stored.
+         * @description The first line of a CSV names the columns: `submission_id` and `client`, and maybe `account`, `policy` and others. One wrong row, and nothing is stored.
          */
         post: operations["postDestinationsByNameMappings"];
         delete?: never;
@@ -245,8 +245,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * the same, from a CSV
-         * @description The first line names the columns: `submission_id` and `client`, and maybe `account`, `policy` and others. One wrong line, and nothing is stored.
+         * say which client of the AMS submissions belong to; what waited for that goes out: all rows of a CSV
+         * @description The first line of a CSV names the columns: `submission_id` and `client`, and maybe `account`, `policy` and others. One wrong row, and nothing is stored.
          */
         post: operations["postDestinationsByNameMappingsCsv"];
         delete?: never;
@@ -282,7 +282,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * send changes again that a destination lost, in their order, behind what waits; with `dry_run` only say how many
+         * send changes again that a destination lost, in their order, behind what waits
          * @description Interrupted, the same request within a day goes on with the rest.
          */
         post: operations["postDestinationsByNameResend"];
@@ -333,7 +333,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** the submissions whose changes wait for a client of the AMS, by account and id */
+        /** list the submissions whose changes wait for a client of the AMS, by account and id */
         get: operations["getDestinationsByNameUnmapped"];
         put?: never;
         post?: never;
@@ -1762,10 +1762,12 @@ export interface components {
         };
         DestinationChanged: {
             destination: string;
+            /** @description why it was so */
+            reason: string | null;
             /** @enum {string} */
             state: "active" | "paused" | "parked" | "disabled";
             /** @enum {string} */
-            was?: "active" | "paused" | "parked" | "disabled";
+            was: "active" | "paused" | "parked" | "disabled";
         };
         DestinationTried: {
             destination: string;
@@ -2188,13 +2190,14 @@ export interface components {
             submission_id: string;
         };
         MappingRowInput: {
-            /** @description needed where the destination has several */
+            /** @description its account, needed where the destination has several */
             account?: string;
             client: string;
             /** @description more for templates and adapters */
             fields?: {
                 [key: string]: string;
             };
+            /** @description its policy in the AMS */
             policy?: string;
             submission_id: string;
         };
@@ -3611,7 +3614,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description all destinations */
+            /** @description list the destinations, their state, and what waits for them */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3619,8 +3622,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Destination"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -3629,22 +3632,25 @@ export interface operations {
     getDestinationsByNameMappings: {
         parameters: {
             query?: {
+                /** @description only of this account */
                 account?: string;
-                after?: string;
+                /** @description the `next_cursor` of the page before */
+                cursor?: string;
                 /** @description how many at most */
                 limit?: number;
-                /** @description the id of a submission */
+                /** @description only of this submission */
                 submission_id?: string;
             };
             header?: never;
             path: {
+                /** @description of the destination */
                 name: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description a page of mappings, by account and submission */
+            /** @description list which client of the AMS submissions belong to, by account and submission */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3652,8 +3658,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Mapping"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -3664,6 +3670,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description of the destination */
                 name: string;
             };
             cookie?: never;
@@ -3671,12 +3678,30 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    rows: components["schemas"]["MappingRowInput"][];
+                    /** @description its account, needed where the destination has several */
+                    account?: string;
+                    /** @description its client in the AMS */
+                    client?: string;
+                    /** @description more for templates and adapters */
+                    fields?: {
+                        [key: string]: string;
+                    };
+                    /** @description a CSV of them */
+                    file?: string;
+                    /** @description its policy in the AMS */
+                    policy?: string;
+                    /** @description any number of submissions */
+                    rows?: components["schemas"]["MappingRowInput"][];
+                    /**
+                     * Format: uuid
+                     * @description a single submission
+                     */
+                    submission_id?: string;
                 };
             };
         };
         responses: {
-            /** @description how many were stored */
+            /** @description say which client of the AMS submissions belong to; what waited for that goes out */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3718,6 +3743,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description of the destination */
                 name: string;
             };
             cookie?: never;
@@ -3731,7 +3757,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description it is paused */
+            /** @description send nothing to a destination any more; its changes are queued all the same */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3747,6 +3773,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description of the destination */
                 name: string;
             };
             cookie?: never;
@@ -3754,10 +3781,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @default false */
+                    /**
+                     * @description only say how many they are
+                     * @default false
+                     */
                     dry_run?: boolean;
                     /**
-                     * @description a table
+                     * @description only of this table
                      * @enum {string}
                      */
                     entity?: "submissions" | "market_events" | "thread_messages" | "thread_attachments" | "lanes" | "quotes" | "source_offers" | "quote_history" | "market_readiness" | "carrier_api_sessions" | "documents_on_file" | "program_assessments" | "requirement_items" | "outstanding_items" | "application_workspaces" | "applications" | "application_answers" | "facts" | "bind_requests" | "bind_assumptions" | "bind_contingencies" | "policies" | "insureds" | "documents";
@@ -3766,19 +3796,20 @@ export interface operations {
                      * @default false
                      */
                     new_ids?: boolean;
+                    /** @description only changes with these numbers, like `100-250` */
                     seq?: string;
                     /**
-                     * @description logged at or after
+                     * @description only changes logged since: a date, a date-time, or how long ago (`2h`, `7d`)
                      * @example 24h
                      */
                     since?: string;
                     /**
                      * Format: uuid
-                     * @description the id of a submission
+                     * @description only of this submission
                      */
                     submission_id?: string;
                     /**
-                     * @description logged before
+                     * @description only changes logged before
                      * @example 24h
                      */
                     until?: string;
@@ -3786,7 +3817,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description how many are sent again */
+            /** @description send changes again that a destination lost, in their order, behind what waits */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3802,13 +3833,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description of the destination */
                 name: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description it is active */
+            /** @description let a paused, parked or disabled destination go on, end its rest, and try now what failed before */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3824,13 +3856,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description of the destination */
                 name: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description what came of it */
+            /** @description make one harmless try, and tell what came of it */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3844,8 +3877,10 @@ export interface operations {
     getDestinationsByNameUnmapped: {
         parameters: {
             query?: {
+                /** @description only of this account */
                 account?: string;
-                after?: string;
+                /** @description the `next_cursor` of the page before */
+                cursor?: string;
                 /** @description how many at most */
                 limit?: number;
                 /** @description as in the list of submissions: words of the name of the insured, the beginning of an id */
@@ -3853,13 +3888,14 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description of the destination */
                 name: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description a page of submissions */
+            /** @description list the submissions whose changes wait for a client of the AMS, by account and id */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3867,8 +3903,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["UnmappedSubmission"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };

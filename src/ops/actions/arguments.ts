@@ -64,15 +64,15 @@ export function parseSubmissionId(text: string | undefined, option: string, prob
   return id ?? undefined
 }
 
-/** The text of the file that `--file` names. */
-export function readTextFile(path: string, problems: string[]): string | undefined {
+/** The text of the file that an option names. */
+export function readTextFile(path: string, problems: string[], option = '--file'): string | undefined {
   try {
     if (statSync(path).size > FILE_LIMIT_BYTES) throw new Error(`it is larger than ${FILE_LIMIT_BYTES / 1024 / 1024} MiB; split it`)
     const text = utf8Text(readFileSync(path))
-    if (text === null) problems.push(`--file: ${path} ${SAVE_AS_UTF8}`)
+    if (text === null) problems.push(`${option}: ${path} ${SAVE_AS_UTF8}`)
     return text ?? undefined
   } catch (error) {
-    problems.push(`--file: ${path} cannot be read: ${messageOf(error)}`)
+    problems.push(`${option}: ${path} cannot be read: ${messageOf(error)}`)
     return undefined
   }
 }

@@ -3,7 +3,7 @@ import { parseUuid } from '../../model/uuid.ts'
 import type { MappingRow } from '../../store/outbox/push-map.ts'
 import { recordsOf } from '../output/csv.ts'
 
-/** The mappings of a file, and a line for each row that cannot be used. */
+/** Mappings, and a line for each row that cannot be used. */
 export interface MapFile {
   readonly rows: readonly MappingRow[]
   readonly problems: readonly string[]
@@ -40,12 +40,38 @@ export function readMapFile(text: string, name: string, target: MapTarget): MapF
   return { rows: [...rows.values()], problems }
 }
 
+/** A row as programs give it: its further columns by name. */
+export interface GivenRow extends Readonly<Record<'submission_id' | 'client', string>> {
+  readonly account?: string | undefined
+  readonly policy?: string | undefined
+  readonly fields?: Readonly<Record<string, string>> | undefined
+}
+
+/** Reads mappings from rows, as `readMapFile` does from a file. */
+export function readRows(given: readonly GivenRow[], target: MapTarget): MapFile {
+  const problems: string[] = []
+  const rows = new Map<string, MappingRow>()
+  for (const [index, { fields = {}, ...own }] of given.entries()) {
+    const texts = Object.entries({ ...fields, ...own }).filter((entry): entry is [string, string] => entry[1] !== undefined)
+    const read = rowOf(new Map(texts), target)
+    const taken = Object.keys(fields).find((name) => OWN.includes(name))
+    const problem =
+      taken === undefined
+        ? 'problem' in read
+          ? read.problem
+          : addMapping(rows, read)
+        : `${JSON.stringify(taken)} cannot be the name of a further column`
+    if (problem !== null) problems.push(given.length === 1 ? problem : `row ${index + 1}: ${problem}`)
+  }
+  return { rows: [...rows.values()], problems }
+}
+
 /**
  * Adds a mapping to those of one import.
  * @param rows by account and submission.
  * @returns null, or the problem: the submission is mapped twice, with different values.
  */
-export function addMapping(rows: Map<string, MappingRow>, row: MappingRow): string | null {
+function addMapping(rows: Map<string, MappingRow>, row: MappingRow): string | null {
   const key = `${row.account} ${row.submissionId}`
   const before = rows.get(key)
   rows.set(key, row)
@@ -76,13 +102,8 @@ function surplusProblem(cells: readonly string[], columns: readonly string[]): s
   return `it has ${cells.length} cells, and the first line names ${columns.length} columns; put a cell that holds a separator in quotes`
 }
 
-/** @returns why a further column cannot have that name; null when it can. */
-export function fieldProblem(name: string): string | null {
-  return OWN.includes(name) ? `${JSON.stringify(name)} cannot be the name of a further column` : null
-}
-
-/** A mapping from texts by column, of a row of a file or of a command line. */
-export function rowOf(texts: ReadonlyMap<string, string>, target: MapTarget): MappingRow | { readonly problem: string } {
+/** A mapping from texts by column. */
+function rowOf(texts: ReadonlyMap<string, string>, target: MapTarget): MappingRow | { readonly problem: string } {
   const { destination, accounts } = target
   const given = (column: string) => texts.get(column)?.trim() ?? ''
   const submissionId = parseUuid(given('submission_id'))

@@ -1,19 +1,16 @@
+import { UsageError } from '../../base/errors.ts'
 import type { Config } from '../../config/config.ts'
 import { knownSubmissions } from '../../store/mirror/submissions.ts'
 import { auditAction } from '../../store/operators/actions.ts'
-import { type MappingRow, type StoredMapping, storeMappings } from '../../store/outbox/push-map.ts'
+import { storeMappings } from '../../store/outbox/push-map.ts'
 import { MismatchError } from '../output/refusals.ts'
+import { firstProblems } from '../output/text.ts'
 import { type ActionContext, inSteps } from './context.ts'
 import { destinationNamed } from './destinations.ts'
-import type { MapTarget } from './map-file.ts'
+import type { MapFile, MapTarget } from './map-file.ts'
 
 /** Mappings per transaction: few enough that a running `serve` does not wait. */
 const STEP = 200
-
-/** A mapping as lists show it. */
-export function shownMapping({ destination, account, submissionId, client, policy, fields, mappedAt, mappedVia }: StoredMapping) {
-  return { destination, account, submission_id: submissionId, client, policy, fields, mapped_at: mappedAt, mapped_via: mappedVia }
-}
 
 /** The destination of an import, and its accounts. @throws NotFoundError, or MismatchError when it takes no mappings. */
 export function mapTarget(config: Pick<Config, 'destinations'>, name: string): MapTarget {
@@ -27,25 +24,22 @@ export function mapTarget(config: Pick<Config, 'destinations'>, name: string): M
 }
 
 /**
- * Stores mappings of one destination; changes that waited for them go out.
- * @param via stored with each mapping.
- * @returns how many of the submissions the mirror does not know yet.
+ * Stores mappings of one destination, all or none; changes that waited for them go out.
+ * @returns how many, and of how many the mirror does not know the submission yet.
+ * @throws UsageError with what is wrong with them.
  */
-export async function importMappings(
-  a: ActionContext,
-  destination: string,
-  rows: readonly MappingRow[],
-  via: 'import' | 'admin',
-): Promise<{ readonly unknown: number }> {
+export async function importMappings(a: ActionContext, { destination }: MapTarget, { rows, problems }: MapFile) {
+  if (problems.length > 0) throw new UsageError([...firstProblems(problems), 'nothing was stored'])
   // The audit entry need not repeat the mappings: they are in the table.
   const note = { who: a.who, action: 'mapping.import', target: destination, detail: { rows: rows.length } }
-  return await auditAction(a.db, note, async () => {
+  const { unknown } = await auditAction(a.db, note, async () => {
     let unknown = 0
     await inSteps(a, rows, STEP, async (step) => {
-      await storeMappings(a.db, step, via)
+      await storeMappings(a.db, step, a.who === 'command' ? 'import' : 'admin')
       const keys = step.map(({ account, submissionId }) => ({ account, submission_id: submissionId }))
       unknown += step.length - (await knownSubmissions(a.db.read, keys)).size
     })
     return { unknown, detail: { unknown_submissions: unknown } }
   })
+  return { stored: rows.length, unknown_submissions: unknown }
 }

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import type { z } from 'zod'
 import type { Db } from '../../store/engine/db.ts'
+import { readTextFile } from '../actions/arguments.ts'
 import { type Attempt, attemptsOf } from '../actions/context.ts'
-import { isOptional, kindOf, valuesOf } from '../operations/from-text.ts'
+import { isDocument, isOptional, kindOf, valuesOf } from '../operations/from-text.ts'
 import { type AnyOperation, commandOf } from '../operations/operation.ts'
 import { check } from '../operations/problems.ts'
 import {
@@ -28,8 +29,12 @@ interface Page {
   readonly next_cursor: string | null
 }
 
-/** Adds the commands of a group of operations, `outbox list` and `outbox show`, beside those it has. @param about what the group is for. */
-export function addOperations(program: Command, c: CommandContext, about: string, operations: readonly AnyOperation[]): void {
+/**
+ * Adds the commands of a group of operations, `outbox list` and `outbox show`, beside those it has.
+ * @param about what the group is for.
+ * @returns the group.
+ */
+export function addOperations(program: Command, c: CommandContext, about: string, operations: readonly AnyOperation[]): Command {
   const [first] = operations
   const [subject = '', isGroup] = first ? commandOf(first).split(' ') : []
   const present = program.commands.find((each) => each.name() === subject)
@@ -40,6 +45,7 @@ export function addOperations(program: Command, c: CommandContext, about: string
     const others = operations.filter((each) => commandOf(each).startsWith(`${command} --`))
     add(group.command(command.split(' ').at(-1) ?? ''), c, op, others)
   }
+  return group
 }
 
 /** @param others that an option each calls in the place of the operation. */
@@ -62,17 +68,29 @@ function add(command: Command, c: CommandContext, op: AnyOperation, others: read
   command.action(async (...given: readonly unknown[]) => {
     const [argument, options] = (op.argument === undefined ? [undefined, given[0]] : given) as [unknown, Readonly<Record<string, unknown>>]
     const asked = others.find((other) => options[keyOf(flagOf(other))] === true) ?? op
-    const fields = [op, ...others].flatMap(({ input }) => Object.keys(input.shape))
-    const texts = fields.map((field) => [field, field === op.argument ? argument : options[keyOf(optionOf(field))]] as const)
+    const fields = [op, ...others].flatMap(({ input }) => Object.entries<z.ZodType>(input.shape))
+    const texts = fields.map(
+      ([field, schema]) => [field, field === op.argument ? argument : options[keyOf(optionOf(field, schema))]] as const,
+    )
     const present = texts.filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0))
     await runOperation(c, asked, Object.fromEntries(present), options['json'] === true)
   })
 }
 
 function addOption(command: Command, field: string, schema: z.ZodType, when: string): void {
-  if (field === 'cursor') return
-  const value = kindOf(schema) === 'boolean' ? '' : ` <${field.replaceAll('_', '-')}>`
-  command.option(`${optionOf(field)}${value}`, `${descriptionOf(schema)}${when}`)
+  const kind = kindOf(schema)
+  if (field === 'cursor' || kind === 'objects') return
+  const value = kind === 'record' ? ' <name=value>' : ` <${field.replaceAll('_', '-')}>`
+  const option = optionOf(field, schema)
+  const flags = kind === 'boolean' ? option : `${option}${value}`
+  const description = `${descriptionOf(schema)}${when}`
+  if (kind === 'list' || kind === 'record') command.option(flags, `${description}; may be repeated`, together)
+  else command.option(flags, description)
+}
+
+/** The values of an option that is given several times. */
+function together(text: string, before: readonly string[] = []): string[] {
+  return [...before, text]
 }
 
 /** `--rejected` of the command `inbox list --rejected`. */
@@ -85,9 +103,10 @@ function keyOf(option: string): string {
   return option.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** `--submission` of `submission_id`, `--dry-run` of `dry_run`. */
-function optionOf(field: string): string {
-  return `--${field.replace(/_ids?$/, '').replaceAll('_', '-')}`
+/** `--submission` of `submission_id`, `--dry-run` of `dry_run`; `--field`, each time for one, of the record `fields`. */
+function optionOf(field: string, schema: z.ZodType | undefined): string {
+  const one = schema && kindOf(schema) === 'record' ? field.replace(/s$/, '') : field
+  return `--${one.replace(/_ids?$/, '').replaceAll('_', '-')}`
 }
 
 function descriptionOf(schema: z.ZodType): string {
@@ -99,9 +118,11 @@ function descriptionOf(schema: z.ZodType): string {
 }
 
 async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<string, unknown>, asJson: boolean): Promise<void> {
-  const nameOf = (field: string) => (field === op.argument ? field : optionOf(field))
+  const nameOf = (field: string) => (field === op.argument ? field : optionOf(field, op.input.shape[field]))
   const given = { ...valuesOf(op.input, texts) }
   const problems: string[] = []
+  for (const [field, path] of Object.entries(given))
+    if (isDocument(op.input.shape[field])) given[field] = readTextFile(String(path), problems, nameOf(field)) ?? ''
   const isList = 'cursor' in op.input.shape
   const most = isList ? mostOf(given, problems) : 0
   const placeOf = ([field, ...rest]: readonly PropertyKey[]) =>
@@ -120,6 +141,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
       reload: null,
       isTerminal: true,
       nameOf,
+      tell: (line: string) => void c.host.stderr.write(`${line}\n`),
     }
     const output = isList
       ? await pages(most, (part) => op.run(context, { ...input, ...part }) as Promise<Page>)

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { together } from '../../base/together.ts'
 import { attemptsOf } from '../actions/context.ts'
 import { noteShowing } from '../actions/showing.ts'
+import { isDocument } from '../operations/from-text.ts'
 import { masked } from '../operations/hidden.ts'
 import type { AnyOperation, OperationContext } from '../operations/operation.ts'
 import { answersAbout, answersOfAction } from './api/answers.ts'
@@ -15,17 +16,21 @@ declare module 'fastify' {
   }
 }
 
+/** Of a body that may hold a document. */
+export const DOCUMENT_LIMIT_BYTES = 8 * 1024 * 1024
+
 /** Adds the route of an operation. */
 export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
   const [method = '', url = ''] = op.http.split(' ')
   const inPath = new Set([...url.matchAll(/:(\w+)/g)].map(([, field = '']) => field))
   const isRead = method === 'GET'
   const shared = together(() => op.run(contextOf(p, { who: '' }), {}))
-  const rest = inPath.size === 0 ? op.input : partOf(op.input, (field) => !inPath.has(field))
+  const checks = (op.input.def.checks ?? []) as z.core.$ZodCheck<Record<string, unknown>>[]
+  const rest = inPath.size === 0 ? op.input : partOf(op.input, (field) => !inPath.has(field)).check(...checks)
   // What no body at all means, where that suffices.
   const leftOut = rest.safeParse({})
   api.route({
-    ...{ method, url },
+    ...{ method, url, ...(Object.values(op.input.shape).some(isDocument) && { bodyLimit: DOCUMENT_LIMIT_BYTES }) },
     config: { role: op.role },
     schema: {
       summary: op.summary,
@@ -57,8 +62,8 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
 function contextOf(p: AdminParts, request: Pick<FastifyRequest, 'who'>): OperationContext {
   const { log, version, sums, reload } = p
   const context = actionContextFor(p, request)
-  const config = p.config()
-  return { ...context, attempt: attemptsOf(context), config, log, version, sums, reload, isTerminal: false, nameOf: (field) => field }
+  const here = { config: p.config(), isTerminal: false, nameOf: (field: string) => field, tell: () => undefined }
+  return { ...context, ...here, attempt: attemptsOf(context), log, version, sums, reload }
 }
 
 function partOf(input: z.ZodObject, isPart: (field: string) => boolean): z.ZodObject {

@@ -5,11 +5,10 @@ import type { AdminParts, Api } from './api/parts.ts'
 import type { Sessions } from './api/sessions.ts'
 import { addOperation } from './from-operation.ts'
 import { addBackup } from './routes/backup.ts'
-import { addDestinations } from './routes/destinations.ts'
 import { addDoctor } from './routes/doctor.ts'
 import { addDocuments } from './routes/documents.ts'
 import { addLive } from './routes/live.ts'
-import { addMappings } from './routes/mappings.ts'
+import { addMappingsCsv } from './routes/mappings.ts'
 import { addReconcile } from './routes/reconcile.ts'
 import { addRows } from './routes/rows.ts'
 import { addSearch } from './routes/search.ts'
@@ -32,7 +31,7 @@ export function addRoutes(api: Api, p: AdminParts, sessions: Sessions, operation
   addSession(api, p, sessions)
   addOidcSession(api, p, sessions)
   addLive(api, p, sessions)
-  for (const add of [addSubmissions, addDestinations, addMappings]) add(api, p)
+  for (const add of [addSubmissions, addMappingsCsv]) add(api, p)
   for (const op of operations) addOperation(api, p, op)
   for (const add of [addReconcile, addDoctor, addDocuments, addBackup, addSubmissionViews, addRows, addSearch]) add(api, p)
 }

@@ -18,7 +18,7 @@ export function toolOf(op: AnyOperation & { readonly tool: string }): Tool {
       // The server holds it against the schema, which does not know what no database can store.
       const checked = check(op.input, given, nameOf)
       if ('problems' in checked) throw new UsageError(checked.problems)
-      const parts = { attempt: attemptsOf(p), config: p.config(), sums: p.db, reload: null, isTerminal: false }
+      const parts = { attempt: attemptsOf(p), config: p.config(), sums: p.db, reload: null, isTerminal: false, tell: () => undefined }
       const context = { ...p, ...parts, nameOf: (field: string) => field }
       return found(masked(op.output, await op.run(context, checked.value as never)))
     },

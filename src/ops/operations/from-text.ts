@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
-/** What a field holds, whatever wraps it. */
-export type Kind = 'text' | 'number' | 'boolean' | 'list'
+/** What a field holds, whatever wraps it. `record`: texts by name; `objects`: a list of what no text can say. */
+export type Kind = 'text' | 'number' | 'boolean' | 'list' | 'record' | 'objects'
 
 /** @returns what a field of an input holds. */
 export function kindOf(field: z.ZodType): Kind {
@@ -9,7 +9,14 @@ export function kindOf(field: z.ZodType): Kind {
     return kindOf(field.unwrap() as z.ZodType)
   if (field instanceof z.ZodNumber) return 'number'
   if (field instanceof z.ZodBoolean) return 'boolean'
-  return field instanceof z.ZodArray ? 'list' : 'text'
+  if (field instanceof z.ZodRecord) return 'record'
+  if (!(field instanceof z.ZodArray)) return 'text'
+  return field.element instanceof z.ZodObject ? 'objects' : 'list'
+}
+
+/** Whether a field holds the text of a document, as its `contentMediaType` tells: the terminal reads it from a file. */
+export function isDocument(field: z.ZodType): boolean {
+  return field.meta()?.['contentMediaType'] !== undefined
 }
 
 /** Whether a field may be left out. */
@@ -39,6 +46,16 @@ const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map([
 
 function valueFrom(kind: Kind, text: unknown): unknown {
   if (kind === 'list') return Array.isArray(text) || text === undefined ? text : [text]
+  if (kind === 'record') return Array.isArray(text) ? (recordOf(text) ?? text) : text
   if (kind === 'boolean') return BOOLEANS.get(text) ?? text
   return kind === 'number' && typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : text
+}
+
+/** The texts by name of `name=value` each; undefined when one is not. */
+function recordOf(pairs: readonly string[]): Record<string, string> | undefined {
+  const found = pairs.flatMap((pair) => {
+    const [, name, value = ''] = /^\s*([^=\s][^=]*)=(.*)$/s.exec(pair) ?? []
+    return name === undefined ? [] : [[name.trim(), value] as const]
+  })
+  return found.length === pairs.length ? Object.fromEntries(found) : undefined
 }

@@ -24,6 +24,10 @@ export const subjects = {
     about: 'how complete the mirror is',
     load: async () => (await import('./completeness.ts')).operations,
   },
+  destination: {
+    about: 'look at destinations, stop them, let them go on, map submissions to them',
+    load: async () => (await import('./destination.ts')).operations,
+  },
   history: {
     about: 'what happened, in steps',
     load: async () => (await import('./history.ts')).operations,

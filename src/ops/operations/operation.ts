@@ -23,6 +23,8 @@ export interface OperationContext extends ActionContext {
   readonly attempt: Attempt
   /** How the interface at hand calls a field of the input, for problems: `submission_id`, or `--submission`. */
   readonly nameOf: (field: string) => string
+  /** Tells whoever waits at a terminal what is about to be done. */
+  readonly tell: (line: string) => void
 }
 
 /**

@@ -53,6 +53,7 @@ const TYPES: Readonly<Record<string, string>> = {
   int: 'is no whole number',
   boolean: 'is neither true nor false',
   array: 'is no list',
+  record: 'is no list of names and their values',
 }
 
 /** The problems of a value whose schema has no message of its own, a line each. */

@@ -25,8 +25,8 @@ describe.each(testDatabases)('names that nobody knows, on $name', (database) => 
       [ACCOUNTS, 'inbox', 'list', '--account', 'zz', '--rejected'],
       [ACCOUNTS, 'inbox', 'replay', '--state', 'dead', '--account', 'zz'],
       [ACCOUNTS, 'inbox', 'skip', '--state', 'dead', '--account', 'zz'],
-      [DESTINATIONS, 'destination', 'map', 'zz'],
-      [ACCOUNTS, 'destination', 'map', 'mapped', '--account', 'zz'],
+      [DESTINATIONS, 'destination', 'mappings', 'zz'],
+      [ACCOUNTS, 'destination', 'mappings', 'mapped', '--account', 'zz'],
       [ACCOUNTS, 'reconcile', 'list', '--account', 'zz'],
     ] as const) {
       expect(await runHere(args, rig.env), args.join(' ')).toEqual({ code: 2, out: '', err: `${problem}\n` })
@@ -63,10 +63,10 @@ describe.each(testDatabases)('names that nobody knows, on $name', (database) => 
       ['outbox', 'list', '--destination', 'ams', '--account', 'default'],
       ['outbox', 'list', '--account', 'later'],
       ['inbox', 'list', '--account', 'default'],
-      ['destination', 'map', 'ams'],
+      ['destination', 'mappings', 'ams'],
     ]) {
       expect(await runHere(args, env), args.join(' ')).toMatchObject({ code: 0, err: '' })
     }
-    expect((await runHere(['destination', 'map', 'mapped'], env)).out).toContain('C-1')
+    expect((await runHere(['destination', 'mappings', 'mapped'], env)).out).toContain('C-1')
   })
 })

@@ -206,7 +206,7 @@ async function mend(stage: Stage, unmapped: string, cure: () => Promise<void>): 
   notes.behave((_, response) => response.writeHead(200).end())
   const [arrived = '', ...lost] = await numbersOf(stage, 'notes', 'unknown')
   expect(await command('outbox', 'show', arrived)).toMatch(/^message_id +[0-9a-f-]{36}$/m)
-  expect(await command('destination', 'map', 'notes')).toContain('40312')
+  expect(await command('destination', 'mappings', 'notes')).toContain('40312')
   await command('outbox', 'skip', arrived)
   for (const number of lost) await command('outbox', 'retry', number)
   const skipped = await command('outbox', 'skip', '--destination', 'notes', '--submission', unmapped, '--state', 'ready')

@@ -20,10 +20,12 @@ it('destination map asks for the account where the destination has several, and 
   const env = { CONFIG_FILE: file, DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` }
   expect(await runHere(['migrate'], env)).toMatchObject({ code: 0 })
   const map = (...more: string[]) => runHere(['destination', 'map', 'tm', '--submission', uuid(9, 1), '--client', 'C-1', ...more], env)
-  expect(await map()).toEqual({ code: 2, out: '', err: 'destination map: give --account, since tm has several: a, b\n' })
-  expect(await map('--account', 'c')).toEqual({ code: 2, out: '', err: '"c" is no account of tm; it has a, b\n' })
-  const own = '--field: "policy" cannot be the name of a further column\n'
+  expect(await map()).toEqual({ code: 2, out: '', err: 'the account is missing; tm has a, b\nnothing was stored\n' })
+  expect(await map('--account', 'c')).toEqual({ code: 2, out: '', err: '"c" is no account of tm; it has a, b\nnothing was stored\n' })
+  const own = '"policy" cannot be the name of a further column\nnothing was stored\n'
   expect(await map('--account', 'b', '--field', 'policy=P-1')).toEqual({ code: 2, out: '', err: own })
+  const unnamed = '--field: is no list of names and their values\n'
+  expect(await map('--account', 'b', '--field', 'north')).toEqual({ code: 2, out: '', err: unnamed })
   expect(await map('--account', 'b')).toMatchObject({ code: 0, err: '' })
   const { out, code } = await map('--account', 'a', '--json')
   expect({ code, told: JSON.parse(out) as unknown }).toEqual({ code: 0, told: { stored: 1, unknown_submissions: 1 } })

@@ -175,7 +175,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
 
   it('destination list, pause and resume, and what status says of them', async () => {
     expect((await runHere(['destination', 'pause', 'ams', '--reason', 'the AMS moves'], env)).code).toBe(0)
-    const [ams, mapped] = json<Record<string, unknown>[]>(await runHere(['destination', 'list', '--json'], env))
+    const [ams, mapped] = json<{ items: Record<string, unknown>[] }>(await runHere(['destination', 'list', '--json'], env)).items
     expect(ams).toMatchObject({ destination: 'ams', kind: 'webhook', state: 'paused', reason: 'the AMS moves', queued: 2, dead: 0 })
     expect(mapped).toMatchObject({ destination: 'mapped', state: 'active', reason: null })
     expect((await runHere(['destination', 'list'], env)).out).toMatch(/^ams +webhook +paused .*the AMS moves$/m)
@@ -191,8 +191,10 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
 
   it('destination list tells the end of a rest as long as it lasts', async () => {
     const rests = async () => {
-      const all = json<{ destination: string; retry_at: string | null }[]>(await runHere(['destination', 'list', '--json'], env))
-      return all.map(({ destination, retry_at }) => [destination, retry_at])
+      const { items } = json<{ items: { destination: string; retry_at: string | null }[] }>(
+        await runHere(['destination', 'list', '--json'], env),
+      )
+      return items.map(({ destination, retry_at }) => [destination, retry_at])
     }
     const until = await backOffDestination(db, 'ams', 60_000, 0)
     await backOffDestination(db, 'mapped', -1_000, 0)
@@ -204,7 +206,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
 
   it('destination pause keeps the reason that was given, and leaves what stopped for another cause as it is', async () => {
     const pause = async (...more: string[]) => await runHere(['destination', 'pause', 'ams', ...more], env)
-    const now = async () => json<Record<string, unknown>[]>(await runHere(['destination', 'list', '--json'], env))[0]
+    const now = async () => json<{ items: object[] }>(await runHere(['destination', 'list', '--json'], env)).items[0]
     await pause('--reason', 'the AMS moves')
     expect(await pause()).toMatchObject({
       code: 0,
@@ -256,8 +258,8 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     const ended = await runHere(['destination', 'map', 'mapped', '--submission', id, '--client', 'C-1', ...fields], env)
     expect(ended).toEqual({ code: 0, out: '1 submission mapped; what waited for that goes out now\n', err: '' })
     expect(await states('--destination', 'mapped')).toEqual(['waiting', 'waiting'])
-    const list = json<object[]>(await runHere(['destination', 'map', 'mapped', '--json'], env))
-    expect(list).toMatchObject([
+    const list = json<{ items: object[] }>(await runHere(['destination', 'mappings', 'mapped', '--json'], env))
+    expect(list.items).toMatchObject([
       { account: ACCOUNT, submission_id: id, client: 'C-1', policy: null, fields: { branch: 'north', desk: '2' }, mapped_via: 'import' },
     ])
     const file = join(folder, 'map.csv')
@@ -266,7 +268,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect((await runHere(['destination', 'map', 'mapped', '--file', file], env)).out).toBe(
       '2 submissions mapped; what waited for that goes out now\n1 of these submissions not known to the mirror yet\n',
     )
-    expect((await runHere(['destination', 'map', 'mapped', '--submission', id], env)).out).toMatch(/C-2 +P-2/)
+    expect((await runHere(['destination', 'mappings', 'mapped', '--submission', id], env)).out).toMatch(/C-2 +P-2/)
   })
 
   it('destination map refuses a file that is wrong in one line, whole', async () => {
@@ -274,14 +276,19 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     writeFileSync(file, `submission_id,client\n${id},C-1\nx,C-2\n`)
     expect(await runHere(['destination', 'map', 'mapped', '--file', file], env)).toEqual({
       ...{ code: 2, out: '' },
-      err: `${file}, line 3: "x" is no submission id (a uuid)\nnothing was stored; mend the file\n`,
+      err: '--file, line 3: "x" is no submission id (a uuid)\nnothing was stored\n',
     })
-    expect(json(await runHere(['destination', 'map', 'mapped', '--json'], env))).toEqual([])
+    expect(json(await runHere(['destination', 'mappings', 'mapped', '--json'], env))).toEqual({ items: [], next_cursor: null })
     expect((await runHere(['destination', 'map', 'ams', '--file', file], env)).err).toMatch(/^destination ams uses no mapping/)
-    const both = await runHere(['destination', 'map', 'mapped', '--file', file, '--client', 'x'], env)
-    expect(both.err).toBe(
-      'destination map: give --file, or --submission and --client, not both\ndestination map: --client needs --submission\n',
+    const problems = async (...args: string[]) => (await runHere(['destination', 'map', 'mapped', ...args], env)).err
+    expect(await problems('--file', file, '--client', 'x')).toBe(
+      'destination map: a file stands alone, and so do rows; leave the others out\n',
     )
+    for (const less of [[], ['--client', 'x'], ['--submission', id]])
+      expect(await problems(...less)).toBe(
+        'destination map: give a file, or a submission and its client; `destination mappings` lists what was said\n',
+      )
+    expect(await problems('--file', join(folder, 'no.csv'))).toMatch(/^--file: \S+no\.csv cannot be read: ENOENT.*\n$/)
   })
 
   it('destination test makes one harmless try and tells what came of it', async () => {

@@ -7,7 +7,6 @@ import { SESSION_COOKIE } from './sessions.ts'
 /** What the routes of each tag are about that no subject has. */
 const tags: Readonly<Record<string, string>> = {
   description: 'this description',
-  destinations: 'where changes are pushed to',
   documents: 'documents of the service and their files',
   reconcile: 'runs that compare the mirror with the service',
   rejected: 'deliveries, as they were refused',

@@ -5,7 +5,6 @@ export const MCP_ROUTE = '/mcp'
 
 /** Reads that show bodies, headers, or personal values as they are. */
 const PERSONAL_READS: ReadonlySet<string> = new Set([
-  '/api/v1/destinations/:name/mappings',
   '/api/v1/documents/:key',
   '/api/v1/reconcile-runs/:id/report.html',
   '/api/v1/reconcile-runs/:id/report.md',

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { cursorOf, noCursor } from '../../../../src/ops/operations/inputs.ts'
 import { onSqlite } from '../../../tools/databases.ts'
 import { AdminRig } from '../rig.ts'
 
@@ -16,7 +17,7 @@ describe.each(onSqlite)('what no database can hold, on $name', (database) => {
       ['GET', '/actions?action=a%00', undefined, `query action: ${JSON.stringify('a\u0000')} ${WRONG}`],
       ['GET', '/outbox?destination=%00', undefined, `query destination: ${nul} ${WRONG}`],
       ['GET', '/destinations/%00/mappings', undefined, `path name: ${nul} ${WRONG}`],
-      ['GET', '/destinations/mapped/mappings?after=%00/a', undefined, `query after.account: ${WRONG}`],
+      ['GET', `/destinations/mapped/mappings?cursor=${cursorOf(['\u0000', 'a'])}`, undefined, noCursor().message],
       ['POST', '/inbox/replay', { ids: ['a', 'a\u0000'] }, `body ids.1: ${JSON.stringify('a\u0000')} ${WRONG}`],
       ['POST', '/outbox/retry', { ids: ['\u0000'] }, `body ids.0: ${nul} ${WRONG}`],
       ['POST', '/outbox/skip', { destination: '\u0000', state: 'dead' }, `body destination: ${nul} ${WRONG}`],

@@ -163,11 +163,13 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
   it('pauses and resumes a destination', async () => {
     const list = async () => (await rig.ask<Page<Record<string, unknown>>>('GET', '/destinations')).json
     expect((await rig.ask('POST', '/destinations/ams/pause', { body: { reason: 'the AMS\nmoves' } })).json).toEqual({
-      ...{ destination: 'ams', state: 'paused' },
+      ...{ destination: 'ams', state: 'paused', was: 'active', reason: null },
     })
-    expect(await list()).toMatchObject({ next: null, items: [{ destination: 'ams', state: 'paused', reason: 'the AMS moves' }, {}] })
-    expect((await list()).items).toEqual(json(await runHere(['destination', 'list', '--json'], rig.env)))
-    expect((await rig.ask('POST', '/destinations/ams/resume')).json).toEqual({ destination: 'ams', state: 'active', was: 'paused' })
+    expect(await list()).toMatchObject({ next_cursor: null, items: [{ destination: 'ams', state: 'paused', reason: 'the AMS moves' }, {}] })
+    expect(await list()).toEqual(json(await runHere(['destination', 'list', '--json'], rig.env)))
+    expect((await rig.ask('POST', '/destinations/ams/resume')).json).toEqual({
+      ...{ destination: 'ams', state: 'active', was: 'paused', reason: 'the AMS moves' },
+    })
     expect((await rig.ask('POST', '/destinations/mapped/pause')).status).toBe(200)
     expect((await list()).items[1]).toMatchObject({ state: 'paused', reason: 'paused by alice' })
     expect((await runHere(['destination', 'resume', 'mapped'], rig.env)).code).toBe(0)
@@ -207,9 +209,8 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     expect(done.json).toMatchObject({ dry_run: false, queued: 2, changes: 2 })
     expect(new Set((await listed('?destination=ams')).items.map(({ message_id }) => message_id)).size).toBe(4)
     const again = await runHere(['destination', 'resend', 'ams', '--entity', 'thread_messages'], rig.env)
-    expect(again.out).toMatch(
-      /^2 changes of 1 submission \(numbers \d+ to \d+\) will be sent again to ams\n- message ids stay.*\n2 changes queued\n$/s,
-    )
+    expect(again.out).toBe('2 changes queued\n')
+    expect(again.err).toMatch(/^2 changes of 1 submission \(numbers \d+ to \d+\) will be sent again to ams\n- message ids stay.*\n$/s)
     const notes = (await rig.notes()).map(({ who, action, target, outcome, detail }) => [who, action, target, outcome, detail['queued']])
     expect(notes).toEqual([
       ['alice', 'destination.resend', 'ams', 'done', 2],
@@ -218,8 +219,8 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     for (const body of [{}, { dry_run: true }, { seq: '9-1' }, { entity: 'changes' }]) expect((await resend(body)).status).toBe(400)
     expect((await rig.ask('POST', '/destinations/other/resend', { body: { seq: '1' } })).status).toBe(404)
     const refused = await runHere(['destination', 'resend', 'ams', '--seq', 'x'], rig.env)
-    expect(refused).toMatchObject({ code: 2, err: '--seq: "x" are no numbers of changes; give the first and the last, like 100-250\n' })
-    expect((await runHere(['destination', 'resend', 'ams'], rig.env)).err).toMatch(/say which changes by --since/)
+    expect(refused).toMatchObject({ code: 2, err: '--seq: "x" is no range of changes; give the first and the last, like 100-250\n' })
+    expect((await runHere(['destination', 'resend', 'ams'], rig.env)).err).toMatch(/say which changes by since/)
   })
 
   it('makes one harmless try at a destination', async () => {

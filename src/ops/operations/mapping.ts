@@ -1,0 +1,162 @@
+import { z } from 'zod'
+import { listUnmapped } from '../../store/mirror/unmapped.ts'
+import { listMappings } from '../../store/outbox/push-map.ts'
+import { readMapFile, readRows } from '../actions/map-file.ts'
+import { importMappings, mapTarget } from '../actions/mappings.ts'
+import { refuseUnknownNames } from '../actions/unknown-names.ts'
+import { ago, pluralize } from '../output/text.ts'
+import { name, page, pageOf, paging, placeIn, submissionId, time } from './inputs.ts'
+import { operation } from './operation.ts'
+
+const MOST_ROWS = 20_000
+
+const destination = name.meta({ description: 'of the destination' })
+const listed = {
+  name: destination,
+  account: name.optional().meta({ description: 'only of this account' }),
+}
+
+/** The place of a submission in a list by account and id. */
+function placeOf(cursor: string | undefined) {
+  if (cursor === undefined) return undefined
+  const [account, id] = placeIn(cursor, ['string', 'string'])
+  return { account: String(account), submissionId: String(id) }
+}
+
+const mapping = z
+  .object({
+    destination: z.string(),
+    account: z.string(),
+    submission_id: z.string(),
+    client: z.string(),
+    policy: z.string().nullable(),
+    fields: z.record(z.string(), z.unknown()),
+    mapped_at: time,
+    mapped_via: z.string().meta({ description: '`import`, `admin`, `lookup`, or `sql` (written into the table by hand)' }),
+  })
+  .meta({ id: 'Mapping' })
+
+/** Which client submissions belong to. */
+export const mappings = operation({
+  name: 'destination.mappings',
+  summary: 'list which client of the AMS submissions belong to, by account and submission',
+  role: 'operator',
+  http: 'GET /destinations/:name/mappings',
+  input: z.strictObject({
+    ...listed,
+    submission_id: submissionId.optional().meta({ description: 'only of this submission' }),
+    ...paging,
+  }),
+  argument: 'name',
+  output: pageOf(mapping),
+  run: async (c, { name: of, account, submission_id: submission, limit, cursor }) => {
+    const filter = { destination: of, account, submissionId: submission, after: placeOf(cursor) }
+    await refuseUnknownNames(c.db.read, c.config, filter)
+    const rows = (await listMappings(c.db.read, filter, limit + 1)).map((m) => ({
+      ...{ destination: m.destination, account: m.account, submission_id: m.submissionId, client: m.client, policy: m.policy },
+      ...{ fields: { ...m.fields }, mapped_at: m.mappedAt, mapped_via: m.mappedVia },
+    }))
+    return page(rows, limit, (last) => [last.account, last.submission_id])
+  },
+  print: (to, { items }) => {
+    const headings = ['destination', 'account', 'submission', 'client', 'policy', 'fields', 'age', 'by']
+    const rows = items.map((m) => [
+      ...[m.destination, m.account, m.submission_id, m.client, m.policy],
+      ...[Object.keys(m.fields).length === 0 ? null : JSON.stringify(m.fields), ago(m.mapped_at, to.now), m.mapped_via],
+    ])
+    to.table({ title: 'Submissions and their clients', headings, rows }, 'No submission is mapped.')
+  },
+})
+
+const waiting = z
+  .object({
+    account: z.string(),
+    submission_id: z.string(),
+    insured_name: z.string().nullable().meta({ description: 'null: the mirror does not know it yet' }),
+    changes: z.int().meta({ description: 'that wait for a client' }),
+    since: time.nullable().meta({ description: 'when the oldest of them was queued' }),
+  })
+  .meta({ id: 'UnmappedSubmission' })
+
+/** Which submissions wait for a client. */
+export const unmapped = operation({
+  name: 'destination.unmapped',
+  summary: 'list the submissions whose changes wait for a client of the AMS, by account and id',
+  role: 'viewer',
+  http: 'GET /destinations/:name/unmapped',
+  input: z.strictObject({
+    ...listed,
+    search: name.optional().meta({
+      description: 'as in the list of submissions: words of the name of the insured, the beginning of an id',
+    }),
+    ...paging,
+  }),
+  argument: 'name',
+  output: pageOf(waiting),
+  run: async (c, { name: of, limit, cursor, ...narrowing }) => {
+    const filter = { destination: of, ...narrowing, after: placeOf(cursor) }
+    await refuseUnknownNames(c.db.read, c.config, filter)
+    return page(await listUnmapped(c.db.read, filter, limit + 1), limit, (last) => [last.account, last.submission_id])
+  },
+  print: (to, { items }) => {
+    const headings = ['account', 'submission', 'insured', 'changes', 'oldest']
+    const rows = items.map((u) => [u.account, u.submission_id, u.insured_name, u.changes, ago(u.since, to.now)])
+    to.table({ title: 'Submissions without a client', headings, rows }, 'No submission waits for a client.')
+  },
+})
+
+const text = z.string().max(500)
+const about = {
+  policy: text.optional().meta({ description: 'its policy in the AMS' }),
+  account: text.optional().meta({ description: 'its account, needed where the destination has several' }),
+  fields: z.record(text, text).optional().meta({ description: 'more for templates and adapters' }),
+}
+const row = z.strictObject({ submission_id: text, client: text, ...about }).meta({ id: 'MappingRow' })
+
+/** Which client submissions are to belong to. */
+export const map = operation({
+  name: 'destination.map',
+  summary: 'say which client of the AMS submissions belong to; what waited for that goes out',
+  description:
+    'The first line of a CSV names the columns: `submission_id` and `client`, and maybe `account`, `policy` and others. One wrong row, and ' +
+    'nothing is stored.',
+  role: 'operator',
+  http: 'POST /destinations/:name/mappings',
+  input: z
+    .strictObject({
+      name: destination,
+      rows: z.array(row).min(1).max(MOST_ROWS).optional().meta({ description: 'any number of submissions' }),
+      file: z.string().optional().meta({ description: 'a CSV of them', contentMediaType: 'text/csv' }),
+      submission_id: submissionId.optional().meta({ description: 'a single submission' }),
+      client: text.optional().meta({ description: 'its client in the AMS' }),
+      ...about,
+    })
+    .refine(
+      ({ file, rows, submission_id: id, client }) => (file ?? rows ?? (id && client)) !== undefined,
+      'give a file, or a submission and its client; `destination mappings` lists what was said',
+    )
+    .refine(
+      ({ name: _, ...given }) =>
+        (given.file ?? given.rows) === undefined || Object.values(given).filter((value) => value !== undefined).length === 1,
+      'a file stands alone, and so do rows; leave the others out',
+    ),
+  argument: 'name',
+  output: z
+    .object({
+      stored: z.int(),
+      unknown_submissions: z.int().meta({ description: 'of these the mirror does not know the submission yet' }),
+    })
+    .meta({ id: 'MappingsStored' }),
+  run: async (c, { name: of, rows, file, submission_id: id = '', client = '', ...single }) => {
+    const target = mapTarget(c.config, of)
+    const read =
+      file === undefined
+        ? readRows(rows ?? [{ ...single, submission_id: id, client }], target)
+        : readMapFile(file, c.nameOf('file'), target)
+    return await importMappings(c, target, read)
+  },
+  print: (to, { stored, unknown_submissions: unknown }) => {
+    to.line(`${pluralize(stored, 'submission')} mapped; what waited for that goes out now`)
+    if (unknown > 0) to.line(`${unknown} of these submissions not known to the mirror yet`)
+  },
+})

@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { parseSeqRange } from '../actions/arguments.ts'
+import { prepareResend, resend as queue, resendEntities, shownResend } from '../actions/resend.ts'
+import { pluralize } from '../output/text.ts'
+import { moment, momentOf, name, submissionId } from './inputs.ts'
+import { operation } from './operation.ts'
+
+const resent = z
+  .object({
+    destination: z.string(),
+    dry_run: z.boolean(),
+    queued: z.int(),
+    changes: z.int().meta({ description: 'that are sent again, or would be' }),
+    submissions: z.int(),
+    first_seq: z.int().nullable(),
+    last_seq: z.int().nullable(),
+    waiting: z.int().meta({ description: 'of them, those that still wait from before: they are sent twice' }),
+    given_up: z.int().meta({ description: 'of them, those that were given up before' }),
+    filtered: z.int().meta({ description: 'left out by the filters of the destination, as they are now' }),
+    purged: z.int().meta({ description: 'left out because their submissions were purged' }),
+    changed_since: z.int().meta({ description: 'submissions with later changes that are not among them' }),
+    continues: z.boolean().meta({ description: 'this is the rest of the same resend, interrupted earlier' }),
+    notes: z.array(z.string()).meta({ description: 'what to know of it, a sentence each' }),
+  })
+  .meta({ id: 'Resent' })
+
+/** `destination resend` */
+export const resend = operation({
+  name: 'destination.resend',
+  summary: 'send changes again that a destination lost, in their order, behind what waits',
+  description: 'Interrupted, the same request within a day goes on with the rest.',
+  role: 'operator',
+  http: 'POST /destinations/:name/resend',
+  input: z
+    .strictObject({
+      name: name.meta({ description: 'of the destination' }),
+      since: moment.optional().meta({ description: 'only changes logged since: a date, a date-time, or how long ago (`2h`, `7d`)' }),
+      until: moment.optional().meta({ description: 'only changes logged before' }),
+      seq: z
+        .string()
+        .max(40)
+        .refine((text) => parseSeqRange(text, '', []) !== undefined, 'is no range of changes; give the first and the last, like 100-250')
+        .optional()
+        .meta({ description: 'only changes with these numbers, like `100-250`' }),
+      submission_id: submissionId.optional().meta({ description: 'only of this submission' }),
+      entity: z.enum(resendEntities).optional().meta({ description: 'only of this table' }),
+      new_ids: z.boolean().default(false).meta({ description: 'under new message ids, for a receiver that leaves out those it has seen' }),
+      dry_run: z.boolean().default(false).meta({ description: 'only say how many they are' }),
+    })
+    .refine(
+      ({ name: _, new_ids: __, dry_run: ___, ...which }) => Object.values(which).some((value) => value !== undefined),
+      'say which changes by since, until, seq, submission, or entity',
+    ),
+  argument: 'name',
+  output: resent,
+  run: async (c, { name: of, new_ids: newIds, dry_run, ...which }) => {
+    const { since, until, seq, submission_id: submission, entity } = which
+    const selection = {
+      ...{ since: momentOf(c, since), until: momentOf(c, until), seq: parseSeqRange(seq, '', []) },
+      ...{ submissionId: submission, entity },
+    }
+    const asked = Object.fromEntries(Object.entries(which).filter((pair): pair is [string, string] => pair[1] !== undefined))
+    const prepared = await prepareResend(c, c.config, of, { selection, asked, newIds })
+    const shown = shownResend(prepared)
+    if (dry_run || shown.changes === 0) return { dry_run, queued: 0, ...shown }
+    c.tell(textOf(shown, 'will'))
+    return { dry_run, queued: await queue(c, prepared), ...shown }
+  },
+  print: (to, { queued, ...shown }) =>
+    to.line(shown.dry_run || shown.changes === 0 ? textOf(shown, 'would') : `${pluralize(queued, 'change')} queued`),
+})
+
+/** How many they are, and what to know of it. */
+function textOf(shown: ReturnType<typeof shownResend>, verb: 'will' | 'would'): string {
+  const { destination, changes, submissions, first_seq: first, last_seq: last, notes } = shown
+  const which = first === null ? '' : ` of ${pluralize(submissions, 'submission')} (numbers ${first} to ${last})`
+  return [`${pluralize(changes, 'change')}${which} ${verb} be sent again to ${destination}`, ...notes.map((note) => `- ${note}`)].join('\n')
+}
