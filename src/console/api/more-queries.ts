@@ -7,10 +7,12 @@ import { every } from './queries.ts'
 export const runsQuery = (account?: string) =>
   infiniteQueryOptions({
     queryKey: ['runs', account],
-    queryFn: ({ signal, pageParam: after }) =>
-      answered(api.GET('/api/v1/reconcile-runs', { params: { query: { ...(account && { account }), ...(after && { after }) } }, signal })),
+    queryFn: ({ signal, pageParam: cursor }) => {
+      const query = { ...(account && { account }), ...(cursor && { cursor }) }
+      return answered(api.GET('/api/v1/reconcile-runs', { params: { query }, signal }))
+    },
     initialPageParam: '',
-    getNextPageParam: ({ next }) => next,
+    getNextPageParam: ({ next_cursor }) => next_cursor,
     refetchInterval: every.moment,
   })
 
@@ -29,12 +31,12 @@ export const runQuery = (id: string) =>
 export const findingsQuery = (id: string) =>
   infiniteQueryOptions({
     queryKey: ['findings', id],
-    queryFn: ({ signal, pageParam: after }) => {
-      const query = { limit: 200, ...(after && { after: Number(after) }) }
+    queryFn: ({ signal, pageParam: cursor }) => {
+      const query = { limit: 200, ...(cursor && { cursor }) }
       return answered(api.GET('/api/v1/reconcile-runs/{id}/findings', { params: { path: { id }, query }, signal }))
     },
     initialPageParam: '',
-    getNextPageParam: ({ next }) => next,
+    getNextPageParam: ({ next_cursor }) => next_cursor,
     refetchInterval: every.while,
   })
 

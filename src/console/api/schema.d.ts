@@ -732,10 +732,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** reconcile runs, the newest first */
+        /** list runs, the newest first */
         get: operations["getReconcileRuns"];
         put?: never;
-        /** ask for a reconcile run: a process that works takes it up */
+        /**
+         * ask for a reconcile run: a process that works takes it up
+         * @description It reads submissions anew from the service, compares, and corrects what differs; a dry run only reports. Each account has a run of its own.
+         */
         post: operations["postReconcileRuns"];
         delete?: never;
         options?: never;
@@ -750,7 +753,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** one reconcile run */
+        /** show a run */
         get: operations["getReconcileRunsById"];
         put?: never;
         post?: never;
@@ -768,7 +771,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * what a run found
+         * list what a run found, in the order in which it was found
          * @description Personal values are masked on both sides; `GET /api/v1/rows/reconcile_findings/{key}` shows them, and notes it.
          */
         get: operations["getReconcileRunsByIdFindings"];
@@ -800,26 +803,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/reconcile-runs/{id}/report.md": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * the report of a run, as Markdown
-         * @description It holds personal values: who saw it is noted in `operator_actions`.
-         */
-        get: operations["getReconcileRunsByIdReportMd"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/reconcile-runs/{id}/stop": {
         parameters: {
             query?: never;
@@ -830,8 +813,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * end a run that waits or is under way
-         * @description What it found and repaired stays. The process that works on it notices within some seconds.
+         * end a run that waits or is in progress; what it found and repaired stays
+         * @description The process that works on it notices within some seconds.
          */
         post: operations["postReconcileRunsByIdStop"];
         delete?: never;
@@ -4590,16 +4573,18 @@ export interface operations {
     getReconcileRuns: {
         parameters: {
             query?: {
+                /** @description only of this account */
                 account?: string;
-                /** @description the `next` of the page before */
-                after?: string;
+                /** @description the `next_cursor` of the page before */
+                cursor?: string;
                 /** @description how many at most */
                 limit?: number;
                 /**
-                 * @description a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`
+                 * @description only requested since: a date, a date-time, or how long ago (`2h`, `7d`)
                  * @example 24h
                  */
                 since?: string;
+                /** @description only in this state */
                 state?: "requested" | "running" | "done" | "budget" | "failed" | "stopped";
             };
             header?: never;
@@ -4608,7 +4593,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description a page of runs */
+            /** @description list runs, the newest first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4616,8 +4601,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["ReconcileRun"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -4630,7 +4615,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": {
                     /** @description every account of the settings when left out */
@@ -4650,11 +4635,11 @@ export interface operations {
                     since?: string;
                     /** @description only these */
                     submissions?: string[];
-                };
+                } | null;
             };
         };
         responses: {
-            /** @description the runs, one for each account */
+            /** @description ask for a reconcile run: a process that works takes it up */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4662,8 +4647,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["ReconcileRun"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -4674,13 +4659,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description of the run */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description the run */
+            /** @description show a run */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4694,24 +4680,27 @@ export interface operations {
     getReconcileRunsByIdFindings: {
         parameters: {
             query?: {
-                /** @description the `next` of the page before */
-                after?: number;
+                /** @description the `next_cursor` of the page before */
+                cursor?: string;
+                /** @description only of this kind */
                 kind?: "missing" | "different" | "absent" | "unreadable" | "undelivered" | "lost";
                 /** @description how many at most */
                 limit?: number;
-                standing?: "true" | "false";
-                /** @description the id of a submission */
+                /** @description only what was known before; false: only what was not */
+                standing?: boolean;
+                /** @description only of this submission */
                 submission_id?: string;
             };
             header?: never;
             path: {
+                /** @description of the run */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description a page of findings, in the order in which they were found */
+            /** @description list what a run found, in the order in which it was found */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4719,8 +4708,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["ReconcileFinding"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -4748,40 +4737,19 @@ export interface operations {
             };
         };
     };
-    getReconcileRunsByIdReportMd: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description the report */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/markdown": string;
-                };
-            };
-        };
-    };
     postReconcileRunsByIdStop: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description of the run */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description the run, stopped */
+            /** @description end a run that waits or is in progress; what it found and repaired stays */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -59,19 +59,25 @@ export async function requestReconcile(a: ActionContext, account: string, option
   return await requestRun(db, { account, options, requestedBy: `admin:${a.who}` })
 }
 
+/** The run of that id. @throws NotFoundError when there is none. */
+export async function runNamed(q: Query, id: string): Promise<RunRow> {
+  const run = await findRun(q, id)
+  if (run === null)
+    throw new NotFoundError([`there is no reconcile run ${printableLine(id)}; \`submission-mirror reconcile list\` lists them`])
+  return run
+}
+
 /**
  * Ends a run that waits or is under way; what it found and repaired stays.
  * @throws NotFoundError when there is none of that id, ConflictError when it has ended.
  */
 export async function stopReconcile(a: ActionContext, runId: string): Promise<RunRow> {
-  const run = await findRun(a.db.read, runId)
-  if (run === null)
-    throw new NotFoundError([`there is no reconcile run ${printableLine(runId)}; \`submission-mirror reconcile list\` lists them`])
+  const run = await runNamed(a.db.read, runId)
   const { account, run_id, state, submissions_done: done, submissions_total: total } = run
   const db = auditedDb(a.db, { who: a.who, action: 'reconcile.stop', target: account, detail: { run: run_id, was: state } })
   const isOpen = state === 'requested' || state === 'running'
   if (!isOpen || !(await stopRun(db, run, `${a.who} stopped it after ${done} of ${total} submissions`))) {
     throw new ConflictError([`reconcile run ${run_id} has ended already: it is ${isOpen ? 'over' : state}`])
   }
-  return (await findRun(a.db.read, run_id)) ?? run
+  return await runNamed(a.db.read, run_id)
 }

@@ -97,6 +97,8 @@ async function commandsOf(c: CommandContext): Promise<Command> {
     .helpOption('--help', 'show help')
     .showHelpAfterError('(--help shows what there is)')
     .addHelpText('after', EXIT_CODES)
+    // `reconcile --account A` and `reconcile list --account A` each have options of their own.
+    .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
       writeOut: (text) => c.host.stdout.write(text),

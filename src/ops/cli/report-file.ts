@@ -4,33 +4,26 @@ import { open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
 import { renderHtml } from '../../reconcile/report/html.ts'
-import { renderMarkdown } from '../../reconcile/report/markdown.ts'
 import type { ReportData } from '../../reconcile/report/report-data.ts'
 
-const formats: Readonly<Record<string, (data: ReportData) => string>> = { '.md': renderMarkdown, '.html': renderHtml }
-
-/** @returns why a report cannot be written to `path`, in a sentence; null when it can. Its ending is the format. */
+/** @returns why a report cannot be written to `path`, in a sentence; null when it can. */
 export function reportProblem(path: string): string | null {
-  if (!(extname(path).toLowerCase() in formats)) {
-    return `--report: ${JSON.stringify(path)} must end with .md or .html, which is the report's format`
-  }
+  if (extname(path).toLowerCase() !== '.html') return `--report: ${JSON.stringify(path)} must end with .html: a report is a page`
   if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory()) return null
   return `--report: there is no folder ${dirname(path)}; make it first`
 }
 
 /**
  * Writes a report to a temporary file and renames it, so that the file at `path` is always whole.
- * @param path ends with `.md` or `.html`; an existing file is replaced.
+ * @param path of a page; an existing file is replaced.
  * @throws Error with a sentence that names the file, when it cannot be written.
  */
 export async function writeReportFile(path: string, data: ReportData): Promise<void> {
-  const render = formats[extname(path).toLowerCase()]
-  if (!render) throw new RangeError(reportProblem(path) ?? path)
   const beside = join(dirname(path), `.${basename(path)}.${randomUUID()}`)
   try {
     const file = await open(beside, 'wx', 0o640)
     try {
-      await file.writeFile(render(data))
+      await file.writeFile(renderHtml(data))
       // A report is kept as evidence: it must survive a power cut.
       await file.sync()
     } finally {

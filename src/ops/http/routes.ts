@@ -9,7 +9,7 @@ import { addDoctor } from './routes/doctor.ts'
 import { addDocuments } from './routes/documents.ts'
 import { addLive } from './routes/live.ts'
 import { addMappingsCsv } from './routes/mappings.ts'
-import { addReconcile } from './routes/reconcile.ts'
+import { addReport } from './routes/report.ts'
 import { addRows } from './routes/rows.ts'
 import { addSearch } from './routes/search.ts'
 import { addSession } from './routes/session.ts'
@@ -33,5 +33,5 @@ export function addRoutes(api: Api, p: AdminParts, sessions: Sessions, operation
   addLive(api, p, sessions)
   for (const add of [addSubmissions, addMappingsCsv]) add(api, p)
   for (const op of operations) addOperation(api, p, op)
-  for (const add of [addReconcile, addDoctor, addDocuments, addBackup, addSubmissionViews, addRows, addSearch]) add(api, p)
+  for (const add of [addReport, addDoctor, addDocuments, addBackup, addSubmissionViews, addRows, addSearch]) add(api, p)
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { accountNamed } from '../actions/accounts.ts'
-import { accountsOfRun, requestReconcile } from '../actions/reconcile.ts'
 import { requestSync } from '../actions/submissions.ts'
 import { anyAccount, idOf, submissionId } from './inputs.ts'
 import { type Tool, tool } from './parts.ts'
@@ -23,25 +22,5 @@ const readNow = tool({
   },
 })
 
-const reconcile = tool({
-  name: 'reconcile',
-  title: 'Prove submissions',
-  description: 'Requests a run that reads submissions anew from the service, compares, and corrects what differs; a dry run only reports.',
-  isReading: false,
-  input: z.strictObject({
-    account: anyAccount.describe('the account; every account when left out'),
-    submission_ids: z.array(submissionId).min(1).max(MOST_IDS).optional().describe('all when left out'),
-    dry_run: z.boolean().default(true),
-  }),
-  run: async (p, given) => {
-    const ids = given.submission_ids && [...new Set(given.submission_ids.map((id) => idOf(id)))]
-    const options = { ...(ids && { submissions: ids }), ...(given.dry_run && { dry_run: true }) }
-    const accounts = await accountsOfRun(p.config(), p.db.read, given.account, options, 'account')
-    const runs: { account: string; run_id: string }[] = []
-    for (const account of accounts) runs.push({ account, run_id: await requestReconcile(p, account, options) })
-    return { data: { runs } }
-  },
-})
-
 /** The tools that change something. Each is noted in `operator_actions` under the name of the token. */
-export const actingTools: readonly Tool[] = [readNow, reconcile]
+export const actingTools: readonly Tool[] = [readNow]

@@ -44,6 +44,10 @@ export const subjects = {
     about: 'remove submissions',
     load: async () => (await import('./purge.ts')).operations,
   },
+  reconcile: {
+    about: 'look at runs that compare the mirror with the service',
+    load: async () => (await import('./reconcile.ts')).operations,
+  },
   retention: {
     about: 'look at what is removed for its age, and let a turn that waits take place',
     load: async () => (await import('./retention.ts')).operations,

@@ -13,6 +13,11 @@ const MOST_ITEMS = 200
 /** A time in an answer. */
 export const time = z.string().meta({ format: 'date-time', description: 'UTC, with six fractional digits' })
 
+/** The key of a row in an answer, by which it can be asked for as it is. */
+export const rowKeySchema = z.string().meta({
+  description: 'its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them',
+})
+
 /** The name of an account or a destination, or another short text. */
 export const name = z.string().min(1).max(200)
 
@@ -45,7 +50,7 @@ export const submissionId = z
   .meta({ format: 'uuid', description: 'the id of a submission' })
 
 /** A whole number from 1 to `most`. */
-function count(most: number) {
+export function count(most: number) {
   const error = `is no number from 1 to ${most}`
   return z.int({ error }).min(1, error).max(most, error)
 }

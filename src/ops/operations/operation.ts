@@ -60,6 +60,8 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   readonly argument?: keyof z.output<I> & string
   /** The name of its tool; left out: assistants are not offered it. */
   readonly tool?: string
+  /** What holds for an assistant that leaves a field out. */
+  readonly toolDefaults?: Partial<z.output<I>>
   /** Whether hidden fields are shown, and who saw what is noted before it is handed out: the audit entry. Assistants see them masked. */
   readonly shows?: (
     output: z.output<O>,

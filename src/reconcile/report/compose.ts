@@ -6,7 +6,7 @@ import { runFacts } from './run-facts.ts'
 import { newFindings, verdictOf } from './verdict.ts'
 import { moment, number, unitNames, viaName } from './words.ts'
 
-/** Builds the report's content, the same for every format. */
+/** Builds the report's content. */
 export function documentOf(data: ReportData): ReportDocument {
   const { run } = data
   return {

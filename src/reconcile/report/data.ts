@@ -3,7 +3,7 @@ import { timeFromMs } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { countFirstSeen, mirrorFigures } from '../../store/reconcile/figures.ts'
 import { countFindings, type FindingRow, listFindings } from '../../store/reconcile/findings.ts'
-import { findRun } from '../../store/reconcile/runs.ts'
+import type { RunRow } from '../../store/reconcile/runs.ts'
 import { findingKinds } from '../../store/schema/tables-reconcile.ts'
 import { firstSeenOf } from './buckets.ts'
 import type { FindingGroup, ReportData, ReportFinding } from './report-data.ts'
@@ -18,11 +18,8 @@ const MAX_FIELDS = 40
  * Reads the data of a run's report. This counts every event and message of the account: a process that also receives deliveries passes a
  * report reader (`store/sqlite/report-reader.ts`), which works on a worker thread.
  * @param version this program's version, for the footer.
- * @returns null when there is no such run.
  */
-export async function readReport(q: Query, runId: string, version: string): Promise<ReportData | null> {
-  const run = await findRun(q, runId)
-  if (run === null) return null
+export async function readReport(q: Query, run: RunRow, version: string): Promise<ReportData> {
   return {
     run: { ...run, note: run.note === null ? null : shownText(run.note, 400) },
     groups: await readGroups(q, run.run_id),

@@ -25,7 +25,6 @@ export type Block =
 
 export interface Section {
   readonly heading: string
-  /** 2 or 3, as in Markdown. */
   readonly level: 2 | 3
   readonly blocks: readonly Block[]
 }
@@ -37,7 +36,7 @@ export interface Tile {
   readonly tone: Tone | 'plain'
 }
 
-/** A report's content, independent of its format. */
+/** A report's content, without its form. */
 export interface ReportDocument {
   readonly title: string
   readonly subtitle: string

@@ -12,7 +12,7 @@ const MORE: Readonly<Record<string, string>> = {
   ...{ 'GET /inbox/{id}': 'operator', 'GET /outbox/{id}': 'operator', 'GET /rejected/{id}': 'operator' },
   'GET /outbox/{id}/exchange': 'operator',
   ...{ 'GET /destinations/{name}/mappings': 'operator' },
-  ...{ 'GET /reconcile-runs/{id}/report.html': 'operator', 'GET /reconcile-runs/{id}/report.md': 'operator' },
+  'GET /reconcile-runs/{id}/report.html': 'operator',
   ...{ 'POST /session': 'viewer', 'DELETE /session': 'viewer' },
   ...{ 'POST /backup': 'admin', 'POST /doctor': 'admin', 'POST /reload': 'admin', 'POST /retention/run': 'admin' },
   ...{ 'POST /submissions/purge': 'admin' },

@@ -183,9 +183,10 @@ describe.each(onSqlite)('the Model Context Protocol on $name', (database) => {
       tx.sql.updateTable('sync_outbox').set({ state: 'dead' }).where('outbox_id', '=', Number(push?.['outbox_id'])).execute(),
     )
     expect((await call(client, 'retry_push', { ids: [String(push?.['outbox_id'])] })).data).toEqual({ changed: 1, under_way: 0 })
-    expect((await call(client, 'reconcile', { account: 'default', submission_ids: [HOSTILE_ID] })).data).toMatchObject({
-      runs: [{ account: 'default' }],
-    })
+    // An assistant that does not say otherwise only looks.
+    expect((await call(client, 'reconcile', { account: 'default', submissions: [HOSTILE_ID] })).data).toMatchObject([
+      { account: 'default', state: 'requested', options: { dry_run: true, submissions: [HOSTILE_ID] } },
+    ])
     expect(await refusal(client, 'replay', { ids: ['nothing'] })).toBe('there is no delivery nothing')
     expect((await rig.notes()).map(({ who, action, outcome }) => [who, action, outcome])).toEqual([
       ['o', 'submission.sync', 'done'],

@@ -7,10 +7,27 @@ import { json, runHere } from '../../app/run.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
 import { tryFirst } from '../cli/push-rig.ts'
 import type { AdminRig } from '../http/rig.ts'
-import { call, filled, OPERATOR, overHttp, VIEWER } from '../mcp/rig.ts'
+import { call, filled, HOSTILE_ID, OPERATOR, overHttp, VIEWER } from '../mcp/rig.ts'
 
 interface Described {
   readonly summary: string
+}
+
+/** A reconcile run with a finding whose values are personal on both sides. */
+async function findSomething(rig: AdminRig): Promise<void> {
+  const [run] = (await rig.ask<{ items: { run_id: string }[] }>('POST', '/reconcile-runs', { body: { no_state: true } })).json.items
+  const fields = JSON.stringify([{ field: 'body_text', mirror: 'Jane Roe called', service: 'Jane Roe wrote' }])
+  await rig.db.write('test', ({ sql: tx }) =>
+    tx
+      .insertInto('reconcile_findings')
+      .values({
+        ...{ run_id: run?.run_id ?? '', finding_no: 1, account: 'default', submission_id: HOSTILE_ID, kind: 'different' as const },
+        ...{ entity: 'thread_messages', entity_id: '[]', fields: fields as never, read: 'thread' as const, destination: null, seq: null },
+        ...{ standing: false, repaired_at: null, detail: 'it differs' },
+        found_at: '2026-01-05T12:00:00.000000Z',
+      })
+      .execute(),
+  )
 }
 
 const operations = await allOperations()
@@ -22,6 +39,7 @@ describe('every operation', () => {
   beforeAll(async () => {
     rig = await filled(sqliteDatabase)
     await tryFirst(rig.db, 'ams', { state: 'dead', error: 'answered 422: Jane Roe of jane@acme.test is not known', remoteId: 'r-1' })
+    await findSomething(rig)
     paths = (await rig.ask<{ paths: typeof paths }>('GET', '/openapi.json')).json.paths
   })
   afterAll(() => rig.close())
@@ -72,6 +90,12 @@ describe('every operation', () => {
     const { data, next_cursor } = await call(await overHttp(rig, VIEWER), op.tool, place)
     const seen = next_cursor === undefined ? data : { items: data, next_cursor }
     expect(seen).toEqual(JSON.parse(JSON.stringify(masked(op.output, terminal))))
+  })
+
+  it('hides what is personal in a finding', async () => {
+    const [run] = (await rig.ask<{ items: { run_id: string }[] }>('GET', '/reconcile-runs')).json.items
+    const [found] = (await rig.ask<{ items: object[] }>('GET', `/reconcile-runs/${run?.run_id}/findings`)).json.items
+    expect(found).toMatchObject({ fields: [{ field: 'body_text', mirror: '••••', service: '••••' }] })
   })
 
   it('hides what a destination answered from whoever is not noted', async () => {

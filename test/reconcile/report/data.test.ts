@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { runNamed } from '../../../src/ops/actions/reconcile.ts'
 import { reportProblem, writeReportFile } from '../../../src/ops/cli/report-file.ts'
 import { readReport } from '../../../src/reconcile/report/data.ts'
 import { renderHtml } from '../../../src/reconcile/report/html.ts'
@@ -62,10 +63,6 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
   })
   afterEach(() => opened.close())
 
-  it('is null for a run that there is none of', async () => {
-    expect(await readReport(db.read, uuid(8, 9), '1.2.3')).toBeNull()
-  })
-
   it('groups findings by kind, new ones before known ones, lists the first and counts all', async () => {
     const many = Array.from({ length: 203 }, (_, index) => row(index + 1))
     await store(db, [
@@ -74,18 +71,18 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
       row(301, { kind: 'absent', standing: true, repaired_at: null }),
       row(302, { kind: 'unreadable', entity: null, entity_id: null, read: 'thread', repaired_at: null }),
     ])
-    const data = await readReport(db.read, uuid(8, 1), '1.2.3')
-    expect(data?.groups.map(({ kind, standing, total, shown }) => [kind, standing, total, shown.length])).toEqual([
+    const data = await readReport(db.read, await runNamed(db.read, uuid(8, 1)), '1.2.3')
+    expect(data.groups.map(({ kind, standing, total, shown }) => [kind, standing, total, shown.length])).toEqual([
       ['missing', false, 204, 200],
       ['unreadable', false, 1, 1],
       ['absent', true, 1, 1],
     ])
-    expect(data?.groups[0]?.byEntity).toEqual([
+    expect(data.groups[0]?.byEntity).toEqual([
       { entity: 'market_events', total: 203, repaired: 203 },
       { entity: 'quotes', total: 1, repaired: 0 },
     ])
-    expect(data?.groups[0]?.shown[0]).toMatchObject({ submissionId: submission, record: uuid(1, 1), repairedAt: moment(50) })
-    expect(data?.groups[1]?.shown[0]).toMatchObject({ entity: null, record: null, read: 'thread' })
+    expect(data.groups[0]?.shown[0]).toMatchObject({ submissionId: submission, record: uuid(1, 1), repairedAt: moment(50) })
+    expect(data.groups[1]?.shown[0]).toMatchObject({ entity: null, record: null, read: 'thread' })
     expect(data).toMatchObject({ version: '1.2.3', mirror: { database: database.name, submissions: 0, firstSeq: 1 } })
   })
 
@@ -100,8 +97,8 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
       { field: 'program', mirror: 'p'.repeat(5_000), service: 'p' },
     ]
     await store(db, [row(1, { kind: 'different', entity: 'lanes', fields })], { different: 1, repaired: 1 })
-    const data = await readReport(db.read, uuid(8, 1), '1.2.3')
-    expect(data?.groups[0]?.shown[0]?.differences.slice(0, 6)).toEqual([
+    const data = await readReport(db.read, await runNamed(db.read, uuid(8, 1)), '1.2.3')
+    expect(data.groups[0]?.shown[0]?.differences.slice(0, 6)).toEqual([
       { field: 'status', mirror: '"old"', service: 'null' },
       { field: 'total_cents', mirror: '1', service: '2' },
       { field: 'carrier_api_session_ids', mirror: '[]', service: '{"plan":"x"}' },
@@ -122,8 +119,8 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
       messageFact('other', submission, wireMessage(2), byPoll),
     ])
     await store(db, [])
-    const data = await readReport(db.read, uuid(8, 1), '1.2.3')
-    expect(data?.firstSeen).toMatchObject({
+    const data = await readReport(db.read, await runNamed(db.read, uuid(8, 1)), '1.2.3')
+    expect(data.firstSeen).toMatchObject({
       unit: 'second',
       totals: [
         { via: 'webhook', events: 1, messages: 0 },
@@ -131,9 +128,9 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
         { via: 'backfill', events: 1, messages: 0 },
       ],
     })
-    const counted = data?.firstSeen.buckets.map(({ counts }) => Object.values(counts).reduce((sum, n) => sum + n, 0))
+    const counted = data.firstSeen.buckets.map(({ counts }) => Object.values(counts).reduce((sum, n) => sum + n, 0))
     expect(counted?.reduce((sum, n) => sum + n, 0)).toBe(3)
-    expect(data?.mirror).toMatchObject({ submissions: 1, trackedVia: [{ via: 'command', submissions: 1 }] })
+    expect(data.mirror).toMatchObject({ submissions: 1, trackedVia: [{ via: 'command', submissions: 1 }] })
   })
 
   it('counts nothing of which nobody knows when it became known, because a hand has changed that', async () => {
@@ -152,9 +149,9 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
       await sql`update market_events set first_seen_at = ${afternoon} where event_id = ${uuid(1, 3)}`.execute(tx.sql)
     })
     await store(db, [])
-    const data = await readReport(db.read, uuid(8, 1), '1.2.3')
-    expect(data?.firstSeen).toMatchObject({ unit: 'second', totals: [{ via: 'poll', events: 1, messages: 0 }] })
-    expect(data?.firstSeen.buckets).toEqual([{ at: afternoon, counts: { poll: 1 } }])
+    const data = await readReport(db.read, await runNamed(db.read, uuid(8, 1)), '1.2.3')
+    expect(data.firstSeen).toMatchObject({ unit: 'second', totals: [{ via: 'poll', events: 1, messages: 0 }] })
+    expect(data.firstSeen.buckets).toEqual([{ at: afternoon, counts: { poll: 1 } }])
   })
 })
 
@@ -165,20 +162,18 @@ describe('the file of a report', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  it('has the format that its name ends with, and nothing lies beside it', async () => {
-    await writeReportFile(join(folder, 'a.md'), report())
-    await writeReportFile(join(folder, 'a.HTML'), report())
-    await writeReportFile(join(folder, 'a.md'), report({ version: '2' }))
-    expect(readFileSync(join(folder, 'a.md'), 'utf8')).toMatch(/^# Reconciliation report\n[\s\S]*submission-mirror 2 at/)
-    expect(readFileSync(join(folder, 'a.HTML'), 'utf8')).toMatch(/^<!doctype html>/)
-    expect(readdirSync(folder).sort()).toEqual(['a.HTML', 'a.md'])
-    expect(reportProblem('b.pdf')).toBe('--report: "b.pdf" must end with .md or .html, which is the report\'s format')
-    expect(reportProblem('b.html')).toBeNull()
+  it('is a page, replaced whole, and nothing lies beside it', async () => {
+    await writeReportFile(join(folder, 'a.html'), report())
+    await writeReportFile(join(folder, 'a.html'), report({ version: '2' }))
+    expect(readFileSync(join(folder, 'a.html'), 'utf8')).toMatch(/^<!doctype html>[\s\S]*submission-mirror 2 at/)
+    expect(readdirSync(folder)).toEqual(['a.html'])
+    for (const path of ['b.pdf', 'b.md']) expect(reportProblem(path)).toBe(`--report: "${path}" must end with .html: a report is a page`)
+    expect([reportProblem('b.html'), reportProblem('b.HTML')]).toEqual([null, null])
     expect(reportProblem('/no/such/b.html')).toBe('--report: there is no folder /no/such; make it first')
   })
 
   it('that cannot be written says where, and leaves nothing', async () => {
-    const path = join(folder, 'missing', 'a.md')
+    const path = join(folder, 'missing', 'a.html')
     await expect(writeReportFile(path, report())).rejects.toThrow(`the report cannot be written to ${path} (ENOENT`)
     expect(existsSync(join(folder, 'missing'))).toBe(false)
   })

@@ -47,7 +47,6 @@ function titleOf(run: Shown): string {
 
 function Told({ run }: { readonly run: Shown }) {
   const may = useMay('operator')
-  const report = (ending: string) => `/api/v1/reconcile-runs/${run.run_id}/report.${ending}`
   const stop = useAction({
     run: () => answered(api.POST('/api/v1/reconcile-runs/{id}/stop', { params: { path: { id: run.run_id } } })),
     done: () => 'The run was stopped; what it found until then stays.',
@@ -58,14 +57,9 @@ function Told({ run }: { readonly run: Shown }) {
     </Button>
   ) : (
     may && (
-      <>
-        <a className="button small" href={report('html')} target="_blank" rel="noreferrer">
-          Open the report
-        </a>
-        <a className="button small" href={report('md')} download={`reconcile-${run.run_id}.md`}>
-          Markdown
-        </a>
-      </>
+      <a className="button small" href={`/api/v1/reconcile-runs/${run.run_id}/report.html`} target="_blank" rel="noreferrer">
+        Open the report
+      </a>
     )
   )
   return (

@@ -15,14 +15,17 @@ import type { RunRow } from '../../../store/reconcile/runs.ts'
 import type { RunOptions } from '../../../store/schema/tables-reconcile.ts'
 import { parseCount, parseMoment, parseSubmissionId } from '../../actions/arguments.ts'
 import { accountsOfRun, futureProblem, runNote } from '../../actions/reconcile.ts'
+import { subjects } from '../../operations/index.ts'
+import { operations } from '../../operations/reconcile.ts'
+import { findingsTable, runSummary } from '../../output/reconcile-text.ts'
 import { table } from '../../output/table.ts'
+import { addOperations } from '../from-operation.ts'
 import { limitHeapGrowth } from '../heap-growth.ts'
 import { ReconcileScreen } from '../reconcile-screen.ts'
-import { findingsTable, runSummary } from '../reconcile-text.ts'
 import { reportProblem } from '../report-file.ts'
 import { withAccountClient } from './account-client.ts'
 import { accountOf, type CommandContext, type OpenStore, widthOf, withStore } from './context.ts'
-import { addReconcileList, writeReport, writeRunJson } from './reconcile-list.ts'
+import { addReconcileShow, writeReport, writeRunJson } from './reconcile-show.ts'
 
 /** Findings that are printed; `reconcile show` prints all. */
 const PRINTED = 20
@@ -39,10 +42,11 @@ interface ReconcileOptions {
   readonly report?: string
 }
 
-/** `reconcile [options]`, `reconcile list`, `reconcile show RUN` */
+/** `reconcile [options]`, and `reconcile show RUN` beside the operations on runs. */
 export function addReconcile(program: Command, c: CommandContext): void {
   const reconcile = program
     .command('reconcile')
+    .enablePositionalOptions()
     .description('compare the mirror with the whole history that the service shows, repair it, and report')
     .option('--submission <id...>', 'only these submissions')
     .option('--account <name>', 'only this account; every account of the settings when left out')
@@ -51,10 +55,11 @@ export function addReconcile(program: Command, c: CommandContext): void {
     .option('--dry-run', 'change nothing, only report')
     .option('--no-state', 'the feeds only, not the state')
     .option('--concurrency <n>', 'reads at once; UPSTREAM_CONCURRENCY when left out')
-    .option('--report <file>', 'write the report of the run to a file: .md or .html (of one account)')
+    .option('--report <file>', 'write the report of the run to a file: .html (of one account)')
     .option('--json', 'as JSON, for programs')
     .action((options: ReconcileOptions) => reconcileNow(c, options))
-  addReconcileList(reconcile, c)
+  addReconcileShow(reconcile, c)
+  addOperations(program, c, subjects.reconcile.about, operations)
 }
 
 async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise<void> {
@@ -83,7 +88,7 @@ async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise
     c.exitCode = worstExit(codes)
     // Last: when the report cannot be written, everything else has been printed.
     const [run] = runs
-    if (given.report !== undefined && run) await writeReport(c, store.db, run.run_id, given.report)
+    if (given.report !== undefined && run) await writeReport(c, store.db, run, given.report)
   })
 }
 

@@ -79,8 +79,7 @@ export function fileAbout(description: string) {
   return { 200: { description, content }, ...common, 404: notThere, 409: notNow }
 }
 
-/** As `answersAbout`, for a document. */
-export function documentAbout<T extends 'text/html' | 'text/markdown'>(description: string, type: T) {
-  const content = { [type]: { schema: z.string() } } as Record<T, { schema: z.ZodString }>
-  return { 200: { description, content }, ...common, 404: notThere }
+/** As `answersAbout`, for a page. */
+export function htmlAbout(description: string) {
+  return { 200: { description, content: { 'text/html': { schema: z.string() } } }, ...common, 404: notThere }
 }

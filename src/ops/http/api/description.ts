@@ -8,7 +8,6 @@ import { SESSION_COOKIE } from './sessions.ts'
 const tags: Readonly<Record<string, string>> = {
   description: 'this description',
   documents: 'documents of the service and their files',
-  reconcile: 'runs that compare the mirror with the service',
   rejected: 'deliveries, as they were refused',
   rows: 'single rows of the mirror',
   search: 'finding things by a name or an id',

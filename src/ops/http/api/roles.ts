@@ -7,7 +7,6 @@ export const MCP_ROUTE = '/mcp'
 const PERSONAL_READS: ReadonlySet<string> = new Set([
   '/api/v1/documents/:key',
   '/api/v1/reconcile-runs/:id/report.html',
-  '/api/v1/reconcile-runs/:id/report.md',
   '/api/v1/rows/:table/:key',
 ])
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ColumnKind, Entity, Field } from '../../../model/entity.ts'
 import { isMasked, MASK } from '../../../model/masking.ts'
+import { rowKeySchema } from '../../operations/inputs.ts'
 
 /** JSON types of a column's values. */
 const TYPES: Readonly<Record<ColumnKind, { readonly type?: string; readonly format?: string }>> = {
@@ -22,10 +23,6 @@ export function rowSchemaOf(entity: Entity) {
   const shape = { row_key: rowKeySchema, ...Object.fromEntries(columns) }
   return z.object(shape).meta({ id: nameOf(entity.table), description: entity.holds })
 }
-
-export const rowKeySchema = z.string().meta({
-  description: 'its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them',
-})
 
 /** As anybody may have stored anything on SQLite, the type is told and not enforced. */
 function columnSchema(field: Field, isKey: boolean) {

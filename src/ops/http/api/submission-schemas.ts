@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { timelineKinds } from '../../../store/mirror/timeline.ts'
 import { wholeEntities } from '../../../store/mirror/whole-submission.ts'
-import { time } from '../../operations/inputs.ts'
-import { rowKeySchema, rowSchemaOf } from './row-schemas.ts'
+import { rowKeySchema, time } from '../../operations/inputs.ts'
+import { rowSchemaOf } from './row-schemas.ts'
 
 /** What the routes of submissions answer. */
 

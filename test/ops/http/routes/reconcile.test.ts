@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type TimeText, timeFromMs } from '../../../../src/model/time.ts'
+import { cursorOf } from '../../../../src/ops/operations/inputs.ts'
 import { runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
 import { AdminRig, BOB } from '../rig.ts'
@@ -9,7 +10,7 @@ const ONE = 'bbbbbbbb-0000-4000-8000-000000000001'
 
 interface Page<T = Record<string, unknown>> {
   readonly items: readonly T[]
-  readonly next: string | null
+  readonly next_cursor: string | null
 }
 
 describe.each(testDatabases)('reconciliation and completeness by the admin routes, on $name', (database) => {
@@ -96,13 +97,16 @@ describe.each(testDatabases)('reconciliation and completeness by the admin route
     const at = timeFromMs(Date.now())
     await rig.db.write('test', (tx) => tx.sql.updateTable('reconcile_runs').set({ requested_at: at }).execute())
     const all = await runs()
-    expect(all).toMatchObject({ items: [{}, {}, {}], next: null })
+    expect(all).toMatchObject({ items: [{}, {}, {}], next_cursor: null })
     const first = await runs('?limit=2')
     expect(first.items).toEqual(all.items.slice(0, 2))
-    expect(await runs(`?limit=2&after=${first.next}`)).toEqual({ items: [all.items[2]], next: null })
+    expect(await runs(`?limit=2&cursor=${first.next_cursor}`)).toEqual({ items: [all.items[2]], next_cursor: null })
     expect((await runs('?account=default&state=requested&since=1h')).items).toHaveLength(3)
     expect((await runs('?state=done')).items).toEqual([])
-    expect((await rig.ask('GET', `/reconcile-runs?after=${randomUUID()}`)).status).toBe(404)
+    const listed = await runHere(['reconcile', 'list', '--state', 'requested', '--since', '1h', '--json'], rig.env)
+    expect(JSON.parse(listed.out)).toEqual(all)
+    expect((await runHere(['reconcile', 'list', '--state', 'done'], rig.env)).out).toBe('No run.\n')
+    expect((await rig.ask('GET', `/reconcile-runs?cursor=${cursorOf([randomUUID()])}`)).status).toBe(400)
   })
 
   it('shows what a run found page by page, and its report', async () => {
@@ -119,23 +123,18 @@ describe.each(testDatabases)('reconciliation and completeness by the admin route
       { finding_no: 3, standing: true },
     ])
     const first = await findings('?limit=2')
-    expect(await findings(`?limit=2&after=${first.next}`)).toEqual({ items: [all.items[2]], next: null })
+    expect(await findings(`?limit=2&cursor=${first.next_cursor}`)).toEqual({ items: [all.items[2]], next_cursor: null })
     expect((await findings('?standing=false')).items).toHaveLength(2)
     expect((await findings(`?standing=true&kind=absent&submission_id=${ONE}`)).items).toHaveLength(1)
-    for (const [file, type] of [
-      ['report.html', 'text/html; charset=utf-8'],
-      ['report.md', 'text/markdown; charset=utf-8'],
-    ]) {
-      const report = await rig.ask('GET', `/reconcile-runs/${id}/${file}`)
-      expect([report.status, report.headers.get('content-type')]).toEqual([200, type])
-      expect(report.text).toContain(id)
-      expect(report.headers.get('content-security-policy')).toMatch(/^default-src 'none';/)
-      if (file === 'report.html') expect(report.text).not.toContain('<script>')
-    }
+    const report = await rig.ask('GET', `/reconcile-runs/${id}/report.html`)
+    expect([report.status, report.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(report.text).toContain(id)
+    expect(report.headers.get('content-security-policy')).toMatch(/^default-src 'none';/)
+    expect(report.text).not.toContain('<script>')
     const nowhere = randomUUID()
-    for (const path of ['', '/findings', '/report.html', '/report.md']) {
+    for (const path of ['', '/findings', '/report.html']) {
       expect(await rig.ask('GET', `/reconcile-runs/${nowhere}${path}`)).toMatchObject({
-        ...{ status: 404, json: { detail: `there is no reconcile run ${nowhere}` } },
+        ...{ status: 404, json: { detail: `there is no reconcile run ${nowhere}; \`submission-mirror reconcile list\` lists them` } },
       })
     }
     expect((await rig.ask('GET', '/reconcile-runs/x')).status).toBe(400)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { runSummary } from '../../../src/ops/cli/reconcile-text.ts'
+import { runSummary } from '../../../src/ops/output/reconcile-text.ts'
 import { run } from '../../reconcile/report/sample.ts'
 
 describe('the summary of a run', () => {

@@ -2,11 +2,14 @@ import { printable } from '../../base/printable.ts'
 import type { FindingRow } from '../../store/reconcile/findings.ts'
 import type { RunRow } from '../../store/reconcile/runs.ts'
 import { findingKinds } from '../../store/schema/tables-reconcile.ts'
-import type { Table } from '../output/table.ts'
-import { ago, pluralize, printableLine, shortTime } from '../output/text.ts'
+import type { Table } from './table.ts'
+import { ago, pluralize, printableLine, shortTime } from './text.ts'
+
+/** What is told of a run. */
+type Told = Omit<RunRow, 'options'>
 
 /** The outcome of a run, in a few lines. */
-export function runSummary(run: RunRow): string {
+export function runSummary(run: Told): string {
   const lines = [
     `run ${run.run_id} of account ${run.account}: ${stateOf(run)}`,
     `${run.submissions_done} of ${pluralize(run.submissions_total, 'submission')} looked at, ${pluralize(run.rows_compared, 'row')} compared`,
@@ -22,7 +25,7 @@ function knownText(n: number): string {
   return `${pluralize(n, 'finding')} ${stands} since before; ${listed} listed as known and not counted`
 }
 
-function stateOf(run: RunRow): string {
+function stateOf(run: Told): string {
   if (run.state === 'requested') return 'it waits for a process that works'
   if (run.state === 'running') return `in progress since ${shortTime(run.started_at)}, last sign of life ${shortTime(run.updated_at)}`
   const words = { done: 'done', budget: 'its budget ended', failed: 'failed', stopped: 'stopped' }[run.state]
@@ -30,7 +33,7 @@ function stateOf(run: RunRow): string {
 }
 
 /** Runs as a list. */
-export function runsTable(runs: readonly RunRow[], nowMs: number): Omit<Table, 'width'> {
+export function runsTable(runs: readonly Told[], nowMs: number): Omit<Table, 'width'> {
   return {
     title: 'Reconcile runs, the newest first',
     headings: [{ heading: 'run', fit: 'whole' }, ...['account', 'state', 'age', 'done', 'left'], { heading: 'outcome', fit: 'below' }],
@@ -41,25 +44,27 @@ export function runsTable(runs: readonly RunRow[], nowMs: number): Omit<Table, '
   }
 }
 
-function outcomeOfRun(run: RunRow): string {
+function outcomeOfRun(run: Told): string {
   const code = run.exit_code === null ? [] : [`exit code ${run.exit_code}`]
   const known = run.known > 0 ? [`${run.known} known`] : []
   const note = run.note === null ? [] : [run.note]
   return [`by ${run.requested_by}`, ...code, foundText(run), ...known, ...note].join('; ')
 }
 
-function foundText(run: RunRow): string {
+function foundText(run: Told): string {
   const found = findingKinds.filter((kind) => run[kind] > 0).map((kind) => `${run[kind]} ${kind}`)
   return found.length === 0 ? 'nothing was found' : `found: ${found.join(', ')}; ${run.repaired} repaired, ${leftBy(run)} left`
 }
 
 /** Findings that were not repaired. */
-function leftBy(run: RunRow): number {
+function leftBy(run: Told): number {
   return findingKinds.reduce((sum, kind) => sum + run[kind], 0) - run.repaired
 }
 
+type Finding = Omit<FindingRow, 'read' | 'fields'> & { readonly read: string | null }
+
 /** Findings as a list. */
-export function findingsTable(findings: readonly FindingRow[]): Omit<Table, 'width'> {
+export function findingsTable(findings: readonly Finding[]): Omit<Table, 'width'> {
   return {
     title: 'Findings',
     headings: ['no', 'kind', 'submission', 'outcome', { heading: 'what', fit: 'below' }, { heading: 'detail', fit: 'below' }],
@@ -67,12 +72,12 @@ export function findingsTable(findings: readonly FindingRow[]): Omit<Table, 'wid
   }
 }
 
-function whatOf(one: FindingRow): string | null {
+function whatOf(one: Finding): string | null {
   if (one.destination !== null) return `${one.entity ?? ''} → ${one.destination}`
   return one.entity === null ? one.read : `${one.entity} ${one.entity_id ?? ''}`
 }
 
-function outcomeOf(one: FindingRow): string {
+function outcomeOf(one: Finding): string {
   if (one.standing) return 'known'
   return one.repaired_at === null ? 'left' : 'repaired'
 }

@@ -1,0 +1,68 @@
+import type { Command } from 'commander'
+import type { Output } from '../../../base/host.ts'
+import { readReport } from '../../../reconcile/report/data.ts'
+import type { Db } from '../../../store/engine/db.ts'
+import { listFindings } from '../../../store/reconcile/findings.ts'
+import type { RunRow } from '../../../store/reconcile/runs.ts'
+import { runNamed } from '../../actions/reconcile.ts'
+import { findingsTable, runSummary } from '../../output/reconcile-text.ts'
+import { table } from '../../output/table.ts'
+import { reportProblem, writeReportFile } from '../report-file.ts'
+import { type CommandContext, widthOf, withStore } from './context.ts'
+
+const PAGE = 1_000
+
+/** `reconcile show RUN` */
+export function addReconcileShow(reconcile: Command, c: CommandContext): void {
+  reconcile
+    .command('show')
+    .description('show a run and everything that it found')
+    .argument('<run>', 'its id')
+    .option('--report <file>', 'write its report to a file: .html')
+    .option('--json', 'as JSON, for programs')
+    .action((id: string, options: { readonly json?: boolean; readonly report?: string }) => show(c, id, options))
+}
+
+async function show(c: CommandContext, id: string, options: { json?: boolean; report?: string }): Promise<void> {
+  const problem = options.report === undefined ? null : reportProblem(options.report)
+  const problems = problem === null ? [] : [problem]
+  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ db }) => {
+    const run = await runNamed(db.read, id)
+    const { stdout } = c.host
+    if (options.json) {
+      await writeRunJson(stdout, db, run)
+      stdout.write('\n')
+    }
+    if (options.report !== undefined) await writeReport(c, db, run, options.report)
+    if (options.json || options.report !== undefined) return
+    stdout.write(runSummary(run))
+    for await (const page of findingsOf(db, run.run_id)) stdout.write(`\n${table({ ...findingsTable(page), width: widthOf(c) })}`)
+  })
+}
+
+/** Writes a run and all its findings as JSON, page by page: they may not fit into memory. */
+export async function writeRunJson(output: Output, db: Db, run: RunRow): Promise<void> {
+  output.write(`${JSON.stringify(run).slice(0, -1)},"findings":[`)
+  let first = true
+  for await (const page of findingsOf(db, run.run_id)) {
+    output.write(`${first ? '' : ','}\n${page.map((one) => JSON.stringify(one)).join(',\n')}`)
+    first = false
+  }
+  output.write(']}')
+}
+
+async function* findingsOf(db: Db, runId: string) {
+  for (let after = 0; ; ) {
+    const page = await listFindings(db.read, { runId, after, limit: PAGE })
+    const last = page.at(-1)
+    if (last === undefined) return
+    yield page
+    after = last.finding_no
+  }
+}
+
+/** Writes the report of a run to a file. */
+export async function writeReport(c: CommandContext, db: Db, run: RunRow, file: string): Promise<void> {
+  await writeReportFile(file, await readReport(db.read, run, c.version))
+  c.host.stderr.write(`the report is in ${file}\n`)
+}
