@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { z } from 'zod'
 import { roles } from '../../../src/config/schema/roles.ts'
+import { kindOf } from '../../../src/ops/operations/from-text.ts'
 import { masked } from '../../../src/ops/operations/hidden.ts'
 import { allOperations } from '../../../src/ops/operations/index.ts'
 import { type AnyOperation, commandOf } from '../../../src/ops/operations/operation.ts'
@@ -60,7 +62,11 @@ describe('every operation', () => {
     if (op.withoutCommand !== undefined) return
     const help = await runHere([...commandOf(op).split(' '), '--help'], {})
     expect(help).toMatchObject({ code: 0, err: '' })
-    expect(help.out.replace(/\s+/g, ' ')).toContain(op.summary)
+    const told = help.out.replace(/\s+/g, ' ')
+    expect(told).toContain(op.summary)
+    const fields: [string, z.ZodType][] = Object.entries(op.input.shape)
+    for (const [field, schema] of fields.filter(([name, one]) => name !== 'cursor' && kindOf(one) !== 'objects'))
+      expect([field, told]).toEqual([field, expect.stringContaining(schema.meta()?.description ?? '')])
     if (op.tool === undefined) return
     const isReading = method === 'GET'
     const { tools } = await (await overHttp(rig, OPERATOR)).listTools()

@@ -60,6 +60,25 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
     expect((await rig.ask('POST', '/destinations/mapped/mappings', { raw: { type: 'text/csv', text: 'x' } })).status).toBe(415)
   })
 
+  it('takes a single submission as the command does, or a large CSV as text, and one of them alone', async () => {
+    const single = { submission_id: id(1), client: 'C-1', fields: { branch: 'north' } }
+    expect(await store(single)).toMatchObject({ status: 200, json: { stored: 1, unknown_submissions: 1 } })
+    const file = `submission_id,client\n# ${'x'.repeat(100_000)}\n${id(2)},C-2\n`
+    expect(await store({ file })).toMatchObject({ status: 200, json: { stored: 1 } })
+    expect((await list()).items).toMatchObject([
+      { client: 'C-1', fields: { branch: 'north' } },
+      { client: 'C-2', fields: {} },
+    ])
+    expect(await store({ file: `submission_id,client\nx,C-3\n` })).toMatchObject({
+      ...{ status: 400, json: { problems: ['file, line 2: "x" is no submission id (a uuid)', 'nothing was stored'] } },
+    })
+    for (const wrong of [{}, { client: 'C-1' }, { submission_id: id(1) }, { ...single, file }, { file, rows: [single] }])
+      expect(await store(wrong)).toMatchObject({
+        status: 400,
+        json: { detail: expect.stringMatching(/^body: (?:give a file|a file stands alone)/) },
+      })
+  })
+
   it('stores nothing of a CSV that is not UTF-8: a client would be another one', async () => {
     const text = `submission_id,client,owner\n${id(1)},C-1,M\u00fcller\n`
     for (const bytes of [Buffer.from(text, 'latin1'), Buffer.from(`\ufeff${text}`, 'utf16le')]) {
