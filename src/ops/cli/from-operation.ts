@@ -121,8 +121,14 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
   const nameOf = (field: string) => (field === op.argument ? field : optionOf(field, op.input.shape[field]))
   const given = { ...valuesOf(op.input, texts) }
   const problems: string[] = []
-  for (const [field, path] of Object.entries(given))
-    if (isDocument(op.input.shape[field])) given[field] = readTextFile(String(path), problems, nameOf(field)) ?? ''
+  for (const field of Object.keys(given)) {
+    const schema: z.ZodType | undefined = op.input.shape[field]
+    if (schema !== undefined && isDocument(schema)) given[field] = readTextFile(String(given[field]), problems, nameOf(field)) ?? ''
+    if (schema !== undefined) continue
+    // Of another operation that the same command calls.
+    problems.push(`${nameOf(field)} does not go with \`${commandOf(op)}\``)
+    delete given[field]
+  }
   const isList = 'cursor' in op.input.shape
   const most = isList ? mostOf(given, problems) : 0
   const placeOf = ([field, ...rest]: readonly PropertyKey[]) =>

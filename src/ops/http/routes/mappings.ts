@@ -13,7 +13,7 @@ import { DOCUMENT_LIMIT_BYTES } from '../from-operation.ts'
 const schema = {
   summary: `${map.summary}: all rows of a CSV`,
   ...(map.description !== undefined && { description: map.description }),
-  tags: ['destinations'],
+  tags: ['destination'],
   params: named,
   consumes: ['text/csv'],
   body: z.string(),

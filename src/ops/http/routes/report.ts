@@ -7,7 +7,7 @@ import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
 const schema = {
   summary: 'the report of a run, as a page of its own',
   description: 'It holds personal values: who saw it is noted in `operator_actions`.',
-  tags: ['reconcile-runs'],
+  tags: ['reconcile'],
   params: z.strictObject({ id: z.uuid() }),
   response: htmlAbout('the report'),
 }
