@@ -71,9 +71,9 @@ export const operating: Plants = {
     foundBy: ['ops/mcp/mcp.test.ts'],
   },
   'a viewer may do what an operator may': {
-    file: 'ops/http/api/roles.ts',
-    edits: [["ADMIN_ACTIONS.has(url) ? 'admin' : 'operator'", "ADMIN_ACTIONS.has(url) ? 'admin' : 'viewer'"]],
-    foundBy: ['ops/http/roles.test.ts'],
+    file: 'ops/http/api/guard.ts',
+    edits: [['if (includesRole(role, needed)) return undefined', "if (role === 'viewer' || includesRole(role, needed)) return undefined"]],
+    foundBy: ['ops/http/roles.test.ts', 'ops/operations/operations.test.ts'],
   },
   'a page of another server may act in a session': {
     file: 'ops/http/api/guard.ts',

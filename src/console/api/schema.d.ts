@@ -154,7 +154,7 @@ export interface paths {
         put?: never;
         /**
          * SQLite: make a consistent copy of the database while it is worked on, and verify it
-         * @description The copy gets its name in the folder of the database when it is whole and verified. It takes as long as the file is large.
+         * @description The copy gets its name when it is whole and verified. It takes as long as the file is large.
          */
         post: operations["postBackup"];
         delete?: never;
@@ -3520,7 +3520,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description its name; there must be no such file yet
+                     * @description where to; it must not exist yet. Over HTTP its name alone, ending in `.db`: it lies beside the database
                      * @example backup-2026-11-22.db
                      */
                     file: string;
@@ -3528,7 +3528,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the copy, verified */
+            /** @description SQLite: make a consistent copy of the database while it is worked on, and verify it */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3909,7 +3909,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description what was looked at */
+            /** @description look whether everything works: database, accounts, the way of the deliveries, destinations */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3917,8 +3917,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Finding"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };

@@ -14,14 +14,17 @@ export interface ActionContext {
   readonly who: string
 }
 
+/** What came of an attempt, for its note. */
+export interface Attempted {
+  readonly detail: ActionDetail
+  readonly failed?: boolean
+}
+
 /**
  * Does something outside the database, and notes there that it began and how it ended; see `auditAction`.
  * @param note says what is done; who does it is known.
  */
-export type Attempt = <T extends { readonly detail: ActionDetail; readonly failed?: boolean }>(
-  note: Omit<AuditEntry, 'who'>,
-  work: () => Promise<T>,
-) => Promise<T>
+export type Attempt = <T extends Attempted>(note: Omit<AuditEntry, 'who'>, work: () => Promise<T>) => Promise<T>
 
 /** Attempts of whoever runs an action. */
 export function attemptsOf({ db, who }: Pick<ActionContext, 'db' | 'who'>): Attempt {

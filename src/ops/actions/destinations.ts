@@ -1,8 +1,7 @@
 import { listNames } from '../../base/list-names.ts'
 import type { Config, DestinationConfig } from '../../config/config.ts'
-import type { ProbeResult } from '../../push/contract/delivery.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { auditAction, auditedDb } from '../../store/operators/actions.ts'
+import { auditedDb } from '../../store/operators/actions.ts'
 import { type DestinationRow, listDestinations, makeLanesDue, setDestinationState } from '../../store/outbox/destinations.ts'
 import { resumeHint } from '../alarms/resume-hint.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
@@ -46,20 +45,6 @@ export async function resumeDestination(a: ActionContext, name: string): Promise
   await setDestinationState(db, name, 'active', null)
   await untilDone(a, async (after) => ((await makeLanesDue(a.db, name, STEP)) === STEP ? after + STEP : null))
   return before
-}
-
-/** Probes a destination, and records that and the outcome. @param probe does it. */
-export async function auditedProbe(
-  a: Pick<ActionContext, 'db' | 'who'>,
-  name: string,
-  probe: () => Promise<ProbeResult>,
-): Promise<ProbeResult> {
-  const note = { who: a.who, action: 'destination.test', target: name, detail: {} }
-  const { result } = await auditAction(a.db, note, async () => {
-    const made = await probe()
-    return { result: made, detail: { ok: made.ok }, failed: !made.ok }
-  })
-  return result
 }
 
 /** A destination that was served. @throws NotFoundError when there is none of that name. */

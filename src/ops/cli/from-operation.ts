@@ -2,17 +2,17 @@ import type { Command } from 'commander'
 import type { z } from 'zod'
 import type { Db } from '../../store/engine/db.ts'
 import { readTextFile } from '../actions/arguments.ts'
-import { type Attempt, attemptsOf } from '../actions/context.ts'
+import { type Attempt, type Attempted, attemptsOf } from '../actions/context.ts'
 import { isDocument, isOptional, kindOf, valuesOf } from '../operations/from-text.ts'
 import { type AnyOperation, commandOf } from '../operations/operation.ts'
 import { check } from '../operations/problems.ts'
 import {
   actionContextOf,
-  auditedIfPossible,
   type CommandContext,
   type OpenStore,
   printerOf,
   printJson,
+  sendingSettingsOf,
   settingsOf,
   silentLog,
   withStore,
@@ -156,7 +156,11 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
     if (asJson) return printJson(c, output)
     op.print?.(printerOf(c), output, input)
   }
-  if (op.needs === 'settings') return await withSettings(c, problems, work)
+  if (op.needs === 'settings' || op.needs === 'destinations') {
+    const settings = op.needs === 'destinations' ? sendingSettingsOf : settingsOf
+    const config = await settings(c, { accounts: 'optional', problems })
+    return await work({ config, db: noDatabase, log: silentLog() }, (note, attempt) => notedIfPossible(c, note, attempt))
+  }
   await withStore(c, { accounts: op.needs === 'account' ? 'needed' : 'optional', prepare: false, problems }, (store) => work(store))
 }
 
@@ -167,15 +171,24 @@ const noDatabase = new Proxy({} as Db, {
   },
 })
 
-async function withSettings(
+/** Makes an attempt that needs no database, and notes it if the database can be used. */
+async function notedIfPossible<T extends Attempted>(
   c: CommandContext,
-  problems: readonly string[],
-  work: (store: OpenStore, attempt: Attempt) => Promise<void>,
-): Promise<void> {
-  const config = settingsOf(c, { accounts: 'optional', problems })
-  await work({ config, db: noDatabase, log: silentLog() }, (note, attempt) =>
-    auditedIfPossible(c, attempt, (db, once) => attemptsOf(actionContextOf(c, db))(note, once)),
-  )
+  note: Parameters<Attempt>[0],
+  attempt: () => Promise<T>,
+): Promise<T> {
+  let made: Promise<T> | undefined
+  const once = () => {
+    made ??= attempt()
+    return made
+  }
+  try {
+    const store = { accounts: 'optional', prepare: false, problems: [] } as const
+    await withStore(c, store, async ({ db }) => void (await attemptsOf(actionContextOf(c, db))(note, once)))
+  } catch {
+    // An error of the attempt is thrown below; any other concerns only the note.
+  }
+  return await once()
 }
 
 /** How many items are wanted: the terminal takes more than one page. */

@@ -4,8 +4,6 @@ import { answers } from './api/answers.ts'
 import type { AdminParts, Api } from './api/parts.ts'
 import type { Sessions } from './api/sessions.ts'
 import { addOperation } from './from-operation.ts'
-import { addBackup } from './routes/backup.ts'
-import { addDoctor } from './routes/doctor.ts'
 import { addDocuments } from './routes/documents.ts'
 import { addLive } from './routes/live.ts'
 import { addMappingsCsv } from './routes/mappings.ts'
@@ -33,5 +31,5 @@ export function addRoutes(api: Api, p: AdminParts, sessions: Sessions, operation
   addLive(api, p, sessions)
   for (const add of [addSubmissions, addMappingsCsv]) add(api, p)
   for (const op of operations) addOperation(api, p, op)
-  for (const add of [addReport, addDoctor, addDocuments, addBackup, addSubmissionViews, addRows, addSearch]) add(api, p)
+  for (const add of [addReport, addDocuments, addSubmissionViews, addRows, addSearch]) add(api, p)
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { auditedProbe, destinationNamed, pauseDestination, resumeDestination } from '../actions/destinations.ts'
+import { destinationNamed, pauseDestination, resumeDestination } from '../actions/destinations.ts'
 import { probeDestination } from '../actions/probe.ts'
 import { ago, printableLine, until } from '../output/text.ts'
 import { readPushStatus } from '../status/destinations.ts'
@@ -116,8 +116,9 @@ const test = operation({
   summary: 'make one harmless try, and tell what came of it',
   role: 'operator',
   http: 'POST /destinations/:name/test',
+  needs: 'destinations',
   input: z.strictObject(named),
-  withoutCommand: 'the terminal tries where there is no database yet, too',
+  argument: 'name',
   output: z
     .object({
       destination: z.string(),
@@ -125,9 +126,14 @@ const test = operation({
       text: z.string().meta({ description: 'what the try showed, in a sentence' }),
     })
     .meta({ id: 'DestinationTried' }),
+  exit: ({ ok }) => (ok ? 0 : 1),
   run: async (c, { name: of }) => {
     const settings = destinationNamed(c.config, of)
-    return { destination: of, ...(await auditedProbe(c, of, () => probeDestination({ ...c, host: c }, c.config, settings))) }
+    const { made } = await c.attempt({ action: 'destination.test', target: of, detail: {} }, async () => {
+      const made = await probeDestination({ ...c, host: c }, c.config, settings)
+      return { made, detail: { ok: made.ok }, failed: !made.ok }
+    })
+    return { destination: of, ...made }
   },
   print: (to, { destination: of, text }) => to.line(`destination ${of}: ${text}`),
 })

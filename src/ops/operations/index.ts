@@ -20,6 +20,10 @@ export const subjects = {
     about: 'look at alarms, and try whether operators can be told',
     load: async () => (await import('./alarm.ts')).operations,
   },
+  backup: {
+    about: 'copy the database',
+    load: async () => (await import('./backup.ts')).operations,
+  },
   completeness: {
     about: 'how complete the mirror is',
     load: async () => (await import('./completeness.ts')).operations,
@@ -27,6 +31,10 @@ export const subjects = {
   destination: {
     about: 'look at destinations, stop them, let them go on, map submissions to them',
     load: async () => (await import('./destination.ts')).operations,
+  },
+  doctor: {
+    about: 'look whether everything works',
+    load: async () => (await import('./doctor.ts')).operations,
   },
   history: {
     about: 'what happened, in steps',

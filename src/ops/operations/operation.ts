@@ -43,7 +43,7 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
    * What the terminal must find: at least one account in the settings besides the database, or the settings alone. Then it has no database, and
    * what it attempts is noted where there is one.
    */
-  readonly needs?: 'account' | 'settings'
+  readonly needs?: 'account' | 'settings' | 'destinations'
   /** Whether one answer serves all who ask by HTTP at the same time; only without an input. */
   readonly isShared?: boolean
   /** Method and path under `/api/v1`; `:name` comes from the input, and all else is the query of a GET or the body. */

@@ -32,11 +32,9 @@ interface Document {
 
 /** Every route that is made of no operation. */
 const ROUTES = [
-  'POST /api/v1/backup',
   'GET /api/v1/documents',
   'GET /api/v1/documents/{key}',
   'POST /api/v1/destinations/{name}/mappings.csv',
-  'POST /api/v1/doctor',
   'GET /api/v1/openapi.json',
   'GET /api/v1/reconcile-runs/{id}/report.html',
   'GET /api/v1/live',

@@ -184,28 +184,6 @@ export function actionContextOf(c: CommandContext, db: Db): ActionContext {
   return { db, clock: c.clock, signal: c.host.signal, observer: silentObserver, who: 'command' }
 }
 
-/**
- * Runs an attempt that needs no database, and records it if the database can be used.
- * @param noted runs the attempt and records it.
- */
-export async function auditedIfPossible<T>(
-  c: CommandContext,
-  tryIt: () => Promise<T>,
-  noted: (db: Db, tryIt: () => Promise<T>) => Promise<T>,
-): Promise<T> {
-  let made: Promise<T> | undefined
-  const once = () => {
-    made ??= tryIt()
-    return made
-  }
-  try {
-    await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => void (await noted(db, once)))
-  } catch {
-    // An error of the attempt is thrown below; any other concerns only the record.
-  }
-  return await once()
-}
-
 /** Commands log nothing: they print what they have to say. */
 export function silentLog(): Log {
   return createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })

@@ -10,9 +10,6 @@ const PERSONAL_READS: ReadonlySet<string> = new Set([
   '/api/v1/rows/:table/:key',
 ])
 
-/** Actions on the program and its database as a whole. */
-const ADMIN_ACTIONS: ReadonlySet<string> = new Set(['/api/v1/backup', '/api/v1/doctor'])
-
 /**
  * The least role that a route takes. Whoever signed in may sign out. A route of an operation says it itself; another that is not named here takes `viewer` to read and `operator` to change something.
  * @param url the route as it is described, with `:name` for its parameters.
@@ -20,5 +17,5 @@ const ADMIN_ACTIONS: ReadonlySet<string> = new Set(['/api/v1/backup', '/api/v1/d
 export function roleNeeded(method: string, url: string): Role {
   if (url === '/api/v1/session' || url === MCP_ROUTE) return 'viewer'
   if (method === 'GET' || method === 'HEAD') return PERSONAL_READS.has(url) ? 'operator' : 'viewer'
-  return ADMIN_ACTIONS.has(url) ? 'admin' : 'operator'
+  return 'operator'
 }

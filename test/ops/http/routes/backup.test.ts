@@ -44,6 +44,7 @@ describe('backup by the admin routes, on sqlite', () => {
     copy.close()
     expect(await rig.notes()).toEqual([
       { who: 'alice', action: 'backup', target: null, detail: { file: 'copy-1.db', bytes: made.bytes }, outcome: 'done' },
+      { who: 'command', action: 'backup', target: null, detail: { file: said.path, bytes: said.bytes }, outcome: 'done' },
     ])
   })
 
