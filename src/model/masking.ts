@@ -17,13 +17,13 @@ export function isMasked(field: Pick<Field, 'kind' | 'class' | 'shown'>): boolea
  * @returns the row with masks in the place of personal values; null stays null. Of a table that nobody knows everything is masked.
  */
 export function maskedRow(table: string, row: Row): Row {
-  const fields = entityNamed(table)?.fields ?? {}
-  return Object.fromEntries(
-    Object.entries(row).map(([column, value]) => {
-      const field = fields[column]
-      return [column, value === null || (field !== undefined && !isMasked(field)) ? value : MASK]
-    }),
-  )
+  return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, maskedValue(table, column, value)]))
+}
+
+/** A column's value as `maskedRow` shows it. */
+export function maskedValue(table: string, column: string, value: Json): Json {
+  const field = entityNamed(table)?.fields[column]
+  return value === null || (field !== undefined && !isMasked(field)) ? value : MASK
 }
 
 /** A shorter value may stand in a text by chance. */

@@ -49,14 +49,27 @@ export const operating: Plants = {
     foundBy: ['model/masking.test.ts'],
   },
   'the timeline shows what a message says': {
-    file: 'ops/actions/timeline.ts',
-    edits: [['= Object.values(maskedRow(table, columns)) as', '= Object.values(columns) as']],
+    file: 'ops/operations/submission-answers.ts',
+    edits: [['return hidden(z.string().nullable().meta({ description }), mask)', 'return z.string().nullable().meta({ description })']],
     foundBy: ['ops/http/routes/submission-views.test.ts'],
+  },
+  'the change log is read with personal values': {
+    file: 'ops/operations/changes.ts',
+    edits: [['    maskedRow(entity, row as Row),', '    entity === "" ? null : row,']],
+    foundBy: ['ops/http/routes/changes.test.ts'],
+  },
+  'a reader of the change log is not told that it lost changes': {
+    file: 'ops/operations/changes.ts',
+    edits: [['if (from < first_seq - 1)', 'if (from < 0)']],
+    foundBy: ['ops/http/routes/changes.test.ts'],
   },
   'an assistant is told what a destination answered': {
     file: 'ops/mcp/from-operation.ts',
     edits: [
-      ['found(masked(op.output, await op.run(context, checked.value as never)))', 'found(await op.run(context, checked.value as never))'],
+      [
+        'found(masked(op.output, await op.run({ ...p, ...parts, nameOf }, input)))',
+        'found(await op.run({ ...p, ...parts, nameOf }, input))',
+      ],
     ],
     foundBy: ['ops/operations/operations.test.ts'],
   },

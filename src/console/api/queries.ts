@@ -80,11 +80,13 @@ export const submissionQuery = (account: string, submission_id: string) =>
     refetchInterval: every.while,
   })
 
-export const timelineQuery = (account: string, submission_id: string, kinds: string) =>
+type Kinds = NonNullable<Get<'/api/v1/submissions/{account}/{submission_id}/timeline'>['kinds']>
+
+export const timelineQuery = (account: string, submission_id: string, kinds: Kinds) =>
   infiniteQueryOptions({
     queryKey: ['timeline', account, submission_id, kinds],
     queryFn: ({ signal, pageParam: cursor }) => {
-      const query = { limit: 50, ...(kinds && { kinds }), ...(cursor && { cursor }) }
+      const query = { limit: 50, kinds, ...(cursor && { cursor }) }
       const path = { account, submission_id }
       return answered(api.GET('/api/v1/submissions/{account}/{submission_id}/timeline', { params: { path, query }, signal }))
     },

@@ -153,10 +153,30 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * SQLite: make a consistent copy of the database while it is worked on, and verify it
+         * make a consistent copy of the SQLite database while it is worked on, and verify it
          * @description The copy gets its name when it is whole and verified. It takes as long as the file is large.
          */
         post: operations["postBackup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * list the rows of the change log, in order
+         * @description What changed in which table of which submission. A reader goes on with the `seq` of the last change that it has as `after`, and gives the `log_epoch` that it read it under as `epoch`: after a restore the log has another, and the reader starts over. With a filter a page may be short, or empty; the list ends when `next_cursor` is null.
+         */
+        get: operations["getChanges"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -370,7 +390,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** documents, in the order of their keys */
+        /** list documents, with where their files are or why they are missing */
         get: operations["getDocuments"];
         put?: never;
         post?: never;
@@ -394,6 +414,26 @@ export interface paths {
         get: operations["getDocumentsByKey"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/documents/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * look whether the file of every stored document is there; exit code 1 when one is not
+         * @description By its length: a file that was damaged and kept it is not found.
+         */
+        post: operations["postDocumentsCheck"];
         delete?: never;
         options?: never;
         head?: never;
@@ -580,6 +620,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/open-items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * list what the broker must still supply, submission by submission
+         * @description Outstanding items, what a market needs, assumptions to confirm and contingencies of a bind. A page may be short, or empty; the list ends when `next_cursor` is null.
+         */
+        get: operations["getOpenItems"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/openapi.json": {
         parameters: {
             query?: never;
@@ -717,6 +777,26 @@ export interface paths {
         };
         /** list the processes that work on the database now, the oldest first */
         get: operations["getProcesses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/quotes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * list the quotes that are not gone, submission by submission, of each the lowest first
+         * @description `total_cents` is the number to compare (US dollars × 100); `premium_display` is only to show. `may_be_superseded` is true when a revision was first seen later, `is_bound_quote` when the lane is bound at this quote; null: it cannot be told. A page may be short, or empty; the list ends when `next_cursor` is null.
+         */
+        get: operations["getQuotes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -945,8 +1025,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * one row whole: personal values as they are, and the object of the service
-         * @description Who saw it is noted in `operator_actions`. Values that `PROTECT` dropped or encrypted stay as they are stored. `key` is the `row_key` of a list: the parts of the table's key in their order, each percent-encoded, with `/` between them, and the whole encoded once more as one part of the path (`default%2F5f0c…`).
+         * show one row whole: personal values as they are, and the object of the service
+         * @description Who saw it by HTTP is noted in `operator_actions`. Values that `PROTECT` dropped or encrypted stay as they are stored. `key` is the `row_key` of a list: the parts of the table's key in their order, each percent-encoded, with `/` between them; in a path the whole is encoded once more as one part (`default%2F5f0c…`).
          */
         get: operations["getRowsByTableByKey"];
         put?: never;
@@ -965,7 +1045,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * submissions, deliveries and pushes by id or name, at most 20
+         * find submissions, deliveries and pushes by id or name, at most 20
          * @description Submissions by what words of the insured's name begin with, by the beginning of their id or of a market's name, or by the status of a lane; deliveries by their whole svix-id or number, pushes by their whole message id or number.
          */
         get: operations["getSearch"];
@@ -1058,8 +1138,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * submissions with where each stands, the one that moved last first
-         * @description Paged by key: a submission that stays in its place is shown once, however many are added meanwhile.
+         * list submissions with where each stands, the one that moved last first
+         * @description With its lanes, its best quote and what is outstanding; what else is asked of one takes its `account` and `submission_id`. Paged by key: a submission that stays in its place is shown once, however many are added meanwhile.
          */
         get: operations["getSubmissions"];
         put?: never;
@@ -1078,8 +1158,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * everything that the mirror holds of a submission, how fresh it is, and its last proof
-         * @description Personal values are masked, and the objects of the service left out: `GET /api/v1/rows/{table}/{key}` shows a row whole.
+         * show everything that is mirrored of a submission, how fresh it is, and its last proof
+         * @description Lanes, quotes, requirements, what is outstanding, applications, bind requests and documents, without the objects of the service; its timeline tells of the rest. Personal values are masked but at the terminal: `GET /api/v1/rows/{table}/{key}` shows a row whole.
          */
         get: operations["getSubmissionsByAccountBySubmissionId"];
         put?: never;
@@ -1098,7 +1178,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * what happened in a submission, the newest first: events, messages, changes of its state, pushes
+         * list what happened in a submission, the newest first: events, messages, changes of its state, pushes
          * @description Each with when it happened, how and when it became known, and which destination got it when. Pushes are shown for as long as retention keeps them.
          */
         get: operations["getSubmissionsByAccountBySubmissionIdTimeline"];
@@ -1770,6 +1850,8 @@ export interface components {
             insured_name: string | null;
             name: string | null;
             origin: string | null;
+            /** @description when it is fetched again */
+            retry_at: string | null;
             sha256: string | null;
             source_label: string | null;
             /** @enum {string} */
@@ -1779,6 +1861,13 @@ export interface components {
             stored_path: string | null;
             submission_id: string | null;
             tried_at: string | null;
+        };
+        DocumentCheck: {
+            /** @description how many were looked for */
+            looked: number;
+            lost: components["schemas"]["LostDocument"][];
+            /** @description whether lost ones are fetched again */
+            repaired: boolean;
         };
         /** @description One row for each document that the service says it has. It tells their names only, not where they lie. */
         DocumentsOnFileRow: {
@@ -2155,6 +2244,90 @@ export interface components {
             /** @description list: what is still missing, in words */
             unmet_labels: unknown;
         };
+        ListedOpenItem: {
+            account: string;
+            bind_request_id: string | null;
+            bind_status: string | null;
+            how_to_provide: string | null;
+            insured_name: string | null;
+            item_key: string;
+            label: string | null;
+            lane_id: string | null;
+            /** @description null: of the submission as a whole, or it cannot be told */
+            market_name: string | null;
+            /** @description `outstanding`, `market`, `bind assumption`, `bind contingency` */
+            source: string;
+            submission_id: string;
+        };
+        ListedQuote: {
+            account: string;
+            /** @description its lane is bound, at this quote or another */
+            bound: boolean | null;
+            chip: string | null;
+            /**
+             * Format: date-time
+             * @description UTC, with six fractional digits
+             */
+            first_seen_at: string;
+            insured_name: string | null;
+            /** @description its lane is bound at it; null: the lane is bound, and it cannot be told */
+            is_bound_quote: boolean | null;
+            is_revision: boolean | null;
+            lane_id: string;
+            /** @description lines of business, a list of slugs */
+            lines: unknown;
+            market_name: string | null;
+            /** @description a later revision may stand in its place; null: it cannot be told */
+            may_be_superseded: boolean | null;
+            /** @description to show, never to compute with */
+            premium_display: string | null;
+            program: string | null;
+            program_category: string | null;
+            quote_id: string;
+            /** @description of its lane */
+            status: string | null;
+            status_label: string | null;
+            submission_id: string;
+            total_cents: number | null;
+        };
+        LoggedChange: {
+            account: string;
+            /** @description the columns that changed, as they are; all of them on insert */
+            after: {
+                [key: string]: unknown;
+            } | null;
+            /** @description the columns that changed, as they were */
+            before: {
+                [key: string]: unknown;
+            } | null;
+            /** @description `webhook`, `poll`, `backfill`, `reconcile`, `command` */
+            cause: string;
+            /**
+             * Format: date-time
+             * @description UTC, with six fractional digits
+             */
+            changed_at: string;
+            /** @description the table */
+            entity: string;
+            /** @description the key behind the account, as the text of a JSON list */
+            entity_id: string;
+            /** @description `insert`, `update`, `gone`, `purged` */
+            operation: string;
+            /** @description its number; the log has no gaps */
+            seq: number;
+            submission_id: string | null;
+        };
+        LostDocument: {
+            account: string;
+            document_key: string;
+            /** @description its length in the storage; null: it is not there */
+            found_bytes: number | null;
+            name: string | null;
+            /** @description its length by the table */
+            stored_bytes: number | null;
+            stored_path: string | null;
+            submission_id: string | null;
+        };
         Mapping: {
             account: string;
             client: string;
@@ -2443,6 +2616,12 @@ export interface components {
         Problem: {
             /** @description one sentence: what is wrong, and what to do */
             detail: string;
+            /** @description of a 409: the one that was asked about */
+            epoch?: string;
+            /** @description of a 410: the first number that the change log still has */
+            first_seq?: number;
+            /** @description of a 409: the current log epoch */
+            log_epoch?: string;
             /** @description when several things are wrong: all of them */
             problems?: string[];
             status: number;
@@ -2996,7 +3175,7 @@ export interface components {
             /** @description never masked: what people know a submission by */
             insured_name: string | null;
             /** @description lanes that are not gone, by market */
-            lanes: components["schemas"]["LaneChip"][];
+            readonly lanes: components["schemas"]["LaneChip"][];
             /** @description lines of business, a list of slugs; null when not said */
             lines: unknown;
             marketing_status: string | null;
@@ -3528,13 +3707,56 @@ export interface operations {
             };
         };
         responses: {
-            /** @description SQLite: make a consistent copy of the database while it is worked on, and verify it */
+            /** @description make a consistent copy of the SQLite database while it is worked on, and verify it */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Backup"];
+                };
+            };
+        };
+    };
+    getChanges: {
+        parameters: {
+            query?: {
+                /** @description only of this account */
+                account?: string;
+                /** @description only behind the change of this number (`seq`); from the oldest on when left out */
+                after?: number;
+                /** @description the `next_cursor` of the page before */
+                cursor?: string;
+                /** @description only of this table */
+                entity?: string;
+                /** @description the log epoch of that number: it is refused when the log has another */
+                epoch?: string;
+                /** @description how many at most */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description list the rows of the change log, in order */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description the oldest number that is kept */
+                        first_seq: number;
+                        items: components["schemas"]["LoggedChange"][];
+                        /** @description the newest number */
+                        last_seq: number;
+                        /** @description the numbering that the log has now */
+                        log_epoch: string;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
+                    };
                 };
             };
         };
@@ -3927,12 +4149,15 @@ export interface operations {
     getDocuments: {
         parameters: {
             query?: {
+                /** @description only of this account */
                 account?: string;
-                after?: string;
+                /** @description the `next_cursor` of the page before */
+                cursor?: string;
                 /** @description how many at most */
                 limit?: number;
+                /** @description only in this state */
                 state?: "stored" | "waiting" | "failed" | "gone";
-                /** @description the id of a submission */
+                /** @description only of this submission */
                 submission_id?: string;
             };
             header?: never;
@@ -3941,7 +4166,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description a page of documents */
+            /** @description list documents, with where their files are or why they are missing */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3949,8 +4174,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Document"][];
-                        /** @description give it as `after` for the next page; null: this is the last */
-                        next: string | null;
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -3977,6 +4202,36 @@ export interface operations {
                 };
                 content: {
                     "application/octet-stream": string;
+                };
+            };
+        };
+    };
+    postDocumentsCheck: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description have lost files fetched again
+                     * @default false
+                     */
+                    repair?: boolean;
+                } | null;
+            };
+        };
+        responses: {
+            /** @description look whether the file of every stored document is there; exit code 1 when one is not */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentCheck"];
                 };
             };
         };
@@ -4295,6 +4550,39 @@ export interface operations {
             };
         };
     };
+    getOpenItems: {
+        parameters: {
+            query?: {
+                /** @description only of this account */
+                account?: string;
+                /** @description the `next_cursor` of the page before */
+                cursor?: string;
+                /** @description how many at most */
+                limit?: number;
+                /** @description only of this submission */
+                submission_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description list what the broker must still supply, submission by submission */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["ListedOpenItem"][];
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
     getOpenapiJson: {
         parameters: {
             query?: never;
@@ -4563,6 +4851,39 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Process"][];
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getQuotes: {
+        parameters: {
+            query?: {
+                /** @description only of this account */
+                account?: string;
+                /** @description the `next_cursor` of the page before */
+                cursor?: string;
+                /** @description how many at most */
+                limit?: number;
+                /** @description only of this submission */
+                submission_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description list the quotes that are not gone, submission by submission, of each the lowest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["ListedQuote"][];
                         /** @description give it as `cursor` for the next page; null: this is the last */
                         next_cursor: string | null;
                     };
@@ -4942,14 +5263,22 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /**
+                 * @description its `row_key`
+                 * @example 1
+                 */
                 key: string;
+                /**
+                 * @description its table
+                 * @example changes
+                 */
                 table: "submissions" | "market_events" | "thread_messages" | "thread_attachments" | "lanes" | "quotes" | "source_offers" | "quote_history" | "market_readiness" | "carrier_api_sessions" | "documents_on_file" | "program_assessments" | "requirement_items" | "outstanding_items" | "application_workspaces" | "applications" | "application_answers" | "facts" | "bind_requests" | "bind_assumptions" | "bind_contingencies" | "policies" | "insureds" | "documents" | "extra_reads" | "changes" | "reconcile_findings";
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description the row */
+            /** @description show one row whole: personal values as they are, and the object of the service */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4963,7 +5292,10 @@ export interface operations {
     getSearch: {
         parameters: {
             query: {
-                /** @description what to look for */
+                /**
+                 * @description what to look for
+                 * @example bakery
+                 */
                 q: string;
             };
             header?: never;
@@ -4972,7 +5304,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description what was found */
+            /** @description find submissions, deliveries and pushes by id or name, at most 20 */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4980,6 +5312,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Found"][];
+                        /** @description give it as `cursor` for the next page; null: this is the last */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -5114,20 +5448,21 @@ export interface operations {
     getSubmissions: {
         parameters: {
             query?: {
+                /** @description only of this account */
                 account?: string;
                 /** @description the `next_cursor` of the page before */
                 cursor?: string;
                 /** @description how many at most */
                 limit?: number;
-                /** @description the beginning of a market's name: submissions with a lane there */
+                /** @description the beginning of a market's name: only submissions with a lane there */
                 market?: string;
                 /** @description what words of the insured's name begin with, the beginning of an id or of a market's name, or the status of a lane; upper or lower case */
                 search?: string;
                 /** @description with `-` the newest, or last, first */
                 sort?: "-moved" | "moved" | "name" | "-name" | "effective_date" | "-effective_date";
-                /** @description where it stands, as in the answer */
+                /** @description only submissions that stand there, as the answer says it */
                 stands?: string;
-                /** @description submissions with a lane of that status */
+                /** @description only submissions with a lane of that status */
                 status?: string;
             };
             header?: never;
@@ -5136,7 +5471,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description a page of submissions */
+            /** @description list submissions with where each stands, the one that moved last first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5153,9 +5488,13 @@ export interface operations {
     };
     getSubmissionsByAccountBySubmissionId: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description how many rows of each table at most; `cut` names the tables with more */
+                limit?: number;
+            };
             header?: never;
             path: {
+                /** @description the account that it belongs to; the default account when left out */
                 account: string;
                 /** @description the id of a submission */
                 submission_id: string;
@@ -5164,7 +5503,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the submission */
+            /** @description show everything that is mirrored of a submission, how fresh it is, and its last proof */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5180,13 +5519,14 @@ export interface operations {
             query?: {
                 /** @description the `next_cursor` of the page before */
                 cursor?: string;
-                /** @description only these, with commas between: `event`, `message`, `change`, `push` */
-                kinds?: string;
+                /** @description only these, with commas between: push, change, message, event */
+                kinds?: ("push" | "change" | "message" | "event")[];
                 /** @description how many at most */
                 limit?: number;
             };
             header?: never;
             path: {
+                /** @description the account that it belongs to; the default account when left out */
                 account: string;
                 /** @description the id of a submission */
                 submission_id: string;
@@ -5195,7 +5535,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description a page of the timeline */
+            /** @description list what happened in a submission, the newest first: events, messages, changes of its state, pushes */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5265,7 +5605,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description it is asked for */
+            /** @description have submissions read from the service now, feeds and state */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5288,12 +5628,17 @@ export interface operations {
                 "application/json": {
                     /** @description the account that they belong to; the default account when left out */
                     account?: string;
+                    /**
+                     * @description submissions that were purged too
+                     * @default false
+                     */
+                    again?: boolean;
                     ids: string[];
                 };
             };
         };
         responses: {
-            /** @description how many were new */
+            /** @description make submissions known: their feeds are read from the beginning and kept up to date */
             200: {
                 headers: {
                     [name: string]: unknown;

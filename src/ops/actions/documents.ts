@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { MissingDocument } from '../../documents/storage/errors.ts'
 import type { DocumentStorage } from '../../documents/storage/storage.ts'
 import { findDocuments } from '../../store/mirror/documents.ts'
 import { auditAction } from '../../store/operators/actions.ts'
@@ -15,7 +16,7 @@ export interface OpenDocument {
 /**
  * Opens a stored document, with a note of who took it.
  * @param account needed when several accounts have a document of that key.
- * @throws NotFoundError when there is none, ConflictError when its file is not stored, MissingDocument when it is lost.
+ * @throws NotFoundError when there is none, ConflictError when its file is not stored, or lost.
  */
 export async function openDocument(a: ActionContext, storage: DocumentStorage, key: string, account?: string): Promise<OpenDocument> {
   const found = await findDocuments(a.db.read, key, account)
@@ -27,7 +28,11 @@ export async function openDocument(a: ActionContext, storage: DocumentStorage, k
   if (stored_path === null) throw new ConflictError([`document ${key} is not stored: ${row.error ?? 'it waits to be fetched'}`])
   const detail = { account: row.account, submission_id: row.submission_id, sha256: row.sha256 }
   return await auditAction(a.db, { who: a.who, action: 'document.get', target: key, detail }, async () => {
-    return { row, bytes: await storage.read(stored_path), detail: { bytes: row.stored_bytes } }
+    const bytes = await storage.read(stored_path).catch((error: unknown) => {
+      if (!(error instanceof MissingDocument)) throw error
+      throw new ConflictError([`${error.message}; \`document check --repair\` has it fetched again`])
+    })
+    return { row, bytes, detail: { bytes: row.stored_bytes } }
   })
 }
 

@@ -1,7 +1,6 @@
 import type { DestinationConfig } from '../../config/config.ts'
 import { readableRow } from '../../model/damaged.ts'
-import type { Row } from '../../model/entity.ts'
-import { maskedRow } from '../../model/masking.ts'
+import type { Entity, Row } from '../../model/entity.ts'
 import { rowKeyOf } from '../../model/row-key.ts'
 import { listCompleteness } from '../../store/completeness/ledger-list.ts'
 import type { Query } from '../../store/engine/db.ts'
@@ -33,15 +32,20 @@ export async function submissionsPage(
 }
 
 /**
- * Everything that the mirror holds of a submission, but for its timeline; personal values are masked.
- * @param configured the destinations of the settings.
+ * Everything that the mirror holds of a submission, but for its timeline.
+ * @param limit rows of each table. @param destinations those of the settings.
  * @throws NotFoundError when it is not tracked in the account.
  */
-export async function submissionView(q: Query, account: string, submissionId: string, configured: readonly DestinationConfig[]) {
+export async function submissionView(
+  q: Query,
+  account: string,
+  submissionId: string,
+  { limit, destinations }: { readonly limit: number; readonly destinations: readonly DestinationConfig[] },
+) {
   const key = { account, submission_id: submissionId }
   const [summary] = await submissionItems(q, [key])
   if (summary === undefined) throw new NotFoundError([untrackedText(submissionId, account)])
-  const [tables, freshness, [ledger], clients, openItems, quotes, extraReads, reached] = await Promise.all([
+  const [tables, freshness, [ledger], clients, open_items, quote_board, extraReads, reached] = await Promise.all([
     wholeSubmission(q, key),
     freshnessOf(q, key),
     listCompleteness(q, { account, submissionId }, 1),
@@ -53,16 +57,14 @@ export async function submissionView(q: Query, account: string, submissionId: st
   ])
   return {
     summary,
-    tables: Object.fromEntries(tables.map(({ entity, rows }) => [entity.table, rows.map((row) => shownRow(entity, row))])),
-    cut: tables.filter(({ isCut }) => isCut).map(({ entity }) => entity.table),
-    freshness: freshness.map(({ account: _, submission_id: __, ...read }) => read),
+    tables: Object.fromEntries(tables.map(({ entity, rows }) => [entity.table, rows.slice(0, limit).map((row) => keyed(entity, row))])),
+    cut: tables.filter(({ rows, isCut }) => isCut || rows.length > limit).map(({ entity }) => entity.table),
+    freshness,
     ledger: ledger ?? null,
     clients,
-    reached: ofAccount(reached, account, configured),
-    open_items: openItems.map(({ account: _, submission_id: __, insured_name: ___, ...item }) => item),
-    quote_board: quotes.map(({ lane_id, quote_id, first_seen_at, may_be_superseded, is_bound_quote }) => ({
-      ...{ lane_id, quote_id, first_seen_at, may_be_superseded, is_bound_quote },
-    })),
+    reached: ofAccount(reached, account, destinations),
+    open_items,
+    quote_board,
     extra_reads: extraReads.map((read) => ({
       ...read,
       row_key: rowKeyOf({ key: ['account', 'submission_id', 'name'] }, { ...key, ...read }),
@@ -79,8 +81,8 @@ function ofAccount(reached: readonly Reached[], account: string, configured: rea
   })
 }
 
-/** A row as everybody may see it, with its key. */
-export function shownRow(entity: { readonly table: string; readonly key: readonly string[] }, row: Row): Row {
+/** A row with its key. */
+function keyed(entity: Pick<Entity, 'key'>, row: Row) {
   const readable = readableRow(row)
-  return { row_key: rowKeyOf(entity, readable), ...maskedRow(entity.table, readable) }
+  return { row_key: rowKeyOf(entity, readable), ...readable }
 }

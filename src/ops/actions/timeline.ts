@@ -1,8 +1,7 @@
-import { readableValue } from '../../model/damaged.ts'
+import { readableRow } from '../../model/damaged.ts'
 import { entityNamed } from '../../model/entities.ts'
 import type { Row } from '../../model/entity.ts'
 import { isObject, type Json, parsedJson } from '../../model/json.ts'
-import { maskedRow } from '../../model/masking.ts'
 import { rowKey } from '../../model/row-key.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
@@ -15,6 +14,7 @@ import {
   messagesBefore,
   pushesBefore,
   pushesOf,
+  type TimelineAttachment,
   type TimelineChange,
   type TimelineKind,
   type TimelinePlace,
@@ -24,7 +24,6 @@ import {
 } from '../../store/mirror/timeline.ts'
 import type { ArrivalsView } from '../../store/schema/tables-completeness.ts'
 import { NotFoundError } from '../output/refusals.ts'
-import { shownOutcome } from './exchange.ts'
 import { untrackedText } from './submissions.ts'
 
 export interface TimelineAsked {
@@ -41,7 +40,7 @@ type Stored = TimelineRecord | TimelineChange | TimelinePush
 const READERS = { event: eventsBefore, message: messagesBefore, change: changesBefore, push: pushesBefore } as const
 
 /**
- * A page of what happened in a submission, the newest first; personal values are masked.
+ * A page of what happened in a submission, the newest first.
  * @throws NotFoundError when it is not tracked in the account.
  */
 export async function timelinePage(q: Query, { account, submissionId, kinds = timelineKinds, after, limit }: TimelineAsked) {
@@ -101,6 +100,9 @@ function sentOf({ id, destination, state, seq, delivered_at, tried_at, attempts,
   return { outbox_id: Number(id), destination, state, seq, delivered_at, tried_at, attempts, status, resent: Number(is_resent) === 1 }
 }
 
+type Sent = ReturnType<typeof sentOf>
+type Attached = Omit<TimelineAttachment, 'message_id'>
+
 /** What every entry has; the others are null where a kind does not have them. */
 const NOTHING = {
   ...{ known_at: null, known_via: null, late_ms: null, webhook: null, webhook_at: null, gone_at: null },
@@ -108,36 +110,24 @@ const NOTHING = {
   ...{ entity: null, row_key: null, destination: null, state: null, error: null },
 }
 
-function recordEntry(key: Key, each: TimelineRecord, arrival: ArrivalsView | undefined, pushes: object[], attachments: object[]) {
-  const table = tableOf(each)
-  const isEvent = each.kind === 'event'
-  const columns = isEvent
-    ? { status_label: each.summary, detail: each.text, market_name: each.party }
-    : { subject: each.summary, body_text: each.text, from_address: each.party }
-  const [summary = null, text = null, party = null] = Object.values(maskedRow(table, columns)) as (string | null)[]
+function recordEntry(key: Key, each: TimelineRecord, arrival: ArrivalsView | undefined, pushes: Sent[], attachments: Attached[]) {
+  const { kind, id, at, what, summary, text, party, direction, lane_id, gone_at, known_at } = each
   return {
     ...NOTHING,
-    ...{
-      kind: each.kind,
-      id: each.id,
-      at: each.at,
-      what: each.what,
-      summary,
-      text,
-      party,
-      direction: each.direction,
-      lane_id: each.lane_id,
-    },
-    ...{ entity: table, row_key: rowKey([key.account, key.submission_id, each.id]), gone_at: each.gone_at, known_at: each.known_at },
+    ...{ kind, id, at, what, summary, text, party, direction, lane_id, gone_at, known_at },
+    entity: tableOf(each),
+    row_key: rowKey([key.account, key.submission_id, id]),
     known_via: arrival?.known_via ?? null,
-    late_ms: lateness(each.at, each.known_at),
+    late_ms: lateness(at, known_at),
     webhook: arrival?.webhook ?? null,
     webhook_at: arrival?.webhook_at ?? null,
-    ...{ changed: [], pushes, attachments },
+    changed: [],
+    pushes,
+    attachments,
   }
 }
 
-function changeEntry(key: Key, each: TimelineChange, pushes: object[]) {
+function changeEntry(key: Key, each: TimelineChange, pushes: Sent[]) {
   const entityId = parsedJson(each.entity_id)
   const parts = Array.isArray(entityId) ? [key.account, ...entityId.map((part) => String(part))] : null
   const lane = entityNamed(each.entity)?.key.indexOf('lane_id') ?? -1
@@ -156,8 +146,8 @@ function changeEntry(key: Key, each: TimelineChange, pushes: object[]) {
   }
 }
 
-function changedOf({ entity, before, after }: TimelineChange) {
-  const [old, now] = [maskedPart(entity, before), maskedPart(entity, after)]
+function changedOf({ before, after }: TimelineChange) {
+  const [old, now] = [partOf(before), partOf(after)]
   return [...new Set([...Object.keys(old), ...Object.keys(now)])].map((column) => ({
     column,
     before: old[column] ?? null,
@@ -165,10 +155,8 @@ function changedOf({ entity, before, after }: TimelineChange) {
   }))
 }
 
-function maskedPart(entity: string, part: Json): Row {
-  return isObject(part)
-    ? maskedRow(entity, Object.fromEntries(Object.entries(part as Row).map(([name, value]) => [name, readableValue(value)])))
-    : {}
+function partOf(part: Json): Row {
+  return isObject(part) ? readableRow(part as Row) : {}
 }
 
 function pushEntry(each: TimelinePush) {
@@ -179,7 +167,7 @@ function pushEntry(each: TimelinePush) {
       entity: each.entity,
       destination: each.destination,
       state: each.state,
-      error: each.error === null ? null : shownOutcome(each.error, each.status),
+      error: each.error,
       known_at: each.queued_at,
     },
     ...{ changed: [], pushes: [sentOf(each)], attachments: [] },

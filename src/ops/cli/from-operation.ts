@@ -4,6 +4,7 @@ import type { Db } from '../../store/engine/db.ts'
 import { readTextFile } from '../actions/arguments.ts'
 import { type Attempt, type Attempted, attemptsOf } from '../actions/context.ts'
 import { isDocument, isOptional, kindOf, valuesOf } from '../operations/from-text.ts'
+import { shaped } from '../operations/hidden.ts'
 import { type AnyOperation, commandOf } from '../operations/operation.ts'
 import { check } from '../operations/problems.ts'
 import {
@@ -104,7 +105,7 @@ function keyOf(option: string): string {
 }
 
 /** `--submission` of `submission_id`, `--dry-run` of `dry_run`; `--field`, each time for one, of the record `fields`. */
-function optionOf(field: string, schema: z.ZodType | undefined): string {
+export function optionOf(field: string, schema: z.ZodType | undefined): string {
   const one = schema && kindOf(schema) === 'record' ? field.replace(/s$/, '') : field
   return `--${one.replace(/_ids?$/, '').replaceAll('_', '-')}`
 }
@@ -153,7 +154,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
       ? await pages(most, (part) => op.run(context, { ...input, ...part }) as Promise<Page>)
       : await op.run(context, input)
     c.exitCode = op.exit?.(output, input) ?? exitCodes.done
-    if (asJson) return printJson(c, output)
+    if (asJson) return printJson(c, shaped(op.output, output, { isWhole: true }))
     op.print?.(printerOf(c), output, input)
   }
   if (op.needs === 'settings' || op.needs === 'destinations') {
@@ -206,6 +207,6 @@ async function pages(most: number, ask: (part: { limit: number; cursor?: string 
     const found: Page = await ask({ limit: Math.min(PAGE, most - items.length), ...(typeof cursor === 'string' && { cursor }) })
     items.push(...found.items)
     cursor = found.next_cursor
-    if (cursor === null || items.length >= most) return { items, next_cursor: cursor }
+    if (cursor === null || items.length >= most) return { ...found, items }
   }
 }

@@ -61,7 +61,12 @@ const commandLoaders: Readonly<Record<string, () => Promise<Add>>> = {
   migrate: async () => (await import('./commands/migrate.ts')).addMigrate,
   track: async () => (await import('./commands/track.ts')).addTrack,
   sync: async () => (await import('./commands/sync.ts')).addSync,
-  submission: async () => (await import('./commands/submission.ts')).addSubmission,
+  submission: () => addSubject('submission'),
+  quote: () => addSubject('quote'),
+  item: () => addSubject('item'),
+  changes: () => addSubject('changes'),
+  row: () => addSubject('row'),
+  search: () => addSubject('search'),
   query: async () => (await import('./commands/query.ts')).addQuery,
   reconcile: async () => (await import('./commands/reconcile.ts')).addReconcile,
   status: () => addSubject('status'),
@@ -72,7 +77,7 @@ const commandLoaders: Readonly<Record<string, () => Promise<Add>>> = {
   destination: () => addSubject('destination'),
   alarm: () => addSubject('alarm'),
   doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
-  document: async () => (await import('./commands/document.ts')).addDocument,
+  document: () => addSubject('document', async () => (await import('./commands/document-get.ts')).addDocumentGet),
   backup: () => addSubject('backup'),
   restore: async () => (await import('./commands/restore.ts')).addRestore,
   copy: async () => (await import('./commands/copy.ts')).addCopy,
@@ -84,10 +89,13 @@ const commandLoaders: Readonly<Record<string, () => Promise<Add>>> = {
   demo: async () => (await import('./commands/demo.ts')).addDemo,
 }
 
-/** The commands of a subject's operations. */
-async function addSubject(name: keyof typeof subjects): Promise<Add> {
-  const [{ addOperations }, operations] = await Promise.all([import('./from-operation.ts'), subjects[name].load()])
-  return (program, c) => addOperations(program, c, subjects[name].about, operations)
+/** The commands of a subject's operations. @param loadOther loads what is no operation and stands beside them. */
+async function addSubject(name: keyof typeof subjects, loadOther?: () => Promise<Add>): Promise<Add> {
+  const [{ addOperations }, operations, addOther] = await Promise.all([import('./from-operation.ts'), subjects[name].load(), loadOther?.()])
+  return (program, c) => {
+    const group = addOperations(program, c, subjects[name].about, operations)
+    addOther?.(group, c)
+  }
 }
 
 async function commandsOf(c: CommandContext): Promise<Command> {

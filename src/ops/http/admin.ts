@@ -6,16 +6,15 @@ import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-
 import type { Db } from '../../store/engine/db.ts'
 import { openReportReader } from '../../store/sqlite/report-reader.ts'
 import { allOperations } from '../operations/index.ts'
+import { LONGEST_ID, LONGEST_KEY } from '../operations/inputs.ts'
 import { describeForms } from './api/answers.ts'
 import { descriptionOptions } from './api/description.ts'
 import { createGuard } from './api/guard.ts'
 import type { AdminServerParts } from './api/parts.ts'
 import { refuse, refuseError, routeOf } from './api/refusing.ts'
-import { MCP_ROUTE } from './api/roles.ts'
-import { LONGEST_ID, LONGEST_KEY } from './api/schemas.ts'
 import { Sessions } from './api/sessions.ts'
 import { refuseOtherQueries, validatorCompiler } from './api/validating.ts'
-import { addMcp } from './mcp.ts'
+import { addMcp, MCP_ROUTE } from './mcp.ts'
 import { addRoutes } from './routes.ts'
 
 /** What answers the admin routes. */
@@ -61,6 +60,9 @@ export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
   app.addHook('onResponse', (request, reply, done) => {
     logAction(p, request, reply)
     done()
+  })
+  app.addHook('onRoute', ({ method, url, config }) => {
+    if (config?.role === undefined) throw new Error(`the route ${method} ${url} does not say which role it takes`)
   })
   const operations = await allOperations()
   await app.register(swagger, descriptionOptions(p.version))

@@ -6,7 +6,7 @@ import { noteShowing } from '../actions/showing.ts'
 import { isDocument } from '../operations/from-text.ts'
 import { masked } from '../operations/hidden.ts'
 import type { AnyOperation, OperationContext } from '../operations/operation.ts'
-import { answersAbout, answersOfAction } from './api/answers.ts'
+import { answersAbout, answersOfAction, answersSince } from './api/answers.ts'
 import { type AdminParts, type Api, actionContextFor } from './api/parts.ts'
 
 declare module 'fastify' {
@@ -32,6 +32,7 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
   api.route({
     ...{ method, url, ...(Object.values(op.input.shape).some(isDocument) && { bodyLimit: DOCUMENT_LIMIT_BYTES }) },
     config: { role: op.role },
+    ...(op.mostBytes !== undefined && { bodyLimit: op.mostBytes }),
     schema: {
       summary: op.summary,
       ...(op.description !== undefined && { description: op.description }),
@@ -40,7 +41,7 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
       ...(inPath.size < Object.keys(op.input.shape).length && {
         [isRead ? 'querystring' : 'body']: isRead || !leftOut.success ? rest : rest.nullish(),
       }),
-      response: (isRead ? answersAbout : answersOfAction)(op.summary, op.output),
+      response: (op.goesOn ? answersSince : isRead ? answersAbout : answersOfAction)(op.summary, op.output),
     },
     handler: async (request) => {
       const input = {

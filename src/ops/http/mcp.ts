@@ -2,14 +2,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { includesRole } from '../../config/schema/roles.ts'
 import { type AdminParts, actionContextFor } from './api/parts.ts'
 import { refuse } from './api/refusing.ts'
-import { MCP_ROUTE } from './api/roles.ts'
+
+/** Where assistants ask. What its tools may do is looked at there. */
+export const MCP_ROUTE = '/mcp'
 
 /**
  * `POST /mcp`: the Model Context Protocol for assistants (streamable HTTP, stateless), for whoever may use the admin routes. What it needs is
  * loaded with the first request.
  */
 export function addMcp(app: FastifyInstance, p: AdminParts): void {
-  app.post(MCP_ROUTE, { schema: { hide: true } as object }, async (request, reply) => {
+  app.post(MCP_ROUTE, { schema: { hide: true } as object, config: { role: 'viewer' } }, async (request, reply) => {
     const { answerMcpRequest } = await import('../mcp/http.ts')
     // The answer is written past Fastify, which would add them.
     for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) reply.raw.setHeader(name, value)
@@ -18,7 +20,8 @@ export function addMcp(app: FastifyInstance, p: AdminParts): void {
   })
   const refused = (_request: FastifyRequest, reply: FastifyReply) =>
     refuse(reply.header('allow', 'POST'), 405, ['nothing is kept between requests here: send each by POST'])
-  for (const method of ['GET', 'DELETE'] as const) app.route({ method, url: MCP_ROUTE, schema: { hide: true } as object, handler: refused })
+  for (const method of ['GET', 'DELETE'] as const)
+    app.route({ method, url: MCP_ROUTE, schema: { hide: true } as object, config: { role: 'viewer' }, handler: refused })
 }
 
 function partsFor(p: AdminParts, request: FastifyRequest) {

@@ -1,33 +1,35 @@
+import type { z } from 'zod'
 import { UsageError } from '../../base/errors.ts'
 import { attemptsOf } from '../actions/context.ts'
 import { masked } from '../operations/hidden.ts'
 import type { AnyOperation } from '../operations/operation.ts'
 import { check } from '../operations/problems.ts'
-import type { Found, Tool } from './parts.ts'
+import type { Found, McpParts } from './parts.ts'
 
-/** The tool of an operation that assistants are offered. They see what a viewer sees. */
-export function toolOf(op: AnyOperation & { readonly tool: string }): Tool {
+/** What a tool takes: the input of its operation, with the names and the defaults that assistants are told. */
+export function toolInputOf(op: AnyOperation): z.ZodObject {
   const defaults = Object.entries(op.toolDefaults ?? {}).map(([field, value]) => [field, op.input.shape[field]?.default(value)])
-  const input = op.input.safeExtend(Object.fromEntries(defaults))
-  return {
-    name: op.tool,
-    title: op.summary,
-    description: op.description ?? op.summary,
-    isReading: op.http.startsWith('GET '),
-    input,
-    run: async (p, given) => {
-      const nameOf = (path: readonly PropertyKey[]) => path.join('.')
-      // The server holds it against the schema, which does not know what no database can store.
-      const checked = check(input, given, nameOf)
-      if ('problems' in checked) throw new UsageError(checked.problems)
-      const parts = { attempt: attemptsOf(p), config: p.config(), sums: p.db, reload: null, isTerminal: false, tell: () => undefined }
-      const context = { ...p, ...parts, nameOf: (field: string) => field }
-      return found(masked(op.output, await op.run(context, checked.value as never)))
-    },
-  }
+  const renamed = Object.entries(op.toolFields ?? {})
+  const shape = { ...op.input.shape, ...Object.fromEntries(defaults) }
+  if (renamed.length === 0) return op.input.safeExtend(Object.fromEntries(defaults))
+  const nameOf = (field: string) => op.toolFields?.[field] ?? field
+  return op.input.clone({ ...op.input.def, shape: Object.fromEntries(Object.entries(shape).map(([field, part]) => [nameOf(field), part])) })
+}
+
+/** Calls the tool of an operation. Assistants see what a viewer sees. @throws UsageError for what is wrong with the call. */
+export async function callTool(p: McpParts, op: AnyOperation, given: object): Promise<Found> {
+  // The server holds it against the schema, which does not know what no database can store.
+  const checked = check(toolInputOf(op), given, (path) => path.join('.'))
+  if ('problems' in checked) throw new UsageError(checked.problems)
+  const fieldOf = new Map(Object.entries(op.toolFields ?? {}).map(([field, name]) => [name, field]))
+  const input = Object.fromEntries(Object.entries(checked.value as object).map(([name, value]) => [fieldOf.get(name) ?? name, value]))
+  const parts = { attempt: attemptsOf(p), config: p.config(), sums: p.db, reload: null, isTerminal: false, tell: () => undefined }
+  const nameOf = (field: string) => op.toolFields?.[field] ?? field
+  return found(masked(op.output, await op.run({ ...p, ...parts, nameOf }, input)))
 }
 
 function found(output: unknown): Found {
-  const { items, next_cursor: nextCursor } = output as { items?: unknown; next_cursor?: string | null }
-  return Array.isArray(items) && nextCursor !== undefined ? { data: items, nextCursor } : { data: output }
+  const { items, next_cursor: nextCursor, ...more } = output as { items?: unknown; next_cursor?: string | null }
+  if (!Array.isArray(items) || nextCursor === undefined) return { data: output }
+  return { data: Object.keys(more).length > 0 ? { items, ...more } : items, nextCursor }
 }

@@ -1,10 +1,9 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { allOperations } from '../operations/index.ts'
-import { actingTools } from './acting.ts'
+import type { AnyOperation } from '../operations/operation.ts'
 import { answer, answerOf, NOTE, refusalOf } from './answers.ts'
-import { toolOf } from './from-operation.ts'
-import type { McpParts, Tool } from './parts.ts'
-import { readingTools } from './reading.ts'
+import { callTool, toolInputOf } from './from-operation.ts'
+import type { McpParts } from './parts.ts'
 
 const INSTRUCTIONS =
   "This server answers from a mirror of a brokerage's commercial insurance submissions. Find a submission with search_submissions first; the " +
@@ -19,18 +18,20 @@ export async function createMcpServer(p: McpParts): Promise<McpServer> {
     { name: 'submission-mirror', title: 'submission-mirror', version: p.version },
     { instructions: INSTRUCTIONS, capabilities: { tools: {} }, maxToolInputElements: MOST_ELEMENTS },
   )
-  const offered = (await allOperations()).flatMap((op) => (op.tool === undefined ? [] : [toolOf({ ...op, tool: op.tool })]))
-  const all = [...readingTools, ...actingTools, ...offered]
-  for (const each of all.filter(({ isReading }) => isReading)) add(server, p, each)
-  if (p.mayAct) for (const each of all.filter(({ isReading }) => !isReading)) add(server, p, each)
+  for (const op of await allOperations()) if (op.tool !== undefined && (isReading(op) || p.mayAct)) add(server, p, op, op.tool)
   return server
 }
 
-function add(server: McpServer, p: McpParts, { name, title, description, isReading, input, run }: Tool): void {
-  const annotations = { readOnlyHint: isReading, destructiveHint: false, openWorldHint: false }
-  server.registerTool(name, { title, description, inputSchema: input, outputSchema: answer, annotations }, async (given) => {
+function isReading({ http }: AnyOperation): boolean {
+  return http.startsWith('GET ')
+}
+
+function add(server: McpServer, p: McpParts, op: AnyOperation, name: string): void {
+  const described = { title: op.summary, description: op.description ?? op.summary, inputSchema: toolInputOf(op), outputSchema: answer }
+  const annotations = { readOnlyHint: isReading(op), destructiveHint: false, openWorldHint: false }
+  server.registerTool(name, { ...described, annotations }, async (given) => {
     try {
-      return answerOf(await run(p, given as never))
+      return answerOf(await callTool(p, op, given))
     } catch (error) {
       return refusalOf(p, name, error)
     }

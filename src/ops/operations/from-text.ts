@@ -32,10 +32,7 @@ export function valuesOf(schema: z.ZodType, given: Readonly<Record<string, unkno
   if (!(schema instanceof z.ZodObject)) return given
   const shape: Readonly<Record<string, z.ZodType>> = schema.shape
   return Object.fromEntries(
-    Object.entries(given).map(([name, text]) => [
-      name,
-      Object.hasOwn(shape, name) ? valueFrom(kindOf(shape[name] as z.ZodType), text) : text,
-    ]),
+    Object.entries(given).map(([name, text]) => [name, Object.hasOwn(shape, name) ? valueFrom(shape[name] as z.ZodType, text) : text]),
   )
 }
 
@@ -44,8 +41,9 @@ const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map([
   ['false', false],
 ])
 
-function valueFrom(kind: Kind, text: unknown): unknown {
-  if (kind === 'list') return Array.isArray(text) || text === undefined ? text : [text]
+function valueFrom(field: z.ZodType, text: unknown): unknown {
+  const kind = kindOf(field)
+  if (kind === 'list' && text !== undefined) return isOfWords(field) ? [text].flat().flatMap(wordsIn) : [text].flat()
   if (kind === 'record') return Array.isArray(text) ? (recordOf(text) ?? text) : text
   if (kind === 'boolean') return BOOLEANS.get(text) ?? text
   return kind === 'number' && typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : text
@@ -58,4 +56,15 @@ function recordOf(pairs: readonly string[]): Record<string, string> | undefined 
     return name === undefined ? [] : [[name.trim(), value] as const]
   })
   return found.length === pairs.length ? Object.fromEntries(found) : undefined
+}
+
+/** Whether a list is one of words that the schema names. */
+function isOfWords(field: z.ZodType): boolean {
+  if (field instanceof z.ZodOptional || field instanceof z.ZodDefault) return isOfWords(field.unwrap() as z.ZodType)
+  return field instanceof z.ZodArray && field.element instanceof z.ZodEnum
+}
+
+/** The words of `event,message`. */
+function wordsIn(text: unknown): unknown {
+  return typeof text === 'string' ? text.split(',').map((word) => word.trim()) : text
 }

@@ -13,15 +13,22 @@ export function hidden<T extends z.ZodType, R = object>(field: T, mask: (value: 
 
 /** The output with every hidden field masked. @param value of that schema. */
 export function masked(schema: z.ZodType, value: unknown): unknown {
+  return shaped(schema, value, { isWhole: false })
+}
+
+/** The output as its schema tells it: what the schema does not name is left out. @param isWhole whether hidden fields are shown. */
+export function shaped(schema: z.ZodType, value: unknown, how: { readonly isWhole: boolean }): unknown {
   if (value === null || value === undefined) return value
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return masked(schema.unwrap() as z.ZodType, value)
-  if (schema instanceof z.ZodArray) return (value as readonly unknown[]).map((item) => masked(schema.element as z.ZodType, item))
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly)
+    return shaped(schema.unwrap() as z.ZodType, value, how)
+  if (schema instanceof z.ZodArray) return (value as readonly unknown[]).map((item) => shaped(schema.element as z.ZodType, item, how))
   if (!(schema instanceof z.ZodObject)) return value
-  const fields = Object.entries(value).map(([name, part]) => {
+  const isOpen = schema.def.catchall instanceof z.ZodUnknown
+  const fields = Object.entries(value).flatMap(([name, part]): [string, unknown][] => {
     const field = schema.shape[name] as z.ZodType | undefined
-    const mark = field && masks.get(field)
-    if (mark && part !== null && part !== undefined) return [name, mark.mask(part as never, value as never)]
-    return [name, field ? masked(field, part) : part]
+    if (field === undefined) return isOpen ? [[name, part]] : []
+    const mark = how.isWhole || part === null || part === undefined ? undefined : masks.get(field)
+    return [[name, mark ? mark.mask(part as never, value as never) : shaped(field, part, how)]]
   })
   return Object.fromEntries(fields)
 }

@@ -24,6 +24,10 @@ export const subjects = {
     about: 'copy the database',
     load: async () => (await import('./backup.ts')).operations,
   },
+  changes: {
+    about: 'read the change log',
+    load: async () => (await import('./changes.ts')).operations,
+  },
   completeness: {
     about: 'how complete the mirror is',
     load: async () => (await import('./completeness.ts')).operations,
@@ -36,6 +40,10 @@ export const subjects = {
     about: 'look whether everything works',
     load: async () => (await import('./doctor.ts')).operations,
   },
+  document: {
+    about: 'look at documents of the service, and take their files',
+    load: async () => (await import('./document.ts')).operations,
+  },
   history: {
     about: 'what happened, in steps',
     load: async () => (await import('./history.ts')).operations,
@@ -43,6 +51,10 @@ export const subjects = {
   inbox: {
     about: 'look at stored and refused deliveries, work them again, or give them up',
     load: async () => [...(await import('./inbox.ts')).operations, ...(await import('./rejected.ts')).operations],
+  },
+  item: {
+    about: 'look at what is still missing',
+    load: async () => [(await import('./open-work.ts')).itemList],
   },
   outbox: {
     about: 'look at what is pushed to destinations, and try it again or give it up',
@@ -52,6 +64,10 @@ export const subjects = {
     about: 'remove submissions',
     load: async () => (await import('./purge.ts')).operations,
   },
+  quote: {
+    about: 'look at quotes',
+    load: async () => [(await import('./open-work.ts')).quoteList],
+  },
   reconcile: {
     about: 'look at runs that compare the mirror with the service',
     load: async () => (await import('./reconcile.ts')).operations,
@@ -60,6 +76,14 @@ export const subjects = {
     about: 'look at what is removed for its age, and let a turn that waits take place',
     load: async () => (await import('./retention.ts')).operations,
   },
+  row: {
+    about: 'look at single rows of the mirror',
+    load: async () => (await import('./row.ts')).operations,
+  },
+  search: {
+    about: 'find submissions, deliveries and pushes',
+    load: async () => (await import('./search.ts')).operations,
+  },
   settings: {
     about: 'the settings in force',
     load: async () => (await import('./settings.ts')).operations,
@@ -67,6 +91,10 @@ export const subjects = {
   status: {
     about: 'whether the mirror is complete and fresh',
     load: async () => (await import('./status.ts')).operations,
+  },
+  submission: {
+    about: 'look at submissions as they are mirrored',
+    load: async () => (await import('./submission.ts')).operations,
   },
 } as const satisfies Readonly<Record<string, Subject>>
 

@@ -3,12 +3,19 @@ import { UsageError } from '../../base/errors.ts'
 import type { Json } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
+import { accountNamed } from '../actions/accounts.ts'
 import { parseMoment } from '../actions/arguments.ts'
+import { refuseUnknownNames } from '../actions/unknown-names.ts'
 import type { OperationContext } from './operation.ts'
 
 /** Fields that several operations share. */
 
 const MOST_ITEMS = 200
+
+/** Longest id in a path; ids of deliveries may be this long. */
+export const LONGEST_ID = 512
+/** Longest key of a row in a path: several ids, each encoded. */
+export const LONGEST_KEY = 8_192
 
 /** A time in an answer. */
 export const time = z.string().meta({ format: 'date-time', description: 'UTC, with six fractional digits' })
@@ -48,6 +55,19 @@ export const submissionId = z
   .refine((text) => parseUuid(text) !== null, 'is no submission id (a uuid)')
   .overwrite((text) => parseUuid(text) ?? text)
   .meta({ format: 'uuid', description: 'the id of a submission' })
+
+/** The account of a list's items. */
+export const ofAccount = name.optional().meta({ description: 'only of this account' })
+
+/** The account of one submission: `accountIn` gives its name. */
+export const inAccount = name.optional().meta({ description: 'the account that it belongs to; the default account when left out' })
+
+/** The name of a submission's account. @throws NotFoundError when nobody knows it. */
+export async function accountIn(c: OperationContext, given: string | undefined): Promise<string> {
+  const account = given ?? accountNamed(c.config, undefined, c.nameOf('account')).name
+  await refuseUnknownNames(c.db.read, c.config, { account })
+  return account
+}
 
 /** A whole number from 1 to `most`. */
 export function count(most: number) {
@@ -96,16 +116,22 @@ export function cursorOf(place: Place): string {
 export function numberIn(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined
   const [number] = placeIn(cursor, ['number'])
-  if (typeof number === 'number' && Number.isSafeInteger(number) && number >= 1) return number
+  if (Number.isSafeInteger(number) && number >= 1) return number
   throw noCursor()
 }
 
+/** What the parts of a place are. */
+interface Parts {
+  readonly string: string
+  readonly number: number
+}
+
 /** The place in a cursor. @throws UsageError for one whose parts are of other kinds, or that is no cursor at all. */
-export function placeIn(cursor: string, kinds: readonly ('string' | 'number')[]): Place {
+export function placeIn<K extends readonly (keyof Parts)[]>(cursor: string, kinds: readonly [...K]): { [I in keyof K]: Parts[K[I]] } {
   const place = parsed(cursor)
   const isRight = (part: unknown, index: number) => typeof part === kinds[index] && !(typeof part === 'string' && part.includes('\0'))
   if (!Array.isArray(place) || place.length !== kinds.length || !place.every(isRight)) throw noCursor()
-  return place as Place
+  return place as never
 }
 
 function parsed(cursor: string): Json {

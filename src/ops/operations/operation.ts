@@ -48,6 +48,10 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   readonly isShared?: boolean
   /** Method and path under `/api/v1`; `:name` comes from the input, and all else is the query of a GET or the body. */
   readonly http: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
+  /** Whether a reader goes on from what it was told before, so that it can be refused: 409 for another log epoch, 410 for what is not kept any more. */
+  readonly goesOn?: boolean
+  /** Bytes that its body may have, where it takes long lists. */
+  readonly mostBytes?: number
   /** Its descriptions stand beside options, in the OpenAPI document, and in the schema of the tool. */
   readonly input: I
   /** What is answered. Fields made by `hidden` are masked, unless `shows` says otherwise. */
@@ -60,6 +64,8 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   readonly argument?: keyof z.output<I> & string
   /** The name of its tool; left out: assistants are not offered it. */
   readonly tool?: string
+  /** What assistants call fields, where that is another name. */
+  readonly toolFields?: Readonly<Partial<Record<keyof z.output<I> & string, string>>>
   /** What holds for an assistant that leaves a field out. */
   readonly toolDefaults?: Partial<z.output<I>>
   /** Whether hidden fields are shown, and who saw what is noted before it is handed out: the audit entry. Assistants see them masked. */

@@ -1,12 +1,11 @@
 import { z } from 'zod'
-import { printable } from '../../base/printable.ts'
 import { MASK, maskedText } from '../../model/masking.ts'
 import { findOutboxRows, type ListedState, listedStates, listOutbox } from '../../store/outbox/queries.ts'
 import { readExchanges, shownOutcome } from '../actions/exchange.ts'
 import { countOutbox, retry, type StateChange, settleOutbox, skip } from '../actions/outbox.ts'
 import { refuseUnknownNames } from '../actions/unknown-names.ts'
 import { NotFoundError } from '../output/refusals.ts'
-import { ago, pluralize, printableLine, until } from '../output/text.ts'
+import { ago, fieldsText, pluralize, printableLine, until } from '../output/text.ts'
 import { hidden } from './hidden.ts'
 import { filterOf, moment, name, numberIn, page, pageOf, paging, submissionId, time, whole } from './inputs.ts'
 import { operation } from './operation.ts'
@@ -107,7 +106,7 @@ const show = operation({
   output: pageOf(entry),
   shows: numbersOf,
   run: async (c, { id }) => found(id, await findOutboxRows(c.db.read, id)),
-  print: (to, { items }) => to.line(items.map(textOf).join('\n\n')),
+  print: (to, { items }) => to.line(items.map(fieldsText).join('\n\n')),
 })
 
 const columns = z.record(z.string(), z.unknown()).nullable()
@@ -151,20 +150,8 @@ const exchange = operation({
   output: pageOf(exchanged),
   shows: numbersOf,
   run: async (c, { id }) => found(id, await readExchanges(c.db.read, c.config, id)),
-  print: (to, { items }) => to.line(items.map(({ request, answer, ...row }) => textOf({ ...row, ...request, answer })).join('\n\n')),
+  print: (to, { items }) => to.line(items.map(({ request, answer, ...row }) => fieldsText({ ...row, ...request, answer })).join('\n\n')),
 })
-
-/** A field a line. */
-function textOf(entry: object): string {
-  const fields = Object.entries(entry)
-  const width = Math.max(...fields.map(([field]) => field.length))
-  return fields.map(([field, value]) => `${field.padEnd(width)}  ${printable(shown(value))}`).join('\n')
-}
-
-function shown(value: unknown): string {
-  if (value === null || value === undefined) return '-'
-  return typeof value === 'object' ? JSON.stringify(value) : printableLine(String(value), 1_000)
-}
 
 const settled = z
   .object({

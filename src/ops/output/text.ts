@@ -58,3 +58,15 @@ export function firstProblems(problems: readonly string[]): string[] {
   const more = problems.length - MOST_PROBLEMS
   return more > 0 ? [...problems.slice(0, MOST_PROBLEMS), `and ${more} more`] : [...problems]
 }
+
+/** An object for people, a field a line. */
+export function fieldsText(entry: object): string {
+  const fields = Object.entries(entry)
+  const width = Math.max(...fields.map(([field]) => field.length))
+  return fields.map(([field, value]) => `${field.padEnd(width)}  ${printable(shown(value))}`).join('\n')
+}
+
+function shown(value: unknown): string {
+  if (value === null || value === undefined) return '-'
+  return typeof value === 'object' ? JSON.stringify(value) : printableLine(String(value), 1_000)
+}

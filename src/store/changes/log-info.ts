@@ -17,6 +17,6 @@ export async function restoreInfo(tx: Tx): Promise<void> {
     ) as known where 1 = 1 on conflict (id) do nothing`.execute(tx.sql)
 }
 
-export function infoOf(q: Query): Promise<{ log_epoch: string; last_seq: number }> {
-  return q.sql.selectFrom('mirror_info').select(['log_epoch', 'last_seq']).where('id', '=', 1).executeTakeFirstOrThrow()
+export function infoOf(q: Query): Promise<{ log_epoch: string; first_seq: number; last_seq: number }> {
+  return q.sql.selectFrom('mirror_info').select(['log_epoch', 'first_seq', 'last_seq']).where('id', '=', 1).executeTakeFirstOrThrow()
 }

@@ -7,20 +7,37 @@ import { timeValue } from '../engine/sql.ts'
 /** A row of the change log. */
 export interface LoggedChange {
   readonly seq: number
+  readonly changed_at: TimeText
   readonly account: string
   readonly submission_id: string | null
   readonly entity: string
   readonly entity_id: string
   readonly operation: string
   readonly cause: string
+  readonly before: Row | null
   readonly after: Row | null
 }
 
+/** Which changes. */
+export interface ChangeFilter {
+  readonly account?: string | undefined
+  readonly entity?: string | undefined
+  /** The last number that is looked at. */
+  readonly until?: number
+}
+
 /** The changes behind `seq`, in order, up to `limit`. Going on from the last one never misses any (invariant 9). */
-export async function changesAfter(q: Query, seq: number, limit: number): Promise<LoggedChange[]> {
+export async function changesAfter(
+  q: Query,
+  seq: number,
+  limit: number,
+  { account, entity, until }: ChangeFilter = {},
+): Promise<LoggedChange[]> {
+  const is = (column: string, value: string | undefined) => (value === undefined ? sql`` : sql`and ${sql.ref(column)} = ${value}`)
   const { rows } = await sql<LoggedChange>`
-    select seq, account, submission_id, entity, entity_id, operation, cause, after from changes
-    where seq > ${seq} order by seq limit ${sql.lit(limit)}`.execute(q.sql)
+    select seq, changed_at, account, submission_id, entity, entity_id, operation, cause, before, after from changes
+    where seq > ${seq} ${until === undefined ? sql`` : sql`and seq <= ${until}`} ${is('account', account)} ${is('entity', entity)}
+    order by seq limit ${sql.lit(limit)}`.execute(q.sql)
   return rows
 }
 

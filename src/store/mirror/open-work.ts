@@ -51,7 +51,7 @@ export interface ListedQuote {
   readonly status_label: string | null
   readonly chip: string | null
   readonly bound: boolean | null
-  readonly premium_display: Json
+  readonly premium_display: string | null
   readonly total_cents: number | null
   readonly lines: Json
   readonly is_revision: boolean | null

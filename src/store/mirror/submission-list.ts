@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Json } from '../../model/json.ts'
+import { parseDate, parseTime } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { orderKeys } from '../schema/list-keys.ts'
 import { type Condition, conditionsOf, type SubmissionFilter } from './submission-search.ts'
@@ -139,23 +139,8 @@ export async function accountsWithSubmissions(q: Query): Promise<string[]> {
   return rows.map(({ account }) => account)
 }
 
-/** The place of a cursor; null when the text is none. */
-export function placeIn(text: string): SubmissionPlace | null {
-  const value = partsIn(text, 3)
-  return value === null ? null : { account: value[0] ?? '', submission_id: value[1] ?? '', key: value[2] ?? '' }
-}
-
-export function cursorOf({ account, submission_id, key }: SubmissionPlace): string {
-  return Buffer.from(JSON.stringify([account, submission_id, key])).toString('base64url')
-}
-
-/** The texts in a cursor; null when there are not so many. */
-export function partsIn(cursor: string, count: number): string[] | null {
-  try {
-    const value = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as Json
-    if (!Array.isArray(value) || value.length !== count) return null
-    return value.every((part) => typeof part === 'string' && !part.includes('\0')) ? (value as string[]) : null
-  } catch {
-    return null
-  }
+/** Whether a place can be one of a list in this order. On SQLite times and dates stand as somebody wrote them. */
+export function isPlaceIn({ kind }: Query, order: SubmissionOrder, { key }: SubmissionPlace): boolean {
+  if (kind === 'sqlite' || order.endsWith('name')) return true
+  return (order.endsWith('moved') ? parseTime(key) : parseDate(key)) !== null
 }

@@ -4,7 +4,6 @@ import { parseTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue, unindexed } from '../engine/sql.ts'
 import type { ArrivalsView } from '../schema/tables-completeness.ts'
-import { partsIn } from './submission-list.ts'
 
 /** What a timeline shows, in the order in which it shows things of the same time. */
 export const timelineKinds = ['push', 'change', 'message', 'event'] as const
@@ -191,15 +190,9 @@ function behind(
   return sql`${own} and ${at} <= ${time} and (${at} < ${time} or ${id} < ${lastId})`
 }
 
-/** The cursor of a place. */
-export function timelineCursor({ at, kind, id }: TimelinePlace): string {
-  return Buffer.from(JSON.stringify([at, kind, id])).toString('base64url')
-}
-
-/** The place in a cursor; null when the text is none. On SQLite the time stands as somebody wrote it. */
-export function timelinePlaceIn(text: string): TimelinePlace | null {
-  const [at = '', given = '', id = ''] = partsIn(text, 3) ?? []
-  const kind = timelineKinds.find((each) => each === given)
+/** The place with these parts, as a cursor bears them; null when there is none. */
+export function timelinePlace(at: string, named: string, id: string): TimelinePlace | null {
+  const kind = timelineKinds.find((each) => each === named)
   if (kind === undefined || parseTime(at) === null) return null
   const isNumbered = kind === 'change' || kind === 'push'
   return isNumbered && !/^\d{1,15}$/.test(id) ? null : { at, kind, id }

@@ -10,7 +10,7 @@ import type { Query, TableSpec } from '../engine/db.ts'
 import type { FreshnessView } from '../schema/tables.ts'
 
 /** Rows of one table that are read at most. */
-const MOST_ROWS = 1_000
+export const MOST_ROWS = 1_000
 
 /** What its own list has: the timeline. */
 const OF_THE_TIMELINE: readonly Entity[] = [marketEvents, threadMessages, threadAttachments]

@@ -5,7 +5,8 @@ export interface DocumentTables {
   document_index: DocumentIndexView
 }
 
-export type DocumentState = 'stored' | 'waiting' | 'failed' | 'gone'
+export const documentStates = ['stored', 'waiting', 'failed', 'gone'] as const
+export type DocumentState = (typeof documentStates)[number]
 
 export interface DocumentIndexView {
   account: string

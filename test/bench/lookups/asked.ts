@@ -112,7 +112,7 @@ export function consoleLookups(scale: Scale): Asked[] {
       return { name: `submissions ${name}`, run: (db) => submissionsPage(db.read, { order: '-moved', limit: PAGE, ...asked }) }
     }),
     { name: 'submissions from the middle on', run: (db) => submissionsPage(db.read, { order: 'name', limit: PAGE, after: MIDDLE }) },
-    { name: 'one submission', run: (db, n) => submissionView(db.read, BUSY, idOf(n), []) },
+    { name: 'one submission', run: (db, n) => submissionView(db.read, BUSY, idOf(n), { limit: PAGE, destinations: [] }) },
     { name: 'its timeline', run: (db, n) => timelinePage(db.read, { account: BUSY, submissionId: idOf(n), limit: PAGE }) },
     { name: 'a search by name', run: (db, n) => searchAll(db.read, `insured ${n * 17}`, 20) },
     { name: 'a search by the beginning of an id', run: (db, n) => searchAll(db.read, idOf(n).slice(0, 30), 20) },

@@ -15,8 +15,8 @@ const READING = [
 ].sort()
 const ACTING = ['read_now', 'replay', 'reconcile', 'retry_push']
 
-function namesOf(tools: readonly { readonly name: string }[]): string[] {
-  return tools.map(({ name }) => name).sort()
+async function toolsOf(client: Client): Promise<string[]> {
+  return (await client.listTools()).tools.map(({ name }) => name).sort()
 }
 
 async function refusal(client: Client, name: string, given: Record<string, unknown> = {}): Promise<string> {
@@ -63,7 +63,9 @@ describe.each(onSqlite)('the Model Context Protocol on $name', (database) => {
 
   async function checkEveryTool(client: Client): Promise<void> {
     const { tools } = await client.listTools()
-    expect(namesOf(tools)).toEqual(READING)
+    expect(await toolsOf(client)).toEqual(READING)
+    const { properties } = tools.find(({ name }) => name === 'get_submission')?.inputSchema ?? {}
+    expect(properties?.['limit']).toMatchObject({ default: 50, description: expect.stringContaining('`cut`') as string })
     for (const { inputSchema, annotations, description } of tools) {
       expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false })
       expect([annotations?.readOnlyHint, (description ?? '').length > 40]).toEqual([true, true])
@@ -91,8 +93,8 @@ describe.each(onSqlite)('the Model Context Protocol on $name', (database) => {
     const deliveries = await pages(client, 'list_deliveries', { account: 'default', limit: 1 })
     expect(deliveries.map((each) => each['delivery_id'])).toContain('msg_1')
     expect((await pages(client, 'list_pushes', { destination: 'ams', limit: 1 })).length).toBeGreaterThan(0)
-    const log = (await call(client, 'changes_since', { seq: 2, limit: 3 })).data
-    expect(log).toMatchObject({ first_seq: 1, last_seq: 5, is_end: false, changes: [{ seq: 3 }, { seq: 4 }, { seq: 5 }] })
+    const log = await call(client, 'changes_since', { seq: 2, limit: 3 })
+    expect(log).toMatchObject({ data: { first_seq: 1, items: [{ seq: 3 }, { seq: 4 }, { seq: 5 }] }, next_cursor: '5' })
   }
 
   it('lists and calls every tool over HTTP, for a viewer', async () => {
@@ -104,7 +106,7 @@ describe.each(onSqlite)('the Model Context Protocol on $name', (database) => {
     const { client, said } = await overStdio(rig)
     await checkEveryTool(client)
     expect(said()).toBe('')
-    expect(await refusal(client, 'read_now', { submission_ids: [BAKERY] })).toMatch(/not found/)
+    expect(await refusal(client, 'read_now', { ids: [BAKERY] })).toMatch(/not found/)
   })
 
   it('shows no personal value and no body, whoever asks, and hands hostile text over as data', async () => {
@@ -124,7 +126,7 @@ describe.each(onSqlite)('the Model Context Protocol on $name', (database) => {
       ['get_timeline', { account: 'acme', submission_id: BAKERY }],
       ['list_deliveries', {}],
       ['list_pushes', {}],
-      ['changes_since', { seq: 0, limit: 200 }],
+      ['changes_since', { limit: 200 }],
     ] as const) {
       const answer = (await client.callTool({ name, arguments: given })) as CallToolResult
       const [text] = answer.content
@@ -143,21 +145,20 @@ describe.each(onSqlite)('the Model Context Protocol on $name', (database) => {
 
   it('refuses wrong arguments, cursors and names, and says what is wrong', async () => {
     const client = await overHttp(rig, VIEWER)
-    expect(await refusal(client, 'search_submissions', {})).toMatch(/query/)
     expect(await refusal(client, 'search_submissions', { query: 'a', limit: 201 })).toMatch(/limit/)
-    expect(await refusal(client, 'search_submissions', { query: 'a', zz: 1 })).toMatch(/zz/)
-    expect(await refusal(client, 'search_submissions', { query: 'a\u0000' })).toMatch(/characters/)
+    expect(await refusal(client, 'search_submissions', { zz: 1 })).toMatch(/zz/)
+    expect(await refusal(client, 'search_submissions', { query: 'a\u0000' })).toMatch(/^query: .*U\+0000/)
     expect(await refusal(client, 'get_submission', { account: 'acme', submission_id: 'x' })).toMatch(/no submission id/)
     expect(await refusal(client, 'get_submission', { account: 'acme', submission_id: uuid(9, 99) })).toMatch(
       /is not tracked in account acme/,
     )
     expect(await refusal(client, 'list_pushes', { destination: 'nobody' })).toMatch(/no destination "nobody"/)
     expect(await refusal(client, 'changes_since', { seq: -1 })).toMatch(/seq/)
+    expect(await refusal(client, 'changes_since', { epoch: 'another' })).toMatch(/^the log epoch is .*, not another/)
     const lists = ['search_submissions', 'list_open_items', 'list_quotes', 'list_deliveries', 'list_pushes']
     for (const name of lists) {
       for (const cursor of ['x', 'W10', Buffer.from('["a\\u0000",1,2]').toString('base64url')]) {
-        const given = { cursor, ...(name === 'search_submissions' && { query: 'a' }) }
-        expect([name, await refusal(client, name, given)]).toEqual([name, 'cursor: is not `next_cursor` of a page of this list'])
+        expect([name, await refusal(client, name, { cursor })]).toEqual([name, 'cursor: is not `next_cursor` of a page of this list'])
       }
     }
     expect(await refusal(client, 'nothing')).toMatch(/not found/)
@@ -169,14 +170,11 @@ describe.each(onSqlite)('the Model Context Protocol on $name', (database) => {
       rig.config = loadConfig(rig.env)
     })
     const viewer = await overHttp(rig, VIEWER)
-    expect(namesOf((await viewer.listTools()).tools)).toEqual(READING)
+    expect(await toolsOf(viewer)).toEqual(READING)
     for (const name of ACTING) expect(await refusal(viewer, name, { ids: ['msg_1'], submission_ids: [HOSTILE_ID] })).toMatch(/not found/)
     const client = await overHttp(rig, OPERATOR)
-    expect(namesOf((await client.listTools()).tools)).toEqual([...READING, ...ACTING].sort())
-    expect((await call(client, 'read_now', { account: 'default', submission_ids: [HOSTILE_ID] })).data).toEqual({
-      account: 'default',
-      requested: 1,
-    })
+    expect(await toolsOf(client)).toEqual([...READING, ...ACTING].sort())
+    expect((await call(client, 'read_now', { account: 'default', ids: [HOSTILE_ID] })).data).toEqual({ account: 'default', submissions: 1 })
     expect((await call(client, 'replay', { ids: ['msg_1'] })).data).toEqual({ replayed: 1 })
     const [push] = itemsOf(await call(client, 'list_pushes', { destination: 'ams', limit: 1 }))
     await rig.db.write('test', (tx) =>

@@ -36,8 +36,8 @@ const ways: Readonly<Record<string, readonly [LucideIcon, string]>> = {
 /** What happened, the newest first, with how it became known and where it went. */
 export function Timeline({ account, id }: { readonly account: string; readonly id: string }) {
   const [search, set] = useAddress()
-  const chosen = (search['kinds'] ?? FIRST).split(',')
-  const query = useInfiniteQuery(timelineQuery(account, id, chosen.join(',')))
+  const chosen = (search['kinds'] ?? FIRST).split(',') as Kind[]
+  const query = useInfiniteQuery(timelineQuery(account, id, chosen))
   const toggle = (kind: Kind) => {
     const next = chosen.includes(kind) ? chosen.filter((each) => each !== kind) : [...chosen, kind]
     set({ kinds: next.length > 0 ? next.join(',') : FIRST })

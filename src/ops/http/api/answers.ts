@@ -8,6 +8,9 @@ export const problem = z
     status: z.int(),
     detail: z.string().meta({ description: 'one sentence: what is wrong, and what to do' }),
     problems: z.array(z.string()).optional().meta({ description: 'when several things are wrong: all of them' }),
+    first_seq: z.int().optional().meta({ description: 'of a 410: the first number that the change log still has' }),
+    log_epoch: z.string().optional().meta({ description: 'of a 409: the current log epoch' }),
+    epoch: z.string().optional().meta({ description: 'of a 409: the one that was asked about' }),
   })
   .meta({ id: 'Problem' })
 
@@ -28,10 +31,11 @@ const common = {
   },
   429: refusal('too many wrong tokens from this address; a good one is never refused for it'),
   431: refusal('the path and the headers are too long'),
-  503: refusal('the database cannot be used now; try again after `Retry-After`'),
+  503: refusal('the database, or the storage of documents, cannot be used now; try again after `Retry-After`'),
 }
 const notThere = refusal('there is no such thing')
 const notNow = refusal('as things are now this cannot be done')
+const notAnyMore = refusal('it was there, and is no longer kept')
 const unfit = refusal('well formed, but it does not fit the settings')
 
 /** The answers of a route: success, and the refusals that every route has. */
@@ -52,6 +56,11 @@ export function events(description: string) {
 /** The answers of a route about something that may not exist. */
 export function answersAbout<T extends z.ZodType>(description: string, schema: T) {
   return { ...answers(description, schema), 404: notThere }
+}
+
+/** As `answersAbout`, for what goes on from an earlier answer. */
+export function answersSince<T extends z.ZodType>(description: string, schema: T) {
+  return { ...answersAbout(description, schema), 409: notNow, 410: notAnyMore }
 }
 
 /** The answers of an action. */

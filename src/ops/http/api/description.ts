@@ -7,13 +7,8 @@ import { SESSION_COOKIE } from './sessions.ts'
 /** What the routes of each tag are about that no subject has. */
 const tags: Readonly<Record<string, string>> = {
   description: 'this description',
-  documents: 'documents of the service and their files',
   rejected: 'deliveries, as they were refused',
-  rows: 'single rows of the mirror',
-  search: 'finding things by a name or an id',
   session: 'signing in and out',
-  status: 'how the program is, and upkeep',
-  submissions: 'submissions and all that the mirror holds of them',
 }
 
 const subjectTags = Object.fromEntries(Object.entries(subjects).map(([name, { about }]) => [name, about]))

@@ -2,7 +2,8 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BusyError, messageOf, TransientError, UsageError } from '../../../base/errors.ts'
-import { ConflictError, MismatchError, NotFoundError } from '../../output/refusals.ts'
+import { StorageUnavailable } from '../../../documents/storage/errors.ts'
+import { Refusal, type RefusalFacts } from '../../output/refusals.ts'
 import { firstProblems } from '../../output/text.ts'
 import type { Problem } from './answers.ts'
 import type { AdminParts } from './parts.ts'
@@ -11,9 +12,12 @@ const RETRY_AFTER_S = 5
 const PROBLEM_TYPE = 'application/problem+json'
 
 /** Answers with a problem. @param problems everything that is wrong, a sentence each. */
-export function refuse(reply: FastifyReply, status: number, problems: readonly string[]): FastifyReply {
+export function refuse(reply: FastifyReply, status: number, problems: readonly string[], facts: RefusalFacts = {}): FastifyReply {
   // As text: the route's schema must not serialize it.
-  return reply.code(status).type(PROBLEM_TYPE).send(problemText(status, problems))
+  return reply
+    .code(status)
+    .type(PROBLEM_TYPE)
+    .send(problemText(status, problems, facts))
 }
 
 const unreadable: Readonly<Record<string, readonly [status: number, sentence: string]>> = {
@@ -29,7 +33,7 @@ export function refuseUnreadable(socket: Socket, code: string): void {
   if (socket.writable) socket.end([...head, 'connection: close', '', body].join('\r\n'))
 }
 
-function problemText(status: number, problems: readonly string[]): string {
+function problemText(status: number, problems: readonly string[], facts: RefusalFacts = {}): string {
   const [first = ''] = problems
   const several = problems.length > 1
   const body: Problem = {
@@ -37,6 +41,7 @@ function problemText(status: number, problems: readonly string[]): string {
     status,
     detail: several ? `${problems.length} things are wrong; see problems` : first,
     ...(several && { problems: firstProblems(problems) }),
+    ...facts,
   }
   return JSON.stringify(body)
 }
@@ -52,8 +57,11 @@ export function refuseError(
   reply: FastifyReply,
 ): FastifyReply {
   const { log, signal } = p
-  if (error instanceof UsageError) return refuse(reply, statusOf(error), error.problems)
+  if (error instanceof Refusal) return refuse(reply, error.status, error.problems, error.facts)
+  if (error instanceof UsageError) return refuse(reply, 400, error.problems)
   if (error instanceof BusyError) return refuse(reply, 409, [messageOf(error)])
+  // Its sentence says what to do.
+  if (error instanceof StorageUnavailable) return refuse(reply.header('retry-after', RETRY_AFTER_S), 503, [messageOf(error)])
   if (error instanceof TransientError) {
     log.warn({ route: routeOf(request) }, `admin request ${routeOf(request)} answered 503, the database failed: ${messageOf(error)}`)
     return refuse(reply.header('retry-after', RETRY_AFTER_S), 503, ['the database cannot be used now; try again'])
@@ -68,12 +76,6 @@ export function refuseError(
     `admin request ${routeOf(request)} failed, a fault of the program: ${messageOf(error)}`,
   )
   return refuse(reply, 500, ['a fault of the program; its log says more'])
-}
-
-function statusOf(error: UsageError): number {
-  if (error instanceof NotFoundError) return 404
-  if (error instanceof ConflictError) return 409
-  return error instanceof MismatchError ? 422 : 400
 }
 
 /** Fastify's own refusals have a status below 500: a body that is not JSON, too large, or of an unknown type. */

@@ -31,7 +31,7 @@ export function addLive(api: Api, p: AdminParts, sessions: Sessions): void {
   const mayListen = async ({ headers, holder }: FastifyRequest, id: string | null): Promise<boolean> =>
     holder?.session && id !== null ? await sessions.isLive(id) : verifier.holderOf(config().ops.tokens, headers.authorization) !== null
   // What Fastify would answer to HEAD never ends.
-  api.get('/live', { schema, exposeHeadRoute: false }, async (request, reply) => {
+  api.get('/live', { schema, config: { role: 'viewer' }, exposeHeadRoute: false }, async (request, reply) => {
     const tooMany = () =>
       refuse(reply.header('retry-after', RETRY_AFTER_S), 503, [`${MOST_LISTENERS} listen already; close a page, or ask again later`])
     if (hub.isFull) return tooMany()

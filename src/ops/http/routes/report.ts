@@ -17,7 +17,7 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sa
 
 /** `/reconcile-runs/{id}/report.html` */
 export function addReport(api: Api, p: AdminParts): void {
-  api.get('/reconcile-runs/:id/report.html', { schema }, async (asked, reply) => {
+  api.get('/reconcile-runs/:id/report.html', { schema, config: { role: 'operator' } }, async (asked, reply) => {
     const run = await runNamed(p.db.read, asked.params.id)
     await noteShowing(actionContextFor(p, asked), 'reconcile.report', run.account, { run_id: run.run_id })
     // Loaded only when somebody wants a report.

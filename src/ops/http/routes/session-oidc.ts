@@ -37,13 +37,13 @@ const show = { summary: 'how one may sign in', tags: ['session'], security: [], 
 export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): void {
   const providerOf = keeper()
   const failures = new BadSignatures(MOST_TRIES)
-  api.get('/session/methods', { schema: show }, () => {
+  api.get('/session/methods', { schema: show, config: { role: 'viewer' } }, () => {
     const { tokens, oidc } = p.config().ops
     return { token: tokens.length > 0, oidc: oidc ? { name: oidc.name, path: OIDC_ROUTE } : null }
   })
   // Pages that a browser goes to, which no program asks for.
   const beginning = { hide: true, querystring: z.looseObject({ from: z.string().optional().catch(undefined) }) }
-  api.get('/session/oidc', { schema: beginning }, async (request, reply) => {
+  api.get('/session/oidc', { schema: beginning, config: { role: 'viewer' } }, async (request, reply) => {
     const { oidc } = p.config().ops
     if (!oidc) return page(reply, 404, NOT_SET)
     try {
@@ -56,7 +56,7 @@ export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): voi
     }
   })
   const ending = { hide: true, querystring: z.looseObject({}) }
-  api.get('/session/oidc/callback', { schema: ending }, async (request, reply) => {
+  api.get('/session/oidc/callback', { schema: ending, config: { role: 'viewer' } }, async (request, reply) => {
     const { oidc } = p.config().ops
     if (!oidc) return page(reply, 404, NOT_SET)
     if (failures.isLimited(request.ip, p.clock.steady()))

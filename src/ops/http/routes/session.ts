@@ -42,7 +42,7 @@ const end = { summary: 'sign out: the session ends', tags: ['session'], response
 export function addSession(api: Api, p: AdminParts, sessions: Sessions): void {
   const keeper = new TokenVerifier()
   const failures = new BadSignatures(MOST_TRIES)
-  api.post('/session', { schema: begin }, async (request, reply) => {
+  api.post('/session', { schema: begin, config: { role: 'viewer' } }, async (request, reply) => {
     const { ip } = request
     if (failures.isLimited(ip, p.clock.steady())) return tooMany(reply)
     const holder = keeper.holderOf(p.config().ops.tokens, `Bearer ${request.body.token}`)
@@ -55,7 +55,7 @@ export function addSession(api: Api, p: AdminParts, sessions: Sessions): void {
     request.who = holder.name
     return setCookie(p, request, reply, id, Math.floor(p.config().ops.sessionMaxMs / 1_000))
   })
-  api.get('/session', { schema: show }, ({ holder }): z.output<typeof who> => {
+  api.get('/session', { schema: show, config: { role: 'viewer' } }, ({ holder }): z.output<typeof who> => {
     if (!holder) throw new Error('the guard let in nobody')
     const { name, role, session } = holder
     const may = roles.filter((each) => includesRole(role, each))
@@ -68,7 +68,7 @@ export function addSession(api: Api, p: AdminParts, sessions: Sessions): void {
       idle_ends_at: session?.idleEndsAt ?? null,
     }
   })
-  api.delete('/session', { schema: end }, async (request, reply) => {
+  api.delete('/session', { schema: end, config: { role: 'viewer' } }, async (request, reply) => {
     const id = request.holder?.session ? sessionIdOf(request) : null
     if (id !== null) await sessions.end(id, request.who)
     return setCookie(p, request, reply, '', 0)

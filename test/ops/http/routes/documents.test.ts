@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -44,10 +44,11 @@ describe.each(testDatabases)('documents handed out on $name', (database) => {
   })
 
   it('a route streams the file, and who took it is noted', async () => {
-    const listed = await rig.ask<{ items: { document_key: string; state: string }[]; next: string | null }>('GET', '/documents?limit=1')
+    const listed = await rig.ask<{ items: unknown[]; next_cursor: string | null }>('GET', '/documents?limit=1')
     expect(listed.json.items).toMatchObject([{ document_key: HELD, state: 'stored' }])
-    const rest = await rig.ask<typeof listed.json>('GET', `/documents?limit=1&after=${encodeURIComponent(String(listed.json.next))}`)
-    expect(rest.json).toMatchObject({ items: [{ document_key: MISSING, state: 'failed' }], next: null })
+    const failed = { document_key: MISSING, state: 'failed', error: 'the service answered 410' }
+    for (const query of [`limit=1&cursor=${listed.json.next_cursor}`, 'state=failed'])
+      expect((await rig.ask('GET', `/documents?${query}`)).json).toMatchObject({ items: [failed], next_cursor: null })
     const got = await rig.ask('GET', `/documents/${HELD}`)
     expect([got.status, got.text]).toEqual([200, BYTES])
     expect(got.headers.get('content-type')).toBe('application/octet-stream')
@@ -61,9 +62,7 @@ describe.each(testDatabases)('documents handed out on $name', (database) => {
   })
 
   it('commands list them and write the file, and note that too', async () => {
-    const listed = await runHere(['document', 'list', '--json'], env)
-    expect(JSON.parse(listed.out)).toMatchObject([{ document_key: HELD }, { document_key: MISSING }])
-    expect((await runHere(['document', 'list'], env)).out).toContain('the service answered 410')
+    expect((await runHere(['document', 'list', '--state', 'failed'], env)).out).toContain('the service answered 410')
     const out = join(folder, 'binder.pdf')
     expect(await runHere(['document', 'get', HELD, '--out', out], env)).toMatchObject({ code: 0, err: '' })
     expect(readFileSync(out, 'utf8')).toBe(BYTES)
@@ -78,11 +77,36 @@ describe.each(testDatabases)('documents handed out on $name', (database) => {
     expect(notes).toMatchObject([{ who: 'command' }, { who: 'command' }, { who: 'command' }])
   })
 
+  it('a route looks whether the files are there, and has lost ones fetched again', async () => {
+    expect((await rig.ask('POST', '/documents/check')).json).toEqual({ looked: 1, lost: [], repaired: false })
+    rmSync(join(folder, 'kept'), { recursive: true })
+    const lost = [{ document_key: HELD, stored_bytes: BYTES.length, found_bytes: null }]
+    const taken = await rig.ask('GET', `/documents/${HELD}`)
+    expect(taken).toMatchObject({ status: 409, json: { detail: expect.stringContaining('`document check --repair`') as string } })
+    expect((await rig.ask('POST', '/documents/check', { body: { repair: true } })).json).toMatchObject({ looked: 1, lost, repaired: true })
+    expect((await rig.notes()).map(({ action, outcome }) => [action, outcome])).toEqual([
+      ['document.get', 'failed'],
+      ['document.check', 'done'],
+    ])
+  })
+
+  it('a storage that cannot be read now is told as such', async () => {
+    rmSync(join(folder, 'kept'), { recursive: true })
+    symlinkSync('kept', join(folder, 'kept'))
+    for (const [method, path] of [
+      ['GET', `/documents/${HELD}`],
+      ['POST', '/documents/check'],
+    ] as const) {
+      const told = { status: 503, json: { detail: expect.stringContaining(join(folder, 'kept')) as string } }
+      expect(await rig.ask(method, path)).toMatchObject(told)
+    }
+  })
+
   it('a purge takes the file along', async () => {
     const storage = new FolderStorage(join(folder, 'kept'))
     expect((await runHere(['purge', ID], env)).code).toBe(0)
     for await (const path of storage.paths()) throw new Error(`${path} is still there`)
-    expect((await runHere(['document', 'list', '--json'], env)).out.trim()).toBe('[]')
+    expect((await runHere(['document', 'list'], env)).out).toBe('No document.\n')
     expect(await rig.db.read.sql.selectFrom('sync_documents').selectAll().execute()).toEqual([])
   })
 })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../../src/config/config.ts'
+import { submissionOrders } from '../../../../src/store/mirror/submission-list.ts'
 import { ensureAccounts } from '../../../../src/store/reads/accounts.ts'
 import { testDatabases } from '../../../tools/databases.ts'
 import { uuid } from '../../../tools/facts.ts'
@@ -77,6 +78,13 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
     ['account=acme&sort=effective_date', [BAKERY, ROOFING]],
   ])('filters and sorts them: %s', async (query, ids) => {
     expect(await idsOf(query)).toEqual(ids)
+  })
+
+  it.each(submissionOrders)('goes on behind a page, sorted by %s', async (sort) => {
+    const first = (await rig.ask<Page>('GET', `/submissions?sort=${sort}&limit=1`)).json
+    const second = (await rig.ask<Page>('GET', `/submissions?sort=${sort}&limit=1&cursor=${first.next_cursor}`)).json
+    expect([...first.items, ...second.items]).toEqual((await rig.ask<Page>('GET', `/submissions?sort=${sort}`)).json.items)
+    expect(second.next_cursor).toBeNull()
   })
 
   it('shows one whole, personal values masked', async () => {
@@ -163,13 +171,18 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
       const { status, json } = await rig.ask('GET', path)
       return [status, json['detail']]
     }
-    expect(await detailOf('/submissions?limit=201')).toEqual([400, 'query limit: "201" is no number from 1 to 200'])
-    expect(await detailOf('/submissions?limit=0')).toEqual([400, 'query limit: "0" is no number from 1 to 200'])
-    expect(await detailOf('/submissions?cursor=abc')).toEqual([400, 'query cursor: "abc" is not `next_cursor` of a page'])
+    const noCursor = [400, 'cursor: is not `next_cursor` of a page of this list']
+    const cursorOf = (...place: unknown[]) => Buffer.from(JSON.stringify(place)).toString('base64url')
+    expect(await detailOf('/submissions?cursor=abc')).toEqual(noCursor)
+    expect(await detailOf(`/submissions?cursor=${cursorOf('acme', BAKERY)}`)).toEqual(noCursor)
+    // One of a list in another order.
+    const [status] = await detailOf(`/submissions?sort=moved&cursor=${cursorOf('acme', BAKERY, 'harbour')}`)
+    expect(status).toBe(database.name === 'sqlite' ? 200 : 400)
     expect((await detailOf('/submissions?sort=odd'))[0]).toBe(400)
     expect((await detailOf('/submissions?account=nobody'))[0]).toBe(404)
     expect((await detailOf(`/submissions/acme/${BAKERY}/timeline?kinds=odd`))[0]).toBe(400)
-    expect((await detailOf(`/submissions/acme/${BAKERY}/timeline?cursor=abc`))[0]).toBe(400)
+    for (const place of [['2026-01-05T12:31:00Z', 'odd', '1'], ['today', 'event', '1'], ['2026-01-05T12:31:00Z', 'push', 'x'], ['x']])
+      expect(await detailOf(`/submissions/acme/${BAKERY}/timeline?cursor=${cursorOf(...place)}`)).toEqual(noCursor)
     expect((await detailOf('/submissions/acme/none'))[0]).toBe(400)
     expect(await detailOf('/rows/lanes/acme')).toEqual([404, 'there is no such row of lanes'])
     expect(await detailOf(`/rows/lanes/${encodeURIComponent(`acme/${BAKERY}/%E0`)}`)).toEqual([404, 'there is no such row of lanes'])

@@ -1,12 +1,16 @@
 import { z } from 'zod'
-import { timelineKinds } from '../../../store/mirror/timeline.ts'
-import { wholeEntities } from '../../../store/mirror/whole-submission.ts'
-import { rowKeySchema, time } from '../../operations/inputs.ts'
+import type { Json } from '../../model/json.ts'
+import { maskedValue } from '../../model/masking.ts'
+import { type TimelineKind, timelineKinds } from '../../store/mirror/timeline.ts'
+import { wholeEntities } from '../../store/mirror/whole-submission.ts'
+import { shownOutcome } from '../actions/exchange.ts'
+import { hidden } from './hidden.ts'
+import { rowKeySchema, time } from './inputs.ts'
 import { rowSchemaOf } from './row-schemas.ts'
 
-/** What the routes of submissions answer. */
+/** What the operations on submissions answer. */
 
-const cents = z.int().meta({ description: 'in cents of a US dollar' })
+export const cents = z.int().meta({ description: 'in cents of a US dollar' })
 
 const chip = z
   .object({
@@ -48,7 +52,7 @@ export const submissionItem = z
         'where it stands: `unreachable`; else the chip of the lane that is furthest: `bound`, `quoted`, `needs_info`, `in_progress`, ' +
         '`not_available`; without lanes its `marketing_status`, and without that `unknown`',
     }),
-    lanes: z.array(chip).meta({ description: 'lanes that are not gone, by market' }),
+    lanes: z.array(chip).readonly().meta({ description: 'lanes that are not gone, by market' }),
     best_quote: bestQuote.nullable(),
     outstanding_count: z.int().meta({ description: 'what the broker must still supply, from all sources of `open_items`' }),
     bind_status: z.string().nullable().meta({ description: 'of the newest bind request' }),
@@ -63,6 +67,29 @@ export const submissionItem = z
   .meta({ id: 'SubmissionItem' })
 
 const tables = z.object(Object.fromEntries(wholeEntities.map((entity) => [entity.table, z.array(rowSchemaOf(entity))])))
+
+export const openItem = z
+  .object({
+    source: z.string().meta({ description: '`outstanding`, `market`, `bind assumption`, `bind contingency`' }),
+    item_key: z.string(),
+    market_name: z.string().nullable().meta({ description: 'null: of the submission as a whole, or it cannot be told' }),
+    lane_id: z.string().nullable(),
+    label: z.string().nullable(),
+    how_to_provide: z.string().nullable(),
+    bind_request_id: z.string().nullable(),
+    bind_status: z.string().nullable(),
+  })
+  .meta({ id: 'OpenItem' })
+
+export const quoteOnBoard = z
+  .object({
+    lane_id: z.string(),
+    quote_id: z.string(),
+    first_seen_at: time,
+    may_be_superseded: z.boolean().nullable().meta({ description: 'a later revision may stand in its place; null: it cannot be told' }),
+    is_bound_quote: z.boolean().nullable().meta({ description: 'its lane is bound at it; null: the lane is bound, and it cannot be told' }),
+  })
+  .meta({ id: 'QuoteOnBoard' })
 
 export const submissionView = z
   .object({
@@ -132,41 +159,10 @@ export const submissionView = z
           .meta({ id: 'ReachedDestination' }),
       )
       .meta({ description: 'how many of its changes each destination has, and what became of the others' }),
-    open_items: z
-      .array(
-        z
-          .object({
-            source: z.string().meta({ description: '`outstanding`, `market`, `bind assumption`, `bind contingency`' }),
-            item_key: z.string(),
-            market_name: z.string().nullable().meta({ description: 'null: of the submission as a whole, or it cannot be told' }),
-            lane_id: z.string().nullable(),
-            label: z.string().nullable(),
-            how_to_provide: z.string().nullable(),
-            bind_request_id: z.string().nullable(),
-            bind_status: z.string().nullable(),
-          })
-          .meta({ id: 'OpenItem' }),
-      )
-      .meta({ description: 'what the broker must still supply, from all sources' }),
-    quote_board: z
-      .array(
-        z
-          .object({
-            lane_id: z.string(),
-            quote_id: z.string(),
-            first_seen_at: time,
-            may_be_superseded: z
-              .boolean()
-              .nullable()
-              .meta({ description: 'a later revision may stand in its place; null: it cannot be told' }),
-            is_bound_quote: z
-              .boolean()
-              .nullable()
-              .meta({ description: 'its lane is bound at it; null: the lane is bound, and it cannot be told' }),
-          })
-          .meta({ id: 'QuoteOnBoard' }),
-      )
-      .meta({ description: 'what the view `quote_board` says of its quotes that are not gone, the lowest first' }),
+    open_items: z.array(openItem).meta({ description: 'what the broker must still supply, from all sources' }),
+    quote_board: z.array(quoteOnBoard).meta({
+      description: 'what the view `quote_board` says of its quotes that are not gone, the lowest first',
+    }),
     extra_reads: z.array(z.object({ name: z.string(), read_at: time, row_key: rowKeySchema }).meta({ id: 'ExtraRead' })),
   })
   .meta({ id: 'SubmissionView' })
@@ -188,6 +184,24 @@ const sent = z
 const changed = z
   .object({ column: z.string(), before: z.unknown(), after: z.unknown() })
   .meta({ id: 'TimelineChange', description: 'a column that changed; personal values are masked' })
+
+interface Changed {
+  readonly column: string
+  readonly before?: unknown
+  readonly after?: unknown
+}
+
+function maskedChanges(columns: readonly Changed[], { entity }: { readonly entity: string | null }): Changed[] {
+  const shown = (column: string, value: unknown) => maskedValue(entity ?? '', column, (value ?? null) as Json)
+  return columns.map(({ column, before, after }) => ({ column, before: shown(column, before), after: shown(column, after) }))
+}
+
+/** A field of an entry that holds a column of an event, or one of a message. */
+function told(ofEvent: string, ofMessage: string, description: string) {
+  const mask = (text: string, { kind, entity }: { readonly kind: TimelineKind; readonly entity: string | null }) =>
+    maskedValue(entity ?? '', kind === 'event' ? ofEvent : ofMessage, text)
+  return hidden(z.string().nullable().meta({ description }), mask)
+}
 
 const attachment = z
   .object({
@@ -215,9 +229,9 @@ export const timelineItem = z
     }),
     webhook_at: time.nullable(),
     what: z.string().meta({ description: 'the type of an event, the kind of a message, the table and the operation of a change or push' }),
-    summary: z.string().nullable().meta({ description: 'the label of the state, the subject' }),
-    text: z.string().nullable().meta({ description: 'the detail of an event; the body of a message, masked' }),
-    party: z.string().nullable().meta({ description: 'the market; who wrote, masked' }),
+    summary: told('status_label', 'subject', 'the label of the state, the subject'),
+    text: told('detail', 'body_text', 'the detail of an event; the body of a message, masked'),
+    party: told('market_name', 'from_address', 'the market; who wrote, masked'),
     direction: z.string().nullable().meta({ description: "of a message, in the service's view: `inbound` was written by the brokerage" }),
     lane_id: z.string().nullable(),
     seq: z.int().nullable().meta({ description: 'of a change and of a push' }),
@@ -225,24 +239,15 @@ export const timelineItem = z
     entity: z.string().nullable().meta({ description: 'the table of the row that it is about' }),
     row_key: rowKeySchema.nullable(),
     gone_at: time.nullable(),
-    changed: z.array(changed),
+    changed: hidden(z.array(changed), maskedChanges),
     pushes: z.array(sent),
     attachments: z.array(attachment),
     destination: z.string().nullable().meta({ description: 'of a push' }),
     state: z.string().nullable().meta({ description: 'of a push' }),
-    error: z.string().nullable().meta({ description: 'of a push' }),
+    error: hidden(
+      z.string().nullable().meta({ description: 'of a push' }),
+      (text, { pushes: [push] }: { readonly pushes: readonly { readonly status: number | null }[] }) =>
+        shownOutcome(text, push?.status ?? null),
+    ),
   })
   .meta({ id: 'TimelineItem' })
-
-export const found = z
-  .object({
-    kind: z.enum(['submission', 'delivery', 'push']),
-    id: z.string().meta({ description: "a submission's id; the number of a delivery or a push" }),
-    account: z.string(),
-    submission_id: z.string().nullable(),
-    title: z.string().nullable().meta({ description: "the insured's name, the svix-id, the message id" }),
-    state: z.string().meta({ description: 'where the submission stands; the state of the delivery or the push' }),
-    about: z.string().nullable().meta({ description: 'the kind of the delivery, the destination of the push' }),
-    at: time.meta({ description: 'when the submission last moved, the delivery came, the push was queued' }),
-  })
-  .meta({ id: 'Found' })

@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import type { ColumnKind, Entity, Field } from '../../../model/entity.ts'
-import { isMasked, MASK } from '../../../model/masking.ts'
-import { rowKeySchema } from '../../operations/inputs.ts'
+import type { ColumnKind, Entity, Field } from '../../model/entity.ts'
+import { isMasked, MASK } from '../../model/masking.ts'
+import { hidden } from './hidden.ts'
+import { rowKeySchema } from './inputs.ts'
 
 /** JSON types of a column's values. */
 const TYPES: Readonly<Record<ColumnKind, { readonly type?: string; readonly format?: string }>> = {
@@ -15,7 +16,7 @@ const TYPES: Readonly<Record<ColumnKind, { readonly type?: string; readonly form
   date: { type: 'string', format: 'date' },
 }
 
-/** The schema of a table's rows as they are shown to everybody, by its descriptor. */
+/** The schema of a table's rows without the service's own objects, by its descriptor. */
 export function rowSchemaOf(entity: Entity) {
   const columns = Object.entries(entity.fields).flatMap(([column, field]) =>
     field.kind === 'raw' ? [] : [[column, columnSchema(field, entity.key.includes(column))] as const],
@@ -27,9 +28,11 @@ export function rowSchemaOf(entity: Entity) {
 /** As anybody may have stored anything on SQLite, the type is told and not enforced. */
 function columnSchema(field: Field, isKey: boolean) {
   const { type, format } = TYPES[field.kind]
-  const masked = isMasked(field) ? `; \`${MASK}\` in its place: ask for the row to see it` : ''
+  const isPersonal = isMasked(field)
+  const masked = isPersonal ? `; \`${MASK}\` in its place: ask for the row to see it` : ''
   const description = `${field.meaning}${field.cents ? ', in cents' : ''}${masked}`
-  return z.unknown().meta({ ...(type && { type: isKey ? type : [type, 'null'] }), ...(format && { format }), description })
+  const schema = z.unknown().meta({ ...(type && { type: isKey ? type : [type, 'null'] }), ...(format && { format }), description })
+  return isPersonal ? hidden(schema, () => MASK) : schema
 }
 
 /** `market_readiness` → `MarketReadinessRow`. */

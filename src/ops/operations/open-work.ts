@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import type { Query } from '../../store/engine/db.ts'
+import { listOpenItems, listQuotes, type OpenWorkFilter, type OpenWorkPage, type OpenWorkPlace } from '../../store/mirror/open-work.ts'
+import { refuseUnknownNames } from '../actions/unknown-names.ts'
+import { cursorOf, noCursor, ofAccount, pageOf, paging, placeIn, submissionId } from './inputs.ts'
+import { type OperationContext, operation } from './operation.ts'
+import { cents, openItem, quoteOnBoard } from './submission-answers.ts'
+
+/** Lists that go from submission to submission: what is still missing, and who quoted what. */
+
+const SHORT_PAGES = 'A page may be short, or empty; the list ends when `next_cursor` is null.'
+
+const input = z.strictObject({
+  account: ofAccount,
+  submission_id: submissionId.optional().meta({ description: 'only of this submission' }),
+  ...paging,
+})
+
+const ofSubmission = { account: z.string(), submission_id: z.string(), insured_name: z.string().nullable() }
+
+type List<T> = (q: Query, filter: OpenWorkFilter, after: OpenWorkPlace | null, limit: number) => Promise<OpenWorkPage<T>>
+
+async function pageFrom<T>(
+  c: OperationContext,
+  list: List<T>,
+  { account, submission_id: submissionId, limit, cursor }: z.output<typeof input>,
+) {
+  await refuseUnknownNames(c.db.read, c.config, { account })
+  const { items, next } = await list(c.db.read, { account, submissionId }, placeFrom(cursor), limit)
+  return { items: [...items], next_cursor: next && cursorOf([next.account, next.submissionId, next.skip]) }
+}
+
+function placeFrom(cursor: string | undefined): OpenWorkPlace | null {
+  if (cursor === undefined) return null
+  const [account, submissionId, skip] = placeIn(cursor, ['string', 'string', 'number'])
+  if (!Number.isSafeInteger(skip) || skip < 0) throw noCursor()
+  return { account, submissionId, skip }
+}
+
+/** `item list` */
+export const itemList = operation({
+  name: 'item.list',
+  summary: 'list what the broker must still supply, submission by submission',
+  description: `Outstanding items, what a market needs, assumptions to confirm and contingencies of a bind. ${SHORT_PAGES}`,
+  role: 'viewer',
+  http: 'GET /open-items',
+  tool: 'list_open_items',
+  input,
+  output: pageOf(openItem.extend(ofSubmission).meta({ id: 'ListedOpenItem' })),
+  run: (c, given) => pageFrom(c, listOpenItems, given),
+  print: (to, { items }) => {
+    const headings = ['submission', 'account', 'insured', 'from', 'market', 'what', { heading: 'how', fit: 'below' } as const]
+    const rows = items.map((item) => [
+      ...[item.submission_id, item.account, item.insured_name, item.source, item.market_name, item.label, item.how_to_provide],
+    ])
+    to.table({ title: 'Open items', headings, rows }, 'Nothing is outstanding.')
+  },
+})
+
+/** `quote list` */
+export const quoteList = operation({
+  name: 'quote.list',
+  summary: 'list the quotes that are not gone, submission by submission, of each the lowest first',
+  description:
+    '`total_cents` is the number to compare (US dollars × 100); `premium_display` is only to show. `may_be_superseded` is true when a revision ' +
+    `was first seen later, \`is_bound_quote\` when the lane is bound at this quote; null: it cannot be told. ${SHORT_PAGES}`,
+  role: 'viewer',
+  http: 'GET /quotes',
+  tool: 'list_quotes',
+  input,
+  output: pageOf(
+    quoteOnBoard
+      .extend({
+        ...ofSubmission,
+        market_name: z.string().nullable(),
+        program: z.string().nullable(),
+        program_category: z.string().nullable(),
+        status: z.string().nullable().meta({ description: 'of its lane' }),
+        status_label: z.string().nullable(),
+        chip: z.string().nullable(),
+        bound: z.boolean().nullable().meta({ description: 'its lane is bound, at this quote or another' }),
+        premium_display: z.string().nullable().meta({ description: 'to show, never to compute with' }),
+        total_cents: cents.nullable(),
+        lines: z.unknown().meta({ description: 'lines of business, a list of slugs' }),
+        is_revision: z.boolean().nullable(),
+      })
+      .meta({ id: 'ListedQuote' }),
+  ),
+  run: (c, given) => pageFrom(c, listQuotes, given),
+  print: (to, { items }) => {
+    const headings = ['submission', 'account', 'insured', 'market', 'premium', 'status', 'superseded', 'bound']
+    const rows = items.map((quote) => [
+      ...[quote.submission_id, quote.account, quote.insured_name, quote.market_name, quote.premium_display ?? quote.total_cents],
+      ...[quote.status_label ?? quote.status, said(quote.may_be_superseded), said(quote.is_bound_quote)],
+    ])
+    to.table({ title: 'Quotes', headings, rows }, 'No quote.')
+  },
+})
+
+function said(flag: boolean | null): string {
+  return flag === null ? 'cannot be told' : flag ? 'yes' : 'no'
+}

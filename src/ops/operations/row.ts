@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import type { Row } from '../../model/entity.ts'
+import { publicTables } from '../../store/mirror/public-rows.ts'
+import { shownRow } from '../actions/rows.ts'
+import { fieldsText } from '../output/text.ts'
+import { LONGEST_KEY } from './inputs.ts'
+import { operation } from './operation.ts'
+
+const NOTED_LENGTH = 500
+
+const [first = '', ...others] = publicTables.map(({ table }) => table)
+
+const show = operation({
+  name: 'row.show',
+  summary: 'show one row whole: personal values as they are, and the object of the service',
+  description:
+    'Who saw it by HTTP is noted in `operator_actions`. Values that `PROTECT` dropped or encrypted stay as they are stored. ' +
+    "`key` is the `row_key` of a list: the parts of the table's key in their order, each percent-encoded, with `/` between them; in a path " +
+    'the whole is encoded once more as one part (`default%2F5f0c…`).',
+  role: 'operator',
+  http: 'GET /rows/:table/:key',
+  input: z.strictObject({
+    table: z.enum([first, ...others]).meta({ description: 'its table', examples: ['changes'] }),
+    key: z
+      .string()
+      .min(1)
+      .max(LONGEST_KEY)
+      .meta({ description: 'its `row_key`', examples: ['1'] }),
+  }),
+  argument: 'key',
+  output: z
+    .object({
+      table: z.string(),
+      row_key: z.string(),
+      row: z.record(z.string(), z.unknown()).meta({
+        description: 'every column; `raw` (and other columns of that kind) is the JSON text of the object as the service sent it',
+      }),
+    })
+    .meta({ id: 'ShownRow' }),
+  shows: ({ row }, { table, key }) => {
+    const { account = null, submission_id = null } = row as Row
+    return { target: table, detail: { account, submission_id, key: key.slice(0, NOTED_LENGTH) } }
+  },
+  run: async (c, { table, key }) => ({ table, row_key: key, row: await shownRow(c.db.read, table, key) }),
+  print: (to, { row }) => to.line(fieldsText(row)),
+})
+
+/** `row show` */
+export const operations = [show]

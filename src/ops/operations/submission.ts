@@ -1,0 +1,217 @@
+import { z } from 'zod'
+import { isPlaceIn, type SubmissionOrder, type SubmissionPlace, submissionOrders } from '../../store/mirror/submission-list.ts'
+import { type TimelinePlace, timelineKinds, timelinePlace } from '../../store/mirror/timeline.ts'
+import { MOST_ROWS } from '../../store/mirror/whole-submission.ts'
+import { accountNamed } from '../actions/accounts.ts'
+import { submissionsPage, submissionView as viewOf } from '../actions/submission-views.ts'
+import { requestSync, trackSubmissions } from '../actions/submissions.ts'
+import { timelinePage } from '../actions/timeline.ts'
+import { refuseUnknownNames } from '../actions/unknown-names.ts'
+import { ago } from '../output/text.ts'
+import { accountIn, count, cursorOf, inAccount, name, noCursor, ofAccount, pageOf, paging, placeIn, submissionId } from './inputs.ts'
+import { type OperationContext, operation } from './operation.ts'
+import type { Printer } from './printer.ts'
+import { submissionItem, submissionView, timelineItem } from './submission-answers.ts'
+
+const MOST_TRACKED = 10_000
+const MOST_SYNCED = 500
+/** Room for the most that may be tracked. */
+const TRACK_LIMIT_BYTES = 1024 * 1024
+
+const list = operation({
+  name: 'submission.list',
+  summary: 'list submissions with where each stands, the one that moved last first',
+  description:
+    'With its lanes, its best quote and what is outstanding; what else is asked of one takes its `account` and `submission_id`. ' +
+    'Paged by key: a submission that stays in its place is shown once, however many are added meanwhile.',
+  role: 'viewer',
+  http: 'GET /submissions',
+  tool: 'search_submissions',
+  toolFields: { search: 'query' },
+  input: z.strictObject({
+    search: name.optional().meta({
+      description:
+        "what words of the insured's name begin with, the beginning of an id or of a market's name, or the status of a lane; upper or lower case",
+    }),
+    account: ofAccount,
+    market: name.optional().meta({ description: "the beginning of a market's name: only submissions with a lane there" }),
+    status: name.optional().meta({ description: 'only submissions with a lane of that status' }),
+    stands: name.optional().meta({ description: 'only submissions that stand there, as the answer says it' }),
+    sort: z.enum(submissionOrders).default('-moved').meta({ description: 'with `-` the newest, or last, first' }),
+    ...paging,
+  }),
+  output: pageOf(submissionItem),
+  run: async (c, { sort: order, cursor, ...asked }) => {
+    await refuseUnknownNames(c.db.read, c.config, asked)
+    const { items, next } = await submissionsPage(c.db.read, { ...asked, order, after: submissionPlace(c, order, cursor) })
+    return { items, next_cursor: next && cursorOf([next.account, next.submission_id, next.key]) }
+  },
+  print: (to, { items }) => {
+    const headings = ['submission', 'account', 'insured', 'stands', 'best quote', 'open', 'moved', 'read', 'proved']
+    const rows = items.map((one) => [
+      ...[one.submission_id, one.account, one.insured_name, one.stands, one.best_quote?.premium_display, one.outstanding_count],
+      ...[ago(one.moved_at, to.now), ago(one.oldest_read_at, to.now), ago(one.proved_at, to.now)],
+    ])
+    to.table({ title: 'Submissions', headings, rows }, 'No submission.')
+  },
+})
+
+function submissionPlace({ db }: OperationContext, order: SubmissionOrder, cursor: string | undefined): SubmissionPlace | undefined {
+  if (cursor === undefined) return undefined
+  const [account, submission_id, key] = placeIn(cursor, ['string', 'string', 'string'])
+  const place = { account, submission_id, key }
+  if (!isPlaceIn(db.read, order, place)) throw noCursor()
+  return place
+}
+
+const one = { account: inAccount, submission_id: submissionId }
+
+const show = operation({
+  name: 'submission.show',
+  summary: 'show everything that is mirrored of a submission, how fresh it is, and its last proof',
+  description:
+    'Lanes, quotes, requirements, what is outstanding, applications, bind requests and documents, without the objects of the service; its ' +
+    'timeline tells of the rest. Personal values are masked but at the terminal: `GET /api/v1/rows/{table}/{key}` shows a row whole.',
+  role: 'viewer',
+  http: 'GET /submissions/:account/:submission_id',
+  tool: 'get_submission',
+  toolDefaults: { limit: 50 },
+  input: z.strictObject({
+    ...one,
+    limit: count(MOST_ROWS)
+      .default(MOST_ROWS)
+      .meta({ description: 'how many rows of each table at most; `cut` names the tables with more' }),
+  }),
+  argument: 'submission_id',
+  output: submissionView,
+  run: async (c, { account, submission_id, limit }) =>
+    await viewOf(c.db.read, await accountIn(c, account), submission_id, { limit, destinations: c.config.destinations }),
+  print: printView,
+})
+
+function printView(to: Printer, { summary, open_items, freshness }: z.output<typeof submissionView>): void {
+  const line = [summary.stands, ...[summary.state, summary.effective_date].filter((each) => each !== null)].join(', ')
+  to.line(`${summary.insured_name ?? 'without a name'}: ${line}\n`)
+  const lanes = summary.lanes.map((lane) => [lane.market_name, lane.category, lane.status_label ?? lane.status, lane.chip])
+  to.table({ title: 'Lanes', headings: ['market', 'category', 'status', 'chip'], rows: lanes }, 'No lane.')
+  const best = summary.best_quote
+  to.line(`\nBest quote: ${best === null ? 'none' : `${best.premium_display ?? best.total_cents} from ${best.market_name}`}\n`)
+  const outstanding = {
+    title: 'Outstanding',
+    headings: ['from', 'market', 'what', { heading: 'how', fit: 'below' } as const],
+    rows: open_items.map((item) => [item.source, item.market_name, item.label, item.how_to_provide]),
+  }
+  to.table(outstanding, 'Nothing is outstanding.')
+  to.line('')
+  const reads = freshness.map((read) => [read.read, ago(read.last_read_at, to.now), ago(read.last_changed_at, to.now)])
+  to.table({ title: 'Freshness', headings: ['read', 'last read ago', 'last changed ago'], rows: reads }, 'Never read.')
+  const proved = summary.proved_at === null ? 'never yet' : `${ago(summary.proved_at, to.now)} ago`
+  to.line(`\nProved equal to the service: ${proved}. All rows: --json.`)
+}
+
+const timeline = operation({
+  name: 'submission.timeline',
+  summary: 'list what happened in a submission, the newest first: events, messages, changes of its state, pushes',
+  description:
+    'Each with when it happened, how and when it became known, and which destination got it when. Pushes are shown for as long as ' +
+    'retention keeps them.',
+  role: 'viewer',
+  http: 'GET /submissions/:account/:submission_id/timeline',
+  tool: 'get_timeline',
+  input: z.strictObject({
+    ...one,
+    kinds: z
+      .array(z.enum(timelineKinds))
+      .min(1)
+      .max(timelineKinds.length)
+      .optional()
+      .meta({
+        description: `only these, with commas between: ${timelineKinds.join(', ')}`,
+      }),
+    ...paging,
+  }),
+  argument: 'submission_id',
+  output: pageOf(timelineItem),
+  run: async (c, { account: of, submission_id: submissionId, cursor, ...asked }) => {
+    const account = await accountIn(c, of)
+    const { items, next } = await timelinePage(c.db.read, { ...asked, account, submissionId, after: placeOfEntry(cursor) })
+    return { items, next_cursor: next && cursorOf([next.at, next.kind, next.id]) }
+  },
+  print: (to, { items }) => {
+    const rows = items.map((item) => [
+      ...[ago(item.at, to.now), item.kind, item.what, item.party],
+      ...[item.known_via ?? item.destination, item.summary ?? item.state],
+    ])
+    const headings = ['ago', 'kind', 'what', 'who', 'how', 'says']
+    to.table({ title: 'Timeline, the newest first', headings, rows }, 'Nothing has happened.')
+  },
+})
+
+function placeOfEntry(cursor: string | undefined): TimelinePlace | undefined {
+  if (cursor === undefined) return undefined
+  const place = timelinePlace(...placeIn(cursor, ['string', 'string', 'string']))
+  if (place === null) throw noCursor()
+  return place
+}
+
+const inOneAccount = name.optional().meta({ description: 'the account that they belong to; the default account when left out' })
+
+const track = operation({
+  name: 'submission.track',
+  summary: 'make submissions known: their feeds are read from the beginning and kept up to date',
+  role: 'operator',
+  http: 'POST /submissions/track',
+  mostBytes: TRACK_LIMIT_BYTES,
+  withoutCommand: '`track` takes files too, and other ids',
+  input: z.strictObject({
+    account: inOneAccount,
+    ids: z.array(submissionId).min(1).max(MOST_TRACKED),
+    again: z.boolean().default(false).meta({ description: 'submissions that were purged too' }),
+  }),
+  output: z
+    .object({
+      account: z.string(),
+      added: z.int().meta({ description: 'not known before' }),
+      known: z.int().meta({ description: 'known before' }),
+      purged: z.int().meta({ description: 'purged before, and therefore not tracked' }),
+    })
+    .meta({ id: 'SubmissionsTracked' }),
+  run: async (c, { account: of, ids, again }) => {
+    const { name: account } = accountNamed(c.config, of, c.nameOf('account'))
+    return { account, ...(await trackSubmissions(c, account, [...new Set(ids)], again)) }
+  },
+  print: () => undefined,
+})
+
+const sync = operation({
+  name: 'submission.sync',
+  summary: 'have submissions read from the service now, feeds and state',
+  description:
+    'The answer comes at once; the process that polls reads them, feeds from the beginning unless `replay` is false, within the rate of the account. What failed ' +
+    'before keeps its time. The view `freshness` tells when each was read.',
+  role: 'operator',
+  http: 'POST /submissions/sync',
+  tool: 'read_now',
+  withoutCommand: '`sync` reads them itself, and tells what became of it',
+  input: z.strictObject({
+    account: inOneAccount,
+    ids: z.array(submissionId).min(1).max(MOST_SYNCED),
+    replay: z
+      .boolean()
+      .default(true)
+      .meta({ description: 'false: the feeds are read on from where they were read to, not from the beginning' }),
+  }),
+  output: z
+    .object({ account: z.string(), submissions: z.int().meta({ description: 'how many will be read' }) })
+    .meta({ id: 'SyncRequested' }),
+  run: async (c, { account: of, ids: given, replay }) => {
+    const { name: account } = accountNamed(c.config, of, c.nameOf('account'))
+    const ids = [...new Set(given)]
+    await requestSync(c, account, ids, { replay })
+    return { account, submissions: ids.length }
+  },
+  print: () => undefined,
+})
+
+/** `submission list|show|timeline`, and what the commands `track` and `sync` do, asked of the process that serves. */
+export const operations = [list, show, timeline, track, sync]
