@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { resumeAccount, shownAccounts } from '../actions/accounts.ts'
 import { ago, until } from '../output/text.ts'
+import { time } from '../output/time.ts'
 import { secretsText } from '../status/webhook-secrets.ts'
-import { name, pageOf, time, whole } from './inputs.ts'
+import { name, pageOf, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const account = z

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { listActions } from '../../store/operators/actions.ts'
 import { ago } from '../output/text.ts'
-import { moment, momentOf, name, numberIn, page, pageOf, paging, time } from './inputs.ts'
+import { time } from '../output/time.ts'
+import { moment, momentOf, name, numberIn, page, pageOf, paging } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const action = z

@@ -5,8 +5,9 @@ import { listAlarms, listNotices } from '../../store/operators/alarms.ts'
 import { acknowledge as acknowledgeDeed } from '../actions/alarms.ts'
 import { operatorsOf, testOperators } from '../alarms/operator-test.ts'
 import { ago, pluralize, printableLine } from '../output/text.ts'
+import { time } from '../output/time.ts'
 import { hidden } from './hidden.ts'
-import { filterOf, moment, name, numberIn, page, pageOf, paging, time, whole } from './inputs.ts'
+import { filterOf, moment, name, numberIn, page, pageOf, paging, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const acknowledged = {

@@ -6,8 +6,9 @@ import { changesAfter } from '../../store/changes/reader.ts'
 import { refuseUnknownNames } from '../actions/unknown-names.ts'
 import { ConflictError, GoneError } from '../output/refusals.ts'
 import { ago } from '../output/text.ts'
+import { time } from '../output/time.ts'
 import { hidden } from './hidden.ts'
-import { name, noCursor, ofAccount, pageOf, paging, time } from './inputs.ts'
+import { name, noCursor, ofAccount, pageOf, paging } from './inputs.ts'
 import { operation } from './operation.ts'
 
 /** Rows of the log that one page looks at: a filter that meets few of them must not read all. */

@@ -2,9 +2,10 @@ import { z } from 'zod'
 import { accountCompleteness } from '../../store/completeness/ledger.ts'
 import { listCompleteness } from '../../store/completeness/ledger-list.ts'
 import { refuseUnknownNames } from '../actions/unknown-names.ts'
+import { time } from '../output/time.ts'
 import { knownAccounts } from '../status/accounts.ts'
 import { COMPLETENESS_SCOPE } from '../status/completeness.ts'
-import { name, page, pageOf, paging, placeIn, submissionId, time, whole } from './inputs.ts'
+import { name, page, pageOf, paging, placeIn, submissionId, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const account = z

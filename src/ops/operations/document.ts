@@ -5,7 +5,8 @@ import { documentStates } from '../../store/schema/tables-documents.ts'
 import { checkDocumentFiles, fetchAgain } from '../actions/document-check.ts'
 import { refuseUnknownNames } from '../actions/unknown-names.ts'
 import { ago } from '../output/text.ts'
-import { ofAccount, page, pageOf, paging, placeIn, submissionId, time } from './inputs.ts'
+import { time } from '../output/time.ts'
+import { ofAccount, page, pageOf, paging, placeIn, submissionId } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const entry = z

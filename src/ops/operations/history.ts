@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { time } from '../output/time.ts'
 import { historyWindows, readHistory } from '../status/history.ts'
-import { time } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const values = z.array(z.number().nullable()).meta({ description: 'one for each step; null where no process recorded anything' })

@@ -16,23 +16,10 @@ import {
 import { refuseUnknownNames } from '../actions/unknown-names.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { ago, pluralize, printableLine } from '../output/text.ts'
+import { time } from '../output/time.ts'
 import { newestFound } from '../status/found-without-webhook.ts'
 import { deliveryText, keptBody, keptHeaders, received } from './delivery-parts.ts'
-import {
-  cursorOf,
-  deliveryId,
-  filterOf,
-  name,
-  noCursor,
-  numberIn,
-  page,
-  pageOf,
-  paging,
-  placeIn,
-  submissionId,
-  time,
-  whole,
-} from './inputs.ts'
+import { cursorOf, deliveryId, filterOf, name, noCursor, numberIn, page, pageOf, paging, placeIn, submissionId, whole } from './inputs.ts'
 import { type OperationContext, operation } from './operation.ts'
 
 const states = ['ready', 'done', 'aside', 'dead'] as const

@@ -17,9 +17,6 @@ export const LONGEST_ID = 512
 /** Longest key of a row in a path: several ids, each encoded. */
 export const LONGEST_KEY = 8_192
 
-/** A time in an answer. */
-export const time = z.string().meta({ format: 'date-time', description: 'UTC, with six fractional digits' })
-
 /** The key of a row in an answer, by which it can be asked for as it is. */
 export const rowKeySchema = z.string().meta({
   description: 'its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them',

@@ -5,7 +5,8 @@ import { readMapFile, readRows } from '../actions/map-file.ts'
 import { importMappings, mapTarget } from '../actions/mappings.ts'
 import { refuseUnknownNames } from '../actions/unknown-names.ts'
 import { ago, pluralize } from '../output/text.ts'
-import { name, page, pageOf, paging, placeIn, submissionId, time } from './inputs.ts'
+import { time } from '../output/time.ts'
+import { name, page, pageOf, paging, placeIn, submissionId } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const MOST_ROWS = 20_000

@@ -6,8 +6,9 @@ import { countOutbox, retry, type StateChange, settleOutbox, skip } from '../act
 import { refuseUnknownNames } from '../actions/unknown-names.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { ago, fieldsText, pluralize, printableLine, until } from '../output/text.ts'
+import { time } from '../output/time.ts'
 import { hidden } from './hidden.ts'
-import { filterOf, moment, name, numberIn, page, pageOf, paging, submissionId, time, whole } from './inputs.ts'
+import { filterOf, moment, name, numberIn, page, pageOf, paging, submissionId, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const entry = z

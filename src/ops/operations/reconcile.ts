@@ -10,6 +10,7 @@ import { accountsOfRun, futureProblem, requestReconcile, runNamed, stopReconcile
 import { refuseUnknownNames } from '../actions/unknown-names.ts'
 import { findingsTable, runSummary, runsTable } from '../output/reconcile-text.ts'
 import { MismatchError } from '../output/refusals.ts'
+import { time } from '../output/time.ts'
 import { hidden } from './hidden.ts'
 import {
   count,
@@ -24,7 +25,6 @@ import {
   placeIn,
   rowKeySchema,
   submissionId,
-  time,
   whole,
 } from './inputs.ts'
 import { type OperationContext, operation } from './operation.ts'

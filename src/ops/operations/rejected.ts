@@ -5,8 +5,9 @@ import { rejectedFields, replayRefused, showRejected } from '../actions/inbox.ts
 import { refuseUnknownNames } from '../actions/unknown-names.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { ago, pluralize, printableLine } from '../output/text.ts'
+import { time } from '../output/time.ts'
 import { deliveryText, keptBody, keptHeaders, received } from './delivery-parts.ts'
-import { filterOf, name, numberIn, page, pageOf, paging, time, whole } from './inputs.ts'
+import { filterOf, name, numberIn, page, pageOf, paging, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const entry = z

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { searchAll } from '../actions/search.ts'
 import { ago } from '../output/text.ts'
-import { LONGEST_ID, pageOf, time, whole } from './inputs.ts'
+import { time } from '../output/time.ts'
+import { LONGEST_ID, pageOf, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const MOST_FOUND = 20

@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { surpriseKinds } from '../../model/interface-drift.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
+import { time } from '../output/time.ts'
 import { coverage as coverageSchema, coverageText, readCoverage } from '../status/coverage.ts'
 import { driftText, interfaceDrift } from '../status/interface-drift.ts'
 import { need, overview as overviewSchema, readOverview } from '../status/overview.ts'
 import { readStatus, type Status } from '../status/status.ts'
 import { statusText } from '../status/status-text.ts'
-import { pageOf, time, whole } from './inputs.ts'
+import { pageOf, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const nothing = z.strictObject({})

@@ -4,8 +4,9 @@ import { maskedValue } from '../../model/masking.ts'
 import { type TimelineKind, timelineKinds } from '../../store/mirror/timeline.ts'
 import { wholeEntities } from '../../store/mirror/whole-submission.ts'
 import { shownOutcome } from '../actions/exchange.ts'
+import { time } from '../output/time.ts'
 import { hidden } from './hidden.ts'
-import { rowKeySchema, time } from './inputs.ts'
+import { rowKeySchema } from './inputs.ts'
 import { rowSchemaOf } from './row-schemas.ts'
 
 /** What the operations on submissions answer. */

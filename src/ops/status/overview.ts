@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Db } from '../../store/engine/db.ts'
 import type { Pile } from '../../store/upkeep/health.ts'
-import { time } from '../operations/inputs.ts'
+import { time } from '../output/time.ts'
 import { mendRequestOf } from './mend-request.ts'
 import { judgeNow, type VerdictConfig } from './status.ts'
 import { servedAccounts } from './verdict.ts'

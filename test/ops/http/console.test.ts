@@ -44,7 +44,7 @@ it('serves the page under every address of a view, and its files for ever', asyn
     ])
   }
   const script = await get('/console/assets/main-1.js')
-  expect([script.body, script.headers['content-type']]).toEqual(['script', 'text/javascript; charset=utf-8'])
+  expect([script.body, script.headers['content-type']]).toEqual(['script', 'application/javascript; charset=utf-8'])
   expect(script.headers['cache-control']).toBe('public, max-age=31536000, immutable')
   const smaller = await get('/console/assets/main-1.js', { 'accept-encoding': 'gzip, deflate, br' })
   expect([smaller.headers['content-encoding'], smaller.rawPayload]).toEqual(['gzip', gzipSync('script')])
