@@ -12,7 +12,6 @@ const rooms = {
     'cli',
     'http',
     'mcp',
-    'demo',
     'operations',
     'doctor',
     'actions',
@@ -80,7 +79,9 @@ const mayImport = {
   ],
   // The page is a client of the routes, like any other: it shares nothing with the program.
   'src/console': [],
-  'src/app': ['src/ops', 'src/sandbox', ...stages, ...belowStages],
+  // It runs the program and the sandbox as processes of their own.
+  'src/demo': ['src/ops/output', 'src/reconcile', ...belowStages],
+  'src/app': ['src/demo', 'src/ops', 'src/sandbox', ...stages, ...belowStages],
   migrations: ['src/store/schema/migration.ts', 'src/store/schema/list-keys.ts'],
 }
 

@@ -7,6 +7,8 @@ import type { Host } from './base/host.ts'
 import { createLog } from './base/log.ts'
 import { whenAborted } from './base/when-aborted.ts'
 import type { Config } from './config/config.ts'
+import { timeFromMs } from './model/time.ts'
+import type { DemoCommandOptions } from './ops/cli/commands/context.ts'
 import { runCli } from './ops/cli/program.ts'
 
 /** Runs the program. @param clock measures all waiting. @returns its exit code. */
@@ -16,7 +18,11 @@ export function main(host: Host, clock: Clock = systemClock): Promise<number> {
     host,
     clock,
     version,
-    parts: { serve: (load, role) => serve(load, role, host, clock), sandbox: (options) => sandbox(options, host, clock) },
+    parts: {
+      serve: (load, role) => serve(load, role, host, clock),
+      sandbox: (options) => sandbox(options, host, clock),
+      demo: (options) => demo(options, host, clock),
+    },
   })
 }
 
@@ -55,6 +61,14 @@ async function sandbox(given: Readonly<Record<string, unknown>>, host: Host, clo
     ...(!stdout.isTTY && { destination: { write: (line) => stderr.write(line) } }),
   })
   await runSandbox(options.data, { log, clock, signal, print: (line) => stdout.write(`${line}\n`) })
+}
+
+/** Loads the story only for this command. @returns whether service, mirror and AMS agree at its end. */
+async function demo({ folder, hold }: DemoCommandOptions, host: Host, clock: Clock): Promise<boolean> {
+  const [{ runDemo }, { makeDemoFolder }] = await Promise.all([import('./demo/demo.ts'), import('./demo/folder.ts')])
+  const stamp = timeFromMs(clock.now()).slice(0, 19).replace(/\D/g, '')
+  const log = createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })
+  return await runDemo({ host, clock, log, folder: makeDemoFolder(folder, stamp), hold })
 }
 
 function kebab(name: string): string {

@@ -225,7 +225,8 @@ describe('the command line', () => {
       onReload() {},
       onCrash() {},
     }
-    const parts = { serve: () => Promise.reject(refused), sandbox: () => Promise.reject(refused) }
+    const fails = () => Promise.reject(refused)
+    const parts = { serve: fails, sandbox: fails, demo: fails }
     expect(await runCli({ host, clock: systemClock, version: '0', parts })).toBe(1)
     expect(err).toMatch(/^port 80 of 127\.0\.0\.1 needs more rights than this user has: .*1024.*OPS_PORT.*\n$/)
   })

@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
-import { compareWithTruth, truthSchema } from '../../src/ops/demo/compare.ts'
+import { compareWithTruth, truthSchema } from '../../src/demo/compare.ts'
 import { submissionTruth } from '../../src/sandbox/service/truth.ts'
 import type { World } from '../../src/sandbox/world/world.ts'
 import { openDb } from '../../src/store/open/open.ts'

@@ -22,12 +22,20 @@ import type { Table } from '../../output/table.ts'
 import { destinationProblems } from '../destination-problems.ts'
 import { knownNames } from '../known-names.ts'
 
+/** `folder`: where the database is left, if not in a new one. `hold`: everything keeps running after the end. */
+export interface DemoCommandOptions {
+  readonly folder: string | undefined
+  readonly hold: boolean
+}
+
 /** The parts of the program that lie above the commands. */
 export interface Parts {
   /** Serves until the host's signal aborts. @param load gives the settings, checked; once at the start, and again for each reload. */
   serve(load: () => Promise<Config>, role: Exclude<ProcessRole, 'sync' | 'reconcile'>): Promise<void>
   /** Serves the emulator until the host's signal aborts. @param options as they stand on the command line. */
   sandbox(options: Readonly<Record<string, unknown>>): Promise<void>
+  /** Shows the whole. @returns whether service, mirror and AMS agree at its end. */
+  demo(options: DemoCommandOptions): Promise<boolean>
 }
 
 /** Columns of a terminal that does not say how many it has, and the fewest that are believed. */

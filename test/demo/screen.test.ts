@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { Screen } from '../../../src/ops/demo/screen.ts'
+import { Screen } from '../../src/demo/screen.ts'
 
 function lineOn(columns: number | undefined): string {
   const lines: string[] = []

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
-import type { Output } from '../../base/host.ts'
-import { printableLine } from '../output/text.ts'
+import type { Output } from '../base/host.ts'
+import { printableLine } from '../ops/output/text.ts'
 
 /** The marks of lines, with their colours on a terminal. */
 const marks = {

@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { createWriteStream, type WriteStream } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { z } from 'zod'
-import { pluralize } from '../output/text.ts'
+import { pluralize } from '../ops/output/text.ts'
 import type { Screen } from './screen.ts'
 
 /** One request that arrived with a good signature. */

@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { messageOf } from '../../base/errors.ts'
-import type { Host } from '../../base/host.ts'
+import { messageOf } from '../base/errors.ts'
+import type { Host } from '../base/host.ts'
 import type { Screen } from './screen.ts'
 
 /** The project's root, seen from the sources; a package has its console built. */
-const ROOT = join(import.meta.dirname, '../../..')
+const ROOT = join(import.meta.dirname, '../..')
 const TOKEN_BYTES = 24
 
 /** The console of a demo's `serve`: what it needs to be there, and its address. */

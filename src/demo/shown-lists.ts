@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import type { Entity, Row } from '../../model/entity.ts'
-import type { Json } from '../../model/json.ts'
-import { parseTime } from '../../model/time.ts'
+import type { Entity, Row } from '../model/entity.ts'
+import type { Json } from '../model/json.ts'
+import { parseTime } from '../model/time.ts'
 
 /*
  * Which rows the mirror should have of the lists that the service's truth shows. Columns follow from the descriptors: a field of an item is

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Webhook } from 'svix'
 import { afterAll, describe, expect, it } from 'vitest'
-import { Ams, type Arrival } from '../../../src/ops/demo/ams.ts'
-import { checkAms, isWhole } from '../../../src/ops/demo/ams-check.ts'
+import { Ams, type Arrival } from '../../src/demo/ams.ts'
+import { checkAms, isWhole } from '../../src/demo/ams-check.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-ams-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

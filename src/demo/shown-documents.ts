@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import type { Row } from '../../model/entity.ts'
+import type { Row } from '../model/entity.ts'
 
 const document = z.looseObject({
   name: z.string(),

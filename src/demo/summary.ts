@@ -1,4 +1,4 @@
-import { table } from '../output/table.ts'
+import { table } from '../ops/output/table.ts'
 import type { AmsVerdict } from './ams-check.ts'
 import type { ServiceStats } from './service.ts'
 

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { documentKeyOf } from '../../../src/model/documents.ts'
-import { entities } from '../../../src/model/entities.ts'
-import type { Json } from '../../../src/model/json.ts'
-import { detailReads } from '../../../src/model/reads.ts'
-import { compareWithTruth, type Difference, truthSchema } from '../../../src/ops/demo/compare.ts'
-import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
+import { compareWithTruth, type Difference, truthSchema } from '../../src/demo/compare.ts'
+import { documentKeyOf } from '../../src/model/documents.ts'
+import { entities } from '../../src/model/entities.ts'
+import type { Json } from '../../src/model/json.ts'
+import { detailReads } from '../../src/model/reads.ts'
+import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
 import {
   at,
   byPoll,
@@ -22,8 +22,8 @@ import {
   wireMessage,
   wireReadiness,
   wireRequirements,
-} from '../../tools/facts.ts'
-import { applyAll } from '../../tools/mirror.ts'
+} from '../tools/facts.ts'
+import { applyAll } from '../tools/mirror.ts'
 
 const ACCOUNT = 'default'
 const submission = uuid(9, 1)

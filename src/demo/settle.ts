@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts'
-import { timeFromMs } from '../../model/time.ts'
-import type { Db } from '../../store/engine/db.ts'
-import { areReadSince, requestReads } from '../../store/reads/request-reads.ts'
+import type { Clock } from '../base/clock.ts'
+import { timeFromMs } from '../model/time.ts'
+import type { Db } from '../store/engine/db.ts'
+import { areReadSince, requestReads } from '../store/reads/request-reads.ts'
 import { type Compared, compareWithTruth, type Truth } from './compare.ts'
 
 /** A replay that fails three times in a row waits a quarter of an hour. An operator would not: reads are requested again this often. */

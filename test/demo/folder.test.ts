@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { UsageError } from '../../../src/base/errors.ts'
-import { makeDemoFolder } from '../../../src/ops/demo/folder.ts'
+import { UsageError } from '../../src/base/errors.ts'
+import { makeDemoFolder } from '../../src/demo/folder.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'submission-mirror-demo-folder-'))
 const before = process.cwd()

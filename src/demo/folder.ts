@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { messageOf, UsageError } from '../../base/errors.ts'
+import { messageOf, UsageError } from '../base/errors.ts'
 
 const DATABASE = 'mirror.db'
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Host } from '../../base/host.ts'
-import { runExit } from '../../reconcile/run/outcome.ts'
+import type { Host } from '../base/host.ts'
+import { runExit } from '../reconcile/run/outcome.ts'
 import { startChild } from './child.ts'
 
 /** The outcome of a reconcile run, and its report. */

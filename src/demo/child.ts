@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import type { Host } from '../../base/host.ts'
+import type { Host } from '../base/host.ts'
 
 /** Another process of this program, such as the demo's sandbox and its `serve`. */
 export interface Child {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { Row } from '../../model/entity.ts'
-import { changesAfter, type LoggedChange } from '../../store/changes/reader.ts'
-import type { Query } from '../../store/engine/db.ts'
-import { pluralize } from '../output/text.ts'
+import type { Row } from '../model/entity.ts'
+import { pluralize } from '../ops/output/text.ts'
+import { changesAfter, type LoggedChange } from '../store/changes/reader.ts'
+import type { Query } from '../store/engine/db.ts'
 import type { Screen } from './screen.ts'
 
 const PAGE = 500
