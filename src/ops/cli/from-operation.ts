@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { z } from 'zod'
+import { UsageError } from '../../base/errors.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { readTextFile } from '../actions/arguments.ts'
 import { type Attempt, type Attempted, attemptsOf } from '../actions/context.ts'
@@ -68,7 +69,8 @@ function add(command: Command, c: CommandContext, op: AnyOperation, others: read
   command.option('--json', 'as JSON, for programs')
   command.action(async (...given: readonly unknown[]) => {
     const [argument, options] = (op.argument === undefined ? [undefined, given[0]] : given) as [unknown, Readonly<Record<string, unknown>>]
-    const asked = others.find((other) => options[keyOf(flagOf(other))] === true) ?? op
+    const [asked = op, another] = others.filter((other) => options[keyOf(flagOf(other))] === true)
+    if (another !== undefined) throw new UsageError([`${flagOf(asked)} and ${flagOf(another)} do not go together; give one of them`])
     const fields = [op, ...others].flatMap(({ input }) => Object.entries<z.ZodType>(input.shape))
     const texts = fields.map(
       ([field, schema]) => [field, field === op.argument ? argument : options[keyOf(optionOf(field, schema))]] as const,
