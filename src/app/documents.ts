@@ -4,7 +4,7 @@ import { Space } from '../documents/fetch/space.ts'
 import { DocumentSweeper } from '../documents/fetch/sweeper.ts'
 import { createDocumentStorage } from '../documents/storage/create.ts'
 import { Elsewhere } from '../upstream/http/elsewhere.ts'
-import type { BackgroundParts } from './background-services.ts'
+import type { BackgroundParts } from './operating.ts'
 import type { GroupServices } from './service-groups.ts'
 
 /** Fetches the documents of all accounts. */

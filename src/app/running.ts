@@ -31,7 +31,7 @@ import { LONG_PAUSE_MS } from '../store/reads/pauses.ts'
 import type { ProcessEntry, ProcessRole } from '../store/upkeep/processes.ts'
 import { type ClientChange, UpstreamClients } from './clients.ts'
 import { Reloader } from './reloader.ts'
-import { type GroupChange, permanentGroup, type ServiceGroup, ServiceGroups } from './service-groups.ts'
+import { type GroupChange, groupOf, type ServiceGroup, ServiceGroups } from './service-groups.ts'
 import { accountsWithNewCredentials } from './settings-changes.ts'
 import { workingGroups } from './working.ts'
 
@@ -281,15 +281,11 @@ export class Running {
   #groupsOf(config: Config, { clients }: ClientChange): ServiceGroup[] {
     const { role, clock, log, db } = this.#p
     const heartbeat = new Heartbeat(db, log, this.#entry, (sharing) => this.#groups.shareAmong(sharing), { marks: new MarkKeeper(db) })
-    const secretUses = permanentGroup(this.#secretUses.name, () => this.#secretUses)
-    const figures = permanentGroup(this.#figures.name, () => this.#figures)
-    const always = [permanentGroup('heartbeat', () => heartbeat), figures, ...(role === 'work' ? [] : [secretUses])]
+    const always = [heartbeat, this.#figures, ...(role === 'work' ? [] : [this.#secretUses])].map((service) => groupOf(service))
     if (role === 'receive') return always
-    const drift = permanentGroup(this.#drift.name, () => this.#drift)
     const parts = { config, db, clock, log, observer: this.#observer, clients, senders: this.#senders, drift: this.#drift }
-    const credentialUses = permanentGroup(this.#credentialUses.name, () => this.#credentialUses)
-    const pauses = permanentGroup(this.#pauses.name, () => this.#pauses)
-    return [...always, drift, credentialUses, pauses, ...workingGroups({ ...parts, restMs: (workedMs) => this.#restMs(workedMs) })]
+    const kept = [this.#drift, this.#credentialUses, this.#pauses].map((service) => groupOf(service))
+    return [...always, ...kept, ...workingGroups({ ...parts, restMs: (workedMs) => this.#restMs(workedMs) })]
   }
 
   #restMs(workedMs: number): number {

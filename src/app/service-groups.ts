@@ -152,9 +152,9 @@ export class ServiceGroups {
   }
 }
 
-/** A group of one service that uses no reloadable setting. */
-export function permanentGroup(name: string, create: () => Service): ServiceGroup {
-  return { name, settings: [], make: async () => ({ services: [create()] }) }
+/** A group of one service. @param settings that it uses; none for one that no reload replaces. */
+export function groupOf(service: Service, settings: readonly unknown[] = []): ServiceGroup {
+  return { name: service.name, settings, make: async () => ({ services: [service] }) }
 }
 
 async function closeAll(made: Iterable<GroupServices>): Promise<void> {

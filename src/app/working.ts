@@ -8,9 +8,10 @@ import { ReadSwitches } from '../poll/read-switches.ts'
 import { ReplayAll } from '../poll/replay-all.ts'
 import type { Sender } from '../push/send/sender.ts'
 import { Worker } from '../work/worker.ts'
-import { type BackgroundParts, createBackgroundServices } from './background-services.ts'
+
 import { upstreamSettings } from './clients.ts'
-import { permanentGroup, type ServiceGroup } from './service-groups.ts'
+import { type BackgroundParts, operatingGroups } from './operating.ts'
+import { groupOf, type ServiceGroup } from './service-groups.ts'
 
 export interface WorkingParts extends BackgroundParts {
   /** How long the worker pauses after a batch that took `workedMs`, in milliseconds. */
@@ -24,8 +25,8 @@ export function workingGroups(parts: WorkingParts): ServiceGroup[] {
   const clocks = new ClockWatch(parts)
   const { config, db, restMs } = parts
   return [
-    permanentGroup('listener', () => ({ name: 'listener', run: (signal) => db.listen(signal) })),
-    permanentGroup('worker', () => new Worker({ ...parts, restMs })),
+    groupOf({ name: 'listener', run: (signal) => db.listen(signal) }),
+    groupOf(new Worker({ ...parts, restMs })),
     dueTimes(parts),
     replayAll(parts),
     healer(parts),
@@ -34,17 +35,6 @@ export function workingGroups(parts: WorkingParts): ServiceGroup[] {
     ...pushGroups(parts, clocks),
     ...operatingGroups(parts, clocks),
   ]
-}
-
-/** Each may use an account's client, so all are replaced when a client is. */
-function operatingGroups(parts: WorkingParts, clocks: ClockJudge): ServiceGroup[] {
-  const { config } = parts
-  const reading = config.accounts.map((account) => upstreamSettings(account, config))
-  return createBackgroundServices(parts, clocks).map(({ service, settings }) => ({
-    name: service.name,
-    settings: [settings, reading],
-    make: async () => ({ services: [service] }),
-  }))
 }
 
 /** Polls one account. */
@@ -102,28 +92,20 @@ function pushGroups(given: WorkingParts, clocks: ClockJudge): ServiceGroup[] {
 
 function replayAll({ config, db, log }: WorkingParts): ServiceGroup {
   const accounts = config.accounts.map(({ name }) => name)
-  return { name: 'replays', settings: accounts, make: async () => ({ services: [new ReplayAll(db, log, accounts)] }) }
+  return groupOf(new ReplayAll(db, log, accounts), accounts)
 }
 
 function dueTimes({ config, db, clock }: WorkingParts): ServiceGroup {
   const accounts = config.accounts.map(({ name }) => name)
-  return {
-    name: 'due times',
-    settings: [accounts, config.poll, config.replay],
-    make: async () => ({ services: [new DueTimes({ db, clock, accounts, policy: config })] }),
-  }
+  return groupOf(new DueTimes({ db, clock, accounts, policy: config }), [accounts, config.poll, config.replay])
 }
 
 /** Brings back due times that a wrong clock has left too far ahead. */
 function healer({ config, ...common }: WorkingParts): ServiceGroup {
-  return {
-    name: 'due time healer',
-    settings: [
-      config.accounts.map(({ name, discovery }) => [name, discovery]),
-      config.destinations.map(({ name, timeoutMs, scheduleMs }) => [name, timeoutMs, scheduleMs]),
-      config.poll,
-      config.replay,
-    ],
-    make: async () => ({ services: [new DueTimeHealer({ ...common, config })] }),
-  }
+  return groupOf(new DueTimeHealer({ ...common, config }), [
+    config.accounts.map(({ name, discovery }) => [name, discovery]),
+    config.destinations.map(({ name, timeoutMs, scheduleMs }) => [name, timeoutMs, scheduleMs]),
+    config.poll,
+    config.replay,
+  ])
 }

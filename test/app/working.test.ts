@@ -74,9 +74,7 @@ it('whatever the settings say, somebody goes by it', async () => {
   const before = configOf(SETTINGS)
   for (const key of Object.keys(before).filter((name) => !ELSEWHERE.includes(name)) as (keyof Config)[]) {
     const after = { ...before, [key]: otherThan(before[key]) }
-    expect(touched(groups, before, after), `of a reload that changes ${key} nobody hears; see src/app/background-services.ts`).not.toEqual(
-      [],
-    )
+    expect(touched(groups, before, after), `of a reload that changes ${key} nobody hears; see src/app/operating.ts`).not.toEqual([])
   }
 })
 

@@ -12,6 +12,8 @@ import { Discovery } from '../poll/discovery.ts'
 import { ExtraReads } from '../poll/extra-reads.ts'
 import type { Db } from '../store/engine/db.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
+import { upstreamSettings } from './clients.ts'
+import { groupOf, type ServiceGroup } from './service-groups.ts'
 
 export interface BackgroundParts {
   readonly config: Config
@@ -25,25 +27,16 @@ export interface BackgroundParts {
   readonly clients: ReadonlyMap<string, UpstreamClient>
 }
 
-/** A service that runs in every process that works, and the settings that it uses. */
-export interface BackgroundService {
-  readonly service: Service
-  /**
-   * A reload that changes one of these replaces the service; otherwise it keeps running. What `upstreamSettings` names counts for all
-   * and need not be listed.
-   */
-  readonly settings: readonly unknown[]
-}
-
 /**
  * The services that are neither a stage nor a server: alarms, reconciliation, retention, discovery. Creating one starts nothing. Libraries
- * that only some of them need, such as cron or e-mail, are loaded by `lazily`, to keep the start fast.
+ * that only some of them need, such as cron or e-mail, are loaded by `lazily`, to keep the start fast. Each may use an account's client, so
+ * all are replaced when a client is.
  */
-export function createBackgroundServices(parts: BackgroundParts, clocks: ClockJudge = new ClockWatch(parts)): BackgroundService[] {
+export function operatingGroups(parts: BackgroundParts, clocks: ClockJudge = new ClockWatch(parts)): ServiceGroup[] {
   const { config, db, log, observer } = parts
   const names = config.accounts.map((account) => account.name)
-  return [
-    { service: new LostWebhookCounter(db, log, observer, names), settings: [names] },
+  const groups = [
+    groupOf(new LostWebhookCounter(db, log, observer, names), [names]),
     ...discoveries(parts),
     ...extraReads(parts),
     reconciling(parts),
@@ -51,29 +44,31 @@ export function createBackgroundServices(parts: BackgroundParts, clocks: ClockJu
     protecting(parts),
     ...alarming(parts, clocks),
   ]
+  const reading = config.accounts.map((account) => upstreamSettings(account, config))
+  return groups.map((group) => ({ ...group, settings: [group.settings, reading] }))
 }
 
 /** Reads the paths that the settings of an account name. */
-function extraReads({ config, clients, ...common }: BackgroundParts): BackgroundService[] {
+function extraReads({ config, clients, ...common }: BackgroundParts): ServiceGroup[] {
   return config.accounts.flatMap(({ name, extraReads: reads }) => {
     const client = clients.get(name)
     if (reads.length === 0 || client === undefined) return []
-    return [{ service: new ExtraReads({ ...common, account: name, client, reads }), settings: [reads] }]
+    return [groupOf(new ExtraReads({ ...common, account: name, client, reads }), [reads])]
   })
 }
 
 /** Discovers submissions of accounts whose settings name paths to probe. */
-function discoveries({ config, clients, ...common }: BackgroundParts): BackgroundService[] {
+function discoveries({ config, clients, ...common }: BackgroundParts): ServiceGroup[] {
   return config.accounts.flatMap((settings) => {
     const client = clients.get(settings.name)
     if (settings.discovery === null || client === undefined) return []
     const service = new Discovery({ ...common, account: settings.name, client, ...settings.discovery })
-    return [{ service, settings: [settings.discovery] }]
+    return [groupOf(service, [settings.discovery])]
   })
 }
 
 /** Reconciles on schedule and on request. */
-function reconciling({ config, clients, ...common }: BackgroundParts): BackgroundService {
+function reconciling({ config, clients, ...common }: BackgroundParts): ServiceGroup {
   const { database, reconcile, cronTimezone, upstream, recordFields } = config
   const destinations = config.destinations.map(({ name }) => name)
   const service = lazily('reconcile', async () => {
@@ -83,29 +78,29 @@ function reconciling({ config, clients, ...common }: BackgroundParts): Backgroun
     const how = { concurrency: upstream.concurrency, budgetMs, recordFields }
     return new Reconciler({ ...common, ...how, database, clients, destinations, schedule })
   })
-  return { service, settings: [reconcile, cronTimezone, destinations, recordFields] }
+  return groupOf(service, [reconcile, cronTimezone, destinations, recordFields])
 }
 
 /** Removes what is older than the settings say. */
-function retention({ config, ...common }: BackgroundParts, clocks: ClockJudge): BackgroundService {
+function retention({ config, ...common }: BackgroundParts, clocks: ClockJudge): ServiceGroup {
   const service = lazily('retention', async () => {
     const { Retention } = await import('../ops/retention/retention.ts')
     return new Retention({ ...common, config, clocks })
   })
-  return { service, settings: [config.retention, config.cronTimezone, config.destinations.map(({ name }) => name)] }
+  return groupOf(service, [config.retention, config.cronTimezone, config.destinations.map(({ name }) => name)])
 }
 
 /** Brings rows that were stored under other settings to what `PROTECT` says. */
-function protecting({ config, ...common }: BackgroundParts): BackgroundService {
+function protecting({ config, ...common }: BackgroundParts): ServiceGroup {
   const service = lazily('protect', async () => {
     const { ProtectStep } = await import('../ops/protect/protect-step.ts')
     return new ProtectStep(common)
   })
-  return { service, settings: [config.protect, config.taxIdFields] }
+  return groupOf(service, [config.protect, config.taxIdFields])
 }
 
 /** Evaluates the alarm rules and notifies operators. */
-function alarming({ config, clients, ...common }: BackgroundParts, clocks: ClockJudge): BackgroundService[] {
+function alarming({ config, clients, ...common }: BackgroundParts, clocks: ClockJudge): ServiceGroup[] {
   const { clock } = common
   const proxy = proxySettings(config)
   const watch = lazily('alarm watch', async () => {
@@ -113,12 +108,11 @@ function alarming({ config, clients, ...common }: BackgroundParts, clocks: Clock
     return new AlarmWatch({ ...common, config, clients, clocks, senders: new Senders(config.operators, { clock, proxy }) })
   })
   const { destinations, operators, poll, webhooks, reconcile, cronTimezone } = config
-  const watched = { service: watch, settings: [destinations, operators, poll, webhooks, reconcile, cronTimezone] }
+  const watched = groupOf(watch, [destinations, operators, poll, webhooks, reconcile, cronTimezone])
   // One notifier each, so that an operator that does not answer delays nobody else.
-  const telling = config.operators.map((operator) => ({
-    service: new Notifier({ ...common, senders: new Senders([operator], { clock, proxy }) }),
-    settings: [operator],
-  }))
+  const telling = config.operators.map((operator) =>
+    groupOf(new Notifier({ ...common, senders: new Senders([operator], { clock, proxy }) }), [operator]),
+  )
   return [watched, ...telling]
 }
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
-import { createBackgroundServices } from '../../src/app/background-services.ts'
+import { operatingGroups } from '../../src/app/operating.ts'
 import { hook } from '../config/support.ts'
 import { openWatch } from '../ops/alarms/rig.ts'
 import { startReceiver } from '../push/receiver.ts'
@@ -23,9 +23,9 @@ it.each(onSqlite)('an operator who does not answer keeps nobody else waiting, on
   await deliver(1)
   await db.write('test', (tx) => sql`update sync_inbox set state = 'dead'`.execute(tx.sql))
   await look()
-  const messaging = createBackgroundServices({ db, clock, config, log: parts.log, observer: parts.observer, clients: new Map() })
-    .map(({ service }) => service)
-    .filter(({ name }) => name.startsWith('messages to operators'))
+  const groups = operatingGroups({ db, clock, config, log: parts.log, observer: parts.observer, clients: new Map() })
+  const made = await Promise.all(groups.filter(({ name }) => name.startsWith('messages to operators')).map((group) => group.make()))
+  const messaging = made.flatMap(({ services }) => services)
   const stopping = new AbortController()
   const ended = messaging.map((service) => service.run(stopping.signal))
   await heard.promise
