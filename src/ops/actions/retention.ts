@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Log } from '../../base/log.ts'
 import type { Config } from '../../config/config.ts'
 import { auditAction } from '../../store/operators/actions.ts'
@@ -9,18 +10,19 @@ import type { ActionContext } from './context.ts'
 
 type RetentionConfig = Pick<Config, 'retention' | 'destinations' | 'cronTimezone'>
 
-/** What `retention run` tells, with the JSON keys of the contract. */
-export interface RetentionState {
-  /** The turn of today is done. */
-  readonly done: boolean
-  readonly deliveries: { readonly rows: number; readonly of: number }
-  readonly changes: { readonly rows: number; readonly of: number }
-  /** Why the turn waits; null when it does not. */
-  readonly waits_for: string | null
-  /** What the last turn did; null when none has ended. */
-  readonly last: string | null
-  readonly text: string
-}
+const size = z.object({ rows: z.int().meta({ description: 'that the turn removes, about' }), of: z.int() })
+
+/** What `retention run` tells. */
+export const retentionShape = z.object({
+  done: z.boolean().meta({ description: 'the turn of today is done' }),
+  deliveries: size.meta({ description: 'whose body and headers go' }),
+  changes: size,
+  waits_for: z.string().nullable().meta({ description: 'why the turn waits; null when it does not' }),
+  last: z.string().nullable().meta({ description: 'what the last turn did' }),
+  text: z.string(),
+})
+
+type RetentionState = z.output<typeof retentionShape>
 
 /** Plans the next turn. Where no `serve` tells what the service's clock says, the wait that it recorded counts. */
 export async function retentionState(a: ActionContext, config: RetentionConfig, clocks: ClockJudge = alone(a)): Promise<RetentionState> {

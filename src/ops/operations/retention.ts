@@ -1,8 +1,6 @@
 import { z } from 'zod'
-import { confirmRetention, retentionState, runRetention } from '../actions/retention.ts'
+import { confirmRetention, retentionShape, retentionState, runRetention } from '../actions/retention.ts'
 import { operation } from './operation.ts'
-
-const size = z.object({ rows: z.int().meta({ description: 'that the turn removes, about' }), of: z.int() })
 
 const run = operation({
   name: 'retention.run',
@@ -11,14 +9,8 @@ const run = operation({
   role: 'admin',
   http: 'POST /retention/run',
   input: z.strictObject({ confirm: z.boolean().optional().meta({ description: 'remove it, whatever the turn waits for' }) }),
-  output: z
-    .object({
-      done: z.boolean().meta({ description: 'the turn of today is done' }),
-      deliveries: size.meta({ description: 'whose body and headers go' }),
-      changes: size,
-      waits_for: z.string().nullable().meta({ description: 'why the turn waits; null when it does not' }),
-      last: z.string().nullable().meta({ description: 'what the last turn did' }),
-      text: z.string(),
+  output: retentionShape
+    .extend({
       outcome: z
         .enum(['done', 'held', 'stopped', 'waits'])
         .nullable()

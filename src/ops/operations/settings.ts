@@ -1,22 +1,9 @@
 import { z } from 'zod'
 import { auditedReload } from '../actions/reload.ts'
 import { ConflictError, MismatchError } from '../output/refusals.ts'
-import { shownSettings } from '../status/settings.ts'
+import { setting, shownSettings } from '../status/settings.ts'
 import { pageOf, whole } from './inputs.ts'
 import { operation } from './operation.ts'
-
-const setting = z
-  .object({
-    name: z
-      .string()
-      .meta({ description: 'its place in the settings file, like `accounts.default.base_url`; times in milliseconds end in `_ms`' }),
-    value: z
-      .union([z.string(), z.number(), z.boolean(), z.array(z.union([z.string(), z.number()])).readonly()])
-      .nullable()
-      .meta({ description: 'null for a secret, and for what is not set' }),
-    is_secret: z.boolean().meta({ description: 'a secret is there; nobody is shown it' }),
-  })
-  .meta({ id: 'Setting' })
 
 const list = operation({
   name: 'settings.list',

@@ -1,6 +1,8 @@
-import { type TimeText, timeFromMs } from '../../model/time.ts'
+import { z } from 'zod'
+import { timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { figureSteps, readFigures } from '../../store/upkeep/figures.ts'
+import { time } from '../output/time.ts'
 import { type LagCounts, quantile } from './lag-histogram.ts'
 
 const MINUTE_S = 60
@@ -22,38 +24,43 @@ export const countedSeries = ['deliveries', 'applied', 'lost', 'upstream'] as co
 export type CountedSeries = (typeof countedSeries)[number]
 export type LagSeries = 'lag_mirror' | 'lag_push'
 
-/** One line of a chart: a number for each step; null where no process recorded anything. */
-export interface Line {
-  readonly label: string
-  readonly total: number
-  readonly values: (number | null)[]
-}
+const values = z.array(z.number().nullable()).meta({ description: 'one for each step; null where no process recorded anything' })
+const line = z.object({ label: z.string(), total: z.int(), values }).meta({ id: 'HistoryLine' })
+const queue = z
+  .object({
+    label: z.string(),
+    now: z.int().nullable().meta({ description: 'at the newest step that was recorded' }),
+    most: z.int(),
+    values,
+  })
+  .meta({ id: 'HistoryQueue' })
+const seconds = z.number().nullable().meta({ description: 'seconds; null when nothing was counted' })
+const lag = z
+  .object({ count: z.int(), p50: seconds, p99: seconds, p50_values: values, p99_values: values })
+  .meta({ id: 'HistoryLag', description: 'in seconds, to 26 %' })
 
-export interface QueueLine {
-  readonly label: string
-  /** At the newest step that was recorded; null when none was. */
-  readonly now: number | null
-  readonly most: number
-  readonly values: (number | null)[]
-}
+/** What happened over a window. */
+export const history = z
+  .object({
+    window: z.enum(historyWindows),
+    step_seconds: z.int(),
+    steps: z.array(time).meta({ description: 'when each began; the last one is still going on' }),
+    deliveries: z.array(line).meta({ description: 'webhook deliveries, by the status they were answered with' }),
+    applied: z.array(line).meta({ description: 'changes to the mirror, by what caused them' }),
+    lost: z.array(line).meta({ description: 'records that no webhook announced within 15 minutes, by table, when that was found' }),
+    lag: z.object({
+      mirror: lag.meta({ description: 'from when an event or message happened to its row in the mirror; backfill excluded' }),
+      push: lag.meta({ description: 'from the change in the mirror to its delivery to a destination; snapshots excluded' }),
+    }),
+    upstream: z.array(line).meta({ description: 'requests to the service, by class of the answer' }),
+    queues: z.array(queue).meta({ description: 'how much waited at most: `inbox` to be applied, `outbox` to be pushed' }),
+  })
+  .meta({ id: 'History' })
 
-/** How long something took, in seconds: over the window, and in each step. */
-export interface LagLine {
-  readonly count: number
-  readonly p50: number | null
-  readonly p99: number | null
-  readonly p50_values: (number | null)[]
-  readonly p99_values: (number | null)[]
-}
-
-export interface History extends Record<CountedSeries, Line[]> {
-  readonly window: HistoryWindow
-  readonly step_seconds: number
-  /** When each step began; the last one is still going on. */
-  readonly steps: TimeText[]
-  readonly lag: { readonly mirror: LagLine; readonly push: LagLine }
-  readonly queues: QueueLine[]
-}
+type Line = z.output<typeof line>
+type QueueLine = z.output<typeof queue>
+type LagLine = z.output<typeof lag>
+type History = z.output<typeof history>
 
 /** Sums of one step, over all processes. */
 type Sums = Map<string, Map<string, number>>

@@ -1,15 +1,23 @@
+import { z } from 'zod'
 import { withoutQueryValues } from '../../base/secret.ts'
 import type { Config } from '../../config/config.ts'
 import { secretValues } from '../../config/secret-values.ts'
 
 /** A setting in force. A list of named things has a setting for each part of each: `accounts.default.base_url`. */
-export interface ShownSetting {
-  readonly name: string
-  /** null when it is a secret, or not set. */
-  readonly value: string | number | boolean | readonly (string | number)[] | null
-  /** A secret is there; nobody is shown it. */
-  readonly is_secret: boolean
-}
+export const setting = z
+  .object({
+    name: z
+      .string()
+      .meta({ description: 'its place in the settings file, like `accounts.default.base_url`; times in milliseconds end in `_ms`' }),
+    value: z
+      .union([z.string(), z.number(), z.boolean(), z.array(z.union([z.string(), z.number()])).readonly()])
+      .nullable()
+      .meta({ description: 'null for a secret, and for what is not set' }),
+    is_secret: z.boolean().meta({ description: 'a secret is there; nobody is shown it' }),
+  })
+  .meta({ id: 'Setting' })
+
+type ShownSetting = z.output<typeof setting>
 
 const HIDDEN = '[secret]'
 
