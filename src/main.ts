@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 import { isatty } from 'node:tty'
-import type { Host } from './base/host.ts'
+import type { Host, Output } from './base/host.ts'
 
 /** On an older Node the database driver crashes the process instead of failing, so this is checked before anything else is loaded. */
 const OLDEST_NODE = 24
 const LINGER_MS = 500
+const NO_COLOR = '--no-color'
 
 if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
   process.stderr.write(`submission-mirror needs Node ${OLDEST_NODE} or later; this is Node ${process.versions.node}\n`)
@@ -57,15 +58,25 @@ process.on('SIGHUP', (signal) => {
   else reload()
 })
 
+// For libraries too, which look at the environment.
+if (process.argv.includes(NO_COLOR)) process.env['NO_COLOR'] = '1'
+
+const outputOf = (stream: NodeJS.WriteStream): Output => ({
+  write: (text) => stream.write(text),
+  isTTY: stream.isTTY === true,
+  hasColors: stream.isTTY === true && stream.hasColors(),
+  columns: stream.columns,
+})
+
 const host: Host = {
-  argv: process.argv.slice(2),
+  argv: process.argv.slice(2).filter((word) => word !== NO_COLOR),
   env: process.env,
   // Opened only by who reads it: an open one would keep the process.
   get stdin() {
     return process.stdin
   },
-  stdout: { write: (text) => process.stdout.write(text), isTTY: process.stdout.isTTY === true, columns: process.stdout.columns },
-  stderr: { write: (text) => process.stderr.write(text), isTTY: process.stderr.isTTY === true, columns: process.stderr.columns },
+  stdout: outputOf(process.stdout),
+  stderr: outputOf(process.stderr),
   signal: stopping.signal,
   self: [process.execPath, import.meta.filename],
   onReload(asked) {

@@ -5,6 +5,8 @@ export interface Output {
   write(text: string | Uint8Array): unknown
   /** Whether it is a terminal. */
   readonly isTTY: boolean
+  /** Whether it is a terminal that shows colours, and the user has not said otherwise. */
+  readonly hasColors?: boolean
   /** Width of the terminal, if it is one. */
   readonly columns?: number | undefined
 }

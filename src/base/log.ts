@@ -33,8 +33,7 @@ const KEPT_BYTES = 1 << 20
  * Every finished line is searched, because pino's own redaction knows only fixed paths, and neither messages nor errors.
  */
 export function createLog(options: LogOptions): Log {
-  const destination =
-    options.destination ?? (options.pretty ? pretty({ colorize: true, ignore: 'pid,hostname', sync: true }) : standardOutput())
+  const destination = options.destination ?? (options.pretty ? pretty({ ignore: 'pid,hostname', sync: true }) : standardOutput())
   const known = options.secrets instanceof KnownSecrets ? options.secrets : new KnownSecrets(options.secrets)
   const masked: DestinationStream = {
     write(line: string) {

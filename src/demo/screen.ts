@@ -55,7 +55,7 @@ export class Screen {
   }
 
   #paint(style: 'bold' | (typeof marks)[Mark], text: string): string {
-    return this.#out.isTTY ? styleText(style, text, { validateStream: false }) : text
+    return this.#out.hasColors ? styleText(style, text, { validateStream: false }) : text
   }
 }
 

@@ -1,5 +1,5 @@
-import { listNames } from '../../base/list-names.ts'
-import type { AccountConfig, Config } from '../../config/config.ts'
+import { meantOrListed } from '../../base/near-names.ts'
+import type { AccountConfig } from '../../config/config.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { auditedDb } from '../../store/operators/actions.ts'
@@ -61,11 +61,8 @@ export async function resumeAccount(a: ActionContext, configured: readonly Pick<
   const known = await knownAccounts(a.db.read, configured)
   const before = known.find((each) => each.account === name)
   if (before === undefined) {
-    const names = listNames(
-      known.map((each) => each.account),
-      'none yet',
-    )
-    throw new NotFoundError([`there is no account ${JSON.stringify(name)}; ${names}`])
+    const names = known.map((each) => each.account)
+    throw new NotFoundError([`there is no account ${JSON.stringify(name)}; ${meantOrListed(name, names, 'none yet')}`])
   }
   if (before.state === 'not started')
     throw new ConflictError([`account ${name} was never served; start \`submission-mirror serve\` with it in the settings first`])
@@ -83,15 +80,20 @@ export async function resumeAccount(a: ActionContext, configured: readonly Pick<
  * @param field the option or field that gave the name; problems begin with it.
  * @throws MismatchError when there is no such account, or no name is given and several are configured.
  */
-export function accountNamed(config: Pick<Config, 'accounts'>, name: string | undefined, field: string): AccountConfig {
+export function accountNamed<T extends Pick<AccountConfig, 'name' | 'default'>>(
+  config: { readonly accounts: readonly T[] },
+  name: string | undefined,
+  field: string,
+): T {
   const names = config.accounts.map((account) => account.name)
   if (name !== undefined) {
     const account = config.accounts.find((each) => each.name === name)
     if (account) return account
-    throw new MismatchError([`${field}: there is no account ${JSON.stringify(name)} in the settings; ${listNames(names)}`])
+    throw new MismatchError([`${field}: there is no account ${JSON.stringify(name)} in the settings; ${meantOrListed(name, names)}`])
   }
   const [only, ...others] = config.accounts
   const account = config.accounts.find((each) => each.default) ?? (others.length === 0 ? only : undefined)
   if (account) return account
-  throw new MismatchError([`${field}: several accounts are configured and none is the default; name one of ${names.join(', ')}`])
+  const several = `there are several accounts and none is the default; name one of ${names.join(', ')}`
+  throw new MismatchError([`${field}: ${names.length === 0 ? 'there is no account yet' : several}`])
 }

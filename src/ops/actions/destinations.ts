@@ -1,4 +1,4 @@
-import { listNames } from '../../base/list-names.ts'
+import { meantOrListed } from '../../base/near-names.ts'
 import type { Config, DestinationConfig } from '../../config/config.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { auditedDb } from '../../store/operators/actions.ts'
@@ -52,12 +52,13 @@ export async function knownDestination(db: Db, name: string): Promise<Destinatio
   const all = await listDestinations(db.read)
   const found = all.find((each) => each.destination === name)
   if (found) return found
-  const names = listNames(
+  const names = meantOrListed(
+    name,
     all.map((each) => each.destination),
     'none yet',
   )
   throw new NotFoundError([
-    `there is no destination ${JSON.stringify(name)}; ${names}. A configured destination is known after the first \`serve\` with it`,
+    `there is no destination ${JSON.stringify(name)} (a configured one is known after the first \`serve\` with it); ${names}`,
   ])
 }
 
@@ -65,6 +66,9 @@ export async function knownDestination(db: Db, name: string): Promise<Destinatio
 export function destinationNamed(config: Pick<Config, 'destinations'>, name: string): DestinationConfig {
   const found = config.destinations.find((each) => each.name === name)
   if (found) return found
-  const names = listNames(config.destinations.map((each) => each.name))
+  const names = meantOrListed(
+    name,
+    config.destinations.map((each) => each.name),
+  )
   throw new NotFoundError([`there is no destination ${JSON.stringify(name)} in the settings; ${names}`])
 }

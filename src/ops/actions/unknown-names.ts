@@ -1,4 +1,4 @@
-import { listNames } from '../../base/list-names.ts'
+import { meantOrListed } from '../../base/near-names.ts'
 import type { Config } from '../../config/config.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { listDestinations } from '../../store/outbox/destinations.ts'
@@ -36,5 +36,5 @@ export async function refuseUnknownNames(
 }
 
 function problemOf(kind: string, name: string, known: readonly string[]): string {
-  return `there is no ${kind} ${JSON.stringify(name)}; ${listNames([...new Set(known)].sort(), 'none yet')}`
+  return `there is no ${kind} ${JSON.stringify(name)}; ${meantOrListed(name, [...new Set(known)].sort(), 'none yet')}`
 }

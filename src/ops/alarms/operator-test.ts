@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
-import { listNames } from '../../base/list-names.ts'
+import { meantOrListed } from '../../base/near-names.ts'
 import { type Config, proxySettings } from '../../config/config.ts'
 import { timeFromMs } from '../../model/time.ts'
 import { NotFoundError } from '../output/refusals.ts'
@@ -43,5 +43,5 @@ export function operatorsOf({ operators }: Pick<Config, 'operators'>, name: stri
   const found = operators.filter((operator) => name === null || operator.name === name)
   if (found.length > 0) return found
   const names = operators.map((operator) => operator.name)
-  throw new NotFoundError([`there is no operator ${JSON.stringify(name)} in the settings; ${listNames(names)}`])
+  throw new NotFoundError([`there is no operator ${JSON.stringify(name)} in the settings; ${meantOrListed(name ?? '', names)}`])
 }

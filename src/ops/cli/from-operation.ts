@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { z } from 'zod'
 import { UsageError } from '../../base/errors.ts'
+import { parseUuid } from '../../model/uuid.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { readTextFile } from '../actions/arguments.ts'
 import { type Attempt, type Attempted, attemptsOf } from '../actions/context.ts'
@@ -20,11 +21,15 @@ import {
   withStore,
 } from './commands/context.ts'
 import { exitCodes } from './exit-codes.ts'
+import { submissionNamed } from './named-submission.ts'
 
 /** What the terminal pages by itself up to. */
 const MOST_LISTED = 10_000
 /** What stands in one page. */
 const PAGE = 200
+
+/** An id of nothing. */
+const NIL = '00000000-0000-0000-0000-000000000000'
 
 interface Page {
   readonly items: readonly unknown[]
@@ -55,10 +60,11 @@ function add(command: Command, c: CommandContext, op: AnyOperation, others: read
   command.description(op.summary)
   if (op.description !== undefined) command.addHelpText('after', `\n${op.description}`)
   for (const [field, schema] of Object.entries<z.ZodType>(op.input.shape)) {
-    if (field !== op.argument) addOption(command, field, schema, '')
+    const also = isNamed(op, field) ? " (the beginning of its id, or words of the insured's name, will do)" : ''
+    if (field !== op.argument) addOption(command, field, schema, also)
     else {
       const name = `${field}${kindOf(schema) === 'list' ? '...' : ''}`
-      command.argument(isOptional(schema) ? `[${name}]` : `<${name}>`, descriptionOf(schema))
+      command.argument(isOptional(schema) ? `[${name}]` : `<${name}>`, `${descriptionOf(schema)}${also}`)
     }
   }
   for (const other of others) {
@@ -89,6 +95,11 @@ function addOption(command: Command, field: string, schema: z.ZodType, when: str
   const description = `${descriptionOf(schema)}${when}`
   if (kind === 'list' || kind === 'record') command.option(flags, `${description}; may be repeated`, together)
   else command.option(flags, description)
+}
+
+/** Whether a field takes a submission by more than its whole id: where something is only read, a wrong one does no harm. */
+function isNamed(op: AnyOperation, field: string): boolean {
+  return field === 'submission_id' && op.http.startsWith('GET ')
 }
 
 /** The values of an option that is given several times. */
@@ -132,6 +143,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
     problems.push(`${nameOf(field)} does not go with \`${commandOf(op)}\``)
     delete given[field]
   }
+  const named = namedIn(op, given)
   const isList = 'cursor' in op.input.shape
   const most = isList ? mostOf(given, problems) : 0
   const placeOf = ([field, ...rest]: readonly PropertyKey[]) =>
@@ -140,6 +152,10 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
   if ('problems' in checked) problems.push(...checked.problems)
   const work = async ({ config, db, log }: OpenStore, attempt = attemptsOf(actionContextOf(c, db))) => {
     const input = 'value' in checked ? (checked.value as Record<string, unknown>) : {}
+    if (named !== null) {
+      const found = await submissionNamed({ config, db }, named, input['account'] as string | undefined)
+      for (const field of ['account', 'submission_id'] as const) if (field in op.input.shape) input[field] = found[field]
+    }
     const context = {
       ...actionContextOf(c, db),
       attempt,
@@ -165,6 +181,14 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
     return await work({ config, db: noDatabase, log: silentLog() }, (note, attempt) => notedIfPossible(c, note, attempt))
   }
   await withStore(c, { accounts: op.needs === 'account' ? 'needed' : 'optional', prepare: false, problems }, (store) => work(store))
+}
+
+/** The submission that is given by less than its whole id, which stands there until it is looked up in the database. */
+function namedIn(op: AnyOperation, given: Record<string, unknown>): string | null {
+  const { submission_id: text } = given
+  if (!isNamed(op, 'submission_id') || typeof text !== 'string' || text.trim() === '' || parseUuid(text) !== null) return null
+  given['submission_id'] = NIL
+  return text
 }
 
 /** In the place of the database of an operation that needs the settings alone. */

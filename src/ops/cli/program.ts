@@ -1,23 +1,39 @@
-import { Command, CommanderError } from 'commander'
+import { Argument, Command, CommanderError } from 'commander'
 import { messageOf, UsageError } from '../../base/errors.ts'
-import { subjects } from '../operations/index.ts'
+import type { Host } from '../../base/host.ts'
+import { coloured } from './colour.ts'
 import type { CommandContext } from './commands/context.ts'
+import { addCommands, commands } from './commands.ts'
 import { exitCodeOf, exitCodes } from './exit-codes.ts'
+import { refuseUnknown, unknownCommandIn } from './unknown-command.ts'
 
 const EXIT_CODES = `
 Exit codes: 0 done; 1 failed while running, or something could not be checked; 2 wrong usage or settings;
 3 something was found and left; 4 not done: another run is in progress, or the run's budget ended.
 The settings are told in config/README.md.`
 
+const COMPLETION = `
+bash: add to ~/.bashrc    source <(submission-mirror completion bash)
+zsh:  add to ~/.zshrc     source <(submission-mirror completion zsh)    (after compinit)
+fish: run once            submission-mirror completion fish > ~/.config/fish/completions/submission-mirror.fish`
+
 /**
  * Runs the command of the arguments. Results go to standard output, problems to standard error, one sentence each.
  * @returns the exit code.
  */
 export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise<number> {
-  const c: CommandContext = { ...context, exitCode: exitCodes.done }
-  const { stderr } = c.host
+  // Not copied: reading `stdin` would open it.
+  const host: Host = Object.create(context.host, { stdout: { value: coloured(context.host.stdout) } })
+  const c: CommandContext = { ...context, host, exitCode: exitCodes.done }
+  const { stderr } = host
   try {
-    await (await commandsOf(c)).parseAsync([...c.host.argv], { from: 'user' })
+    const [first, ...names] = host.argv
+    // Commander's own shows a command's help even for one that it does not have.
+    const argv = first === 'help' ? [...names, '--help'] : host.argv
+    const program = await programOf(c, namesFor(argv[0]))
+    const unknown = unknownCommandIn(program, argv)
+    if (unknown !== null) refuseUnknown(unknown, await programOf(c, Object.keys(commands)))
+    await program.parseAsync([...argv], { from: 'user' })
     return c.exitCode
   } catch (error) {
     // Commander has printed the problem, or the help.
@@ -50,59 +66,14 @@ function notListening(error: unknown): string | undefined {
 /** The fields of Node's error when listening fails. */
 type Refused = Error & Partial<Record<'code' | 'syscall' | 'address' | 'hostname' | 'port', unknown>>
 
-type Add = (program: Command, c: CommandContext) => void
-
-/**
- * Every command, in the order of the help, and what loads it. Loading all of them takes longer than most of them work, so only the one that is
- * called is loaded.
- */
-const commandLoaders: Readonly<Record<string, () => Promise<Add>>> = {
-  serve: async () => (await import('./commands/serve.ts')).addServe,
-  migrate: async () => (await import('./commands/migrate.ts')).addMigrate,
-  track: async () => (await import('./commands/track.ts')).addTrack,
-  sync: async () => (await import('./commands/sync.ts')).addSync,
-  submission: () => addSubject('submission'),
-  quote: () => addSubject('quote'),
-  item: () => addSubject('item'),
-  changes: () => addSubject('changes'),
-  row: () => addSubject('row'),
-  search: () => addSubject('search'),
-  query: async () => (await import('./commands/query.ts')).addQuery,
-  reconcile: async () => (await import('./commands/reconcile.ts')).addReconcile,
-  status: () => addSubject('status'),
-  inbox: () => addSubject('inbox'),
-  action: () => addSubject('action'),
-  account: () => addSubject('account'),
-  outbox: () => addSubject('outbox'),
-  destination: () => addSubject('destination'),
-  alarm: () => addSubject('alarm'),
-  doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
-  document: () => addSubject('document', async () => (await import('./commands/document-get.ts')).addDocumentGet),
-  backup: () => addSubject('backup'),
-  restore: async () => (await import('./commands/restore.ts')).addRestore,
-  copy: async () => (await import('./commands/copy.ts')).addCopy,
-  retention: () => addSubject('retention'),
-  protect: async () => (await import('./commands/protect.ts')).addProtect,
-  purge: () => addSubject('purge'),
-  mcp: async () => (await import('./commands/mcp.ts')).addMcp,
-  sandbox: async () => (await import('./commands/sandbox.ts')).addSandbox,
-  demo: async () => (await import('./commands/demo.ts')).addDemo,
-}
-
-/** The commands of a subject's operations. @param loadOther loads what is no operation and stands beside them. */
-async function addSubject(name: keyof typeof subjects, loadOther?: () => Promise<Add>): Promise<Add> {
-  const [{ addOperations }, operations, addOther] = await Promise.all([import('./from-operation.ts'), subjects[name].load(), loadOther?.()])
-  return (program, c) => {
-    const group = addOperations(program, c, subjects[name].about, operations)
-    addOther?.(group, c)
-  }
-}
-
-async function commandsOf(c: CommandContext): Promise<Command> {
+/** @param names of the commands that it has; what all have stands beside them. */
+async function programOf(c: CommandContext, names: readonly string[]): Promise<Command> {
   const program = new Command('submission-mirror')
     .description("a live local copy of a brokerage's submissions, in its own database")
-    .version(c.version, '--version', 'print the version')
-    .helpOption('--help', 'show help')
+    .version(c.version, '-V, --version', 'print the version')
+    .option('--no-color', 'no colours, as with NO_COLOR; with any command')
+    .helpOption('-h, --help', 'show help')
+    .helpCommand('help [command...]', 'show help, of a command too')
     .showHelpAfterError('(--help shows what there is)')
     .addHelpText('after', EXIT_CODES)
     // `reconcile --account A` and `reconcile list --account A` each have options of their own.
@@ -113,13 +84,25 @@ async function commandsOf(c: CommandContext): Promise<Command> {
       writeErr: (text) => c.host.stderr.write(text),
       outputError: (text, write) => write(text.replace(/^error: /, '')),
     })
-  for (const load of loadersFor(c.host.argv[0])) (await load())(program, c)
+  await addCommands(program, c, names)
+  program
+    .commandsGroup('Help:')
+    .command('completion')
+    .description('print what completes commands and options in a shell')
+    .addArgument(new Argument('<shell>', 'yours').choices(['bash', 'zsh', 'fish']))
+    .addHelpText('after', COMPLETION)
+    .action(
+      async (shell: 'bash' | 'zsh' | 'fish') => void c.host.stdout.write((await import('./completion.ts')).completions[shell](program)),
+    )
+  program
+    .command('version')
+    .description('print the version')
+    .action(() => void c.host.stdout.write(`${c.version}\n`))
   return program
 }
 
-/** @param first argument of the command line. The help, and what is said of an unknown command, need all commands. */
-function loadersFor(first: string | undefined): readonly (() => Promise<Add>)[] {
-  if (first === '--version') return []
-  const one = first !== undefined && Object.hasOwn(commandLoaders, first) ? commandLoaders[first] : undefined
-  return one === undefined ? Object.values(commandLoaders) : [one]
+/** @param first word of the command line. The help, and what is said of an unknown command, need all commands. */
+function namesFor(first: string | undefined): readonly string[] {
+  if (first === '--version' || first === '-V' || first === 'version') return []
+  return first !== undefined && Object.hasOwn(commands, first) ? [first] : Object.keys(commands)
 }

@@ -3,6 +3,8 @@ import { UsageError } from '../../base/errors.ts'
 import type { Json } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { listAccounts } from '../../store/reads/accounts.ts'
 import { accountNamed } from '../actions/accounts.ts'
 import { parseMoment } from '../actions/arguments.ts'
 import { refuseUnknownNames } from '../actions/unknown-names.ts'
@@ -61,9 +63,15 @@ export const inAccount = name.optional().meta({ description: 'the account that i
 
 /** The name of a submission's account. @throws NotFoundError when nobody knows it. */
 export async function accountIn(c: OperationContext, given: string | undefined): Promise<string> {
-  const account = given ?? accountNamed(c.config, undefined, c.nameOf('account')).name
+  // Who only looks into the database may have no account in the settings.
+  const accounts = c.config.accounts.length > 0 ? c.config.accounts : await storedAccounts(c.db.read)
+  const account = given ?? accountNamed({ accounts }, undefined, c.nameOf('account')).name
   await refuseUnknownNames(c.db.read, c.config, { account })
   return account
+}
+
+async function storedAccounts(q: Query) {
+  return (await listAccounts(q)).map(({ account: stored }) => ({ name: stored, default: false }))
 }
 
 /** A whole number from 1 to `most`. */

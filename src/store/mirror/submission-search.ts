@@ -7,6 +7,8 @@ import { CHIPS, chipRank, LAST, marketKey } from '../schema/list-keys.ts'
 export interface SubmissionFilter {
   /** Words with which words of the insured's name begin, the beginning of an id or of a market's name, or the status of a lane. */
   readonly search?: string | undefined
+  /** Words with which words of the insured's name begin, or the beginning of an id. */
+  readonly named?: string | undefined
   /** The beginning of a market's name. */
   readonly market?: string | undefined
   /** The status of a lane. */
@@ -34,12 +36,13 @@ type Kind = Pick<Query, 'kind'>
 const UNREACHABLE = 'unreachable'
 
 /** The conditions of a filter, all of which a submission must meet. */
-export function conditionsOf(q: Kind, { search, market, status, stands }: SubmissionFilter): Condition[] {
+export function conditionsOf(q: Kind, { search, named, market, status, stands }: SubmissionFilter): Condition[] {
   return [
     ...(market === undefined ? [] : [byMarket(q, loweredAscii(market))]),
     ...(status === undefined ? [] : [byStatus(q, status)]),
     ...(stands === undefined ? [] : [byStand(q, stands)]),
     ...(search === undefined || search.trim() === '' ? [] : [bySearch(q, search.trim())]),
+    ...(named === undefined ? [] : [byName(named.trim(), [])]),
   ]
 }
 
@@ -99,15 +102,21 @@ function byStand(q: Kind, stands: string): Condition {
 
 function bySearch(q: Kind, text: string): Condition {
   const lowered = loweredAscii(text)
-  const conditions = [byMarket(q, lowered), byStatus(q, lowered.replaceAll(' ', '_'))]
-  if (/^[0-9a-f][0-9a-f-]{0,35}$/.test(lowered)) conditions.push(byId(lowered))
+  return byName(text, [byMarket(q, lowered), byStatus(q, lowered.replaceAll(' ', '_'))])
+}
+
+/** The insured's name or the id. @param others one of which is enough, too. */
+function byName(text: string, others: readonly Condition[]): Condition {
+  const lowered = loweredAscii(text)
+  const isId = /^[0-9a-f][0-9a-f-]{0,35}$/.test(lowered)
   const words = searchWords(text)
   const named = words.length === 0 ? [] : [byWords(words)]
-  const others = conditions.flatMap(({ among }) => [among])
+  // A text of neither words nor the signs of an id names nothing.
+  const conditions = [...others, ...(isId ? [byId(lowered)] : words.length === 0 ? [NONE] : [])]
   const union = (parts: readonly RawBuilder<unknown>[]) => sql`${sql.join(parts, sql` union all `)}`
   return {
     among: (account) => {
-      const rest = others.flatMap((among) => among(account))
+      const rest = conditions.flatMap(({ among }) => among(account))
       // One of the words, whichever is the rarest: the others are tested.
       const ways = named.flatMap(({ among }) => among(account)).map((way) => union([way, ...rest]))
       return ways.length > 0 ? ways : [union(rest)]
@@ -127,6 +136,8 @@ function byId(start: string): Condition {
     test: sql`(s.submission_id >= ${start} and s.submission_id < ${`${start}g`})`,
   }
 }
+
+const NONE: Condition = { among: () => [sql`select submission_id from submissions where 1 = 0`], test: sql`(1 = 0)` }
 
 /** A name in which for each of the words one begins so. */
 function byWords(words: readonly string[]): Condition {

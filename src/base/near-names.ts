@@ -1,0 +1,38 @@
+import { listNames } from './list-names.ts'
+
+/** More changed letters than these make another word, and so does a change of more than this share of them. */
+const MOST_CHANGED = 3
+const MOST_OF_WORD = 0.6
+
+/** @returns the names that a word may be a misspelling of: those with the fewest changed letters. */
+export function nearNames(word: string, names: readonly string[]): string[] {
+  const near = [...new Set(names)].map((name) => ({ name, changed: changedLetters(word, name) }))
+  const least = Math.min(MOST_CHANGED, ...near.map(({ changed }) => changed))
+  const isNear = ({ name, changed }: { name: string; changed: number }) =>
+    changed === least && changed < Math.max(word.length, name.length) * MOST_OF_WORD
+  return near.filter(isNear).map(({ name }) => name)
+}
+
+/** @returns `did you mean acme?`, or when no name is near, the names that there are as `listNames` gives them. */
+export function meantOrListed(word: string, names: readonly string[], none?: string): string {
+  const near = nearNames(word, names)
+  return near.length > 0 ? `did you mean ${near.join(' or ')}?` : listNames(names, none)
+}
+
+/** How many letters to change, add, leave out, or swap with their neighbour. */
+function changedLetters(from: string, to: string): number {
+  let before: readonly number[] = []
+  let row: readonly number[] = [...Array(to.length + 1).keys()]
+  for (let i = 0; i < from.length; i++) {
+    const next = [i + 1]
+    for (let j = 0; j < to.length; j++) {
+      const [diagonal = 0, above = 0] = row.slice(j)
+      const isSwapped = i > 0 && j > 0 && from[i] === to[j - 1] && from[i - 1] === to[j]
+      const swapped = isSwapped ? (before[j - 1] ?? 0) + 1 : Number.POSITIVE_INFINITY
+      next.push(Math.min(above + 1, (next[j] ?? 0) + 1, diagonal + (from[i] === to[j] ? 0 : 1), swapped))
+    }
+    before = row
+    row = next
+  }
+  return row.at(-1) ?? 0
+}

@@ -1,0 +1,31 @@
+import { styleText } from 'node:util'
+import type { Output } from '../../base/host.ts'
+
+const marks = { '✓': 'green', '✗': 'red', '–': 'gray' } as const
+
+/** States of accounts, destinations, deliveries, pushes, documents, alarms and runs. What is not named keeps its colour. */
+const states = {
+  green: ['active', 'delivered', 'done', 'stored', 'resolved'],
+  yellow: ['aside', 'budget', 'held', 'paused', 'pending', 'retrying', 'stopped', 'unmapped', 'waiting', 'not configured', 'not started'],
+  red: ['dead', 'disabled', 'failed', 'firing', 'parked', 'unknown'],
+} as const
+
+type Colour = keyof typeof states | 'gray'
+
+const colours: ReadonlyMap<string, Colour> = new Map([
+  ...Object.entries(marks),
+  ...Object.entries(states).flatMap(([colour, names]) => names.map((name) => [name, colour as Colour] as const)),
+])
+
+/** A mark before a line, or a state alone in a table's cell: at least two spaces stand between cells. */
+const PAINTED = new RegExp(
+  `^[${Object.keys(marks).join('')}](?= )|(?<=^| {2})(?:${Object.values(states).flat().join('|')})(?= {2}|$)`,
+  'gmu',
+)
+
+/** The output with marks and states in colour, where colours are shown. */
+export function coloured(output: Output): Output {
+  if (!output.hasColors) return output
+  const paint = (text: string) => text.replace(PAINTED, (word) => styleText(colours.get(word) ?? 'gray', word, { validateStream: false }))
+  return { ...output, write: (text) => output.write(typeof text === 'string' ? paint(text) : text) }
+}

@@ -1,0 +1,108 @@
+import type { Command, Option } from 'commander'
+
+/** A command, and what may follow it. */
+interface Place {
+  /** ` outbox list`; empty for the program itself. */
+  readonly path: string
+  readonly commands: readonly (readonly [name: string, description: string])[]
+  readonly options: readonly Option[]
+}
+
+const NAME = 'submission-mirror'
+
+/** What completes the commands of a program in a shell: a text for it to read. */
+export const completions: Readonly<Record<'bash' | 'zsh' | 'fish', (program: Command) => string>> = {
+  bash: (program) => {
+    const places = [...placesOf(program)]
+    return `_submission_mirror() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} at= words= valued= word
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    ${stepInto(places)}
+  done
+  case $at in
+${places.map((place) => `    ${quoted(place.path)}) words=${quoted(wordsOf(place).join(' '))} valued=${quoted(` ${valuedOf(place).join(' ')} `)} ;;`).join('\n')}
+  esac
+  COMPREPLY=()
+  [[ $valued == *" $prev "* ]] || COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+complete -o default -F _submission_mirror ${NAME}
+`
+  },
+  zsh: (program) => {
+    const places = [...placesOf(program)]
+    return `#compdef ${NAME}
+_submission_mirror() {
+  local at= valued= word
+  local -a commands options
+  for word in \${words[2,CURRENT-1]}; do
+    ${stepInto(places)}
+  done
+  case $at in
+${places.map((place) => `    ${quoted(place.path)}) commands=(${described(place.commands)}) options=(${described(flagsOf(place))}) valued=${quoted(` ${valuedOf(place).join(' ')} `)} ;;`).join('\n')}
+  esac
+  if [[ $valued == *" \${words[CURRENT-1]} "* ]]; then _files
+  elif [[ \${words[CURRENT]} == -* ]]; then _describe -o option options
+  elif (( \${#commands} )); then _describe command commands
+  else _files
+  fi
+}
+compdef _submission_mirror ${NAME}
+`
+  },
+  fish: (program) => {
+    const places = [...placesOf(program)]
+    return `function __submission_mirror_at
+  set -l at ''
+  for word in (commandline -opc)[2..]
+    contains -- "$at $word" ${places.map(({ path }) => quoted(path)).join(' ')}; and set at "$at $word"
+  end
+  test "$at" = "$argv[1]"
+end
+${places.map(fishLines).join('\n')}
+`
+  },
+}
+
+function* placesOf(command: Command, path = ''): Generator<Place> {
+  const help = command.createHelp()
+  const commands = help.visibleCommands(command).map((each) => [each.name(), each.description()] as const)
+  yield { path, commands, options: help.visibleOptions(command).filter(({ long }) => long) }
+  for (const each of command.commands) yield* placesOf(each, `${path} ${each.name()}`)
+}
+
+/** For bash and zsh: the path of the commands so far. */
+function stepInto(places: readonly Place[]): string {
+  return `case "$at $word" in ${places.flatMap(({ path }) => (path === '' ? [] : [quoted(path)])).join('|')}) at="$at $word" ;; esac`
+}
+
+function wordsOf({ commands, options }: Place): string[] {
+  return [...commands.map(([name]) => name), ...options.map(({ long }) => long ?? '')]
+}
+
+function flagsOf({ options }: Place): (readonly [string, string])[] {
+  return options.map(({ long, description }) => [long ?? '', description])
+}
+
+/** Options whose value follows. */
+function valuedOf({ options }: Place): string[] {
+  return options.flatMap(({ long, required }) => (required && long ? [long] : []))
+}
+
+/** For zsh: names with their descriptions. */
+function described(names: readonly (readonly [string, string])[]): string {
+  return names.map(([name, description]) => quoted(`${name}:${description}`)).join(' ')
+}
+
+function fishLines({ path, commands, options }: Place): string {
+  const start = `complete -c ${NAME} -n ${quoted(`__submission_mirror_at "${path}"`)}`
+  return [
+    ...commands.map(([name, description]) => `${start} -f -a ${name} -d ${quoted(description, 'fish')}`),
+    ...options.map(
+      ({ long = '', required, description }) => `${start} -l ${long.slice(2)}${required ? ' -r' : ''} -d ${quoted(description, 'fish')}`,
+    ),
+  ].join('\n')
+}
+
+function quoted(text: string, shell?: 'fish'): string {
+  return `'${shell === 'fish' ? text.replace(/[\\']/g, '\\$&') : text.replaceAll("'", "'\\''")}'`
+}
