@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,6 +10,7 @@ import { fastify } from 'fastify'
 import { afterAll, describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { systemClock } from '../../src/base/clock.ts'
+import { commands } from '../../src/ops/cli/commands.ts'
 import { runCli } from '../../src/ops/cli/program.ts'
 import { registerAdmin } from '../../src/sandbox/http/admin.ts'
 import { registerLifeAdmin } from '../../src/sandbox/http/admin-life.ts'
@@ -31,32 +33,74 @@ const database = { DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` }
 describe('the command line', () => {
   it('prints its version and its help on standard output, and exits with 0', async () => {
     expect(await run(['--version'])).toEqual({ code: 0, out: `${packageJson.version}\n`, err: '' })
+    for (const way of ['-V', 'version']) expect((await runHere([way], {})).out).toBe(`${packageJson.version}\n`)
     const help = await runHere(['--help'], {})
     expect(help).toMatchObject({ code: 0, err: '' })
-    for (const command of [
-      'serve',
-      'migrate',
-      'track',
-      'sync',
-      'status',
-      'inbox',
-      'account',
-      'outbox',
-      'destination',
-      'doctor',
-      'sandbox',
-      'demo',
-    ]) {
-      expect(help.out).toMatch(new RegExp(`^ {2}${command}\\b`, 'm'))
+    for (const way of [['-h'], ['help']]) expect(await runHere(way, {})).toEqual(help)
+    for (const command of Object.keys(commands)) expect(help.out).toMatch(new RegExp(`^ {2}${command}\\b`, 'm'))
+    expect(help.out.match(/^\w+:$/gm)).toEqual(['Options:', 'Run:', 'Look:', 'Repair:', 'Move:', 'Develop:', 'Help:'])
+    const retry = await runHere(['outbox', 'retry', '--help'], {})
+    expect(retry.out).toMatch(/^Usage: submission-mirror outbox retry/)
+    expect(await runHere(['help', 'outbox', 'retry'], {})).toEqual(retry)
+  })
+
+  it.each(Object.entries(commands))('shows two or three examples of %s, which it would take', async (name, { examples }) => {
+    expect([2, 3]).toContain(examples.length)
+    const help = await runHere([name, '--help'], {})
+    for (const example of examples) {
+      expect(help.out).toContain(`\n  submission-mirror ${example}\n`)
+      const words = example.split(' ').filter((word) => !/^[<>]/.test(word))
+      const { code, out, err } = await runHere([...words.slice(0, 2).filter((word) => /^\w/.test(word)), '--help'], {})
+      expect([example, code, err]).toEqual([example, 0, ''])
+      for (const option of words.filter((word) => word.startsWith('--'))) expect(out).toMatch(new RegExp(`^ {2}${option}\\b`, 'm'))
     }
   })
 
   it('refuses an unknown command, an unknown option and no command at all with exit code 2', async () => {
     const unknown = await run(['reconsile'])
     expect(unknown).toMatchObject({ code: 2, out: '' })
-    expect(unknown.err).toMatch(/^unknown command 'reconsile'/)
-    expect(await runHere(['status', '--jsn'], {})).toMatchObject({ code: 2, out: '' })
+    expect(unknown.err).toMatch(/^unknown command 'reconsile'\n\(Did you mean reconcile\?\)/)
+    const option = await runHere(['status', '--jsn'], {})
+    expect(option).toMatchObject({ code: 2, out: '' })
+    expect(option.err).toMatch(/^unknown option '--jsn'\n\(Did you mean --json\?\)/)
     expect(await runHere([], {})).toMatchObject({ code: 2, out: '' })
+  })
+
+  it.each([
+    ['outbox lsit', "'outbox lsit'\n(Did you mean outbox list?)"],
+    // A command of another subject.
+    ['outbox resend', "'outbox resend'\n(Did you mean destination resend?)"],
+    ['resned', "'resned'\n(Did you mean destination resend?)"],
+    ['inbox retry', "'inbox retry'\n(Did you mean inbox replay?)"],
+    ['quote zzzzzz', "'quote zzzzzz'\n(there is list)"],
+    ['reconcile lst', "'reconcile lst'\n(Did you mean reconcile list?)"],
+  ])('names what is near %s, and shows no help for it', async (words, told) => {
+    const ended = await runHere(words.split(' '), {})
+    expect(ended).toEqual({ code: 2, out: '', err: `unknown command ${told}\n(--help shows what there is)\n` })
+    expect(await runHere([...words.split(' '), '--help'], {})).toEqual(ended)
+    expect(await runHere(['help', ...words.split(' ')], {})).toEqual(ended)
+  })
+
+  it('completes commands, options and files in bash', async () => {
+    const script = (await runHere(['completion', 'bash'], {})).out
+    const complete = (...words: string[]) => {
+      const asked = `COMP_WORDS=(submission-mirror "$@"); COMP_CWORD=$#; _submission_mirror; echo "\${COMPREPLY[*]}"`
+      return execFileSync('bash', ['-c', `${script}\n${asked}`, 'bash', ...words], { encoding: 'utf8' }).trim()
+    }
+    expect(complete('re')).toBe('reconcile restore retention')
+    expect(complete('outbox', '')).toBe('list show exchange retry skip --help')
+    expect(complete('outbox', 'list', '--account', 'acme', '--st')).toBe('--state')
+    // A value: files.
+    expect(complete('track', '--file', '')).toBe('')
+    expect(complete('completion', 'z')).toBe('zsh')
+  })
+
+  it('completes in zsh and fish too, and in nothing else', async () => {
+    const [zsh, fish, other] = await Promise.all(['zsh', 'fish', 'tcsh'].map((shell) => runHere(['completion', shell], {})))
+    expect(zsh?.out).toMatch(/^ {4}' outbox'\) commands=\('list:list changes on their way /m)
+    expect(fish?.out).toMatch(/^complete -c submission-mirror -n '__submission_mirror_at " outbox"' -f -a list -d 'list changes /m)
+    expect(fish?.out).toMatch(/^complete -c submission-mirror -n '__submission_mirror_at " outbox list"' -l state -r -d /m)
+    expect(other).toMatchObject({ code: 2, out: '' })
   })
 
   it('tells everything that is wrong with the command line and the settings at once, one line each', async () => {

@@ -33,10 +33,16 @@ export interface RunOptions {
   /** Aborts when the program is asked to stop. */
   readonly signal?: AbortSignal
   readonly clock?: Clock
+  /** Whether standard output is a terminal that shows colours. */
+  readonly hasColors?: boolean
 }
 
 /** Runs a command in this process: the same program, without the half second that a process takes to load it. */
-export async function runHere(args: readonly string[], env: Environment, { signal, clock }: RunOptions = {}): Promise<Ended> {
+export async function runHere(
+  args: readonly string[],
+  env: Environment,
+  { signal, clock, hasColors = false }: RunOptions = {},
+): Promise<Ended> {
   const written = { out: '', err: '' }
   const into = (stream: 'out' | 'err') => ({
     isTTY: false,
@@ -48,7 +54,7 @@ export async function runHere(args: readonly string[], env: Environment, { signa
     argv: args,
     env,
     stdin: Readable.from([]),
-    stdout: into('out'),
+    stdout: { ...into('out'), hasColors },
     stderr: into('err'),
     signal: signal ?? new AbortController().signal,
     self: [process.execPath, MAIN] as const,

@@ -84,7 +84,7 @@ export const commands: Readonly<Record<string, Listed>> = {
   purge: subject('purge'),
   sandbox: {
     group: 'Develop',
-    examples: ['sandbox', 'sandbox --target http://localhost:8080/webhooks/default --faults all', 'sandbox --clock step --story none'],
+    examples: ['sandbox', 'sandbox --target http://127.0.0.1:8080/webhooks --faults all', 'sandbox --clock step --story none'],
     load: async () => (await import('./commands/sandbox.ts')).addSandbox,
   },
   demo: {
@@ -116,7 +116,7 @@ export async function addCommands(program: Command, c: CommandContext, names: re
     const { group, examples, load } = commands[name] as Listed
     ;(await load())(program, c)
     const added = program.commands.find((each) => each.name() === name)
-    if (added !== undefined) addExamples(added.helpGroup(`${group}:`), name, examples)
+    if (added !== undefined) addExamples(added.helpGroup(`${group}:`).helpCommand(false), name, examples)
   }
 }
 

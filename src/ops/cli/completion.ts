@@ -65,7 +65,10 @@ ${places.map(fishLines).join('\n')}
 
 function* placesOf(command: Command, path = ''): Generator<Place> {
   const help = command.createHelp()
-  const commands = help.visibleCommands(command).map((each) => [each.name(), each.description()] as const)
+  const choices = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+    argChoices.map((name) => [name, description] as const),
+  )
+  const commands = [...help.visibleCommands(command).map((each) => [each.name(), each.description()] as const), ...choices]
   yield { path, commands, options: help.visibleOptions(command).filter(({ long }) => long) }
   for (const each of command.commands) yield* placesOf(each, `${path} ${each.name()}`)
 }

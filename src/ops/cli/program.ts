@@ -73,6 +73,7 @@ async function programOf(c: CommandContext, names: readonly string[]): Promise<C
     .version(c.version, '-V, --version', 'print the version')
     .option('--no-color', 'no colours, as with NO_COLOR; with any command')
     .helpOption('-h, --help', 'show help')
+    .commandsGroup('Help:')
     .helpCommand('help [command...]', 'show help, of a command too')
     .showHelpAfterError('(--help shows what there is)')
     .addHelpText('after', EXIT_CODES)
@@ -86,7 +87,6 @@ async function programOf(c: CommandContext, names: readonly string[]): Promise<C
     })
   await addCommands(program, c, names)
   program
-    .commandsGroup('Help:')
     .command('completion')
     .description('print what completes commands and options in a shell')
     .addArgument(new Argument('<shell>', 'yours').choices(['bash', 'zsh', 'fish']))

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { listNames } from '../../base/list-names.ts'
 import { nearNames } from '../../base/near-names.ts'
 
 /** A word where a command should stand, and there is none of that name. */
@@ -26,17 +27,22 @@ export function unknownCommandIn(program: Command, argv: readonly string[]): Unk
 
 /** Ends the program as commander does for an unknown option. @param everything a program with all commands. */
 export function refuseUnknown({ word, of }: UnknownCommand, everything: Command): never {
-  const names = of
-    .createHelp()
-    .visibleCommands(of)
-    .map((each) => each.name())
-  // The same word may be the command of another subject: `outbox resend`, for `destination resend`.
-  const elsewhere = everything.commands.flatMap((group) =>
-    group.commands.filter((each) => each.name() === word).map((each) => pathOf(each)),
-  )
-  const near = [...nearNames(word, names).map((name) => `${pathOf(of)} ${name}`.trim()), ...elsewhere]
-  const meant = near.length > 0 ? `\n(Did you mean ${near.length > 1 ? 'one of ' : ''}${near.join(', ')}?)` : ''
+  const siblings = of.createHelp().visibleCommands(of)
+  // `outbox resend` is meant for `destination resend`.
+  const near = [siblings, everything.commands.flatMap(({ commands }) => commands)]
+    .map((all) => nearOf(word, all))
+    .find(({ length }) => length > 0)
+  const others = of.parent === null ? '' : `\n(${listNames(siblings.map((each) => each.name()))})`
+  const meant = near === undefined ? others : `\n(Did you mean ${near.length > 1 ? 'one of ' : ''}${near.join(', ')}?)`
   return of.error(`unknown command '${`${pathOf(of)} ${word}`.trim()}'${meant}`, { code: 'commander.unknownCommand' })
+}
+
+function nearOf(word: string, commands: readonly Command[]): string[] {
+  const near = nearNames(
+    word,
+    commands.map((each) => each.name()),
+  )
+  return commands.filter((each) => near.includes(each.name())).map(pathOf)
 }
 
 /** `outbox list`: without the name of the program. */

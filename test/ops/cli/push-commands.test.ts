@@ -186,7 +186,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect((await runHere(['status'], env)).out).not.toMatch(/warning|Needs attention/)
     const nowhere = await runHere(['destination', 'pause', 'asm'], env)
     expect(nowhere).toMatchObject({ code: 2, out: '' })
-    expect(nowhere.err).toMatch(/^there is no destination "asm"; there are ams, mapped\. /)
+    expect(nowhere.err).toMatch(/^there is no destination "asm" \(.*\); did you mean ams\?$/m)
   })
 
   it('destination list tells the end of a rest as long as it lasts', async () => {

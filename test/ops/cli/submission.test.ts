@@ -44,13 +44,51 @@ describe.each(onSqlite)('submissions by command on $name', (database) => {
   })
 
   it('that are not there are told in one line', async () => {
-    expect(await command('show', 'bakery', '--account', 'acme')).toMatchObject({
-      code: 2,
-      err: 'submission_id: "bakery" is no submission id (a uuid)\n',
-    })
+    const nobody = await command('show', 'zzz', '--account', 'acme')
+    expect([nobody.code, nobody.err]).toEqual([2, expect.stringMatching(/^there is no submission whose id begins with "zzz", or /)])
+    expect((await command('show', '--', '--')).code).toBe(2)
+    expect((await command('show', 'harbour', '--account', 'acmee')).err).toBe('there is no account "acmee"; did you mean acme?\n')
     const unknown = await command('show', uuid(9, 77), '--account', 'acme')
     expect(unknown.code).toBe(2)
     expect(unknown.err).toMatch(/is not tracked in account acme; track it with/)
     expect((await command('list', '--sort', 'size')).err).toMatch(/^--sort: /)
+  })
+
+  it('are named by the beginning of an id or by words of the insured, where only one is meant', async () => {
+    const whole = await command('timeline', BAKERY, '--account', 'acme', '--json')
+    expect(whole.code).toBe(0)
+    for (const named of ['harbour', 'Bakery HARB', BAKERY.slice(0, -1)])
+      expect([named, await command('timeline', named, '--json')]).toEqual([named, whole])
+    const items = await runHere(['item', 'list', '--submission', 'harbour', '--json'], rig.env)
+    expect(items).toEqual(await runHere(['item', 'list', '--submission', BAKERY, '--account', 'acme', '--json'], rig.env))
+    expect(json<{ items: object[] }>(items).items.length).toBeGreaterThan(0)
+  })
+
+  it('need no account where the database has one, and name those that it has', async () => {
+    const only = Object.fromEntries(Object.entries(rig.env).filter(([name]) => name.startsWith('DATABASE')))
+    const show = (...args: string[]) => runHere(['submission', 'show', BAKERY, ...args], only)
+    const several = await show()
+    expect([several.code, several.err]).toEqual([2, expect.stringMatching(/^--account: there are several accounts .*; name one of acme, default\n$/)])
+    expect(await show('--account', 'acme')).toMatchObject({ code: 0, err: '' })
+    await rig.db.write('test', ({ sql }) => sql.deleteFrom('sync_accounts').where('account', '!=', 'acme').execute())
+    expect(await show()).toMatchObject({ code: 0, err: '' })
+  })
+
+  it('that could be several are listed, with what tells them apart', async () => {
+    const { code, err } = await command('show', BAKERY.slice(0, 8))
+    expect(code).toBe(2)
+    expect(err).toMatch(/^"[0-9a-f]{8}" may be \d+ submissions; give more of it, or the id of one:\n/)
+    expect(err).toContain(`\n  ${BAKERY}  Harbour Bakery LLC (account acme)\n`)
+  })
+
+  it('are changed and removed by their whole ids alone', async () => {
+    for (const args of [
+      ['purge', 'harbour', '--dry-run'],
+      ['outbox', 'skip', '--submission', 'harbour'],
+      ['destination', 'resend', 'ams', '--submission', 'harbour'],
+    ]) {
+      const { code, err } = await runHere(args, rig.env)
+      expect([args, code, err]).toEqual([args, 2, expect.stringContaining('"harbour" is no submission id (a uuid)')])
+    }
   })
 })

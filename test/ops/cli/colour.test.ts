@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest'
+import { coloured } from '../../../src/ops/cli/colour.ts'
+import { runHere } from '../../app/run.ts'
+
+function painted(text: string | Uint8Array, hasColors = true): unknown {
+  let written: unknown
+  coloured({ isTTY: true, hasColors, write: (piece) => (written = piece) }).write(text)
+  return written
+}
+
+it('colours marks at the beginning of a line and states in cells of tables', () => {
+  expect(painted('✓ database: fine\n✗ account x: it is parked\n– not checked')).toBe(
+    '\u001b[32m✓\u001b[39m database: fine\n\u001b[31m✗\u001b[39m account x: it is parked\n\u001b[90m–\u001b[39m not checked',
+  )
+  expect(painted('acme  active    3\nbeta  not started\n')).toBe(
+    'acme  \u001b[32mactive\u001b[39m    3\nbeta  \u001b[33mnot started\u001b[39m\n',
+  )
+})
+
+it('leaves sentences, JSON and bytes as they are', () => {
+  for (const text of ['it is dead; done\n', '{\n  "state": "dead"\n}\n', 'dead,active\n', Buffer.from('dead')])
+    expect(painted(text)).toBe(text)
+})
+
+it('colours nothing where no colours are shown', () => {
+  expect(painted('✓ fine\n', false)).toBe('✓ fine\n')
+})
+
+it('is what a command prints with', async () => {
+  const env = {
+    DATABASE_URL: 'sqlite:/nowhere/mirror.db',
+    BROKER_API_BASE_URL: 'http://127.0.0.1:9/api/v1',
+    BROKER_API_CLIENT_ID: 'bac_test',
+  }
+  const settings = { ...env, BROKER_API_CLIENT_SECRET: 'bas_test', WEBHOOK_SECRETS: `whsec_${Buffer.alloc(32, 7).toString('base64')}` }
+  expect((await runHere(['doctor'], settings, { hasColors: true })).out).toContain('\u001b[31m✗\u001b[39m ')
+  expect((await runHere(['doctor'], settings)).out).not.toContain('\u001b')
+})
