@@ -173,6 +173,5 @@ forbidden.push({
 
 export default {
   forbidden: forbidden.map((rule) => ({ severity: 'error', ...rule })),
-  // The parser does not read JSX: what a .tsx file may import is held by src/console/tsconfig.json, which ends at its folder.
-  options: { parser: 'swc', extraExtensionsToScan: ['.tsx'], tsPreCompilationDeps: true, doNotFollow: { path: 'node_modules' } },
+  options: { parser: 'swc', doNotFollow: { path: 'node_modules' } },
 }

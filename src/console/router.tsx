@@ -1,13 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, type SearchMiddleware } from '@tanstack/react-router'
 import { sessionQuery } from './api/queries.ts'
+import type { ListSearch } from './layout/search.ts'
 import { Shell } from './layout/shell.tsx'
 import { NotFound } from './pages/not-found.tsx'
 import { Failed, Loading } from './parts/states.tsx'
 import { SignIn } from './session/sign-in.tsx'
-
-/** What stands in the query string of the lists: a filter that is not set is not in it. */
-export type ListSearch = Readonly<Partial<Record<string, string>>>
 
 const asTexts = (search: Record<string, unknown>): ListSearch =>
   Object.fromEntries(Object.entries(search).flatMap(([key, value]) => (typeof value === 'string' && value !== '' ? [[key, value]] : [])))

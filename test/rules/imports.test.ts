@@ -60,6 +60,7 @@ const refused: readonly Import[] = [
   ['src/console/a.ts', 'src/base/clock.ts'],
   ['src/ops/http/c.ts', 'src/console/b.ts'],
   ['src/ops/http/c.ts', 'react'],
+  ['src/console/c.tsx', 'src/base/clock.ts'],
   // Only apply/ writes the mirror.
   ['src/store/completeness/a.ts', 'src/store/mirror/writer.ts'],
   ['src/reconcile/run/a.ts', 'src/store/mirror/writer.ts'],
@@ -86,6 +87,7 @@ const allowed: readonly Import[] = [
   ['src/app/a.ts', 'src/ops/metrics/metrics.ts'],
   ['src/main.ts', 'src/app.ts'],
   ['src/console/api/a.ts', 'react'],
+  ['src/console/parts/a.tsx', 'src/console/api/a.ts'],
   ['migrations/0099-more.ts', 'src/store/schema/migration.ts'],
 ]
 
@@ -103,14 +105,23 @@ interface Violation {
   readonly rule: { readonly name: string }
 }
 
-/** Writes files that import each other into a project with the real rules. @returns what the rules report. */
-async function violations(name: string, imports: readonly Import[]): Promise<Violation[]> {
+/** Each kind of file holds what only its own grammar reads: a type in angle brackets is no element, and the other way round. */
+function bodyOf(file: string): string {
+  return file.endsWith('.tsx') ? 'export const Part = () => <p>text</p>\n' : 'export const cast = <T>(value: unknown) => <T>value\n'
+}
+
+/**
+ * Writes files that import each other into a project with the real rules.
+ * @param how the words before what is imported.
+ * @returns what the rules report.
+ */
+async function violations(name: string, imports: readonly Import[], how = 'import'): Promise<Violation[]> {
   const root = join(folder, name)
-  const isFile = (to: string) => to.endsWith('.ts')
-  const files = new Map<string, string>(imports.map(([, to]) => [to, ''] as const).filter(([to]) => isFile(to)))
+  const isFile = (to: string) => /\.tsx?$/.test(to)
+  const files = new Map<string, string>(imports.map(([, to]) => [to, bodyOf(to)] as const).filter(([to]) => isFile(to)))
   for (const [from, to] of imports) {
     const path = relative(dirname(from), to)
-    files.set(from, `${files.get(from) ?? ''}import '${isFile(to) ? (path.startsWith('.') ? path : `./${path}`) : to}'\n`)
+    files.set(from, `${files.get(from) ?? bodyOf(from)}${how} '${isFile(to) ? (path.startsWith('.') ? path : `./${path}`) : to}'\n`)
   }
   for (const [file, text] of files) {
     await mkdir(dirname(join(root, file)), { recursive: true })
@@ -138,12 +149,20 @@ describe('the import rules', () => {
     expect(await violations('allowed', allowed)).toEqual([])
   })
 
-  it('refuse a circle, of types too', async () => {
-    const reported = await violations('circle', [
-      ['src/model/a.ts', 'src/model/b.ts'],
-      ['src/model/b.ts', 'src/model/a.ts'],
-    ])
-    expect(reported.map(({ rule }) => rule.name)).toContain('no-circle')
+  it.each([
+    ['src/model/a.ts', 'src/model/b.ts'],
+    ['src/console/a.tsx', 'src/console/b.tsx'],
+    ['src/console/a.tsx', 'src/console/b.ts'],
+  ])('refuse a circle of %s and %s, of types too', async (one, other) => {
+    const circle: Import[] = [
+      [one, other],
+      [other, one],
+    ]
+    const name = `circle${one}${other}`.replaceAll(/\W/g, '-')
+    for (const how of ['import', 'import type {} from']) {
+      const reported = await violations(`${name}${how.length}`, circle, how)
+      expect(reported.map(({ rule }) => rule.name)).toContain('no-circle')
+    }
   })
 
   it('know every folder of the house', async () => {

@@ -1,6 +1,8 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback } from 'react'
-import type { ListSearch } from '../router.tsx'
+
+/** What stands in the query string of the lists: a filter that is not set is not in it. */
+export type ListSearch = Readonly<Partial<Record<string, string>>>
 
 /** What fits the account that the address names; what is of no account fits always. */
 export function useOfAccount(): (row: { readonly account?: string | null | undefined }) => boolean {

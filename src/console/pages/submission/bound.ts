@@ -1,5 +1,5 @@
 import { textOf } from '../../parts/masked.tsx'
-import type { View } from './submission.tsx'
+import type { View } from './view.ts'
 
 export interface Bound {
   readonly lane_id: string

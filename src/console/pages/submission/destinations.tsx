@@ -9,7 +9,7 @@ import { count, counted } from '../../parts/numbers.ts'
 import { Asked, Empty } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Age, Moment } from '../../parts/time.tsx'
-import type { View } from './submission.tsx'
+import type { View } from './view.ts'
 
 type Push = Schemas['OutboxRow']
 type Reached = Schemas['ReachedDestination']

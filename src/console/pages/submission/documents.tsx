@@ -7,7 +7,7 @@ import { size } from '../../parts/numbers.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Age } from '../../parts/time.tsx'
 import { useMay } from '../../session/session.ts'
-import type { View } from './submission.tsx'
+import type { View } from './view.ts'
 
 /** The documents that the mirror knows, and their files where it keeps them. */
 export function Documents({ view }: { readonly view: View }) {

@@ -2,7 +2,7 @@ import { plainWord } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
 import { MASK, Masked, Raw, textOf } from '../../parts/masked.tsx'
 import { Age, bothTimes } from '../../parts/time.tsx'
-import type { View } from './submission.tsx'
+import type { View } from './view.ts'
 
 type Row = Readonly<Record<string, unknown>> & { readonly row_key: string }
 

@@ -5,7 +5,7 @@ import { Masked, Raw, textOf } from '../../parts/masked.tsx'
 import { money } from '../../parts/numbers.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Age } from '../../parts/time.tsx'
-import type { View } from './submission.tsx'
+import type { View } from './view.ts'
 
 type Lane = Schemas['LanesRow']
 type Quote = Schemas['QuotesRow']

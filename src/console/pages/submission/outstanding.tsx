@@ -4,7 +4,7 @@ import { Section } from '../../parts/fields.tsx'
 import { shortId } from '../../parts/id.tsx'
 import { textOf } from '../../parts/masked.tsx'
 import { Empty } from '../../parts/states.tsx'
-import type { View } from './submission.tsx'
+import type { View } from './view.ts'
 
 type Item = Schemas['OpenItem']
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
-import { Refusal, type Schemas } from '../../api/client.ts'
+import { Refusal } from '../../api/client.ts'
 import { submissionQuery } from '../../api/queries.ts'
 import { Chip, plainWord } from '../../parts/chip.tsx'
 import { Id, shortId } from '../../parts/id.tsx'
@@ -19,8 +19,7 @@ import { Holdings } from './holdings.tsx'
 import { Lanes } from './lanes.tsx'
 import { Outstanding } from './outstanding.tsx'
 import { Timeline } from './timeline.tsx'
-
-export type View = Schemas['SubmissionView']
+import type { View } from './view.ts'
 
 /** One submission: where it stands, and its whole story. */
 export function Submission() {
