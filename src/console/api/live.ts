@@ -45,6 +45,7 @@ export function useLive(): void {
 function listen(client: QueryClient): () => void {
   const stale = new Set<string>()
   let source: EventSource | null = null
+  let wasReset = false
   let pace: ReturnType<typeof setTimeout> | undefined
   let again: ReturnType<typeof setTimeout> | undefined
   const refresh = () => {
@@ -69,7 +70,11 @@ function listen(client: QueryClient): () => void {
       again = setTimeout(connect, AGAIN_MS)
     })
     for (const [kind, keys] of Object.entries(about)) source.addEventListener(kind, () => note(keys))
-    source.addEventListener('reset', () => note(['']))
+    source.addEventListener('reset', () => {
+      // The first comes while the page is new.
+      if (wasReset) note([''])
+      wasReset = true
+    })
   }
   connect()
   return () => {

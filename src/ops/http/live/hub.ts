@@ -1,25 +1,20 @@
-import { randomUUID } from 'node:crypto'
 import { messageOf } from '../../../base/errors.ts'
 import type { Log } from '../../../base/log.ts'
 import { WakeUp } from '../../../base/wakeup.ts'
 import type { Db } from '../../../store/engine/db.ts'
 import type { VerdictConfig } from '../../status/status.ts'
-import { frameOf, HEARTBEAT, type LiveEvent } from './events.ts'
+import { frameOf, HEARTBEAT, type LiveKind } from './events.ts'
 import { NewsSource } from './source.ts'
 
 /** Listeners of one process. */
 export const MOST_LISTENERS = 50
-/** Events that are kept for whoever comes back. */
-const KEPT = 1_000
 /** Looks are at least so far apart, however much happens. */
 const PACE_MS = 500
 /** Without a signal it looks this often. */
 const LOOK_MS = 2_000
 const HEARTBEAT_MS = 15_000
-/** After the last listener has left, events are kept for so long for it to come back. */
-const LINGER_MS = 60_000
 /** A listener with so much unread does not read. */
-const MOST_UNREAD_BYTES = 256 * 1024
+const MOST_UNREAD_BYTES = 16 * 1024
 
 /** Where a listener's events are written to: the response. */
 export interface Sink {
@@ -49,19 +44,15 @@ export interface HubOptions {
 }
 
 /**
- * Tells all listeners of a process what happens. It looks for that itself, once for all of them, at the signals of the store; while nobody
- * listens it looks at nothing. Ids of events hold within one run of it: to any other it answers that events are missing.
+ * Tells all listeners of a process of which kinds something changed. It looks for that itself, once for all of them, at the signals of the
+ * store; while nobody listens it looks at nothing.
  */
 export class LiveHub {
   readonly #o: HubOptions
   readonly #listeners = new Set<Listener>()
-  readonly #kept: { readonly no: number; readonly frame: string }[] = []
   readonly #wakeUp: WakeUp
-  #epoch = ''
-  #no = 0
-  #running: Promise<void> | null = null
-  #leftAt = 0
-  #ready: Promise<void> = Promise.resolve()
+  /** Resolves when it looks; null while it does not. */
+  #looking: Promise<void> | null = null
 
   constructor(options: HubOptions) {
     this.#o = options
@@ -78,39 +69,30 @@ export class LiveHub {
   }
 
   /**
-   * Adds a listener, and tells it what it missed, or that this cannot be told.
-   * @param lastId of the last event that it saw; null when it comes for the first time.
+   * Adds a listener. Its first event is `reset`: what changed before is not known here.
    * @returns a function for when it has left; null when there are too many.
    * @throws what the database throws.
    */
-  async listen(sink: Sink, mayListen: () => Promise<boolean>, lastId: string | null): Promise<(() => void) | null> {
+  async listen(sink: Sink, mayListen: () => Promise<boolean>): Promise<(() => void) | null> {
     if (this.isFull || this.#o.signal.aborted) return null
     const listener: Listener = { sink, mayListen, hasBegun: false }
     // Before anything is awaited: it counts from here on.
     this.#listeners.add(listener)
     try {
-      await this.#start()
+      await this.#look()
     } catch (error) {
       this.#leave(listener)
       throw error
     }
-    // From here on nothing is awaited: no event comes between what it missed and what it is sent.
     listener.hasBegun = this.#listeners.has(listener) && sink.begin()
-    if (listener.hasBegun) sink.write(`retry: 3000\n${this.#missedBy(lastId)}`)
+    if (listener.hasBegun) sink.write(`retry: 3000\n${frameOf('reset')}`)
     else this.#leave(listener)
     return () => this.#leave(listener)
   }
 
   /** Tells all listeners. */
-  publish(events: readonly LiveEvent[]): void {
-    const frames = events.map((event) => {
-      this.#no += 1
-      const frame = frameOf(event, this.#idNow())
-      this.#kept.push({ no: this.#no, frame })
-      return frame
-    })
-    this.#kept.splice(0, Math.max(0, this.#kept.length - KEPT))
-    if (frames.length > 0) this.#send(frames.join(''))
+  publish(kinds: readonly LiveKind[]): void {
+    if (kinds.length > 0) this.#send(kinds.map(frameOf).join(''))
   }
 
   /** Ends the lines of whoever may not listen any more. */
@@ -122,74 +104,44 @@ export class LiveHub {
     }
   }
 
-  #idNow(): string {
-    return `${this.#epoch}-${this.#no}`
+  /** Begins to look, unless it does already. Resolves when whatever changes from then on is told. */
+  async #look(): Promise<void> {
+    const { db, config } = this.#o
+    this.#looking ??= NewsSource.open(db, config).then(
+      (source) => void this.#follow(source),
+      (error: unknown) => {
+        this.#looking = null
+        throw error
+      },
+    )
+    await this.#looking
   }
 
-  /** What came behind an id, or that it is not known. */
-  #missedBy(lastId: string | null): string {
-    if (lastId === null) return frameOf({ kind: 'ready', data: {} }, this.#idNow())
-    const [epoch, no] = [lastId.slice(0, lastId.lastIndexOf('-')), Number(lastId.slice(lastId.lastIndexOf('-') + 1))]
-    const first = this.#kept[0]?.no ?? this.#no + 1
-    if (epoch !== this.#epoch || !Number.isInteger(no) || no > this.#no || no < first - 1) {
-      return frameOf({ kind: 'reset', data: { reason: 'what came behind that id is not known any more' } }, this.#idNow())
-    }
-    const missed = this.#kept.filter((kept) => kept.no > no).map(({ frame }) => frame)
-    return missed.length > 0 ? missed.join('') : frameOf({ kind: 'ready', data: {} }, this.#idNow())
-  }
-
-  /** Begins to look, unless it does already. Resolves when ids hold. */
-  async #start(): Promise<void> {
-    if (this.#running === null) {
-      const opened = Promise.withResolvers<void>()
-      this.#ready = opened.promise
-      this.#running = this.#run(opened).finally(() => {
-        this.#running = null
-      })
-    }
-    await this.#ready
-  }
-
-  async #run(opened: PromiseWithResolvers<void>): Promise<void> {
-    const { db, config, log, signal } = this.#o
-    let source: NewsSource
-    try {
-      source = await NewsSource.open(db, config)
-    } catch (error) {
-      opened.reject(error)
-      return
-    }
-    this.#epoch = randomUUID()
-    this.#no = 0
-    this.#kept.length = 0
-    opened.resolve()
+  async #follow(source: NewsSource): Promise<void> {
+    const { db, log, signal } = this.#o
+    const { clock } = db
     const unsubscribe = db.signals.subscribe(() => this.#wakeUp.notify())
+    let beatAt = clock.steady()
     try {
-      await this.#follow(source, signal)
+      while (!signal.aborted && this.#listeners.size > 0) {
+        await source.look().then(
+          (kinds) => this.publish(kinds),
+          (error: unknown) => log.debug({ err: error }, `live events wait for the database: ${messageOf(error)}`),
+        )
+        if (clock.steady() - beatAt >= HEARTBEAT_MS) {
+          beatAt = clock.steady()
+          await this.check()
+          this.#send(HEARTBEAT)
+        }
+        await clock.sleep(PACE_MS, signal)
+        await this.#wakeUp.wait(LOOK_MS - PACE_MS, signal)
+      }
     } catch (error) {
       log.error({ err: error }, `live events have ended: ${messageOf(error)}`)
       this.#endAll()
     } finally {
+      this.#looking = null
       unsubscribe()
-    }
-  }
-
-  async #follow(source: NewsSource, signal: AbortSignal): Promise<void> {
-    const { db, log } = this.#o
-    const { clock } = db
-    let beatAt = clock.steady()
-    this.#leftAt = clock.steady()
-    while (!signal.aborted && (this.#listeners.size > 0 || clock.steady() - this.#leftAt < LINGER_MS)) {
-      await source
-        .look((events) => this.publish(events))
-        .catch((error: unknown) => log.debug({ err: error }, `live events wait for the database: ${messageOf(error)}`))
-      if (clock.steady() - beatAt >= HEARTBEAT_MS) {
-        beatAt = clock.steady()
-        await this.check()
-        this.#send(HEARTBEAT)
-      }
-      await clock.sleep(PACE_MS, signal)
-      await this.#wakeUp.wait(LOOK_MS - PACE_MS, signal)
     }
   }
 
@@ -206,7 +158,7 @@ export class LiveHub {
   }
 
   #leave(listener: Listener): void {
-    if (this.#listeners.delete(listener) && this.#listeners.size === 0) this.#leftAt = this.#o.db.clock.steady()
+    this.#listeners.delete(listener)
   }
 
   #endAll(): void {

@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import { z } from 'zod'
 import { events } from '../api/answers.ts'
 import { sessionIdOf } from '../api/guard.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
@@ -11,14 +10,12 @@ import { LiveHub, MOST_LISTENERS } from '../live/hub.ts'
 const RETRY_AFTER_S = 15
 
 const schema = {
-  summary: 'what happens, as it happens: server-sent events',
+  summary: 'of which kinds something changed, as it happens: server-sent events',
   description:
-    'Events `delivery`, `change`, `push`, `run`, `alarm` and `overview`, with ids and states as JSON, never bodies or personal values. Each has ' +
-    'an id: sent back as `Last-Event-ID`, one goes on behind it. `ready`: nothing was missed. `reset`: events are missing, because the id is too old or of ' +
-    `another process, or because more happened than is told of; look again at whatever is shown. ${MOST_LISTENERS} may listen to a process (503 then); who does not ` +
-    'read is cut off. It ends with the token or session.',
+    'Events `delivery`, `change`, `push`, `run`, `alarm` and `overview` say that something of the kind changed, and nothing more: ask for what ' +
+    'you show of it again. `reset` comes first, and says that anything may have changed. ' +
+    `${MOST_LISTENERS} may listen to a process (503 then); who does not read is cut off. It ends with the token or session.`,
   tags: ['status'],
-  headers: z.looseObject({ 'last-event-id': z.string().max(100).optional() }),
   response: events('a stream that does not end by itself'),
 }
 
@@ -54,7 +51,7 @@ export function addLive(api: Api, p: AdminParts, sessions: Sessions): void {
       end: () => void raw.end(),
       destroy: () => void raw.destroy(),
     }
-    const leave = await hub.listen(sink, () => mayListen(request, id), request.headers['last-event-id'] ?? null)
+    const leave = await hub.listen(sink, () => mayListen(request, id))
     if (leave === null) return tooMany()
     raw.on('close', leave)
     return reply

@@ -7,6 +7,7 @@ import { InboxAppender } from '../../../../src/store/inbox/append.ts'
 import { claimDeliveries, settleDeliveries } from '../../../../src/store/inbox/work.ts'
 import { openAgain, testDatabases } from '../../../tools/databases.ts'
 import { messageFact, uuid, wireMessage } from '../../../tools/facts.ts'
+import { until } from '../../../tools/until.ts'
 import { fanOut, tryFirst } from '../../cli/push-rig.ts'
 import { AdminRig, ALICE, BOB } from '../rig.ts'
 import { Stream } from './stream.ts'
@@ -32,7 +33,6 @@ describe.each(testDatabases)('live events on $name', (database) => {
     streams.push(stream)
     return stream
   }
-  const behind = (id: string) => listen({ authorization: `Bearer ${VIEWER}`, 'last-event-id': id })
 
   async function deliver(id: string, db = rig.db): Promise<void> {
     const body = Buffer.from('{"secret":"in the body"}')
@@ -44,29 +44,27 @@ describe.each(testDatabases)('live events on $name', (database) => {
       apply.apply([messageFact('default', SUBMISSION, wireMessage(n, { body_text: text }))]),
     )
 
-  it('tell a viewer of deliveries, changes, pushes, runs, alarms and the verdict, without bodies', async () => {
+  it('say that deliveries, changes, pushes, runs, alarms and the verdict changed, and nothing else', async () => {
     await deliver('msg_before')
     const stream = await listen()
     expect([stream.status, stream.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
     expect([stream.headers.get('cache-control'), stream.headers.get('x-content-type-options')]).toEqual(['no-store', 'nosniff'])
-    await stream.next('ready')
+    await stream.next('reset')
     await deliver('msg_1')
-    const came = await stream.next('delivery')
-    expect(came.data).toMatchObject({ delivery_id: 'msg_1', account: 'default', state: 'ready', inbox_id: expect.any(Number) })
+    await stream.next('delivery')
     const claimed = await claimDeliveries(rig.db, 10, 60_000)
     const settled = claimed.map((delivery) => ({ delivery, state: 'dead' as const, submissionId: null, kind: 'x', error: 'a body' }))
     await rig.db.write('test', (tx) => settleDeliveries(tx, settled))
-    await stream.next('delivery', (data) => data['state'] === 'dead')
+    await stream.next('delivery')
 
     await message(1, 'Nobody may read this.')
-    const change = await stream.next('change', (data) => data['entity'] === 'thread_messages')
-    expect(change.data).toMatchObject({ submission_id: SUBMISSION, operation: 'insert', cause: 'webhook', seq: expect.any(Number) })
+    await stream.next('change')
     await fanOut(rig.db, rig.config.destinations)
-    const push = await stream.next('push', (data) => data['destination'] === 'ams')
+    await stream.next('push')
     await tryFirst(rig.db, 'ams', { state: 'dead' })
-    await stream.next('push', (data) => data['outbox_id'] === push.data['outbox_id'] && data['state'] === 'dead')
+    await stream.next('push')
     await rig.ask('POST', '/reconcile-runs', { body: { dry_run: true } })
-    expect((await stream.next('run')).data).toMatchObject({ account: 'default', state: 'requested', findings: 0 })
+    await stream.next('run')
     const at = timeFromMs(Date.now())
     const alarm = { name: 'test', account: 'default', destination: '', state: 'firing', severity: 'warning', text: 'words' } as const
     const times = { since: at, last_at: at, resolved_at: null, notified_at: null }
@@ -76,43 +74,22 @@ describe.each(testDatabases)('live events on $name', (database) => {
         .values({ ...alarm, ...times })
         .execute(),
     )
-    const { text: _, ...told } = alarm
-    expect((await stream.next('alarm')).data).toEqual({ ...told, since: at })
-    expect((await stream.next('overview', (data) => data['verdict'] === 'attention')).data['sentence']).toMatch(/^Needs attention/)
+    await stream.next('alarm')
+    await until('the verdict', async () => stream.text.includes('event: overview'))
 
-    expect(stream.text).not.toMatch(/msg_before|hidden|in the body|Nobody may read|a body/)
-    expect(new Set(stream.heard.map(({ id }) => id)).size).toBe(stream.heard.length)
-    expect(await rig.notes()).toHaveLength(1)
-  })
-
-  it('go on behind the last one that was heard, or say that they cannot', async () => {
-    const first = await listen()
-    await deliver('msg_1')
-    const { id } = await first.next('delivery')
-    first.leave()
-    const other = await listen()
-    await deliver('msg_2')
-    await deliver('msg_3')
-    await other.next('delivery', (data) => data['delivery_id'] === 'msg_3')
-    // All of it has happened by now, so it comes from what is kept.
-    const second = await behind(id)
-    await second.next('delivery', (data) => data['delivery_id'] === 'msg_3')
-    const missed = second.heard.filter(({ event }) => event === 'delivery').map(({ data }) => data['delivery_id'])
-    expect(missed).toEqual(['msg_2', 'msg_3'])
-    const last = second.heard.at(-1)?.id ?? ''
-    expect((await (await behind(last)).next('ready')).id).toMatch(/-\d+$/)
-    const unknown = [`${'0'.repeat(36)}-1`, 'nonsense', `${last.slice(0, -1)}999`]
-    for (const other of unknown)
-      expect((await (await behind(other)).next('reset')).data).toMatchObject({ reason: expect.stringMatching(/not known/) })
+    expect(stream.text.startsWith('retry: 3000\nevent: reset\ndata:\n\n')).toBe(true)
+    const line = /^(|data:|: still here|retry: 3000|event: (reset|delivery|change|push|run|alarm|overview))$/
+    expect(stream.text.split('\n').filter((each) => !line.test(each))).toEqual([])
+    expect(stream.text.match(/event: reset/g)).toHaveLength(1)
   })
 
   it('tell of what other processes did', async () => {
     const stream = await listen()
-    await stream.next('ready')
+    await stream.next('reset')
     const other = await openAgain(rig.opened.config)
     await deliver('msg_other', other)
     await other.close()
-    expect((await stream.next('delivery')).data).toMatchObject({ delivery_id: 'msg_other' })
+    await stream.next('delivery')
   })
 
   it('are for fifty listeners at most', async () => {
@@ -146,7 +123,7 @@ describe.each(testDatabases)('live events on $name', (database) => {
       await listen(),
       await listen({ authorization: `Bearer ${BOB}` }),
     ]
-    for (const stream of [byOne, byTwo, byToken, bob]) await stream.next('ready')
+    for (const stream of [byOne, byTwo, byToken, bob]) await stream.next('reset')
     const out = (cookie: string) => rig.ask('DELETE', '/session', { token: null, headers: { cookie, origin: rig.origin } })
     expect((await out(one)).status).toBe(204)
     await byOne.ended()

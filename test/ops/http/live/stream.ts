@@ -1,17 +1,11 @@
 import { until } from '../../../tools/until.ts'
 
-/** An event as it came. */
-export interface Heard {
-  readonly id: string
-  readonly event: string
-  readonly data: Record<string, unknown>
-}
-
 /** Whoever listens to `GET /live`. */
 export class Stream {
   readonly status: number
   readonly headers: Headers
-  readonly heard: Heard[] = []
+  /** The names of the events that came, and were not waited for yet. */
+  readonly heard: string[] = []
   /** All that came, as text. */
   text = ''
   hasEnded = false
@@ -31,9 +25,10 @@ export class Stream {
     return new Stream(await fetch(`${origin}/api/v1/live`, { headers, signal: leaving.signal }), leaving)
   }
 
-  /** Waits for the first event of that kind that fits. */
-  async next(event: string, fits: (data: Record<string, unknown>) => boolean = () => true): Promise<Heard> {
-    return await until(`an event ${event}`, () => this.heard.find((each) => each.event === event && fits(each.data)))
+  /** Waits for an event, and takes it with all that came before it. */
+  async next(event: string): Promise<void> {
+    await until(`an event ${event}`, () => this.heard.includes(event))
+    this.heard.splice(0, this.heard.indexOf(event) + 1)
   }
 
   async ended(): Promise<void> {
@@ -52,15 +47,7 @@ export class Stream {
       this.text += text
       const frames = (rest + text).split('\n\n')
       rest = frames.pop() ?? ''
-      for (const frame of frames) {
-        const fields = Object.fromEntries(
-          frame.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
-        )
-        if (fields['event']) {
-          const data = JSON.parse(fields['data'] ?? 'null') as Record<string, unknown>
-          this.heard.push({ id: fields['id'] ?? '', event: fields['event'], data })
-        }
-      }
+      this.heard.push(...frames.flatMap((frame) => /^event: (\w+)$/m.exec(frame)?.[1] ?? []))
     }
     this.hasEnded = true
   }
