@@ -21,7 +21,7 @@ export class Refusal extends Error {
   }
 }
 
-interface Called<T> {
+export interface Called<T> {
   readonly data?: T
   readonly error?: unknown
   readonly response: Response

@@ -1,15 +1,16 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
 import { sessionQuery } from './queries.ts'
+import type { paths } from './schema.d.ts'
 
-/** What is told of by events, and which of the things shown it is about. */
-const about: Readonly<Record<string, readonly string[]>> = {
-  delivery: ['deliveries', 'delivery'],
-  change: ['submissions', 'submission', 'timeline', 'found'],
-  push: ['outbox', 'destinations', 'timeline'],
-  run: ['runs', 'run', 'findings'],
-  alarm: ['alarms'],
-  overview: ['overview', 'accounts', 'destinations'],
+/** What is told of by events, and the paths that answer otherwise then, with all below them. */
+const about: Readonly<Record<string, readonly (keyof paths)[]>> = {
+  delivery: ['/api/v1/inbox', '/api/v1/rejected'],
+  change: ['/api/v1/submissions', '/api/v1/found-without-webhook'],
+  push: ['/api/v1/outbox', '/api/v1/destinations', '/api/v1/submissions/{account}/{submission_id}/timeline'],
+  run: ['/api/v1/reconcile-runs'],
+  alarm: ['/api/v1/alarms'],
+  overview: ['/api/v1/overview', '/api/v1/accounts', '/api/v1/destinations'],
 }
 
 /** What is shown is asked for again at most so often, however much happens. */
@@ -50,13 +51,15 @@ function listen(client: QueryClient): () => void {
   let again: ReturnType<typeof setTimeout> | undefined
   const refresh = () => {
     pace = undefined
-    const isAll = stale.has('')
-    const keys = new Set(stale)
+    const places = [...stale]
     stale.clear()
-    void client.invalidateQueries({ predicate: ({ queryKey: [key] }) => key !== 'session' && (isAll || keys.has(String(key))) })
+    const isStale = (path: string) => places.some((place) => path === place || path.startsWith(`${place}/`))
+    void client.invalidateQueries({
+      predicate: ({ queryKey: [path] }) => path !== sessionQuery.queryKey[0] && isStale(String(path)),
+    })
   }
-  const note = (keys: readonly string[]) => {
-    for (const key of keys) stale.add(key)
+  const note = (places: readonly string[]) => {
+    for (const place of places) stale.add(place)
     pace ??= setTimeout(refresh, PACE_MS)
   }
   const connect = () => {
@@ -69,10 +72,10 @@ function listen(client: QueryClient): () => void {
       void client.invalidateQueries({ queryKey: sessionQuery.queryKey })
       again = setTimeout(connect, AGAIN_MS)
     })
-    for (const [kind, keys] of Object.entries(about)) source.addEventListener(kind, () => note(keys))
+    for (const [kind, places] of Object.entries(about)) source.addEventListener(kind, () => note(places))
     source.addEventListener('reset', () => {
       // The first comes while the page is new.
-      if (wasReset) note([''])
+      if (wasReset) note(['/api/v1'])
       wasReset = true
     })
   }

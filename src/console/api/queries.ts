@@ -1,15 +1,10 @@
-import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { answered, api, Refusal } from './client.ts'
-import type { paths } from './schema.d.ts'
-
-/** How often is asked for what may change by itself; events tell of most of it sooner. */
-export const every = { moment: 5_000, while: 15_000, seldom: 60_000 } as const
-
-type Get<P extends keyof paths> = paths[P] extends { get: { parameters: { query?: infer Q } } } ? NonNullable<Q> : never
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { answered, api, Refusal, type Schemas } from './client.ts'
+import { every, type Filter, read, readPages } from './read.ts'
 
 /** Who is signed in; null when nobody is. */
 export const sessionQuery = queryOptions({
-  queryKey: ['session'],
+  queryKey: ['/api/v1/session'],
   queryFn: async ({ signal }) => {
     try {
       return await answered(api.GET('/api/v1/session', { signal }))
@@ -22,133 +17,66 @@ export const sessionQuery = queryOptions({
   refetchInterval: every.seldom,
 })
 
-/** How one may sign in. */
-export const methodsQuery = queryOptions({
-  queryKey: ['methods'],
-  queryFn: ({ signal }) => answered(api.GET('/api/v1/session/methods', { signal })),
-  staleTime: every.seldom,
-})
+const moment = { refetchInterval: every.moment }
+const kept = { refetchInterval: every.while, placeholderData: keepPreviousData }
 
-export const overviewQuery = queryOptions({
-  queryKey: ['overview'],
-  queryFn: ({ signal }) => answered(api.GET('/api/v1/overview', { signal })),
-  refetchInterval: every.moment,
-})
+/** How one may sign in. */
+export const methodsQuery = read('/api/v1/session/methods', {}, { staleTime: every.seldom })
+export const overviewQuery = read('/api/v1/overview', {}, moment)
+export const completenessQuery = read('/api/v1/completeness', {}, { refetchInterval: every.seldom })
+export const destinationsQuery = read('/api/v1/destinations', {}, moment)
+export const accountsQuery = read('/api/v1/accounts', {}, { refetchInterval: every.while })
+export const alarmsQuery = read('/api/v1/alarms', { query: { all: true } }, { refetchInterval: every.while })
+export const statusQuery = read('/api/v1/status', {}, { refetchInterval: every.seldom })
+export const processesQuery = read('/api/v1/processes', {}, { refetchInterval: every.while })
+export const interfaceDriftQuery = read('/api/v1/interface-drift')
+export const settingsQuery = read('/api/v1/settings')
+export const alarmHistoryQuery = readPages('/api/v1/alarms/history', { query: { limit: 10 } })
+export const actionsQuery = readPages('/api/v1/actions', { query: { limit: 20 } })
 
 /** @param limit how many of the newest. */
-export const foundQuery = (limit: number) =>
-  queryOptions({
-    queryKey: ['found', limit],
-    queryFn: ({ signal }) => answered(api.GET('/api/v1/found-without-webhook', { params: { query: { limit } }, signal })),
-    placeholderData: keepPreviousData,
-    refetchInterval: every.while,
-  })
-
-export const completenessQuery = queryOptions({
-  queryKey: ['completeness'],
-  queryFn: ({ signal }) => answered(api.GET('/api/v1/completeness', { signal })),
-  refetchInterval: every.seldom,
-})
+export const foundQuery = (limit: number) => read('/api/v1/found-without-webhook', { query: { limit } }, kept)
 
 export const windows = ['1h', '24h', '7d', '30d'] as const
 export type Window = (typeof windows)[number]
+export const historyQuery = (window: Window) => read('/api/v1/history', { query: { window } }, kept)
 
-export const historyQuery = (window: Window) =>
-  queryOptions({
-    queryKey: ['history', window],
-    queryFn: ({ signal }) => answered(api.GET('/api/v1/history', { params: { query: { window } }, signal })),
-    refetchInterval: every.while,
-    placeholderData: keepPreviousData,
-  })
+export const searchQuery = (q: string) => read('/api/v1/search', { query: { q } }, { placeholderData: keepPreviousData })
 
-export const submissionsQuery = (query: Omit<Get<'/api/v1/submissions'>, 'cursor'>) =>
-  infiniteQueryOptions({
-    queryKey: ['submissions', query],
-    queryFn: ({ signal, pageParam: cursor }) =>
-      answered(api.GET('/api/v1/submissions', { params: { query: { ...query, ...(cursor && { cursor }) } }, signal })),
-    initialPageParam: '',
-    getNextPageParam: ({ next_cursor }) => next_cursor,
-    refetchInterval: every.while,
-    placeholderData: keepPreviousData,
-  })
+export const submissionsQuery = (query: Filter<'/api/v1/submissions'>) => readPages('/api/v1/submissions', { query })
 
 export const submissionQuery = (account: string, submission_id: string) =>
-  queryOptions({
-    queryKey: ['submission', account, submission_id],
-    queryFn: ({ signal }) =>
-      answered(api.GET('/api/v1/submissions/{account}/{submission_id}', { params: { path: { account, submission_id } }, signal })),
-    refetchInterval: every.while,
-  })
+  read('/api/v1/submissions/{account}/{submission_id}', { path: { account, submission_id } }, { refetchInterval: every.while })
 
-type Kinds = NonNullable<Get<'/api/v1/submissions/{account}/{submission_id}/timeline'>['kinds']>
-
+type Kinds = Filter<'/api/v1/submissions/{account}/{submission_id}/timeline'>['kinds']
 export const timelineQuery = (account: string, submission_id: string, kinds: Kinds) =>
-  infiniteQueryOptions({
-    queryKey: ['timeline', account, submission_id, kinds],
-    queryFn: ({ signal, pageParam: cursor }) => {
-      const query = { limit: 50, kinds, ...(cursor && { cursor }) }
-      const path = { account, submission_id }
-      return answered(api.GET('/api/v1/submissions/{account}/{submission_id}/timeline', { params: { path, query }, signal }))
-    },
-    initialPageParam: '',
-    getNextPageParam: ({ next_cursor }) => next_cursor,
-    refetchInterval: every.while,
-    placeholderData: keepPreviousData,
-  })
+  readPages('/api/v1/submissions/{account}/{submission_id}/timeline', { path: { account, submission_id }, query: { limit: 50, kinds } })
 
-export const searchQuery = (q: string) =>
-  queryOptions({
-    queryKey: ['search', q],
-    queryFn: ({ signal }) => answered(api.GET('/api/v1/search', { params: { query: { q } }, signal })),
-    placeholderData: keepPreviousData,
-  })
+export const deliveriesQuery = (query: Filter<'/api/v1/inbox'>) => readPages('/api/v1/inbox', { query }, every.moment)
+export const deliveryQuery = (id: string) => read('/api/v1/inbox/{id}', { path: { id } })
+export const becameQuery = (id: string) => read('/api/v1/inbox/{id}/changes', { path: { id } })
+export const rejectedQuery = (account?: string) => readPages('/api/v1/rejected', { query: { account } })
+export const rejectedOneQuery = (id: string) => read('/api/v1/rejected/{id}', { path: { id } })
 
-export const deliveriesQuery = (query: Omit<Get<'/api/v1/inbox'>, 'cursor'>) =>
-  infiniteQueryOptions({
-    queryKey: ['deliveries', query],
-    queryFn: ({ signal, pageParam: cursor }) =>
-      answered(api.GET('/api/v1/inbox', { params: { query: { ...query, ...(cursor && { cursor }) } }, signal })),
-    initialPageParam: '',
-    getNextPageParam: ({ next_cursor }) => next_cursor,
-    refetchInterval: every.moment,
-    placeholderData: keepPreviousData,
-  })
+export const outboxQuery = (query: Filter<'/api/v1/outbox'>) => readPages('/api/v1/outbox', { query })
+export const exchangeQuery = (id: string) => read('/api/v1/outbox/{id}/exchange', { path: { id } })
+export const unmappedQuery = (name: string, query: Filter<'/api/v1/destinations/{name}/unmapped'>) =>
+  readPages('/api/v1/destinations/{name}/unmapped', { path: { name }, query })
 
-export const deliveryQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['delivery', id],
-    queryFn: ({ signal }) => answered(api.GET('/api/v1/inbox/{id}', { params: { path: { id } }, signal })),
-  })
+/** Whether a run goes on. */
+export function isOpen({ state }: Pick<Schemas['ReconcileRun'], 'state'>): boolean {
+  return state === 'requested' || state === 'running'
+}
 
-export const rejectedQuery = (account?: string) =>
-  infiniteQueryOptions({
-    queryKey: ['deliveries', 'rejected', account],
-    queryFn: ({ signal, pageParam: cursor }) =>
-      answered(api.GET('/api/v1/rejected', { params: { query: { ...(account && { account }), ...(cursor && { cursor }) } }, signal })),
-    initialPageParam: '',
-    getNextPageParam: ({ next_cursor }) => next_cursor,
-    refetchInterval: every.while,
-  })
+export const runsQuery = (account?: string) => readPages('/api/v1/reconcile-runs', { query: { account } }, every.moment)
+export const runQuery = (id: string) =>
+  read(
+    '/api/v1/reconcile-runs/{id}',
+    { path: { id } },
+    { refetchInterval: ({ state: { data } }) => (data && isOpen(data) ? 1_000 : every.while) },
+  )
+export const findingsQuery = (id: string) => readPages('/api/v1/reconcile-runs/{id}/findings', { path: { id }, query: { limit: 200 } })
 
-export const rejectedOneQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['delivery', 'rejected', id],
-    queryFn: ({ signal }) => answered(api.GET('/api/v1/rejected/{id}', { params: { path: { id } }, signal })),
-  })
-
-export const destinationsQuery = queryOptions({
-  queryKey: ['destinations'],
-  queryFn: ({ signal }) => answered(api.GET('/api/v1/destinations', { signal })),
-  refetchInterval: every.moment,
-})
-
-export const outboxQuery = (query: Omit<Get<'/api/v1/outbox'>, 'cursor'>) =>
-  infiniteQueryOptions({
-    queryKey: ['outbox', query],
-    queryFn: ({ signal, pageParam: cursor }) =>
-      answered(api.GET('/api/v1/outbox', { params: { query: { ...query, ...(cursor && { cursor }) } }, signal })),
-    initialPageParam: '',
-    getNextPageParam: ({ next_cursor }) => next_cursor,
-    refetchInterval: every.while,
-    placeholderData: keepPreviousData,
-  })
+/** A row whole, as it is: asked for only when somebody wants to see it, which is noted. */
+export const rowQuery = (table: string, key: string) =>
+  read('/api/v1/rows/{table}/{key}', { path: { table: table as 'submissions', key } }, { staleTime: Number.POSITIVE_INFINITY })

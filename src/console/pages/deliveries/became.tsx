@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { becameQuery } from '../../api/more-queries.ts'
+import { becameQuery } from '../../api/queries.ts'
 import { plainWord } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
 import { Asked } from '../../parts/states.tsx'

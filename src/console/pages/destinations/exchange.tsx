@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Braces } from 'lucide-react'
 import { useState } from 'react'
-import { exchangeQuery } from '../../api/more-queries.ts'
+import { exchangeQuery } from '../../api/queries.ts'
 import { Facts } from '../../parts/fields.tsx'
 import { Json } from '../../parts/json.tsx'
 import { Modal } from '../../parts/modal.tsx'

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
 import type { Schemas } from '../../api/client.ts'
-import { unmappedQuery } from '../../api/more-queries.ts'
+import { unmappedQuery } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
 import { Button } from '../../parts/button.tsx'
 import { Id, shortId } from '../../parts/id.tsx'

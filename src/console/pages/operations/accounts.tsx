@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
-import { accountsQuery } from '../../api/more-queries.ts'
+import { accountsQuery } from '../../api/queries.ts'
 import { useOfAccount } from '../../layout/search.ts'
 import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
-import { alarmHistoryQuery, alarmsQuery } from '../../api/more-queries.ts'
+import { alarmHistoryQuery, alarmsQuery } from '../../api/queries.ts'
 import { useOfAccount } from '../../layout/search.ts'
 import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
@@ -49,7 +49,7 @@ export function Alarms() {
 }
 
 function History() {
-  const query = useInfiniteQuery(alarmHistoryQuery())
+  const query = useInfiniteQuery(alarmHistoryQuery)
   return (
     <>
       <h3>History of alarms</h3>

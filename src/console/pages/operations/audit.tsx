@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import type { Schemas } from '../../api/client.ts'
-import { actionsQuery } from '../../api/more-queries.ts'
+import { actionsQuery } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
@@ -12,7 +12,7 @@ type Action = Schemas['Action']
 
 /** Who did what. */
 export function Audit() {
-  const query = useInfiniteQuery(actionsQuery())
+  const query = useInfiniteQuery(actionsQuery)
   return (
     <Section id="audit" title="Audit">
       <Asked query={query} rows={4}>

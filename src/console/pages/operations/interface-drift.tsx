@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Schemas } from '../../api/client.ts'
-import { interfaceDriftQuery } from '../../api/more-queries.ts'
+import { interfaceDriftQuery } from '../../api/queries.ts'
 import { useOfAccount } from '../../layout/search.ts'
 import { Section } from '../../parts/fields.tsx'
 import { Asked, Empty } from '../../parts/states.tsx'

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Schemas } from '../../api/client.ts'
-import { processesQuery, statusQuery } from '../../api/more-queries.ts'
+import { processesQuery, statusQuery } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'
 import { Facts, Section } from '../../parts/fields.tsx'
 import { Sentence } from '../../parts/sentence.tsx'

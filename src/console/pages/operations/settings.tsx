@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { settingsQuery } from '../../api/more-queries.ts'
+import { settingsQuery } from '../../api/queries.ts'
 import { Section } from '../../parts/fields.tsx'
 import { textOf } from '../../parts/masked.tsx'
 import { SearchField } from '../../parts/search-field.tsx'
