@@ -2,7 +2,6 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log.ts'
 import { silentObserver } from '../../src/base/observer.ts'
@@ -11,11 +10,11 @@ import { startOpsHttp } from '../../src/ops/http/server.ts'
 import { openDb } from '../../src/store/open/open.ts'
 
 /*
- * The types of the console's calls, made of the description that the program gives of its own routes.
- * `node test/tools/console-api.ts` writes them; a test tells when that was forgotten.
+ * Writes the types of the console's calls, made of the description that the program gives of its own routes. They are in no commit:
+ * `npm run build` and `npm run typecheck` begin with it, and Vite alone needs no types.
  */
 
-export const CONSOLE_API = new URL('../../src/console/api/schema.d.ts', import.meta.url)
+const CONSOLE_API = new URL('../../src/console/api/schema.d.ts', import.meta.url)
 
 /** An account that leads nowhere. */
 const ACCOUNT = {
@@ -25,11 +24,8 @@ const ACCOUNT = {
   WEBHOOK_SECRETS: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
 }
 const TOKEN = 'console-0123456789-abcdef'
-const HEAD =
-  '// `node test/tools/console-api.ts` writes this file, of what GET /api/v1/openapi.json answers: change the routes instead.\n\n'
 
-/** @returns the whole file. */
-export async function consoleApi(): Promise<string> {
+async function consoleApi(): Promise<string> {
   // openapi-typescript prints by the classic API of TypeScript, which TypeScript 7 does not have.
   const hooks = registerHooks({
     resolve: (specifier, context, next) => next(specifier === 'typescript' ? 'typescript-classic' : specifier, context),
@@ -37,7 +33,7 @@ export async function consoleApi(): Promise<string> {
   const { default: openapiTypescript, astToString } = await import('openapi-typescript')
   const nodes = await openapiTypescript(JSON.stringify(withoutRefusals(await describedRoutes())), { alphabetize: true })
   hooks.deregister()
-  return `${HEAD}${astToString(nodes)}`
+  return astToString(nodes)
 }
 
 /** Every refusal is a `Problem`, whatever the route: repeated at each of them they would be most of the file. */
@@ -50,7 +46,7 @@ function withoutRefusals(document: object): object {
 }
 
 /** @returns the OpenAPI document, as the program answers it. */
-export async function describedRoutes(): Promise<object> {
+async function describedRoutes(): Promise<object> {
   const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-api-'))
   const log = createLog({ level: 'silent', pretty: false, secrets: [] })
   const config = loadConfig({ ...ACCOUNT, DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}`, OPS_TOKENS: `console:${TOKEN}` })
@@ -78,7 +74,6 @@ export async function describedRoutes(): Promise<object> {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await writeFile(CONSOLE_API, await consoleApi())
-  console.log(`${(await readFile(CONSOLE_API, 'utf8')).split('\n').length} lines`)
-}
+const text = await consoleApi()
+// What is as it was keeps its time, by which the tests of the console tell whether to build it again.
+if (text !== (await readFile(CONSOLE_API, 'utf8').catch(() => null))) await writeFile(CONSOLE_API, text)
