@@ -20,6 +20,7 @@ const rooms = {
     'metrics',
     'status',
     'alarms',
+    'health',
     'clocks',
     'output',
   ],

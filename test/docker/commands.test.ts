@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { alarmNames } from '../../src/ops/alarms/rules.ts'
+import { alarmNames } from '../../src/ops/health/rules.ts'
 import { runHere } from '../app/run.ts'
 
 const documents = [

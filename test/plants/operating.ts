@@ -136,7 +136,7 @@ export const operating: Plants = {
     foundBy: ['ops/alarms/watch.test.ts'],
   },
   'reads that fail do not count against the mirror': {
-    file: 'ops/status/verdict.ts',
+    file: 'ops/health/verdict.ts',
     edits: [["    ...(a.failing > 0 ? [late('failing', of, null, a.failing)] : []),\n", '']],
     foundBy: ['ops/status/verdict.test.ts'],
   },

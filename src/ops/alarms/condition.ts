@@ -1,6 +1,6 @@
 import { msFromTime, timeFromMs } from '../../model/time.ts'
 import type { AlarmKey, AlarmRow } from '../../store/operators/alarms.ts'
-import { type AlarmName, CLEAR_AFTER_MS, rules } from './rules.ts'
+import { type AlarmName, CLEAR_AFTER_MS, rules } from '../health/rules.ts'
 
 /** The present state of one thing that an alarm watches. */
 export interface Condition {

@@ -3,7 +3,7 @@ import type { Query } from '../../store/engine/db.ts'
 import { type AlarmKey, evaluatedAt, listAlarms } from '../../store/operators/alarms.ts'
 import { countUnsent } from '../../store/operators/notices.ts'
 import type { AlarmSeverity } from '../../store/schema/tables-alarms.ts'
-import { alarmNames, rules } from './rules.ts'
+import { alarmNames, rules } from '../health/rules.ts'
 
 /** The gauges of alarms: help text and labels. */
 export const alarmGauges = {

@@ -1,8 +1,8 @@
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { AlarmRow } from '../../store/operators/alarms.ts'
 import type { AlarmSeverity, NoticeKind } from '../../store/schema/tables-alarms.ts'
+import { type AlarmName, rules, runbookOf } from '../health/rules.ts'
 import { ago, printableLine } from '../output/text.ts'
-import { type AlarmName, rules, runbookOf } from './rules.ts'
 
 /** What an operator gets, as JSON; an e-mail says the same in words. Its keys are part of the contract. */
 export interface AlarmMessage {

@@ -5,10 +5,10 @@ import type { OperatorConfig } from '../../config/config.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { AlarmRow, NewNotice } from '../../store/operators/alarms.ts'
 import type { NoticeKind } from '../../store/schema/tables-alarms.ts'
+import { rules } from '../health/rules.ts'
 import { printableLine } from '../output/text.ts'
 import { messageOf } from './message.ts'
 import { backoffAfter } from './notifier.ts'
-import { rules } from './rules.ts'
 import type { Senders } from './senders.ts'
 
 const RULE = rules.store_unavailable

@@ -3,9 +3,9 @@ import type { OperatorConfig } from '../../config/config.ts'
 import { msFromTime, timeFromMs } from '../../model/time.ts'
 import type { AlarmKey, AlarmPlan, AlarmRow, NewNotice, NoticeRow } from '../../store/operators/alarms.ts'
 import type { NoticeKind } from '../../store/schema/tables-alarms.ts'
+import { alarmNames } from '../health/rules.ts'
 import { type Condition, keyOf, transition } from './condition.ts'
 import { messageOf } from './message.ts'
-import { alarmNames } from './rules.ts'
 
 /** The outcome of one evaluation. */
 export interface Evaluation {

@@ -2,8 +2,8 @@ import type { Config } from '../../config/config.ts'
 import type { Query } from '../../store/engine/db.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import type { ClockJudge } from '../clocks/clock-watch.ts'
+import type { AlarmName } from '../health/rules.ts'
 import type { Condition } from './condition.ts'
-import type { AlarmName } from './rules.ts'
 
 /** What watchers work with in one evaluation. */
 export interface WatchContext {

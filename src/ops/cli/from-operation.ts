@@ -5,8 +5,10 @@ import { parseUuid } from '../../model/uuid.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { readTextFile } from '../actions/arguments.ts'
 import { type Attempt, type Attempted, attemptsOf } from '../actions/context.ts'
+import { optionOf } from '../operations/calling.ts'
 import { isDocument, isOptional, kindOf, valuesOf } from '../operations/from-text.ts'
 import { shaped } from '../operations/hidden.ts'
+import { showMend } from '../operations/index.ts'
 import { type AnyOperation, commandOf } from '../operations/operation.ts'
 import { check } from '../operations/problems.ts'
 import {
@@ -117,12 +119,6 @@ function keyOf(option: string): string {
   return option.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** `--submission` of `submission_id`, `--dry-run` of `dry_run`; `--field`, each time for one, of the record `fields`. */
-export function optionOf(field: string, schema: z.ZodType | undefined): string {
-  const one = schema && kindOf(schema) === 'record' ? field.replace(/s$/, '') : field
-  return `--${one.replace(/_ids?$/, '').replaceAll('_', '-')}`
-}
-
 function descriptionOf(schema: z.ZodType): string {
   const { description } = schema.meta() ?? {}
   const choices =
@@ -166,6 +162,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
       reload: null,
       isTerminal: true,
       nameOf,
+      showMend,
       tell: (line: string) => void c.host.stderr.write(`${line}\n`),
     }
     const output = isList

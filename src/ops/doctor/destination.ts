@@ -5,8 +5,9 @@ import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { probeDestination } from '../actions/probe.ts'
 import { resumeHint } from '../alarms/resume-hint.ts'
+import { outageText } from '../health/verdict.ts'
 import { ago, pluralize, shortTime } from '../output/text.ts'
-import { type DestinationStatus, outageText, readPushStatus } from '../status/destinations.ts'
+import { type DestinationStatus, readPushStatus } from '../status/destinations.ts'
 import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
 
 /** A healthy destination gets its changes sooner. */

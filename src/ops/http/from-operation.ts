@@ -5,6 +5,7 @@ import { attemptsOf } from '../actions/context.ts'
 import { noteShowing } from '../actions/showing.ts'
 import { isDocument } from '../operations/from-text.ts'
 import { masked } from '../operations/hidden.ts'
+import { showMend } from '../operations/index.ts'
 import type { AnyOperation, OperationContext } from '../operations/operation.ts'
 import { answersAbout, answersOfAction, answersSince } from './api/answers.ts'
 import { type AdminParts, type Api, actionContextFor } from './api/parts.ts'
@@ -63,7 +64,7 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
 function contextOf(p: AdminParts, request: Pick<FastifyRequest, 'who'>): OperationContext {
   const { log, version, sums, reload } = p
   const context = actionContextFor(p, request)
-  const here = { config: p.config(), isTerminal: false, nameOf: (field: string) => field, tell: () => undefined }
+  const here = { config: p.config(), isTerminal: false, nameOf: (field: string) => field, showMend, tell: () => undefined }
   return { ...context, ...here, attempt: attemptsOf(context), log, version, sums, reload }
 }
 

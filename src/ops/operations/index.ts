@@ -1,3 +1,5 @@
+import type { ShowMend } from '../health/mend.ts'
+import { callOf } from './calling.ts'
 import type { AnyOperation } from './operation.ts'
 
 /** What people want of a command when they look for it: `--help` lists the commands of each together. */
@@ -147,4 +149,13 @@ export const subjects = {
 /** Every operation. */
 export async function allOperations(): Promise<readonly AnyOperation[]> {
   return (await Promise.all(Object.values(subjects).map(({ load }) => load()))).flat()
+}
+
+/** @returns a mend with how its operation is called. */
+export const showMend: ShowMend = async (mend) => {
+  if ('runbook' in mend) return mend
+  const [subject = ''] = mend.operation.split('.')
+  const found = (await subjects[subject as keyof typeof subjects].load()).find(({ name }) => name === mend.operation)
+  if (found === undefined) throw new Error(`there is no operation ${mend.operation}`)
+  return { ...mend, ...callOf(found, mend.input) }
 }

@@ -6,6 +6,7 @@ import type { Db } from '../../store/engine/db.ts'
 import type { ActionDetail } from '../../store/operators/actions.ts'
 import type { ActionContext, Attempt } from '../actions/context.ts'
 import type { ReloadResult } from '../actions/reload-result.ts'
+import type { ShowMend } from '../health/mend.ts'
 import type { Printer } from './printer.ts'
 
 /** What an operation works with, and who asks for it. */
@@ -23,6 +24,7 @@ export interface OperationContext extends ActionContext {
   readonly attempt: Attempt
   /** How the interface at hand calls a field of the input, for problems: `submission_id`, or `--submission`. */
   readonly nameOf: (field: string) => string
+  readonly showMend: ShowMend
   /** Tells whoever waits at a terminal what is about to be done. */
   readonly tell: (line: string) => void
 }
@@ -56,7 +58,7 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   readonly input: I
   /** What is answered. Fields made by `hidden` are masked, unless `shows` says otherwise. */
   readonly output: O
-  /** Why it has no command: what the terminal does in its own way. */
+  /** Why its command, if any, is not made of it: what the terminal does in its own way. */
   readonly withoutCommand?: string
   /** Its command, where that is not its name; with an option of another command, in whose place it is called: `inbox list --rejected`. */
   readonly command?: string

@@ -101,6 +101,7 @@ const show = operation({
   role: 'viewer',
   http: 'GET /reconcile-runs/:id',
   input: z.strictObject(byId),
+  argument: 'id',
   withoutCommand: 'the terminal shows what it found, too, and writes its report to a file',
   output: run,
   run: async (c, { id }) => await runNamed(c.db.read, id),
@@ -184,7 +185,8 @@ const request = operation({
   http: 'POST /reconcile-runs',
   tool: 'reconcile',
   toolDefaults: { dry_run: true },
-  withoutCommand: '`reconcile` carries the run out itself',
+  command: 'reconcile',
+  withoutCommand: 'the terminal carries the run out itself',
   input: z.strictObject({
     account: name.optional().meta({ description: 'every account of the settings when left out' }),
     submissions: z.array(submissionId).min(1).max(500).optional().meta({ description: 'only these' }),

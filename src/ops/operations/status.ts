@@ -1,14 +1,15 @@
 import { z } from 'zod'
 import { surpriseKinds } from '../../model/interface-drift.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
+import { mendText } from '../health/mend.ts'
 import { time } from '../output/time.ts'
-import { coverage as coverageSchema, coverageText, readCoverage } from '../status/coverage.ts'
 import { driftText, interfaceDrift } from '../status/interface-drift.ts'
-import { need, overview as overviewSchema, readOverview } from '../status/overview.ts'
-import { readStatus, type Status } from '../status/status.ts'
-import { statusText } from '../status/status-text.ts'
+import { readStatus } from '../status/status.ts'
+import { type ShownStatus, statusText } from '../status/status-text.ts'
+import { coverage as coverageSchema, coverageText, readCoverage } from './coverage.ts'
 import { pageOf, whole } from './inputs.ts'
 import { operation } from './operation.ts'
+import { need, overview as overviewSchema, readOverview } from './overview.ts'
 
 const nothing = z.strictObject({})
 
@@ -45,8 +46,12 @@ const status = operation({
   http: 'GET /status',
   input: nothing,
   output: shape,
-  run: async (c) => shape.parse(await readStatus(c.sums, c.version, c.config)),
-  print: (to, output) => to.text(statusText(output as unknown as Status, to.now, to.width)),
+  run: async (c) => {
+    const { needs, warnings, ...status } = await readStatus(c.sums, c.version, c.config)
+    const shown = await Promise.all(needs.map(async ({ mend, ...need }) => ({ ...need, mend: await c.showMend(mend) })))
+    return shape.parse({ ...status, needs: shown, warnings: [...shown.map(({ what, mend }) => `${what}; ${mendText(mend)}`), ...warnings] })
+  },
+  print: (to, output) => to.text(statusText(output as unknown as ShownStatus, to.now, to.width)),
 })
 
 const overview = operation({
@@ -61,7 +66,7 @@ const overview = operation({
   isShared: true,
   input: nothing,
   output: overviewSchema,
-  run: (c) => readOverview(c.db, c.config),
+  run: (c) => readOverview(c.db, c.config, c.showMend),
 })
 
 const coverage = operation({

@@ -1,12 +1,11 @@
 import type { DestinationConfig } from '../../config/config.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
-import { FAILURES_TO_OPEN } from '../../push/contract/delivery.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { countDestinations, type DestinationRow, oldestQueued } from '../../store/outbox/destinations.ts'
+import { countDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
 import { countBlockedLanes } from '../../store/outbox/lanes.ts'
 import type { DestinationState } from '../../store/schema/tables-push.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
-import { pluralize, shortTime } from '../output/text.ts'
+import { pluralize } from '../output/text.ts'
 
 /** A destination in numbers, for `status --json` and `destination list --json`. The names are part of the contract. */
 export interface DestinationStatus {
@@ -73,13 +72,6 @@ export async function readPushStatus(q: Query, configured: readonly DestinationC
     })
   }
   return all
-}
-
-/** @returns what an outage of an active destination is; null while it answers, or has failed too seldom to be given a rest. */
-export function outageText({ failures, retry_at }: Pick<DestinationRow, 'failures' | 'retry_at'>): string | null {
-  if (failures < FAILURES_TO_OPEN) return null
-  const next = retry_at === null ? 'it is tried again by itself' : `the next attempt is made at ${shortTime(retry_at)} UTC by itself`
-  return `${failures} attempts in a row got no useful answer; ${next}, or now after a resume`
 }
 
 /** What an operator should know of a destination though it needs nobody now. */

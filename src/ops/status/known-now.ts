@@ -1,27 +1,16 @@
 import type { Config } from '../../config/config.ts'
-import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
+import { msFromTime, timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import type { Health } from '../../store/upkeep/health.ts'
 import type { Condition } from '../alarms/condition.ts'
-import type { AlarmName } from '../alarms/rules.ts'
 import { clocksDisagree, retentionConditions } from '../alarms/watch-clocks.ts'
 import { type FetchMode, unnamedHosts } from '../alarms/watch-documents.ts'
 import { compareClocks } from '../clocks/clock-watch.ts'
+import type { AlarmName } from '../health/rules.ts'
+import type { Standing } from '../health/verdict.ts'
 
 /** Alarms are evaluated every half minute. When they were not for this long, nobody watches. */
 const UNWATCHED_MS = 90_000
-
-/** Something that an alarm is about, and that holds. */
-export interface Standing {
-  readonly name: string
-  /** '' for none; `destination` likewise. */
-  readonly account: string
-  readonly destination: string
-  /** null where that is not known. */
-  readonly since: TimeText | null
-  readonly text: string
-  readonly count: number
-}
 
 const evaluatedHere: ReadonlySet<string> = new Set<AlarmName>([
   'clocks_disagree',

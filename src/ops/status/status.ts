@@ -15,14 +15,14 @@ import type { FetchMode } from '../alarms/watch-documents.ts'
 import { waitsForClocks } from '../clocks/clock-text.ts'
 import { compareClocks } from '../clocks/clock-watch.ts'
 import { retentionWait, waitText } from '../clocks/retention-wait.ts'
+import { type Expected, judge, type VerdictWord } from '../health/verdict.ts'
+import { type Need, needOf, sentenceOf } from '../health/verdict-text.ts'
 import { pluralize } from '../output/text.ts'
 import { knownAccounts, type ShownState } from './accounts.ts'
 import { COMPLETENESS_SCOPE, type CompletenessStatus, completenessStatus, completenessWarnings } from './completeness.ts'
 import { type DestinationStatus, destinationNotes, readPushStatus } from './destinations.ts'
 import { standingConditions } from './known-now.ts'
 import { replicationWarnings } from './replication.ts'
-import { type Expected, judge, type VerdictWord } from './verdict.ts'
-import { type Need, needOf, sentenceOf } from './verdict-text.ts'
 import { type SecretState, secretStates } from './webhook-secrets.ts'
 
 /** Share of the allowed rate from which on what is due begins to wait. */
@@ -37,7 +37,7 @@ export interface Verdict {
   readonly needs: readonly Need[]
 }
 
-/** What `status --json` prints. Its names stay. */
+/** What `status --json` prints; there mends are told as they are called. Its names stay. */
 export interface Status extends Verdict {
   readonly version: string
   readonly database: 'sqlite' | 'postgres'
@@ -59,7 +59,7 @@ export interface Status extends Verdict {
   }[]
   /** What "complete" means here, and what cannot be excluded. */
   readonly scope: string
-  /** What an operator should look into, a sentence each. */
+  /** What an operator should know, a sentence each; `status --json` tells what needs one before. */
   readonly warnings: readonly string[]
 }
 
@@ -188,10 +188,7 @@ export async function readStatus(db: Db, version: string, config: StatusConfig):
     clocks: await clockStatus(db, config),
     processes,
     scope: COMPLETENESS_SCOPE,
-    warnings: [
-      ...verdict.needs.map(({ what, mend }) => `${what}; ${'command' in mend ? `\`${mend.command}\`` : `see ${mend.runbook}`}`),
-      ...notesOf({ accounts, destinations, replication }),
-    ],
+    warnings: notesOf({ accounts, destinations, replication }),
   }
 }
 

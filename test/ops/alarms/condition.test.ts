@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { type Condition, levelOf, ofAccount, transition } from '../../../src/ops/alarms/condition.ts'
-import { CLEAR_AFTER_MS } from '../../../src/ops/alarms/rules.ts'
+import { CLEAR_AFTER_MS } from '../../../src/ops/health/rules.ts'
 import type { AlarmRow } from '../../../src/store/operators/alarms.ts'
 
 const MINUTE = 60_000

@@ -3,7 +3,7 @@ import type { OperatorConfig } from '../../../src/config/config.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { type Condition, ofAccount } from '../../../src/ops/alarms/condition.ts'
 import { planOf } from '../../../src/ops/alarms/plan.ts'
-import { alarmNames } from '../../../src/ops/alarms/rules.ts'
+import { alarmNames } from '../../../src/ops/health/rules.ts'
 import type { AlarmRow, NoticeRow } from '../../../src/store/operators/alarms.ts'
 
 const HOUR = 3_600_000

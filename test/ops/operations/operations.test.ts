@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { z } from 'zod'
 import { roles } from '../../../src/config/schema/roles.ts'
-import { optionOf } from '../../../src/ops/cli/from-operation.ts'
+import { optionOf } from '../../../src/ops/operations/calling.ts'
 import { isOptional, kindOf } from '../../../src/ops/operations/from-text.ts'
 import { masked } from '../../../src/ops/operations/hidden.ts'
 import { allOperations } from '../../../src/ops/operations/index.ts'

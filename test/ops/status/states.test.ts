@@ -167,7 +167,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
             since: expect.any(String),
             count: 1,
           },
-          mend: { command: 'submission-mirror account resume default' },
+          mend: { operation: 'account.resume', input: { name: 'default' } },
         },
         {
           ...{ kind: 'alarm', what: 'the disk is nearly full (alarm disk_space): it is full', since: alarm.since, count: 1 },
@@ -175,7 +175,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
         },
         {
           ...{ kind: 'dead_deliveries', what: '1 delivery of account default was given up', since: expect.any(String), count: 1 },
-          mend: { command: 'submission-mirror inbox replay --account default --state dead' },
+          mend: { operation: 'inbox.replay', input: { account: 'default', state: 'dead' } },
         },
       ],
     })
@@ -248,13 +248,13 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     expect(await kinds()).toEqual([])
     await reconciled('narrowed', 4 * HOUR, { exit_code: 3, different: 2, options: { submissions: [one], dry_run: true } })
     expect((await verdict()).needs).toMatchObject([
-      { kind: 'run_not_clean', count: 2, mend: { command: 'submission-mirror reconcile --account default' } },
+      { kind: 'run_not_clean', count: 2, mend: { operation: 'reconcile.request', input: { account: 'default' } } },
     ])
     await reconciled('mended', 3 * HOUR, { options: { submissions: [one] } })
     expect(await kinds()).toEqual([])
     await reconciled('nightly', 2 * HOUR, { exit_code: 1, unreadable: 1 })
     expect((await verdict()).needs).toMatchObject([
-      { kind: 'run_not_clean', mend: { command: 'submission-mirror reconcile show nightly' } },
+      { kind: 'run_not_clean', mend: { operation: 'reconcile.show', input: { id: 'nightly' } } },
     ])
   })
 

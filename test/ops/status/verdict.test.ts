@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { type TimeText, timeFromMs } from '../../../src/model/time.ts'
-import type { Standing } from '../../../src/ops/status/known-now.ts'
-import { type Expected, judge, lateAfterMs, type NeedKind } from '../../../src/ops/status/verdict.ts'
-import { needOf, sentenceOf } from '../../../src/ops/status/verdict-text.ts'
+import type { Mend } from '../../../src/ops/health/mend.ts'
+import { type Expected, judge, lateAfterMs, type NeedKind, type Standing } from '../../../src/ops/health/verdict.ts'
+import { needOf, sentenceOf } from '../../../src/ops/health/verdict-text.ts'
+import { callOf } from '../../../src/ops/operations/calling.ts'
+import { allOperations } from '../../../src/ops/operations/index.ts'
 import type { EndedRun } from '../../../src/store/reconcile/left.ts'
 import type { AccountHealth, DestinationHealth, Health } from '../../../src/store/upkeep/health.ts'
 import { run as runRow } from '../../reconcile/report/sample.ts'
@@ -31,7 +33,7 @@ const ams: DestinationHealth = {
 /** A run of which everything that it left holds until today. */
 function run(over: Parameters<typeof runRow>[0] & Partial<Pick<EndedRun, 'left'>>): EndedRun {
   const { left, ...row } = over
-  const ended = runRow(row)
+  const ended = runRow({ run_id: RUN, ...row })
   const differences = ended.missing + ended.different + ended.absent + ended.lost - ended.repaired
   return { ...ended, left: left ?? { differences, unreadable: ended.unreadable } }
 }
@@ -45,13 +47,29 @@ function health(given: { account?: Partial<AccountHealth>; destination?: Partial
   }
 }
 
+const operations = await allOperations()
+const RUN = '0000000a-0000-4000-8000-000000000001'
+
+/** What is printed of a mend, whose operation takes its input. */
+function printed(mend: Mend): object {
+  if ('runbook' in mend) return mend
+  const op = operations.find(({ name }) => name === mend.operation)
+  if (op === undefined) throw new Error(`there is no ${mend.operation}`)
+  expect(op.input.safeParse(mend.input)).toMatchObject({ success: true })
+  return { command: callOf(op, mend.input).command }
+}
+
 type Given = Parameters<typeof health>[0] & { readonly standing?: readonly Standing[] }
 
 function told({ standing = [], ...given }: Given, by: Partial<Expected> = {}) {
   const snapshot = health(given)
   const whole = { ...expected, ...by }
   const judgement = judge(snapshot, standing, whole)
-  return { ...judgement, sentence: sentenceOf(judgement, snapshot, whole), needs: judgement.matters.map(needOf) }
+  return {
+    ...judgement,
+    sentence: sentenceOf(judgement, snapshot, whole),
+    needs: judgement.matters.map(needOf).map((need) => ({ ...need, mend: printed(need.mend) })),
+  }
 }
 
 function alarm(name: string, account = '', destination = ''): Standing {
@@ -259,10 +277,10 @@ describe('a reconcile run that was not clean needs attention', () => {
         mend: { command: 'submission-mirror reconcile --account acme' },
       },
     ])
-    expect(kinds(run({ run_id: 'r1', state: 'failed', exit_code: 1, note: 'the service is away' }))).toMatchObject([
+    expect(kinds(run({ run_id: RUN, state: 'failed', exit_code: 1, note: 'the service is away' }))).toMatchObject([
       {
         what: 'reconciling account acme could not check everything: the service is away',
-        mend: { command: 'submission-mirror reconcile show r1' },
+        mend: { command: `submission-mirror reconcile show ${RUN}` },
       },
     ])
   })

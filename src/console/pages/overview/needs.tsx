@@ -12,39 +12,40 @@ import { Age } from '../../parts/time.tsx'
 
 type Need = Schemas['Overview']['needs'][number]
 
-/** The verb of the button that mends each kind, and what was done. */
-const deeds: Readonly<Record<string, readonly [verb: string, done: string]>> = {
-  account_stopped: ['Resume account', 'The account tries again now.'],
-  destination_stopped: ['Resume destination', 'The destination goes on; what waited is sent.'],
-  destination_unanswered: ['Try now', 'What waits is sent now.'],
-  dead_deliveries: ['Replay deliveries', 'They will be worked again; see Deliveries.'],
-  dead_changes: ['Retry changes', 'They will be sent again; see Destinations.'],
-  run_not_clean: ['Reconcile again', 'A run was asked for; see Reconcile.'],
+interface Deed {
+  /** Of the button. */
+  readonly verb: string
+  readonly done: string
+  /** What is done to many things at once is asked first, with their number. */
+  readonly asked?: { readonly deed: (n: number) => string; readonly what: string }
 }
 
-interface Asking {
-  /** How many things there are, as a button says it. */
-  readonly deed: (n: number) => string
-  readonly what: string
-}
-
-/** What is done to many things at once is asked first, with their number. */
-const askedFirst: Readonly<Record<string, Asking>> = {
-  dead_deliveries: {
-    deed: (n) => `Replay ${counted(n, 'delivery', 'deliveries')}`,
-    what: 'They are worked again as if they had just come. What the mirror has already is not written twice.',
+/** In words, what each operation does that mends something. */
+const deeds: Readonly<Record<string, Deed>> = {
+  'account.resume': { verb: 'Resume account', done: 'The account tries again now.' },
+  'destination.resume': { verb: 'Resume destination', done: 'The destination goes on; what waited is sent.' },
+  'reconcile.request': { verb: 'Reconcile again', done: 'A run was asked for; see Reconcile.' },
+  'inbox.replay': {
+    ...{ verb: 'Replay deliveries', done: 'They will be worked again; see Deliveries.' },
+    asked: {
+      deed: (n) => `Replay ${counted(n, 'delivery', 'deliveries')}`,
+      what: 'They are worked again as if they had just come. What the mirror has already is not written twice.',
+    },
   },
-  dead_changes: {
-    deed: (n) => `Retry ${counted(n, 'change')}`,
-    what: 'They are sent again, in their order, under the ids that they had.',
+  'outbox.retry': {
+    ...{ verb: 'Retry changes', done: 'They will be sent again; see Destinations.' },
+    asked: {
+      deed: (n) => `Retry ${counted(n, 'change')}`,
+      what: 'They are sent again, in their order, under the ids that they had.',
+    },
   },
 }
 
-/** What a person looks at one by one, and in which state they are. */
-const lookedAt: Readonly<Record<string, readonly [state: string, verb: string]>> = {
-  unmapped_submissions: ['unmapped', 'Map submissions'],
-  held_submissions: ['held', 'Look at what holds them'],
-  unknown_changes: ['unknown', 'Look at the changes'],
+/** What a person looks at one by one, by the state that they are in. */
+const lookedAt: Readonly<Record<string, string>> = {
+  unmapped: 'Map submissions',
+  held: 'Look at what holds them',
+  unknown: 'Look at the changes',
 }
 
 /** What needs a person, a row each; one quiet line when nothing does. */
@@ -67,11 +68,10 @@ export function Needs({ needs }: { readonly needs: readonly Need[] }) {
 
 function Row({ need }: { readonly need: Need }) {
   const { mend } = need
-  const [verb, done] = deeds[need.kind] ?? ['Mend', 'Done.']
+  const { verb, done, asked: asking }: Deed = deeds[mend.operation ?? ''] ?? { verb: 'Mend', done: 'Done.' }
   const [asked, setAsked] = useState<number | null>(null)
   const [isCounting, setIsCounting] = useState(false)
   const action = useAction({ run: () => send(mend.method ?? 'POST', mend.path ?? '', mend.body), done: () => done })
-  const asking = askedFirst[need.kind]
   const ask = async () => {
     setIsCounting(true)
     try {
@@ -125,12 +125,12 @@ async function countOf({ mend, count: known }: Need): Promise<number> {
 }
 
 /** Where no request mends it: what a person has to type, or to read. */
-function How({ need: { kind, destination, run_id, mend } }: { readonly need: Need }) {
-  const state = lookedAt[kind]
+function How({ need: { destination, run_id, mend } }: { readonly need: Need }) {
+  const state = mend.operation === 'destination.map' ? 'unmapped' : mend.input?.['state']
   if (destination !== null && state !== undefined) {
     return (
-      <Link className="button small" to="/destinations/$name" params={{ name: destination }} search={{ state: state[0] }}>
-        {state[1]}
+      <Link className="button small" to="/destinations/$name" params={{ name: destination }} search={{ state }}>
+        {lookedAt[state]}
       </Link>
     )
   }

@@ -2,7 +2,8 @@ import type { Db } from '../../../store/engine/db.ts'
 import { listAlarms } from '../../../store/operators/alarms.ts'
 import { listRuns } from '../../../store/reconcile/runs.ts'
 import { readMarks } from '../../../store/upkeep/news.ts'
-import { readOverview } from '../../status/overview.ts'
+import { showMend } from '../../operations/index.ts'
+import { readOverview } from '../../operations/overview.ts'
 import type { VerdictConfig } from '../../status/status.ts'
 import { type LiveKind, liveKinds } from './events.ts'
 
@@ -44,7 +45,7 @@ export class NewsSource {
   async #rare(): Promise<Partial<Record<LiveKind, string>>> {
     const q = this.#db.read
     const alarms = await listAlarms(q)
-    const { verdict, sentence, since, needs } = await readOverview(this.#db, this.#config())
+    const { verdict, sentence, since, needs } = await readOverview(this.#db, this.#config(), showMend)
     return {
       run: JSON.stringify(await listRuns(q, { limit: NEWEST_RUNS })),
       alarm: JSON.stringify(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Overview } from '../../../../src/ops/status/overview.ts'
+import type { Overview } from '../../../../src/ops/operations/overview.ts'
 import { testDatabases } from '../../../tools/databases.ts'
 import { AdminRig } from '../rig.ts'
 
@@ -20,7 +20,7 @@ describe.each(testDatabases)('the overview on $name', (database) => {
       expect(paused).toMatchObject({ verdict: 'attention', sentence: expect.stringMatching(/^Needs attention: destination ams is paused/) })
       expect(paused.sentence).toBe((await rig.ask('GET', '/status')).json['sentence'])
       const mend = {
-        command: 'submission-mirror destination resume ams',
+        ...{ operation: 'destination.resume', input: { name: 'ams' }, command: 'submission-mirror destination resume ams' },
         method: 'POST',
         path: '/api/v1/destinations/ams/resume',
         body: null,

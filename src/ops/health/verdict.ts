@@ -1,10 +1,10 @@
 import { earlierTime, msFromTime, type TimeText } from '../../model/time.ts'
+import { FAILURES_TO_OPEN } from '../../push/contract/delivery.ts'
 import type { EndedRun } from '../../store/reconcile/left.ts'
 import { isNarrowed } from '../../store/reconcile/runs.ts'
 import type { AccountHealth, DestinationHealth, Health, Pile } from '../../store/upkeep/health.ts'
-import type { AlarmName } from '../alarms/rules.ts'
-import { outageText } from './destinations.ts'
-import type { Standing } from './known-now.ts'
+import { shortTime } from '../output/text.ts'
+import type { AlarmName } from './rules.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
@@ -12,6 +12,18 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 
 /** From this age on something is older than it should be. The alarms fire later, at ages that need a person. */
 export const lateAfterMs = { delivery: 30 * SECOND_MS, wake: MINUTE_MS, read: 5 * MINUTE_MS, push: 5 * MINUTE_MS } as const
+
+/** Something that an alarm is about, and that holds. */
+export interface Standing {
+  readonly name: string
+  /** '' for none; `destination` likewise. */
+  readonly account: string
+  readonly destination: string
+  /** null where that is not known. */
+  readonly since: TimeText | null
+  readonly text: string
+  readonly count: number
+}
 
 export type VerdictWord = 'complete' | 'catching_up' | 'attention'
 
@@ -141,6 +153,13 @@ const toldWhileTrue: ReadonlySet<string> = new Set<AlarmName>(['inbox_dead', 'pu
 function tells({ kind, account, destination }: Matter, alarm: Standing): boolean {
   const isOf = (alarmsOf[kind] as readonly string[] | undefined)?.includes(alarm.name)
   return isOf === true && (account ?? '') === alarm.account && (destination ?? '') === alarm.destination
+}
+
+/** @returns what an outage of an active destination is; null while it answers, or has failed too seldom to be given a rest. */
+export function outageText({ failures, retry_at }: Pick<DestinationHealth, 'failures' | 'retry_at'>): string | null {
+  if (failures < FAILURES_TO_OPEN) return null
+  const next = retry_at === null ? 'it is tried again by itself' : `the next attempt is made at ${shortTime(retry_at)} UTC by itself`
+  return `${failures} attempts in a row got no useful answer; ${next}, or now after a resume`
 }
 
 function outageMatter(row: DestinationHealth): Matter[] {

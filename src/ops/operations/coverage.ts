@@ -16,9 +16,9 @@ import { readsOffStatus } from '../../store/upkeep/status.ts'
 import { type Table, table } from '../output/table.ts'
 import { ago, wrapped } from '../output/text.ts'
 import { time } from '../output/time.ts'
-import { knownAccounts } from './accounts.ts'
-import { COMPLETENESS_SCOPE } from './completeness.ts'
-import type { AccountStatus } from './status.ts'
+import { knownAccounts } from '../status/accounts.ts'
+import { COMPLETENESS_SCOPE } from '../status/completeness.ts'
+import type { AccountStatus } from '../status/status.ts'
 
 type Off = AccountStatus['reads_off'][number]
 

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { Db } from '../../store/engine/db.ts'
 import type { Pile } from '../../store/upkeep/health.ts'
+import type { ShowMend } from '../health/mend.ts'
+import { servedAccounts } from '../health/verdict.ts'
+import { needOf, sentenceOf } from '../health/verdict-text.ts'
 import { time } from '../output/time.ts'
-import { mendRequestOf } from './mend-request.ts'
-import { judgeNow, type VerdictConfig } from './status.ts'
-import { servedAccounts } from './verdict.ts'
-import { needOf, sentenceOf } from './verdict-text.ts'
+import { judgeNow, type VerdictConfig } from '../status/status.ts'
 
 /** A matter that needs a person. */
 export const need = z.object({
@@ -22,9 +22,15 @@ const pile = z.object({
 })
 
 const mend = z.object({
+  operation: z.string().optional().meta({ description: 'what mends it, or shows what a person has to decide; with `input`' }),
+  input: z.record(z.string(), z.string()).readonly().optional(),
   command: z.string().optional().meta({ description: 'what to type' }),
+  tool: z.string().optional().meta({ description: 'what assistants call with `input`' }),
   runbook: z.string().optional().meta({ description: 'the section of the runbook that tells what to do' }),
-  method: z.literal('POST').optional().meta({ description: 'with `path` and `body`: the request that mends it, where one can' }),
+  method: z
+    .enum(['POST', 'PUT', 'DELETE'])
+    .optional()
+    .meta({ description: 'with `path` and `body`: the request that mends it, where one can' }),
   path: z.string().optional(),
   body: z.record(z.string(), z.string()).readonly().nullable().optional(),
 })
@@ -78,18 +84,20 @@ export const overview = z
 export type Overview = z.input<typeof overview>
 
 /** Reads it from the database alone, by queries that may be asked every few seconds. */
-export async function readOverview(db: Db, config: VerdictConfig): Promise<Overview> {
+export async function readOverview(db: Db, config: VerdictConfig, showMend: ShowMend): Promise<Overview> {
   const { health, expected, judgement } = await judgeNow(db, config)
   const accounts = servedAccounts(health, expected)
   const sum = (of: 'submissions' | 'unreachable' | 'neverRead') => accounts.reduce((total, each) => total + each[of], 0)
   return {
     ...{ verdict: judgement.verdict, sentence: sentenceOf(judgement, health, expected), since: judgement.since },
-    needs: judgement.matters.map((matter) => {
-      const need = needOf(matter)
-      const { account, destination, name } = matter
-      const runId = matter.kind === 'run_not_clean' ? name : null
-      return { ...need, account, destination, run_id: runId, mend: { ...need.mend, ...mendRequestOf(matter) } }
-    }),
+    needs: await Promise.all(
+      judgement.matters.map(async (matter) => {
+        const { mend, ...need } = needOf(matter)
+        const { account, destination, name } = matter
+        const runId = matter.kind === 'run_not_clean' ? name : null
+        return { ...need, account, destination, run_id: runId, mend: await showMend(mend) }
+      }),
+    ),
     ...{ late: judgement.late, served: health.isServed, inbox: shown(health.inbox) },
     submissions: { known: sum('submissions'), unreachable: sum('unreachable'), never_read: sum('neverRead') },
     accounts: health.accounts.map((each) => ({

@@ -1,16 +1,14 @@
 import { laterTime, type TimeText } from '../../model/time.ts'
 import type { Health } from '../../store/upkeep/health.ts'
-import { type AlarmName, rules, runbookOf } from '../alarms/rules.ts'
 import { ago, pluralize, printableLine } from '../output/text.ts'
+import type { Mend } from './mend.ts'
+import { type AlarmName, rules, runbookOf } from './rules.ts'
 import { type Expected, type Judgement, type Lateness, type Matter, type NeedKind, servedAccounts } from './verdict.ts'
 
 /** How many reasons the sentence names; the others are counted. */
 const NAMED = 2
 
-/** How a matter is mended: by a command, or by what a runbook says. */
-export type Mend = { readonly command: string } | { readonly runbook: string }
-
-/** A matter that needs a person, as `status --json` prints it. Its names stay. */
+/** A matter that needs a person, as lists show it. */
 export interface Need {
   readonly kind: NeedKind
   readonly what: string
@@ -79,31 +77,34 @@ function alarmText({ name, account, destination }: Matter): string {
   return `${what}${of} (alarm ${name})`
 }
 
+/** The operation that mends a matter, where one can, or shows what a person has to decide; else what the runbook says. */
 function mendOf({ kind, count, account, destination, name }: Matter): Mend {
-  const command = (text: string) => ({ command: `submission-mirror ${text}` })
+  const of = { account: account ?? '', destination: destination ?? '', name: name ?? '' }
+  const by = (operation: string, input: Readonly<Record<string, string>> = {}) => ({ operation, input })
   switch (kind) {
     case 'account_stopped':
-      return command(`account resume ${account}`)
+      return by('account.resume', { name: of.account })
     case 'account_throttled':
       return { runbook: 'docker/runbook.md#the-service-asks-for-a-pause' }
     case 'identity_unknown':
       return { runbook: 'docker/runbook.md#the-service-does-not-say-who-we-are' }
     case 'destination_stopped':
     case 'destination_unanswered':
-      return command(`destination resume ${destination}`)
+      return by('destination.resume', { name: of.destination })
     case 'alarm':
-      return isAlarm(name) ? { runbook: runbookOf(name) } : command('alarm list')
+      return isAlarm(name) ? { runbook: runbookOf(name) } : by('alarm.list')
     case 'dead_deliveries':
-      return command(`inbox replay --account ${account} --state dead`)
+      return by('inbox.replay', { account: of.account, state: 'dead' })
     case 'dead_changes':
-      return command(`outbox retry --destination ${destination} --state dead`)
+      return by('outbox.retry', { destination: of.destination, state: 'dead' })
     case 'unknown_changes':
     case 'held_submissions':
-      return command(`outbox list --destination ${destination} --state ${kind === 'held_submissions' ? 'held' : 'unknown'}`)
+      return by('outbox.list', { destination: of.destination, state: kind === 'held_submissions' ? 'held' : 'unknown' })
     case 'unmapped_submissions':
-      return command(`destination map ${destination} --file clients.csv`)
+      return by('destination.map', { name: of.destination, file: 'clients.csv' })
     case 'run_not_clean':
-      return command(count > 0 ? `reconcile --account ${account}` : `reconcile show ${name}`)
+      // A run that could not check everything says itself why; another one would not check more.
+      return count > 0 ? by('reconcile.request', { account: of.account }) : by('reconcile.show', { id: of.name })
   }
 }
 
