@@ -8,6 +8,7 @@ import { Notifier } from '../ops/alarms/notifier.ts'
 import { Senders } from '../ops/alarms/senders.ts'
 import { type ClockJudge, ClockWatch } from '../ops/clocks/clock-watch.ts'
 import { LostWebhookCounter } from '../ops/metrics/lost-webhooks.ts'
+import { showMend } from '../ops/operations/index.ts'
 import { Discovery } from '../poll/discovery.ts'
 import { ExtraReads } from '../poll/extra-reads.ts'
 import type { Db } from '../store/engine/db.ts'
@@ -105,7 +106,7 @@ function alarming({ config, clients, ...common }: BackgroundParts, clocks: Clock
   const proxy = proxySettings(config)
   const watch = lazily('alarm watch', async () => {
     const { AlarmWatch } = await import('../ops/alarms/alarm-watch.ts')
-    return new AlarmWatch({ ...common, config, clients, clocks, senders: new Senders(config.operators, { clock, proxy }) })
+    return new AlarmWatch({ ...common, showMend, config, clients, clocks, senders: new Senders(config.operators, { clock, proxy }) })
   })
   const { destinations, operators, poll, webhooks, reconcile, cronTimezone } = config
   const watched = groupOf(watch, [destinations, operators, poll, webhooks, reconcile, cronTimezone])

@@ -6,6 +6,7 @@ import { type Config, loadConfig } from '../../src/config/config.ts'
 import { secretValues } from '../../src/config/secret-values.ts'
 import { settings } from '../../src/config/sources/names.ts'
 import { diagnose } from '../../src/ops/doctor/doctor.ts'
+import { showMend } from '../../src/ops/operations/index.ts'
 import { shownSettings } from '../../src/ops/status/settings.ts'
 import type { DeliveryKind } from '../../src/push/contract/delivery.ts'
 import { redacting } from '../../src/push/kinds/redacting.ts'
@@ -91,7 +92,8 @@ describe('every secret of the schema', () => {
     }
     expect(texts.length).toBeGreaterThan(50)
     const host = { env: {}, signal: new AbortController().signal } as unknown as Parameters<typeof diagnose>[0]['host']
-    for await (const finding of diagnose({ config: rig.config, clock: systemClock, log: silentLog, host }, null)) texts.push(finding.text)
+    for await (const finding of diagnose({ config: rig.config, clock: systemClock, log: silentLog, host, showMend }, null))
+      texts.push(finding.text)
     texts.push(...rig.lines.map((line) => JSON.stringify(line)))
     expect(shownIn(texts.join('\n'))).toEqual([])
   })

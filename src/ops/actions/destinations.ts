@@ -3,7 +3,7 @@ import type { Config, DestinationConfig } from '../../config/config.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { auditedDb } from '../../store/operators/actions.ts'
 import { type DestinationRow, listDestinations, makeLanesDue, setDestinationState } from '../../store/outbox/destinations.ts'
-import { resumeHint } from '../alarms/resume-hint.ts'
+import { resumeAdvice } from '../health/verdict-text.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
 import { type ActionContext, untilDone } from './context.ts'
@@ -24,7 +24,7 @@ export async function pauseDestination(a: ActionContext, name: string, reason: s
   if (state === 'parked' || state === 'disabled') {
     const why = before.reason === null ? '' : ` (${printableLine(before.reason)})`
     throw new ConflictError([
-      `destination ${name} is ${state}${why}, so nothing is sent to it anyway, and it stays so; ${resumeHint(name, state)}`,
+      `destination ${name} is ${state}${why}, so nothing is sent to it anyway, and it stays so; ${resumeAdvice(state)}, then \`submission-mirror destination resume ${name}\``,
     ])
   }
   if (state === 'paused' && reason === null) return before

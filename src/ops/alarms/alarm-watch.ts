@@ -7,6 +7,8 @@ import { timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { LeaseLostError } from '../../store/engine/leases.ts'
 import { type AlarmPlan, type AlarmRow, claimWatch, type NoticeRow, reportAlarm, storeEvaluation } from '../../store/operators/alarms.ts'
+import type { ShowMend } from '../health/mend.ts'
+import { adviceText, needOf } from '../health/verdict-text.ts'
 import { type Condition, keyOf, ofInstallation } from './condition.ts'
 import { Outage, type PastOutage } from './outage.ts'
 import { type Evaluation, planOf } from './plan.ts'
@@ -31,6 +33,7 @@ export interface AlarmWatchParts extends Pick<WatchContext, 'config' | 'clients'
   readonly log: Log
   readonly observer: Observer
   readonly senders: Senders
+  readonly showMend: ShowMend
   /** Reads the free space of a volume; tests replace it. */
   readonly diskSpace?: (folder: string) => Promise<DiskSpace>
 }
@@ -121,7 +124,13 @@ export class AlarmWatch implements Service {
         )
       }
     }
-    return { conditions, names }
+    return { conditions: await Promise.all(conditions.map((each) => this.#advised(each))), names }
+  }
+
+  async #advised(condition: Condition): Promise<Condition> {
+    const { matter } = condition
+    if (matter === undefined) return condition
+    return { ...condition, text: adviceText(matter, await this.#p.showMend(needOf(matter).mend)) }
   }
 
   #log(row: AlarmRow, before: AlarmRow | undefined): void {

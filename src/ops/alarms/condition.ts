@@ -1,6 +1,8 @@
 import { msFromTime, timeFromMs } from '../../model/time.ts'
 import type { AlarmKey, AlarmRow } from '../../store/operators/alarms.ts'
+import type { Matter } from '../health/matters.ts'
 import { type AlarmName, CLEAR_AFTER_MS, rules } from '../health/rules.ts'
+import { needOf } from '../health/verdict-text.ts'
 
 /** The present state of one thing that an alarm watches. */
 export interface Condition {
@@ -14,6 +16,8 @@ export interface Condition {
   readonly sinceMs?: number
   /** One sentence: what happened, to what, what to do. */
   readonly text: string
+  /** What `text` is told of; the watch adds what mends it. */
+  readonly matter?: Matter
   /** Of how many things it is so; 1 when left out. */
   readonly count?: number
 }
@@ -31,6 +35,18 @@ export function ofAccount(account: string, name: AlarmName, level: Condition['le
 /** A condition of a destination. */
 export function ofDestination(destination: string, name: AlarmName, level: Condition['level'], text: string, sinceMs?: number): Condition {
   return { name, account: '', destination, level, text, ...(sinceMs !== undefined && { sinceMs }) }
+}
+
+/** A condition that is on while there is a matter. @param level of the matter, where it may be too early for an alarm. */
+export function ofMatter(
+  name: AlarmName,
+  about: { readonly account?: string; readonly destination?: string },
+  [matter]: readonly Matter[],
+  level: Condition['level'] = 'on',
+): Condition {
+  const key = { name, account: about.account ?? '', destination: about.destination ?? '' }
+  if (matter === undefined) return { ...key, level: level === 'on' ? 'off' : level, text: '' }
+  return { ...key, level, text: needOf(matter).what, matter, ...(matter.since !== null && { sinceMs: msFromTime(matter.since) }) }
 }
 
 /** @returns `on` for at least `high`, `off` for at most `low`, else `between`. */

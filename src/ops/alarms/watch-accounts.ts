@@ -3,8 +3,11 @@ import { failingReads, newEvidence, newestRead, scheduledSince, stalestRead } fr
 import { listAccounts } from '../../store/reads/accounts.ts'
 import type { AccountsTable } from '../../store/schema/tables.ts'
 import { oldestDue } from '../../store/upkeep/gauges.ts'
+import { SKEW_MS, skewText } from '../clocks/clock-text.ts'
+import { accountStopped } from '../health/matters.ts'
+import { staleAfterMs } from '../health/verdict.ts'
 import { ago, pluralize } from '../output/text.ts'
-import { type Condition, levelOf, ofAccount } from './condition.ts'
+import { type Condition, levelOf, ofAccount, ofMatter } from './condition.ts'
 import type { WatchContext, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
@@ -18,7 +21,6 @@ const NOT_OVERDUE_MS = 5 * MINUTE_MS
 const NO_ANSWER_MS = 15 * MINUTE_MS
 /** Consecutive failures, or walks with a cursor that does not move, that take about half an hour. */
 const LONG = { failures: 12, stalls: 60 }
-const SKEW_MS = 60_000
 const SMALL_SKEW_MS = 30_000
 
 /** The state of each account, and the freshness of its reads. */
@@ -29,7 +31,11 @@ export const accountWatcher: Watcher = {
     const conditions: Condition[] = []
     for (const row of await listAccounts(context.q)) {
       if (!configured.has(row.account)) continue
-      conditions.push(stopped(row), ...skew(row.account, context), ...(await evidence(row.account, context)))
+      conditions.push(
+        ofMatter('account_stopped', { account: row.account }, accountStopped(row)),
+        ...skew(row.account, context),
+        ...(await evidence(row.account, context)),
+      )
       // A stopped account reads nothing: `account_stopped` says so already.
       if (row.state === 'active') conditions.push(...(await reads(row, context)))
     }
@@ -37,21 +43,10 @@ export const accountWatcher: Watcher = {
   },
 }
 
-function stopped({ account, state, reason, since }: AccountsTable): Condition {
-  const text =
-    `account ${account} is ${state}: ${reason ?? 'no reason is kept'}; deliveries are still stored, but nothing is read; fix the reason, then run ` +
-    `\`submission-mirror account resume ${account}\``
-  return ofAccount(account, 'account_stopped', state === 'active' ? 'off' : 'on', text, since === null ? undefined : msFromTime(since))
-}
-
 function skew(account: string, { clients }: WatchContext): Condition[] {
   const skewMs = clients.get(account)?.clockSkewMs() ?? null
   if (skewMs === null) return [ofAccount(account, 'clock_skew', 'between', '')]
-  const seconds = Math.round(Math.abs(skewMs) / 1000)
-  const text =
-    `the clock of this machine is ${seconds} s ${skewMs > 0 ? 'behind' : 'ahead of'} the service's, and from 300 s on ` +
-    'every delivery is refused; set it by NTP'
-  return [ofAccount(account, 'clock_skew', levelOf(Math.abs(skewMs), SMALL_SKEW_MS, SKEW_MS), text)]
+  return [ofAccount(account, 'clock_skew', levelOf(Math.abs(skewMs), SMALL_SKEW_MS, SKEW_MS), skewText(-skewMs))]
 }
 
 async function evidence(account: string, { q, nowMs }: WatchContext): Promise<Condition[]> {
@@ -112,7 +107,7 @@ async function stale(
 ): Promise<Condition> {
   const oldest = await stalestRead(q, account)
   const ageMs = oldest === null ? 0 : nowMs - msFromTime(oldest)
-  const allowedMs = config.poll.dormantMs + DAY_MS
+  const allowedMs = staleAfterMs(config.poll.dormantMs)
   const what =
     longFailing > 0
       ? `${pluralize(longFailing, 'read')} of account ${account} ${longFailing === 1 ? 'has' : 'have'} failed for half an hour or more`

@@ -3,16 +3,11 @@ import { LOST_AFTER_MS } from '../../store/completeness/lost-webhooks.ts'
 import { newestDelivery } from '../../store/completeness/newest-delivery.ts'
 import { refusedConnectionsSince } from '../../store/inbox/refused-connections.ts'
 import { differingSince } from '../../store/inbox/repeats.ts'
-import {
-  firstWebhookHour,
-  type RejectedCount,
-  rejectedSince,
-  unannouncedRecords,
-  webhookLoss,
-} from '../../store/operators/alarm-queries.ts'
+import { type RejectedCount, rejectedSince, unannouncedRecords, webhookLossOfDay } from '../../store/operators/alarm-queries.ts'
 import { SELF_DELIVERY_TYPE } from '../../upstream/webhook/delivery.ts'
+import { lossFrom, lostShare, webhooksLost } from '../health/matters.ts'
 import { ago, pluralize, shortTime } from '../output/text.ts'
-import { type Condition, levelOf, ofAccount, ofInstallation } from './condition.ts'
+import { type Condition, levelOf, ofAccount, ofInstallation, ofMatter } from './condition.ts'
 import { silentSince } from './silence.ts'
 import type { WatchContext, Watcher } from './watcher.ts'
 
@@ -20,10 +15,6 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** A few lost webhooks a day are normal. */
-const LOST_ENOUGH = 10
-const LOST_SHARE = 0.2
-const LOST_SMALL_SHARE = 0.1
 /** One may be a fault of the sender's that never comes again. */
 const DIFFERING_ENOUGH = 2
 /** Refused connections within 5 minutes: some come from every port scan. */
@@ -75,17 +66,11 @@ async function silence(
   return ofAccount(account, 'webhook_silence', sinceMs === null ? 'off' : 'on', text, sinceMs ?? undefined)
 }
 
-/** Counts from the first webhook on: before it there may have been no endpoint, and `webhook_silence` tells when none ever comes. */
-async function loss(account: string, { q, nowMs }: WatchContext): Promise<Condition> {
-  const first = await firstWebhookHour(q, account)
-  const since = Math.max(nowMs - DAY_MS, first === null ? nowMs : msFromTime(first))
-  const { expected, lost } = await webhookLoss(q, account, timeFromMs(since))
-  const share = expected === 0 ? 0 : Math.min(1, lost / expected)
-  const level = lost < LOST_ENOUGH ? 'off' : levelOf(share, LOST_SMALL_SHARE, LOST_SHARE)
-  const text =
-    `within a day no webhook announced ${lost} of ${pluralize(expected, 'record')} of account ${account} (${Math.round(share * 100)} %); reading found them; ` +
-    'check in the portal whether the endpoint has a filter, and what its log of attempts says'
-  return ofAccount(account, 'webhook_loss', level, text)
+/** Begins where the need does, and ends at half of it. */
+async function loss(account: string, { q }: WatchContext): Promise<Condition> {
+  const found = await webhookLossOfDay(q, account)
+  const level = levelOf(lostShare(found), lossFrom.share / 2, lossFrom.share)
+  return ofMatter('webhook_loss', { account }, webhooksLost(account, found), level)
 }
 
 /** Those that had a signature: a stranger's seldom do. */

@@ -2,16 +2,15 @@ import { earlierTime, msFromTime } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { oldestBehind, oldestBlocked, oldestSendable } from '../../store/operators/push-alarm-queries.ts'
 import { type CountedDestination, countDestinations, type DestinationRow } from '../../store/outbox/destinations.ts'
+import { countBlockedLanes } from '../../store/outbox/lanes.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
-import { ago, pluralize, shortTime } from '../output/text.ts'
-import { type Condition, levelOf, ofDestination } from './condition.ts'
-import { resumeHint } from './resume-hint.ts'
+import { destinationStopped, type NeedKind, pile, pushLate } from '../health/matters.ts'
+import { type Condition, levelOf, ofDestination, ofMatter } from './condition.ts'
 import type { Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 
-const LATE_MS = 15 * MINUTE_MS
 const NOT_LATE_MS = 5 * MINUTE_MS
 /** A pause is on purpose; a longer one may have been forgotten. */
 const FORGOTTEN_MS = DAY_MS
@@ -28,7 +27,11 @@ export const destinationWatcher: Watcher = {
     const conditions: Condition[] = []
     for (const row of await countDestinations(q)) {
       if (!configured.has(row.destination)) continue
-      conditions.push(stopped(row, nowMs), unsent(row, 'dead'), unsent(row, 'unknown'), await unmapped(q, row, nowMs))
+      const { destination } = row
+      const some = (kind: NeedKind, count: number) => pile(kind, { count, oldestAt: null }, { destination })
+      conditions.push(stopped(row, nowMs), await unmapped(q, row, nowMs))
+      conditions.push(ofMatter('push_dead', { destination }, some('dead_changes', row.dead)))
+      conditions.push(ofMatter('push_unknown', { destination }, some('unknown_changes', row.unknown)))
       // Nothing goes out to a stopped destination: `destination_stopped` says so already.
       if (row.state === 'active') conditions.push(await late(q, row, lastSeq, nowMs))
     }
@@ -36,34 +39,17 @@ export const destinationWatcher: Watcher = {
   },
 }
 
-function stopped({ destination, state, reason, since }: DestinationRow, nowMs: number): Condition {
-  const sinceMs = since === null ? nowMs : msFromTime(since)
-  const on = state === 'parked' || state === 'disabled' || (state === 'paused' && nowMs - sinceMs >= FORGOTTEN_MS)
-  const mend = state === 'active' ? 'nothing to do' : resumeHint(destination, state)
-  const text = `destination ${destination} is ${state}${since === null ? '' : ` since ${shortTime(since)} UTC`}: ${reason ?? 'no reason is kept'}; ${mend}`
-  return ofDestination(destination, 'destination_stopped', on ? 'on' : 'off', text, sinceMs)
-}
-
-function unsent(row: CountedDestination, state: 'dead' | 'unknown'): Condition {
-  const { destination } = row
-  const list = `\`submission-mirror outbox list --destination ${destination} --state ${state}\``
-  const text =
-    state === 'dead'
-      ? `${pluralize(row.dead, 'change')} for destination ${destination} ${row.dead === 1 ? 'was' : 'were'} given up; ${list} tells why; then retry or skip them`
-      : `${pluralize(row.unknown, 'change')} for destination ${destination} may have arrived or not; look in the AMS for each of ${list}; then skip it, or retry it if it is not there`
-  return ofDestination(destination, state === 'dead' ? 'push_dead' : 'push_unknown', row[state] > 0 ? 'on' : 'off', text)
+function stopped(row: DestinationRow, nowMs: number): Condition {
+  const { destination, state, since } = row
+  const isForgotten = state === 'paused' && since !== null && nowMs - msFromTime(since) >= FORGOTTEN_MS
+  return ofMatter('destination_stopped', { destination }, state === 'paused' && !isForgotten ? [] : destinationStopped(row))
 }
 
 async function unmapped(q: Query, { destination, queued }: CountedDestination, nowMs: number): Promise<Condition> {
   const oldest = queued === 0 ? null : await oldestBlocked(q, destination, 'unmapped')
-  const waitsMs = oldest === null ? 0 : nowMs - msFromTime(oldest)
-  return ofDestination(
-    destination,
-    'push_unmapped',
-    waitsMs >= UNMAPPED_MS ? 'on' : 'off',
-    `changes of submissions without a client of the AMS wait at destination ${destination}, the oldest for ${ago(oldest, nowMs)}; map them with ` +
-      `\`submission-mirror destination map ${destination}\``,
-  )
+  const isLong = oldest !== null && nowMs - msFromTime(oldest) >= UNMAPPED_MS
+  const { unmapped: count } = isLong ? await countBlockedLanes(q, destination) : { unmapped: 0 }
+  return ofMatter('push_unmapped', { destination }, pile('unmapped_submissions', { count, oldestAt: oldest }, { destination }))
 }
 
 async function late(q: Query, { destination, queued, cursor }: CountedDestination, lastSeq: number, nowMs: number): Promise<Condition> {
@@ -74,7 +60,7 @@ async function late(q: Query, { destination, queued, cursor }: CountedDestinatio
   return ofDestination(
     destination,
     'push_late',
-    levelOf(waitsMs, NOT_LATE_MS, LATE_MS),
-    `the oldest change for destination ${destination} has waited for ${ago(oldest, nowMs)}; \`submission-mirror doctor --destination ${destination}\` says why`,
+    levelOf(waitsMs, NOT_LATE_MS, pushLate.fromMs),
+    `${pushLate.text(destination, oldest, nowMs)}; \`submission-mirror doctor --destination ${destination}\` says why`,
   )
 }

@@ -1,7 +1,8 @@
 import { msFromTime } from '../../model/time.ts'
 import { inboxGauges } from '../../store/upkeep/gauges.ts'
+import { pile } from '../health/matters.ts'
 import { ago, pluralize } from '../output/text.ts'
-import { levelOf, ofAccount, ofInstallation } from './condition.ts'
+import { levelOf, ofInstallation, ofMatter } from './condition.ts'
 import type { Watcher } from './watcher.ts'
 
 const BACKLOG_MS = 60_000
@@ -23,15 +24,7 @@ export const inboxWatcher: Watcher = {
     )
     const dead = gauges.flatMap(({ state, account, count }) =>
       state === 'dead' && account !== null
-        ? [
-            ofAccount(
-              account,
-              'inbox_dead',
-              count > 0 ? 'on' : 'off',
-              `${pluralize(count, 'delivery', 'deliveries')} of account ${account} could not be applied and ${count === 1 ? 'was' : 'were'} given up; ` +
-                '`submission-mirror inbox list --state dead` tells why; then `inbox replay` or `inbox skip` them',
-            ),
-          ]
+        ? [ofMatter('inbox_dead', { account }, pile('dead_deliveries', { count, oldestAt: null }, { account }))]
         : [],
     )
     return [backlog, ...dead]

@@ -4,8 +4,9 @@ import { reconciledSince, scheduledSince } from '../../store/operators/alarm-que
 import { findAccount } from '../../store/reads/accounts.ts'
 import { type EndedRun, withLeft } from '../../store/reconcile/left.ts'
 import { lastEndedRun } from '../../store/reconcile/runs.ts'
+import { runLeft } from '../health/matters.ts'
 import { pluralize, shortTime } from '../output/text.ts'
-import { type Condition, ofAccount } from './condition.ts'
+import { type Condition, ofAccount, ofMatter } from './condition.ts'
 import type { WatchContext, Watcher } from './watcher.ts'
 
 /** A run begins within moments of its time; after this long it counts as overdue. */
@@ -42,11 +43,8 @@ async function overdue(account: string, { q, config, nowMs }: WatchContext): Pro
 }
 
 function failed(account: string, run: EndedRun): Condition {
-  const bad = run.state === 'failed' || run.left.unreadable > 0
-  const text =
-    `the last reconcile run of account ${account} could not check everything (${run.note ?? `${run.unreadable} unreadable`}); ` +
-    `\`submission-mirror reconcile show ${run.run_id}\` tells what; fix that, then run it again`
-  return ofAccount(account, 'reconcile_failed', bad ? 'on' : 'off', text, endOf(run))
+  const isWhole = run.state !== 'failed' && run.left.unreadable === 0
+  return ofMatter('reconcile_failed', { account }, isWhole ? [] : [runLeft(account, { ...run, left: { ...run.left, differences: 0 } })])
 }
 
 /** What a run repaired asks for its cause until a clean run; what it left is over when it is put right. */

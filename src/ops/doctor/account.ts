@@ -4,18 +4,18 @@ import { type AccountConfig, proxySettings } from '../../config/config.ts'
 import { timeFromMs } from '../../model/time.ts'
 import { newestDelivery } from '../../store/completeness/newest-delivery.ts'
 import { findAccount } from '../../store/reads/accounts.ts'
-import { findPause, type StoredPause } from '../../store/reads/pauses.ts'
+import { findPause } from '../../store/reads/pauses.ts'
 import { createAccountClient } from '../../upstream/account-client.ts'
 import { AuthRefusedError, UpstreamPermanentError } from '../../upstream/http/errors.ts'
 import { readServiceClock } from '../../upstream/service-clock.ts'
 import { SELF_DELIVERY_TYPE } from '../../upstream/webhook/delivery.ts'
 import type { Identity } from '../../upstream/wire/answers.ts'
+import { apartText, SKEW_MS, skewText } from '../clocks/clock-text.ts'
 import { ago, pluralize } from '../output/text.ts'
 import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
+import { checkMatters } from './matters.ts'
 
 const PATIENCE_MS = 60_000
-/** Well below the 300 s from which deliveries are refused. */
-const CLOCKS_APART_MS = 60_000
 /** The service's time is known to the second only. */
 const CLOCKS_AGREE_MS = 2_000
 /** A key with any of them can read. */
@@ -25,7 +25,11 @@ const READING_SCOPES = ['broker_mcp', 'broker_submit']
 export async function* checkAccount(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
   const about = `account ${account.name}`
   const pause = p.db === null ? null : await findPause(p.db.read, account.name)
-  if (pause !== null) yield* pauseFindings(about, pause)
+  if (pause !== null)
+    yield unchecked(
+      about,
+      `the service and the credentials: the service asked for a pause until ${pause.until.slice(0, 19)}Z (${pause.reason})`,
+    )
   else {
     const { answers, findings } = await checkService(p, account)
     yield* findings
@@ -33,20 +37,8 @@ export async function* checkAccount(p: DoctorParts, account: AccountConfig): Asy
     if (answers) yield* checkCredentials(p, account)
     else yield unchecked(about, 'its credentials: the service does not answer')
   }
-  const row = p.db === null ? null : await findAccount(p.db.read, account.name)
-  if (row && row.state !== 'active') {
-    yield bad(
-      about,
-      `it is ${row.state}: ${row.reason ?? 'no reason is kept'}; fix the reason, then run \`submission-mirror account resume ${account.name}\``,
-    )
-  }
+  yield* await checkMatters(p, about, (each) => each.account === account.name)
   yield await checkSecrets(p, account)
-}
-
-function* pauseFindings(about: string, { until, reason, isLong }: StoredPause): Generator<Finding> {
-  const pause = `the service asked for a pause until ${until.slice(0, 19)}Z (${reason})`
-  if (isLong) yield bad(about, `${pause}, and nothing is read until then. See docker/runbook.md#the-service-asks-for-a-pause`)
-  yield unchecked(about, `the service and the credentials: ${pause}`)
 }
 
 /** @returns whether the service answers at all, and the findings about it and its clock. */
@@ -68,11 +60,8 @@ async function checkService(p: DoctorParts, { name, baseUrl }: AccountConfig): P
 function clockFindings(about: string, baseUrl: string, aheadMs: number | null): Finding[] {
   if (aheadMs === null)
     return [good(about, `the service answers at ${baseUrl}`), skipped(about, "our clock against the service's: its answer has no time")]
-  const apart = `${(Math.abs(aheadMs) / 1000).toFixed(0)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the service's clock`
-  if (Math.abs(aheadMs) > CLOCKS_APART_MS) {
-    return [bad(about, `the clock of this machine is ${apart}, and from 300 s on every delivery is refused; set it by NTP`)]
-  }
-  const agree = Math.abs(aheadMs) <= CLOCKS_AGREE_MS ? "our clock agrees with the service's clock" : `our clock is ${apart}`
+  if (Math.abs(aheadMs) > SKEW_MS) return [bad(about, skewText(aheadMs))]
+  const agree = Math.abs(aheadMs) <= CLOCKS_AGREE_MS ? "our clock agrees with the service's clock" : `our clock is ${apartText(aheadMs)}`
   return [good(about, `the service answers at ${baseUrl}, and ${agree}`)]
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { Config } from '../../config/config.ts'
 import type { Db } from '../../store/engine/db.ts'
+import type { ShowMend } from '../health/mend.ts'
 import { printableLine } from '../output/text.ts'
 
 /** The result of one check, in a sentence: what is right, what is wrong and what to do, or what was not checked and why. */
@@ -28,6 +29,7 @@ export interface DoctorParts {
   readonly db: Db | null
   readonly clock: Clock
   readonly log: Log
+  readonly showMend: ShowMend
   readonly host: { readonly signal: AbortSignal }
   /** By account, how far the clock of its service is ahead of ours, in milliseconds: the checks of the accounts fill it. */
   readonly serviceClocks: Map<string, number>

@@ -1,9 +1,10 @@
 import { laterTime, type TimeText } from '../../model/time.ts'
 import type { Health } from '../../store/upkeep/health.ts'
 import { ago, pluralize, printableLine } from '../output/text.ts'
-import type { Mend } from './mend.ts'
+import { type Expected, type Matter, type NeedKind, servedAccounts } from './matters.ts'
+import { type Mend, mendText, type ShownMend } from './mend.ts'
 import { type AlarmName, rules, runbookOf } from './rules.ts'
-import { type Expected, type Judgement, type Lateness, type Matter, type NeedKind, servedAccounts } from './verdict.ts'
+import type { Judgement, Lateness } from './verdict.ts'
 
 /** How many reasons the sentence names; the others are counted. */
 const NAMED = 2
@@ -33,6 +34,42 @@ export function needOf(matter: Matter): Need {
   return { kind, what, since, count, mend: mendOf(matter) }
 }
 
+/** The matter and what to do about it in one sentence, for alarms and `doctor`. @param mend what `needOf` says, as it is called. */
+export function adviceText(matter: Matter, mend: ShownMend): string {
+  const advice = adviceOf(matter)
+  return `${needOf(matter).what}; ${advice === null ? '' : `${advice} `}${mendText(mend)}`
+}
+
+/** What a person does first, or by what the operation shows. */
+function adviceOf({ kind, count, name }: Matter): string | null {
+  switch (kind) {
+    case 'account_stopped':
+      return 'deliveries are still stored, but nothing is read; fix the reason, then'
+    case 'account_throttled':
+      return 'nothing is read until then;'
+    case 'destination_stopped':
+      return name === 'paused' ? null : `${resumeAdvice(name)}, then`
+    case 'dead_deliveries':
+    case 'dead_changes':
+      return 'mend what the errors name, then'
+    case 'unknown_changes':
+      return 'look in the AMS for each, and skip it, or retry it if it is not there:'
+    case 'held_submissions':
+      return 'retry or skip what holds them:'
+    case 'unmapped_submissions':
+      return 'map them with'
+    case 'run_not_clean':
+      return count > 0 ? null : 'fix what it names, and run it again:'
+    default:
+      return null
+  }
+}
+
+/** What to do before a destination is resumed that stopped by itself. @param state `parked` or `disabled`. */
+export function resumeAdvice(state: string | null): string {
+  return state === 'parked' ? 'renew its credential, or mend what else the reason names' : 'mend its address'
+}
+
 /** @returns the matter in a few words. */
 function headline(matter: Matter): string {
   const { kind, count, account, destination, name, behind } = matter
@@ -54,6 +91,8 @@ function headline(matter: Matter): string {
       return `destination ${destination} does not answer, and its changes wait`
     case 'dead_deliveries':
       return `${pluralize(count, 'delivery', 'deliveries')} of account ${account} ${were} given up`
+    case 'webhooks_lost':
+      return `no webhook announced ${count} of ${name} of account ${account} within a day`
     case 'dead_changes':
       return `${pluralize(count, 'change')} for destination ${destination} ${were} given up${andBehind}`
     case 'unknown_changes':
@@ -91,6 +130,8 @@ function mendOf({ kind, count, account, destination, name }: Matter): Mend {
     case 'destination_stopped':
     case 'destination_unanswered':
       return by('destination.resume', { name: of.destination })
+    case 'webhooks_lost':
+      return { runbook: runbookOf('webhook_loss') }
     case 'alarm':
       return isAlarm(name) ? { runbook: runbookOf(name) } : by('alarm.list')
     case 'dead_deliveries':

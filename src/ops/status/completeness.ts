@@ -8,9 +8,6 @@ import type { Table } from '../output/table.ts'
 import { ago, pluralize } from '../output/text.ts'
 
 const DAY_MS = 86_400_000
-/** Fewer lost webhooks a day are normal for a network. */
-const LOST_ENOUGH = 10
-const WARN_SHARE = 0.1
 
 /** What "complete" means and what cannot be known. Shown wherever completeness is. */
 export const COMPLETENESS_SCOPE =
@@ -78,14 +75,6 @@ export async function completenessStatus(
 /** One sentence for each thing that an operator should look into. */
 export function completenessWarnings(account: string, c: CompletenessStatus | null): string[] {
   if (c === null) return []
-  const { expected, lost } = c.webhook_loss_day
-  const loss =
-    lost >= LOST_ENOUGH && lost >= expected * WARN_SHARE
-      ? [
-          `account ${account}: no webhook came for ${lost} of ${pluralize(expected, 'record')} of the last day (${percent(lost / expected)}); check in the portal ` +
-            'whether the endpoint has a filter, and what its log of attempts says',
-        ]
-      : []
   const probes = c.discovery
     .filter(({ failing }) => failing > 0)
     .map(
@@ -100,7 +89,7 @@ export function completenessWarnings(account: string, c: CompletenessStatus | nu
         `account ${account}: probing ${path} names more submissions than one answer may bring in; the next ones bring the others. See whether it lists ` +
         'submissions, and take it out of accounts[].discovery.paths if it does not',
     )
-  return [...loss, ...probes, ...limits]
+  return [...probes, ...limits]
 }
 
 /** The tables of completeness, for a terminal. */

@@ -6,8 +6,8 @@ import type { Condition } from '../alarms/condition.ts'
 import { clocksDisagree, retentionConditions } from '../alarms/watch-clocks.ts'
 import { type FetchMode, unnamedHosts } from '../alarms/watch-documents.ts'
 import { compareClocks } from '../clocks/clock-watch.ts'
+import type { Standing } from '../health/matters.ts'
 import type { AlarmName } from '../health/rules.ts'
-import type { Standing } from '../health/verdict.ts'
 
 /** Alarms are evaluated every half minute. When they were not for this long, nobody watches. */
 const UNWATCHED_MS = 90_000

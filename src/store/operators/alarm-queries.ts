@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { mainReads, readKinds } from '../../model/reads.ts'
-import { earlierTime, laterTime, type TimeText } from '../../model/time.ts'
+import { earlierTime, laterTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 import { oldestOrNewestRead } from '../reads/account-reads.ts'
@@ -11,6 +11,7 @@ import { hasNoOptionsBut } from '../reconcile/runs.ts'
 const NEWEST = 500
 const AT_MOST = 200
 const NEWEST_RUNS = 20
+const DAY_MS = 86_400_000
 
 /** Records that polls found and no webhook announced. */
 export interface UnannouncedRecords {
@@ -59,12 +60,21 @@ export async function firstWebhookHour(q: Query, account: string): Promise<TimeT
   return row?.hour ?? null
 }
 
-/** How many records webhooks should have announced since the start of an hour, and how many they did not. */
-export async function webhookLoss(
-  q: Query,
-  account: string,
-  since: TimeText,
-): Promise<{ readonly expected: number; readonly lost: number }> {
+/** Records that webhooks should have announced, and how many of them none did. */
+export interface WebhookLoss {
+  readonly expected: number
+  readonly lost: number
+}
+
+/** Those of the last day, from the first webhook on: before it there may have been no endpoint. */
+export async function webhookLossOfDay(q: Query, account: string): Promise<WebhookLoss> {
+  const first = await firstWebhookHour(q, account)
+  const dayAgo = timeFromMs(q.clock.now() - DAY_MS)
+  return first === null ? { expected: 0, lost: 0 } : await webhookLoss(q, account, first > dayAgo ? first : dayAgo)
+}
+
+/** Those since the start of an hour. */
+export async function webhookLoss(q: Query, account: string, since: TimeText): Promise<WebhookLoss> {
   const { rows } = await sql<{ expected: number | null; lost: number | null }>`
     select cast(sum(n.webhook + n.poll + n.reconcile) as integer) as expected, cast(sum(n.lost) as integer) as lost
     from arrival_counts n

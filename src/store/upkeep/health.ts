@@ -3,7 +3,7 @@ import { mainReads } from '../../model/reads.ts'
 import { earlierTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { gather } from '../engine/gather.ts'
-import { failingReads, newestRead, stalestRead } from '../operators/alarm-queries.ts'
+import { failingReads, newestRead, stalestRead, type WebhookLoss, webhookLossOfDay } from '../operators/alarm-queries.ts'
 import { type AlarmRow, evaluatedAt, listAlarms } from '../operators/alarms.ts'
 import { oldestBehind, oldestBlocked, oldestSendable } from '../operators/push-alarm-queries.ts'
 import { type CountedDestination, countDestinations, type DestinationRow } from '../outbox/destinations.ts'
@@ -41,6 +41,8 @@ export interface AccountHealth extends Pick<AccountsTable, 'account' | 'state' |
   readonly newestReadAt: TimeText | null
   readonly stalestReadAt: TimeText | null
   readonly dead: Pile
+  /** Of the last day. */
+  readonly loss: WebhookLoss
   /** Why the service does not say whose the credentials are, and since when. */
   readonly identityFault: { readonly reason: string; readonly since: TimeText | null } | null
   /** The pause in force that the service asked for. */
@@ -116,7 +118,7 @@ export async function readHealth(q: Query): Promise<Health> {
 async function accountHealth(q: Query, row: AccountsTable): Promise<Omit<AccountHealth, 'dead' | 'pause'>> {
   const { account, state, reason, since, brokerage, identity_error, identity_failing_since } = row
   const count = async (where = sql``) => await countAll(q, sql`submissions where account = ${account} ${where}`)
-  const [due, submissions, unreachable, never, failing, newestReadAt, stalestReadAt, runs] = await gather(q, [
+  const [due, submissions, unreachable, never, failing, newestReadAt, stalestReadAt, loss, runs] = await gather(q, [
     () => oldestDue(q, account),
     () => count(),
     () => count(sql`and unreachable_since is not null`),
@@ -124,6 +126,7 @@ async function accountHealth(q: Query, row: AccountsTable): Promise<Omit<Account
     () => failingReads(q, account, OFTEN),
     () => newestRead(q, account),
     () => stalestRead(q, account),
+    () => webhookLossOfDay(q, account),
     async () =>
       gather(
         q,
@@ -131,7 +134,7 @@ async function accountHealth(q: Query, row: AccountsTable): Promise<Omit<Account
       ),
   ])
   return {
-    ...{ account, state, reason, since, brokerage, submissions, unreachable, neverRead: never, newestReadAt, stalestReadAt, runs },
+    ...{ account, state, reason, since, brokerage, submissions, unreachable, neverRead: never, newestReadAt, stalestReadAt, loss, runs },
     ...{ oldestWakeAt: due.live, oldestReadDueAt: due.routine, failing: failing.longFailing },
     identityFault: identity_error === null ? null : { reason: identity_error, since: identity_failing_since },
   }

@@ -85,7 +85,7 @@ describe.each(onSqlite)('operators on $name', (database) => {
     expect(first?.data).toEqual({
       ...{ name: 'inbox_dead', severity: 'warning', account: 'acme', destination: null, state: 'firing' },
       ...{ since: expect.any(String), last_at: expect.any(String), resolved_at: null },
-      text: '1 delivery of account acme could not be applied and was given up; `submission-mirror inbox list --state dead` tells why; then `inbox replay` or `inbox skip` them',
+      text: '1 delivery of account acme was given up; mend what the errors name, then `submission-mirror inbox replay --account acme --state dead`',
       runbook: 'docker/runbook.md#a-delivery-is-dead',
     })
     expect(third?.data).toMatchObject({ state: 'resolved', since: first?.data.since, resolved_at: expect.any(String) })

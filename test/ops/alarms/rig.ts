@@ -7,6 +7,7 @@ import { timeFromMs } from '../../../src/model/time.ts'
 import { AlarmWatch, type AlarmWatchParts } from '../../../src/ops/alarms/alarm-watch.ts'
 import { Notifier } from '../../../src/ops/alarms/notifier.ts'
 import { Senders } from '../../../src/ops/alarms/senders.ts'
+import { showMend } from '../../../src/ops/operations/index.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { type AlarmRow, listAlarms } from '../../../src/store/operators/alarms.ts'
@@ -80,7 +81,7 @@ export async function openWatch(
   const clocks: ClockJudgement = { apart: [], isTrusted: true, isConfirmed: true, doubt: null }
   const world = { skewMs: null as number | null, freeBytes: 100 * GIB, clocks }
   const parts: AlarmWatchParts = {
-    ...{ db, config, log: silentLog, observer: silentObserver },
+    ...{ db, config, log: silentLog, observer: silentObserver, showMend },
     clients: new Map([[ACCOUNT, { clockSkewMs: () => world.skewMs }]]),
     // The clock of a test moves, that of Postgres does not.
     clocks: { judge: async () => world.clocks },

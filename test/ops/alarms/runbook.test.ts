@@ -172,7 +172,7 @@ async function expectTold({ command, messages }: Stage, wrong: Served): Promise<
   await untilServed(wrong, 'each is noted as told', async () => (await rows()).every(({ notified_at }) => notified_at !== null))
   const list = await command('alarm', 'list')
   expect(list).toMatch(/^alarm +severity +account +destination +state +for +told ago +what$/m)
-  expect(list).toMatch(/^inbox_dead +warning +default +- +firing +\d+ \w+ +\d+ \w+ +1 delivery of account default could not be applied/m)
+  expect(list).toMatch(/^inbox_dead +warning +default +- +firing +\d+ \w+ +\d+ \w+ +1 delivery of account default was given up/m)
   expect(await (await fetch(`${wrong.ops}/metrics`)).text()).toMatch(
     /^submission_mirror_operator_messages_total\{operator="oncall",outcome="sent"\} [1-9]/m,
   )

@@ -315,7 +315,10 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
       out: expect.stringMatching(/^✓ destination ams: it is active .*; as it asked, it rests/m),
     })
     await backOffDestination(db, 'ams', 60_000, 5)
-    expect(await doctor()).toMatchObject({ code: 1, out: expect.stringMatching(/^✗ destination ams: 5 attempts in a row got no useful/m) })
+    expect(await doctor()).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/^✗ destination ams: does not answer, and its changes wait: 5 attempts in a row got no useful/m),
+    })
     await setDestinationState(db, 'ams', 'active', null)
     await removeProcess(db, 'p')
     await runHere(['outbox', 'skip', '--destination', 'ams', '--state', 'ready'], env)

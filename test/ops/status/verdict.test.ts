@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type TimeText, timeFromMs } from '../../../src/model/time.ts'
+import type { Expected, NeedKind, Standing } from '../../../src/ops/health/matters.ts'
 import type { Mend } from '../../../src/ops/health/mend.ts'
-import { type Expected, judge, lateAfterMs, type NeedKind, type Standing } from '../../../src/ops/health/verdict.ts'
+import { judge, lateAfterMs } from '../../../src/ops/health/verdict.ts'
 import { needOf, sentenceOf } from '../../../src/ops/health/verdict-text.ts'
 import { callOf } from '../../../src/ops/operations/calling.ts'
 import { allOperations } from '../../../src/ops/operations/index.ts'
@@ -23,7 +24,7 @@ function ago(ms: number): TimeText {
 const acme: AccountHealth = {
   ...{ account: 'acme', state: 'active', reason: null, since: null, brokerage: 'b1', submissions: 12, unreachable: 0, neverRead: 0 },
   ...{ oldestWakeAt: null, oldestReadDueAt: ago(-MINUTE), failing: 0, newestReadAt: ago(MINUTE), stalestReadAt: ago(DAY) },
-  ...{ dead: nothing, runs: [], identityFault: null, pause: null },
+  ...{ dead: nothing, loss: { expected: 0, lost: 0 }, runs: [], identityFault: null, pause: null },
 }
 const ams: DestinationHealth = {
   ...{ destination: 'ams', state: 'active', reason: null, since: null, failures: 0, retry_at: null, oldestUnsentAt: null },
@@ -218,6 +219,25 @@ describe('a mirror needs attention', () => {
     expect(told({ account: { pause, identityFault, state: 'parked' } }).needs.map(({ kind }) => kind)).toEqual(['account_stopped'])
   })
 
+  it('for many lost webhooks, be it few of all: since their alarm fires', () => {
+    const lost = (expected: number, n: number, standing: readonly Standing[] = []) =>
+      told({ account: { loss: { expected, lost: n } }, standing })
+    expect(lost(100, 19).needs).toEqual([
+      {
+        ...{ kind: 'webhooks_lost', since: null, count: 19, mend: { runbook: 'docker/runbook.md#webhooks-are-lost' } },
+        what:
+          'no webhook announced 19 of 100 records of account acme within a day: that is 19 %, and reading found them; check in the portal ' +
+          'whether the endpoint has a filter, and what its log of attempts says',
+      },
+    ])
+    expect(lost(100, 10).verdict).toBe('attention')
+    expect([lost(101, 10).verdict, lost(9, 9).verdict]).toEqual(['complete', 'complete'])
+    expect(lost(100, 19, [alarm('webhook_loss', 'acme')]).needs.map(({ kind, since }) => [kind, since])).toEqual([
+      ['webhooks_lost', ago(2 * MINUTE)],
+    ])
+    expect(lost(100, 7, [alarm('webhook_loss', 'acme')]).needs.map(({ kind }) => kind)).toEqual(['alarm'])
+  })
+
   it('not for a destination that failed a few times, nor for one to which nothing has to go', () => {
     expect(told({ destination: { failures: 4, oldestUnsentAt: ago(MINUTE) } }).verdict).toBe('complete')
     expect(told({ destination: { failures: 9 } }).verdict).toBe('complete')
@@ -297,7 +317,7 @@ describe('a reconcile run that was not clean needs attention', () => {
 
   it('until what it left is put right', () => {
     expect(kinds({ ...left, left: { differences: 0, unreadable: 0 } })).toEqual([])
-    const unread = run({ run_id: 'unread', state: 'done', exit_code: 1, unreadable: 2 })
+    const unread = run({ state: 'done', exit_code: 1, unreadable: 2 })
     expect(kinds(unread)).toHaveLength(1)
     expect(kinds({ ...unread, left: { differences: 0, unreadable: 0 } })).toEqual([])
   })

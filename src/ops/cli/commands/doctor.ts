@@ -4,6 +4,7 @@ import type { Config } from '../../../config/config.ts'
 import { destinationNamed } from '../../actions/destinations.ts'
 import { diagnose } from '../../doctor/doctor.ts'
 import { type Finding, markOf } from '../../doctor/finding.ts'
+import { showMend } from '../../operations/index.ts'
 import { pluralize, wrapped } from '../../output/text.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { type ConformanceFlags, runConformance } from './conformance.ts'
@@ -38,7 +39,7 @@ export function addDoctor(program: Command, c: CommandContext): void {
       const only = onlyOf(config)
       const found: Finding[] = []
       if (!options.json) c.host.stdout.write('Checks\n')
-      for await (const finding of diagnose({ config, clock: c.clock, log: silentLog(), host: c.host }, only)) {
+      for await (const finding of diagnose({ config, clock: c.clock, log: silentLog(), host: c.host, showMend }, only)) {
         found.push(finding)
         const { about, text, fails } = finding
         if (fails) c.exitCode = exitCodes.failed

@@ -33,7 +33,7 @@ const LONGEST_TEXT = 500
  * of the database only the ids that it knows.
  */
 export async function* compareService(
-  p: Omit<DoctorParts, 'db' | 'serviceClocks'>,
+  p: Omit<DoctorParts, 'db' | 'serviceClocks' | 'showMend'>,
   { account, submission }: ConformanceOptions,
 ): AsyncGenerator<ConformanceFinding> {
   const about = `account ${account.name}`
