@@ -73,7 +73,8 @@ async function checkPreset(bin: string, folder: string, env: NodeJS.ProcessEnv):
   const settings = { DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}`, CONFIG_FILE: file }
   const secrets = { HAWKSOFT_USER: 'user', HAWKSOFT_PASSWORD: 'password', HAWKSOFT_AGENCY_ID: '1' }
   const { stdout } = await run(bin, ['destination', 'list', '--json'], { env: { PATH: env['PATH'], ...settings, ...secrets } })
-  const [ams] = JSON.parse(stdout) as { kind?: string }[]
+  const { items } = JSON.parse(stdout) as { items: { kind?: string }[] }
+  const [ams] = items
   if (ams?.kind !== 'http') throw new Error(`the preset was not found: ${stdout}`)
 }
 
