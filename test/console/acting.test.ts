@@ -187,7 +187,7 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
   it('replays all that the filters of the list find, after a dialog that names the count', async () => {
     await person.goto('/deliveries')
     await page.getByRole('combobox', { name: 'Type' }).selectOption('submission.message')
-    await page.getByRole('combobox', { name: 'Came' }).selectOption('24h')
+    await page.getByRole('combobox', { name: 'Received' }).selectOption('24h')
     await page.waitForURL(/kind=submission\.message&since=24h/)
     const filter = { kind: 'submission.message', since: '24h', dry_run: true }
     const { replayed: n } = await scene.api<{ replayed: number }>('/inbox/replay', filter)

@@ -96,7 +96,7 @@ async function outboxIdsOf(db: Db, change: StateChange, { ids, destination, fiel
     if (new Set(rows.map((row) => row.destination)).size > 1) {
       unfit.push(`message ${name} is on its way to ${rows.map(placeOf).join(', ')}: name one with ${field}, or give its number`)
     } else if (rows.length === 1 && only && !change.states.some((state) => state === stateOf(only.state))) {
-      unfit.push(`${name} is ${only.state}; only what is ${change.states.join(', ')} can be meant by ${change.name}${adviceFor(only)}`)
+      unfit.push(`${name} is ${only.state}; ${change.name} takes what is ${change.states.join(' or ')}${adviceFor(only)}`)
     }
     found.push(...rows.map((row) => row.outbox_id))
   }

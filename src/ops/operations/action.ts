@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { listActions } from '../../store/operators/actions.ts'
-import { ago } from '../output/text.ts'
+import { since } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { moment, momentOf, name, numberIn, page, pageOf, paging } from './inputs.ts'
 import { operation } from './operation.ts'
@@ -35,7 +35,7 @@ const list = operation({
   },
   print: (to, { items }) => {
     const headings = ['time', 'who', 'action', 'target', 'outcome', { heading: 'detail', fit: 'below' } as const]
-    const rows = items.map((a) => [`${ago(a.at, to.now)} ago`, a.who, a.action, a.target, a.outcome, JSON.stringify(a.detail)])
+    const rows = items.map((a) => [since(a.at, to.now), a.who, a.action, a.target, a.outcome, JSON.stringify(a.detail)])
     to.table({ title: 'What operators did, the newest first', headings, rows }, 'Nothing was done yet.')
   },
 })

@@ -4,7 +4,7 @@ import { listEpisodes } from '../../store/operators/alarm-history.ts'
 import { listAlarms, listNotices } from '../../store/operators/alarms.ts'
 import { acknowledge as acknowledgeDeed } from '../actions/alarms.ts'
 import { operatorsOf, testOperators } from '../alarms/operator-test.ts'
-import { ago, pluralize, printableLine } from '../output/text.ts'
+import { ago, pluralize, printableLine, since } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { hidden } from './hidden.ts'
 import { filterOf, moment, name, numberIn, page, pageOf, paging, whole } from './inputs.ts'
@@ -61,15 +61,15 @@ const list = operation({
   },
   print: (to, { items, not_told }, { all }) => {
     const headings = [
-      ...['alarm', 'severity', 'account', 'destination', 'state', 'for', 'over for', 'told ago', 'noted by'],
+      ...['alarm', 'severity', 'account', 'destination', 'state', 'for', 'ended', 'notified', 'noted by'],
       { heading: 'what', fit: 'below' } as const,
     ]
     const rows = items.map((each) => {
       const isFiring = each.state === 'firing'
       const times = [
         isFiring ? ago(each.since, to.now) : null,
-        isFiring ? null : ago(each.resolved_at, to.now),
-        ago(each.notified_at, to.now),
+        isFiring ? null : since(each.resolved_at, to.now),
+        since(each.notified_at, to.now),
       ]
       return [
         each.name,

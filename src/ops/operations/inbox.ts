@@ -15,7 +15,7 @@ import {
 } from '../actions/inbox.ts'
 import { refuseUnknownNames } from '../actions/unknown-names.ts'
 import { NotFoundError } from '../output/refusals.ts'
-import { ago, pluralize, printableLine } from '../output/text.ts'
+import { ago, pluralize, printableLine, since } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { newestFound } from '../status/found-without-webhook.ts'
 import { deliveryText, keptBody, keptHeaders, received } from './delivery-parts.ts'
@@ -190,9 +190,9 @@ const lost = operation({
     return page(rows, limit, ({ known_at, record_id }) => [known_at, record_id])
   },
   print: (to, { items }) => {
-    const headings = ['found ago', 'by', 'happened ago', 'insured', 'what', 'market', 'submission', 'webhook']
+    const headings = ['first seen', 'by', 'happened', 'insured', 'what', 'market', 'submission', 'webhook']
     const rows = items.map((each) => [
-      ...[ago(each.known_at, to.now), each.known_via, ago(each.occurred_at, to.now), each.insured_name, each.what, each.market_name],
+      ...[since(each.known_at, to.now), each.known_via, since(each.occurred_at, to.now), each.insured_name, each.what, each.market_name],
       ...[each.submission_id, each.before_tracked ? 'before it was tracked' : each.lost ? 'lost' : 'may still come'],
     ])
     to.table({ title: 'Found without a webhook, the newest first', headings, rows }, 'Whatever came was told of by a webhook.')

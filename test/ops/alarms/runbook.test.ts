@@ -167,12 +167,13 @@ async function expectTold({ command, messages }: Stage, wrong: Served): Promise<
     type: 'alarm.firing',
     data: { severity: 'warning', account: 'default', destination: null, runbook: 'docker/runbook.md#a-delivery-is-dead' },
   })
-  const rows = () => command('alarm', 'list', '--json').then((out) => JSON.parse(out) as { name: string; notified_at: string | null }[])
+  const rows = () =>
+    command('alarm', 'list', '--json').then((out) => (JSON.parse(out) as { items: { name: string; notified_at: string | null }[] }).items)
   // A message arrives before that is written down.
   await untilServed(wrong, 'each is noted as told', async () => (await rows()).every(({ notified_at }) => notified_at !== null))
   const list = await command('alarm', 'list')
-  expect(list).toMatch(/^alarm +severity +account +destination +state +for +told ago +what$/m)
-  expect(list).toMatch(/^inbox_dead +warning +default +- +firing +\d+ \w+ +\d+ \w+ +1 delivery of account default was given up/m)
+  expect(list).toMatch(/^alarm +severity +account +destination +state +for +notified +what$/m)
+  expect(list).toMatch(/^inbox_dead +warning +default +- +firing +\d+ \w+ +\d+ \w+ ago +1 delivery of account default was given up/m)
   expect(await (await fetch(`${wrong.ops}/metrics`)).text()).toMatch(
     /^submission_mirror_operator_messages_total\{operator="oncall",outcome="sent"\} [1-9]/m,
   )
@@ -197,7 +198,8 @@ async function mend(stage: Stage, unmapped: string, cure: () => Promise<void>): 
   await cure()
   expect(await command('inbox', 'list', '--state', 'dead')).toContain('poisoned row')
   await command('inbox', 'replay', '--state', 'dead')
-  await untilServed(serve, 'it is applied', async () => (await command('inbox', 'list', '--state', 'ready', '--json')) === '[]\n')
+  const ready = async () => JSON.parse(await command('inbox', 'list', '--state', 'ready', '--json')) as { items: object[] }
+  await untilServed(serve, 'it is applied', async () => (await ready()).items.length === 0)
   const [dead = '', ...others] = await numbersOf(stage, 'ams', 'dead')
   expect(await command('outbox', 'show', dead)).toMatch(/^status +400$/m)
   await command('outbox', 'skip', dead)

@@ -167,7 +167,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect(await problems('retry', '--state', 'ready')).toMatch(/^--state: "ready" is none of dead, unknown, skipped\n$/)
     const [waiting] = await listed('--destination', 'ams')
     expect(await problems('retry', String(waiting?.outbox_id))).toBe(
-      `${waiting?.outbox_id} is waiting; only what is dead, unknown, skipped can be meant by retry. It goes by itself; ` +
+      `${waiting?.outbox_id} is waiting; retry takes what is dead or unknown or skipped. It goes by itself; ` +
         '`submission-mirror destination resume ams` has what failed tried now\n',
     )
     expect(await problems('skip', '999', 'abc')).toBe('there is no change 999 in the outbox\nthere is no change abc in the outbox\n')

@@ -89,7 +89,7 @@ function List({ isDead }: { readonly isDead: boolean }) {
           />
         )}
         <Choice label="Type" all="Every type" value={search['kind'] ?? ''} options={KINDS} onChange={(kind) => set({ kind })} />
-        <Choice label="Came" all="At any time" value={search['since'] ?? ''} options={SPANS} onChange={(since) => set({ since })} />
+        <Choice label="Received" all="At any time" value={search['since'] ?? ''} options={SPANS} onChange={(since) => set({ since })} />
         <ReplayButtons chosen={chosen} filter={filter} isNothingFound={isNothing(query.data)} onDone={() => setChosen(new Set())} />
       </div>
       <Asked query={query}>
@@ -175,7 +175,7 @@ function chooser(chosen: ReadonlySet<string>, choose: (id: string, isChosen: boo
 const BESIDE = new Set(['at', 'delivery', 'kind', 'state'])
 
 const columns: readonly Column<Delivery>[] = [
-  { id: 'at', head: 'Came', cell: ({ received_at }) => <Age at={received_at} /> },
+  { id: 'at', head: 'Received', cell: ({ received_at }) => <Age at={received_at} /> },
   {
     id: 'delivery',
     head: 'Delivery',
@@ -201,7 +201,7 @@ const columns: readonly Column<Delivery>[] = [
   { id: 'account', head: 'Account', rank: 2, cell: ({ account }) => account },
   {
     id: 'state',
-    head: 'Became',
+    head: 'Result',
     cell: ({ state }) => <Chip word={state} label={state === 'done' ? 'applied' : state === 'aside' ? 'set aside' : state} />,
   },
   { id: 'attempts', head: 'Attempts', isNumber: true, rank: 3, cell: ({ attempts }) => attempts },

@@ -64,7 +64,7 @@ function StoredOne({ delivery, isFirst }: StoredProps) {
       items={[
         ['Delivery', <Id key="id" id={delivery.delivery_id} />],
         ['Account', delivery.account],
-        ['Came', <Moment key="came" at={delivery.received_at} />],
+        ['Received', <Moment key="came" at={delivery.received_at} />],
         ['Settled', <Moment key="settled" at={delivery.settled_at} none="not yet" />],
         ['Signed with', `secret ${delivery.secret} of the account`],
         ['Submission', <SubmissionOf key="of" {...delivery} />],
@@ -113,7 +113,7 @@ function RefusedOne({ id }: { readonly id: string }) {
             <Facts
               items={[
                 ['Reason', <Reason key="reason" reason={refused.reason} />],
-                ['Came', <Moment key="came" at={refused.received_at} />],
+                ['Received', <Moment key="came" at={refused.received_at} />],
                 [
                   'From',
                   <span key="from" className="mono">

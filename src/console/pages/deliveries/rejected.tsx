@@ -60,7 +60,7 @@ export function Rejected() {
 }
 
 const columns: readonly Column<Refused>[] = [
-  { id: 'at', head: 'Came', cell: ({ received_at }) => <Age at={received_at} /> },
+  { id: 'at', head: 'Received', cell: ({ received_at }) => <Age at={received_at} /> },
   {
     id: 'reason',
     head: 'Reason',

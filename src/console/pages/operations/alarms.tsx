@@ -120,7 +120,7 @@ const columns: readonly Column<Alarm>[] = [
     ),
   },
   { id: 'name', head: 'Alarm', cell: ({ name }) => wordsOf(name) },
-  { id: 'of', head: 'Of', rank: 2, isOnPhone: true, cell: aboutOf },
+  { id: 'of', head: 'About', rank: 2, isOnPhone: true, cell: aboutOf },
   {
     id: 'text',
     head: 'What happened',
@@ -150,7 +150,7 @@ const columns: readonly Column<Alarm>[] = [
 
 const episodeColumns: readonly Column<Schemas['AlarmEpisode']>[] = [
   { id: 'name', head: 'Alarm', cell: ({ name }) => wordsOf(name) },
-  { id: 'of', head: 'Of', rank: 2, isOnPhone: true, cell: aboutOf },
+  { id: 'of', head: 'About', rank: 2, isOnPhone: true, cell: aboutOf },
   {
     id: 'text',
     head: 'What happened',
