@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { MASK } from '../../model/masking.ts'
-import { listEpisodes } from '../../store/operators/alarm-history.ts'
+import { auditedDb } from '../../store/operators/actions.ts'
+import { acknowledgeAlarms, listEpisodes } from '../../store/operators/alarm-history.ts'
 import { listAlarms, listNotices } from '../../store/operators/alarms.ts'
-import { acknowledge as acknowledgeDeed } from '../actions/alarms.ts'
 import { operatorsOf, testOperators } from '../alarms/operator-test.ts'
+import { NotFoundError } from '../output/refusals.ts'
 import { ago, pluralize, printableLine, since } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { hidden } from './hidden.ts'
@@ -149,12 +150,29 @@ const acknowledge = operation({
       already: z.int().meta({ description: 'of how many somebody had' }),
     })
     .meta({ id: 'Acknowledged' }),
-  run: (c, { name: of, account, destination }) => acknowledgeDeed(c, { name: of, account, destination }),
+  run: async (c, choice) => {
+    const { name: of, account, destination } = choice
+    const firing = (await listAlarms(c.db.read)).filter((each) => {
+      const isOfChoice = (account ?? each.account) === each.account && (destination ?? each.destination) === each.destination
+      return each.state === 'firing' && each.name === of && isOfChoice
+    })
+    if (firing.length === 0) throw new NotFoundError([`no alarm ${printableLine(of)} fires${ofWhat(account, destination)}`])
+    if (firing.every((each) => each.acknowledged_at !== null)) return { acknowledged: 0, already: firing.length }
+    const detail = { ...(account !== undefined && { account }), ...(destination !== undefined && { destination }) }
+    const db = auditedDb(c.db, { who: c.who, action: 'alarm.acknowledge', target: of, detail })
+    const n = await acknowledgeAlarms(db, { name: of, account, destination }, c.who)
+    return { acknowledged: n, already: Math.max(0, firing.length - n) }
+  },
   print: (to, { acknowledged: n, already }) => {
     const before = already === 0 ? '' : `, of ${already} somebody had before`
     to.line(`note taken of ${pluralize(n, 'alarm')}${before}; what fires goes on to fire`)
   },
 })
+
+function ofWhat(account: string | undefined, destination: string | undefined): string {
+  const of = [account && `account ${printableLine(account)}`, destination && `destination ${printableLine(destination)}`].filter(Boolean)
+  return of.length === 0 ? '' : ` of ${of.join(' and ')}`
+}
 
 const test = operation({
   name: 'alarm.test',

@@ -2,45 +2,11 @@ import { z } from 'zod'
 import { destinationNamed, pauseDestination, resumeDestination } from '../actions/destinations.ts'
 import { probeDestination } from '../actions/probe.ts'
 import { ago, printableLine, until } from '../output/text.ts'
-import { time } from '../output/time.ts'
-import { readPushStatus } from '../status/destinations.ts'
+import { destinationStatus, readPushStatus, destinationStates as states } from '../status/destinations.ts'
 import { name, pageOf, whole } from './inputs.ts'
 import { map, mappings, unmapped } from './mapping.ts'
 import { operation } from './operation.ts'
 import { resend } from './resend.ts'
-
-const states = z.enum(['active', 'paused', 'parked', 'disabled'])
-
-const destination = z
-  .object({
-    destination: z.string(),
-    kind: z.string().nullable().meta({ description: 'null: the settings have none of this name any more' }),
-    state: states.nullable().meta({ description: 'null: it was not served yet' }),
-    reason: z.string().nullable(),
-    since: time.nullable(),
-    retry_at: time.nullable(),
-    cursor: z.int().nullable().meta({ description: 'the newest change that was queued for it' }),
-    queued: z.int(),
-    oldest_queued_at: time.nullable(),
-    dead: z.int(),
-    unknown: z.int(),
-    unmapped_lanes: z.int().meta({ description: 'submissions that wait for a client of the AMS' }),
-    held_lanes: z.int().meta({ description: 'submissions that a dead letter or an unknown outcome holds' }),
-    behind: z.int().nullable().meta({ description: 'changes of the log that are not yet queued for it' }),
-    failures: z.int().meta({ description: 'in a row' }),
-    circuit: z.enum(['closed', 'open']).meta({ description: '`open`: it rests after failures until `retry_at`' }),
-    requests_per_second: z.number().nullable().meta({ description: 'over all processes; null: no limit' }),
-    concurrency: z.int().nullable().meta({ description: 'attempts in flight in one process' }),
-    mapping: z
-      .enum(['none', 'required', 'lookup'])
-      .nullable()
-      .meta({ description: 'whether a submission needs a client of the AMS there, and if one is looked up; null: not in the settings' }),
-    on_dead: z
-      .enum(['continue', 'hold'])
-      .nullable()
-      .meta({ description: 'what the changes of a submission do behind one that was given up' }),
-  })
-  .meta({ id: 'Destination' })
 
 const list = operation({
   name: 'destination.list',
@@ -48,7 +14,7 @@ const list = operation({
   role: 'viewer',
   http: 'GET /destinations',
   input: z.strictObject({}),
-  output: pageOf(destination),
+  output: pageOf(destinationStatus),
   run: async (c) => whole(await readPushStatus(c.db.read, c.config.destinations)),
   print: (to, { items }) => {
     const headings = [

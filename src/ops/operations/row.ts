@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import { readableRow } from '../../model/damaged.ts'
 import type { Row } from '../../model/entity.ts'
-import { publicTables } from '../../store/mirror/public-rows.ts'
-import { shownRow } from '../actions/rows.ts'
+import { partsOfRowKey } from '../../model/row-key.ts'
+import { findRow, publicTables } from '../../store/mirror/public-rows.ts'
+import { NotFoundError } from '../output/refusals.ts'
 import { fieldsText } from '../output/text.ts'
 import { LONGEST_KEY } from './inputs.ts'
 import { operation } from './operation.ts'
@@ -41,7 +43,13 @@ const show = operation({
     const { account = null, submission_id = null } = row as Row
     return { target: table, detail: { account, submission_id, key: key.slice(0, NOTED_LENGTH) } }
   },
-  run: async (c, { table, key }) => ({ table, row_key: key, row: await shownRow(c.db.read, table, key) }),
+  run: async (c, { table, key }) => {
+    const spec = publicTables.find((each) => each.table === table)
+    const parts = partsOfRowKey(key)
+    const row = spec && parts?.length === spec.key.length ? await findRow(c.db.read, spec, parts) : null
+    if (row === null) throw new NotFoundError([`there is no such row of ${table}`])
+    return { table, row_key: key, row: readableRow(row) }
+  },
   print: (to, { row }) => to.line(fieldsText(row)),
 })
 

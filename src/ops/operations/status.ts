@@ -3,6 +3,7 @@ import { surpriseKinds } from '../../model/interface-drift.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { mendText } from '../health/mend.ts'
 import { time } from '../output/time.ts'
+import { destinationStatus } from '../status/destinations.ts'
 import { driftText, interfaceDrift } from '../status/interface-drift.ts'
 import { readStatus } from '../status/status.ts'
 import { type ShownStatus, statusText } from '../status/status-text.ts'
@@ -21,7 +22,7 @@ const shape = z
     version: z.string(),
     database: z.enum(['sqlite', 'postgres']),
     accounts: z.array(z.looseObject({ account: z.string(), state: z.string(), submissions: z.int() })),
-    destinations: z.array(z.looseObject({ destination: z.string(), state: z.string().nullable(), queued: z.int() })),
+    destinations: z.array(destinationStatus),
     replication: z
       .looseObject({ servers: z.int(), synchronous_standby_names: z.string() })
       .nullable()

@@ -1,49 +1,48 @@
+import { z } from 'zod'
 import type { DestinationConfig } from '../../config/config.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { countDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
 import { countBlockedLanes } from '../../store/outbox/lanes.ts'
-import type { DestinationState } from '../../store/schema/tables-push.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { pluralize } from '../output/text.ts'
+import { time } from '../output/time.ts'
 
-/** A destination in numbers, for `status --json` and `destination list --json`. The names are part of the contract. */
-export interface DestinationStatus {
-  readonly destination: string
-  /** null when the settings have none of this name any more. */
-  readonly kind: DestinationConfig['kind'] | null
-  /** null when it was not served yet. */
-  readonly state: DestinationState | null
-  readonly reason: string | null
-  readonly since: TimeText | null
-  /** The end of its rest; null when it does not rest. */
-  readonly retry_at: TimeText | null
-  /** The newest change that was fanned out to it. */
-  readonly cursor: number | null
-  /** Changes that wait to be sent, and since when the oldest does. */
-  readonly queued: number
-  readonly oldest_queued_at: TimeText | null
-  readonly dead: number
-  readonly unknown: number
-  /** Submissions that wait for a client of the AMS. */
-  readonly unmapped_lanes: number
-  /** Submissions that a dead letter holds. */
-  readonly held_lanes: number
-  /** Changes of the log that are not yet queued for it; null when it was not served yet. */
-  readonly behind: number | null
-  /** Failures in a row. */
-  readonly failures: number
-  /** `open`: it rests after failures, and is tried again at `retry_at`. */
-  readonly circuit: 'closed' | 'open'
-  /** Attempts a second over all processes; null: no limit, or not in the settings. */
-  readonly requests_per_second: number | null
-  /** Attempts in flight in one process; null: not in the settings. */
-  readonly concurrency: number | null
-  /** Whether a submission needs a client of the AMS there, and if one is looked up; null: not in the settings. */
-  readonly mapping: DestinationConfig['mapping'] | null
-  /** What a submission's changes do behind one that was given up; null: not in the settings. */
-  readonly on_dead: 'continue' | 'hold' | null
-}
+export const destinationStates = z.enum(['active', 'paused', 'parked', 'disabled'])
+
+/** A destination in numbers. */
+export const destinationStatus = z
+  .object({
+    destination: z.string(),
+    kind: z.string().nullable().meta({ description: 'null: the settings have none of this name any more' }),
+    state: destinationStates.nullable().meta({ description: 'null: it was not served yet' }),
+    reason: z.string().nullable(),
+    since: time.nullable(),
+    retry_at: time.nullable(),
+    cursor: z.int().nullable().meta({ description: 'the newest change that was queued for it' }),
+    queued: z.int(),
+    oldest_queued_at: time.nullable(),
+    dead: z.int(),
+    unknown: z.int(),
+    unmapped_lanes: z.int().meta({ description: 'submissions that wait for a client of the AMS' }),
+    held_lanes: z.int().meta({ description: 'submissions that a dead letter or an unknown outcome holds' }),
+    behind: z.int().nullable().meta({ description: 'changes of the log that are not yet queued for it' }),
+    failures: z.int().meta({ description: 'in a row' }),
+    circuit: z.enum(['closed', 'open']).meta({ description: '`open`: it rests after failures until `retry_at`' }),
+    requests_per_second: z.number().nullable().meta({ description: 'over all processes; null: no limit' }),
+    concurrency: z.int().nullable().meta({ description: 'attempts in flight in one process' }),
+    mapping: z
+      .enum(['none', 'required', 'lookup'])
+      .nullable()
+      .meta({ description: 'whether a submission needs a client of the AMS there, and if one is looked up; null: not in the settings' }),
+    on_dead: z
+      .enum(['continue', 'hold'])
+      .nullable()
+      .meta({ description: 'what the changes of a submission do behind one that was given up' }),
+  })
+  .meta({ id: 'Destination' })
+
+export type DestinationStatus = z.output<typeof destinationStatus>
 
 /** Every destination of the settings in their order, then those that only the database knows. */
 export async function readPushStatus(q: Query, configured: readonly DestinationConfig[]): Promise<DestinationStatus[]> {
