@@ -15,6 +15,9 @@ export class TransientError extends ProductError {
   }
 }
 
+/** The transaction met another that wrote the same at that moment. Run again at once, it finds what that one wrote. */
+export class ConcurrentWriteError extends TransientError {}
+
 /** Trying again cannot help; other work goes on. */
 export class PermanentError extends ProductError {}
 

@@ -1,4 +1,4 @@
-import { TransientError } from '../../base/errors.ts'
+import { ConcurrentWriteError } from '../../base/errors.ts'
 import type { Change } from '../../model/change.ts'
 import { submissions } from '../../model/entities/submissions.ts'
 import type { Entity, Row } from '../../model/entity.ts'
@@ -69,10 +69,10 @@ export class MirrorWriter implements MirrorAccess {
   }
 
   async insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void> {
-    // What has a key of its own may be added by another submission's transaction, whose lock is another. This one is then done again.
+    // What has a key of its own may be added by another submission's transaction, whose lock is another. This one is then run again.
     const ignore = !entity.key.includes('submission_id')
     const inserted = await this.tx.insertMany(entity, rows, { ignore })
-    if (inserted !== rows.length) throw new TransientError(`another process added a row of ${entity.table} at the same time`)
+    if (inserted !== rows.length) throw new ConcurrentWriteError(`another process added a row of ${entity.table} at the same time`)
     this.#changes.push(...changes)
   }
 

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { FatalError, messageOf, TransientError } from '../../base/errors.ts'
+import { ConcurrentWriteError, FatalError, messageOf, TransientError } from '../../base/errors.ts'
 
 const UNREACHABLE = ['Postgres cannot be reached', 'check that it runs, and that DATABASE_URL names its host and port'] as const
 
@@ -98,8 +98,9 @@ export function commitUnknown(error: unknown): TransientError {
   return new TransientError(`It is unknown whether the transaction was committed: ${messageOf(error)}`, { cause: error })
 }
 
-/** @returns whether the transaction lost against another one (deadlock or serialization failure) and can be run again. */
+/** @returns whether the transaction lost against another one (deadlock, serialization failure, the same row) and can be run again. */
 export function isRetryable(error: unknown): boolean {
+  if (error instanceof ConcurrentWriteError) return true
   return error instanceof pg.DatabaseError && (error.code === '40001' || error.code === '40P01')
 }
 
