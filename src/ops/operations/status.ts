@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { surpriseKinds } from '../../model/interface-drift.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { mendText } from '../health/mend.ts'
 import { time } from '../output/time.ts'
 import { destinationStatus } from '../status/destinations.ts'
-import { driftText, interfaceDrift } from '../status/interface-drift.ts'
+import { driftItem, driftText, interfaceDrift } from '../status/interface-drift.ts'
 import { readStatus } from '../status/status.ts'
 import { type ShownStatus, statusText } from '../status/status-text.ts'
 import { coverage as coverageSchema, coverageText, readCoverage } from './coverage.ts'
@@ -82,21 +81,6 @@ const coverage = operation({
   print: (to, output) => to.text(coverageText(output, to.now, to.width)),
 })
 
-const item = z
-  .object({
-    account: z.string(),
-    resource: z.string().meta({ description: 'the read that it was in, or the kind of the delivery' }),
-    path: z.string().meta({ description: 'names of fields, `[]` for the items of a list, `{}` for a key that is data' }),
-    kind: z
-      .enum(surpriseKinds)
-      .meta({ description: 'what is not named: the field, the value of a vocabulary, or the type; or that a required field is missing' }),
-    type: z.string().meta({ description: 'the JSON type that was seen; absent for a missing field' }),
-    first_seen_at: time,
-    last_seen_at: time,
-    answers: z.int().meta({ description: 'in how many answers and deliveries' }),
-  })
-  .meta({ id: 'InterfaceDrift' })
-
 const drift = operation({
   name: 'status.drift',
   summary: 'list fields, values and types that the specification does not name, and required fields that are missing',
@@ -105,7 +89,7 @@ const drift = operation({
   http: 'GET /interface-drift',
   command: 'status --drift',
   input: nothing,
-  output: pageOf(item).extend({
+  output: pageOf(driftItem).extend({
     full: z.array(z.string()).meta({ description: 'accounts with so many that nothing new is recorded' }),
   }),
   run: async (c) => {

@@ -1,28 +1,31 @@
+import { z } from 'zod'
 import { surpriseKinds } from '../../model/interface-drift.ts'
-import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { MOST_DRIFT, readInterfaceDrift } from '../../store/upkeep/interface-drift.ts'
 import { table } from '../output/table.ts'
 import { ago, printableLine, wrapped } from '../output/text.ts'
+import { time } from '../output/time.ts'
 
-/** What `status --drift --json` prints. Its names stay. */
+/** Where the service differs from its specification. */
+export const driftItem = z
+  .object({
+    account: z.string(),
+    resource: z.string().meta({ description: 'the read that it was in, or the kind of the delivery' }),
+    path: z.string().meta({ description: 'names of fields, `[]` for the items of a list, `{}` for a key that is data' }),
+    kind: z
+      .enum(surpriseKinds)
+      .meta({ description: 'what is not named: the field, the value of a vocabulary, or the type; or that a required field is missing' }),
+    type: z.string().meta({ description: 'the JSON type that was seen; absent for a missing field' }),
+    first_seen_at: time,
+    last_seen_at: time,
+    answers: z.int().meta({ description: 'in how many answers and deliveries' }),
+  })
+  .meta({ id: 'InterfaceDrift' })
+
+/** `full`: accounts with so many that nothing new is recorded. */
 export interface InterfaceDrift {
-  readonly items: readonly DriftItem[]
-  /** Accounts with so many that nothing new is recorded. */
+  readonly items: readonly z.output<typeof driftItem>[]
   readonly full: readonly string[]
-}
-
-export interface DriftItem {
-  readonly account: string
-  /** The read that it was in, or the kind of the delivery. */
-  readonly resource: string
-  readonly path: string
-  readonly kind: (typeof surpriseKinds)[number]
-  readonly type: string
-  readonly first_seen_at: TimeText
-  readonly last_seen_at: TimeText
-  /** In how many answers and deliveries. */
-  readonly answers: number
 }
 
 export async function interfaceDrift(q: Query): Promise<InterfaceDrift> {

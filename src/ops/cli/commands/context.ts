@@ -18,7 +18,6 @@ import type { ProcessRole } from '../../../store/upkeep/processes.ts'
 import { accountNamed } from '../../actions/accounts.ts'
 import type { ActionContext } from '../../actions/context.ts'
 import { type Printer, printerTo } from '../../operations/printer.ts'
-import type { Table } from '../../output/table.ts'
 import { destinationProblems } from '../destination-problems.ts'
 import { knownNames } from '../known-names.ts'
 
@@ -209,11 +208,6 @@ export function widthOf({ host }: CommandContext): number {
 /** What a command prints with for a person. */
 export function printerOf(c: CommandContext): Printer {
   return printerTo((text) => c.host.stdout.write(text), c.clock.now(), widthOf(c))
-}
-
-/** Writes a table, or that there is nothing to list. */
-export function printTable(c: CommandContext, list: Omit<Table, 'width'>, none: string): void {
-  printerOf(c).table(list, none)
 }
 
 /** Writes a value as JSON, for programs. */
