@@ -2,7 +2,9 @@ import { createServer as createHttpServer, type RequestListener, type Server } f
 import type { Socket } from 'node:net'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { AccountConfig, Config } from '../config/config.ts'
+import { ARRIVAL_HEADER, type Arrival, SELF_DELIVERY_PREFIX } from '../upstream/webhook/delivery.ts'
 import { type Answer, answers } from './answers.ts'
+import { unmapped } from './connections/address.ts'
 import { DescriptorWatch } from './connections/descriptors.ts'
 import { ConnectionGuard } from './connections/guard.ts'
 import { Refusals, type RefusalsOptions } from './connections/refusals.ts'
@@ -123,6 +125,7 @@ function createServer(
       onSigned: () => guard.signed(socket),
       onManyChunks: () => guard.tooManyChunks(socket),
     })
+    if (answer === answers.stored && String(request.headers['svix-id']).startsWith(SELF_DELIVERY_PREFIX)) tellArrival(request, reply)
     return send(reply, answer)
   }
   app.post('/webhooks/:account', handle)
@@ -163,4 +166,14 @@ function guardedServer(guard: ConnectionGuard, handler: RequestListener): Server
 
 function accountOf(request: FastifyRequest): string | undefined {
   return (request.params as { readonly account?: string }).account
+}
+
+/** Tells `doctor`, which knows a webhook secret, how its own delivery came: whether a proxy is believed when it names the sender. */
+function tellArrival({ raw, ip, headers }: FastifyRequest, reply: FastifyReply): void {
+  const told: Arrival = {
+    peer: unmapped(raw.socket.remoteAddress ?? ''),
+    sender: unmapped(ip ?? ''),
+    is_forwarded: headers['x-forwarded-for'] !== undefined,
+  }
+  reply.header(ARRIVAL_HEADER, JSON.stringify(told))
 }

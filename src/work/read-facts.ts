@@ -44,7 +44,8 @@ function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySe
   const { type: kind, message } = content
   const none = { facts: [], sweep: false, unreadableEvents: false, json: content.json }
   // Sent by `doctor` to check that deliveries arrive.
-  if (kind === SELF_DELIVERY_TYPE) return { ...none, settlement: { delivery, state: 'done', submissionId: null, kind, error: null } }
+  if (kind === SELF_DELIVERY_TYPE)
+    return { ...none, settlement: { delivery, state: 'done', submissionId: null, kind, error: null, isEmptied: true } }
   if (message !== null) {
     const { submissionId } = message
     const facts: Fact[] = [

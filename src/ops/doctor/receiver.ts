@@ -1,7 +1,11 @@
-import { type AccountConfig, proxySettings } from '../../config/config.ts'
+import { proxySettings } from '../../config/config.ts'
 import { findDeliveries } from '../../store/inbox/queries.ts'
-import { sendSelfDelivery } from '../../upstream/webhook/self-delivery.ts'
+import type { Arrival } from '../../upstream/webhook/delivery.ts'
+import { type SelfDelivery, sendSelfDelivery } from '../../upstream/webhook/self-delivery.ts'
 import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
+
+/** Less than the limit by this much: what a delivery holds besides its filler. */
+const ROOM_BYTES = 1_024
 
 /** Sends a signed delivery for each account to its public address, and checks that it arrives here. */
 export async function* checkReceiver(p: DoctorParts): AsyncGenerator<Finding> {
@@ -10,15 +14,31 @@ export async function* checkReceiver(p: DoctorParts): AsyncGenerator<Finding> {
     yield skipped('receiver', 'whether deliveries arrive: PUBLIC_URL is not set; set it to have a signed delivery sent there')
     return
   }
-  for (const account of p.config.accounts)
-    yield await checkDelivery(p, account, `${publicUrl}/webhooks${account.default ? '' : `/${account.name}`}`)
+  for (const account of p.config.accounts) {
+    const about = `receiver for account ${account.name}`
+    const [secret] = account.webhookSecrets
+    if (!secret) {
+      yield bad(about, 'there is no webhook secret to sign with; set WEBHOOK_SECRETS')
+      continue
+    }
+    const url = `${publicUrl}/webhooks${account.default ? '' : `/${account.name}`}`
+    const sent = await sendSelfDelivery(url, secret, sending(p))
+    yield await checkArrival(p, about, url, sent)
+    if (sent.type === 'unanswered' || sent.status !== 204) continue
+    yield* checkSender(p.config.receiver.trustProxy, about, sent.arrival)
+    yield checkSize(
+      about,
+      await sendSelfDelivery(url, secret, { ...sending(p), bytes: Math.max(0, p.config.receiver.bodyLimit - ROOM_BYTES) }),
+      p.config.receiver.bodyLimit,
+    )
+  }
 }
 
-async function checkDelivery({ config, db, clock, host }: DoctorParts, account: AccountConfig, url: string): Promise<Finding> {
-  const about = `receiver for account ${account.name}`
-  const [secret] = account.webhookSecrets
-  if (!secret) return bad(about, 'there is no webhook secret to sign with; set WEBHOOK_SECRETS')
-  const sent = await sendSelfDelivery(url, secret, { proxy: proxySettings(config), clock, signal: host.signal })
+function sending({ config, clock, host }: DoctorParts) {
+  return { proxy: proxySettings(config), clock, signal: host.signal }
+}
+
+async function checkArrival({ db }: DoctorParts, about: string, url: string, sent: SelfDelivery): Promise<Finding> {
   if (sent.type === 'unanswered') {
     return bad(
       about,
@@ -33,6 +53,32 @@ async function checkDelivery({ config, db, clock, host }: DoctorParts, account: 
     about,
     `a signed delivery to ${url} was answered 204, and is not in this database: the address belongs to another installation`,
   )
+}
+
+/** Whether senders are told apart: the limit on bad signatures counts them by their addresses. */
+function* checkSender(trustProxy: boolean | string, about: string, how: Arrival | null): Generator<Finding> {
+  if (how === null) return
+  const { peer, sender, is_forwarded } = how
+  if (trustProxy === false) {
+    if (is_forwarded)
+      yield bad(about, `a proxy at ${peer} names the senders, and is not believed: all count as one sender; set TRUST_PROXY=${peer}`)
+    return
+  }
+  if (!is_forwarded)
+    yield bad(
+      about,
+      `TRUST_PROXY is set, and no X-Forwarded-For came with a delivery from ${peer}: let the proxy send it, or unset TRUST_PROXY`,
+    )
+  else if (sender === peer)
+    yield bad(about, `deliveries come from ${peer}, which TRUST_PROXY does not name, so all count as one sender; set TRUST_PROXY=${peer}`)
+  else yield good(about, `the proxy at ${peer} is believed when it names the sender`)
+}
+
+function checkSize(about: string, sent: SelfDelivery, limitBytes: number): Finding {
+  const what = `a signed delivery of nearly ${(limitBytes / 1024 ** 2).toFixed(1).replace(/\.0$/, '')} MiB, the longest that is taken,`
+  if (sent.type === 'answered' && sent.status === 204) return good(about, `${what} arrived too`)
+  const came = sent.type === 'unanswered' ? `got no answer (${sent.code})` : `was answered ${sent.status}`
+  return bad(about, `${what} ${came}, and a short one arrived: let the proxy take bodies as long, and wait 10 seconds for the answer`)
 }
 
 function whatToDo(status: number): string {

@@ -30,7 +30,7 @@ export interface Settlement {
   readonly error: string | null
   /** For `ready`: delay before the next attempt. */
   readonly retryInMs?: number
-  /** Whether body and headers are removed: it was about a purged submission. */
+  /** Whether body and headers are removed: it was about a purged submission, or is of use to nobody. */
   readonly isEmptied?: boolean
 }
 

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { parseExact } from '../../model/exact-json.ts'
 import { isObject } from '../../model/json.ts'
 import type { MarketEvent, ThreadMessage } from '../../model/records.ts'
@@ -6,6 +7,21 @@ import { readEvent, readMessage } from '../wire/wire.ts'
 
 /** `type` of a delivery that `doctor` sends through the public URL. It is stored and settled like any other, and has no effect. */
 export const SELF_DELIVERY_TYPE = 'submission_mirror.self_delivery'
+/** How the id of such a delivery begins. */
+export const SELF_DELIVERY_PREFIX = 'doctor_'
+/** The header of the receiver's answer to a self delivery that it stored: `Arrival` as JSON. */
+export const ARRIVAL_HEADER = 'submission-mirror-arrival'
+
+/** How a self delivery came to the receiver. */
+export const arrival = z.object({
+  /** Who connected: the proxy, where there is one. */
+  peer: z.string(),
+  /** Whom it counts for: the sender that a trusted proxy named, else the peer. */
+  sender: z.string(),
+  /** Whether it had an `X-Forwarded-For`. */
+  is_forwarded: z.boolean(),
+})
+export type Arrival = z.output<typeof arrival>
 
 /** A parsed delivery body (spec, Events, Webhooks). */
 export interface Delivery {

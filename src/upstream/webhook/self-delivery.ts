@@ -4,13 +4,20 @@ import { request } from 'undici'
 import { abortable } from '../../base/abortable.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { SecretText } from '../../base/secret.ts'
+import { parsedJson } from '../../model/json.ts'
 import { createDispatcher, type ProxySettings } from '../http/dispatcher.ts'
 import { codeOf } from '../http/http.ts'
-import { SELF_DELIVERY_TYPE } from './delivery.ts'
+import { ARRIVAL_HEADER, type Arrival, arrival, SELF_DELIVERY_PREFIX, SELF_DELIVERY_TYPE } from './delivery.ts'
 
 /** The outcome of a delivery that the program sent to itself. */
 export type SelfDelivery =
-  | { readonly type: 'answered'; readonly id: string; readonly status: number }
+  | {
+      readonly type: 'answered'
+      readonly id: string
+      readonly status: number
+      /** null when the answer does not tell. */
+      readonly arrival: Arrival | null
+    }
   /** `code`: for example ECONNREFUSED or CERT_HAS_EXPIRED. */
   | { readonly type: 'unanswered'; readonly code: string }
 
@@ -19,17 +26,23 @@ const ANSWER_WITHIN_MS = 10_000
 
 /**
  * Posts one signed delivery as the service would, without following redirects. Its type marks it as a self delivery, so the worker ignores
- * its content.
+ * its content, and removes it.
+ * @param bytes how long the body is at least.
  * @throws the reason of `signal` when it aborts.
  */
 export async function sendSelfDelivery(
   url: string,
   secret: SecretText,
-  { proxy, clock, signal }: { readonly proxy: ProxySettings; readonly clock: Clock; readonly signal: AbortSignal },
+  {
+    bytes = 0,
+    proxy,
+    clock,
+    signal,
+  }: { readonly bytes?: number; readonly proxy: ProxySettings; readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<SelfDelivery> {
-  const id = `doctor_${randomUUID()}`
+  const id = `${SELF_DELIVERY_PREFIX}${randomUUID()}`
   const now = new Date(clock.now())
-  const body = JSON.stringify({ type: SELF_DELIVERY_TYPE, id, sent_at: now.toISOString() })
+  const body = JSON.stringify({ type: SELF_DELIVERY_TYPE, id, sent_at: now.toISOString(), filler: '-'.repeat(bytes) })
   const dispatcher = createDispatcher(proxy, { connectTimeout: ANSWER_WITHIN_MS })
   const aborted = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_WITHIN_MS)])
   try {
@@ -48,11 +61,16 @@ export async function sendSelfDelivery(
     // undici ignores the signal until the request has a connection.
     const answer = await abortable(sent, aborted)
     await answer.body.dump().catch(() => undefined)
-    return { type: 'answered', id, status: answer.statusCode }
+    return { type: 'answered', id, status: answer.statusCode, arrival: readArrival(answer.headers[ARRIVAL_HEADER]) }
   } catch (error) {
     signal.throwIfAborted()
     return { type: 'unanswered', code: codeOf(error) }
   } finally {
     await dispatcher.destroy()
   }
+}
+
+function readArrival(header: string | string[] | undefined): Arrival | null {
+  if (typeof header !== 'string') return null
+  return arrival.safeParse(parsedJson(header)).data ?? null
 }

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
@@ -55,6 +55,23 @@ async function startFront(status: number, headers: Record<string, string> = {}):
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
+/** A proxy before a receiver: which sender it names, and how long bodies may be. */
+async function startProxy(to: string, { forwardedFor, longest = Infinity }: { forwardedFor?: string; longest?: number }): Promise<string> {
+  const server = createServer((request, response) => {
+    const { host: _, ...headers } = request.headers
+    if (Number(headers['content-length']) > longest) return void request.resume().on('end', () => response.writeHead(413).end())
+    const named = forwardedFor === undefined ? headers : { ...headers, 'x-forwarded-for': forwardedFor }
+    const passed = httpRequest(new URL(request.url ?? '/', to), { method: request.method, headers: named }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    })
+    request.pipe(passed.on('error', () => response.destroy()))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve()).closeAllConnections()))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
 /** A service that knows who anybody is. */
 async function startService(scope: unknown): Promise<string> {
   const me = { kind: 'api_client', client_id: 'bac_1', brokerage: { id: 'b-1' }, scope }
@@ -96,11 +113,13 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     ])
     expect(textsOf(found, 'receiver for account default')).toEqual([
       expect.stringMatching(/^a signed delivery to http.*\/webhooks arrived and is stored$/),
+      'a signed delivery of nearly 4 MiB, the longest that is taken, arrived too',
     ])
     const [own] = await listDeliveries(db.read, {}, 1)
-    const done = await waitFor(async () => (await listDeliveries(db.read, { state: 'done' }, 1)).length === 1)
+    const done = await waitFor(async () => (await listDeliveries(db.read, { state: 'done' }, 2)).length === 2)
     expect(done).toBe(true)
     expect((await findDeliveries(db.read, own?.delivery_id ?? ''))[0]).toMatchObject({ kind: SELF_DELIVERY_TYPE, error: null })
+    expect(await db.read.sql.selectFrom('sync_inbox').select('body').execute()).toEqual([{ body: null }, { body: null }])
     expect(await db.read.sql.selectFrom('sync_accounts').select(['sweep_wanted', 'swept_at']).execute()).toEqual([
       { sweep_wanted: 0, swept_at: null },
     ])
@@ -131,6 +150,32 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
       expect(await verdict(await startFront(status, { location: 'http://127.0.0.1:1/' }))).toEqual([expect.stringMatching(says)])
     }
     expect(await verdict('http://127.0.0.1:1')).toEqual([expect.stringMatching(/cannot be reached from here \(ECONNREFUSED\)/)])
+  })
+
+  it('says whether a proxy lets long deliveries through, and is believed when it names the sender', async () => {
+    const { env } = await opened()
+    const told = async (trusted: Environment, front: Parameters<typeof startProxy>[1]) => {
+      const serve = await startServe({ ...env, ...trusted })
+      const found = await findings({ ...env, ...trusted, PUBLIC_URL: await startProxy(serve.receiver, front) })
+      await serve.stop()
+      return {
+        wrong: found.wrong.map((text) => text.replace('receiver for account default: ', '')),
+        texts: textsOf(found, 'receiver for account default'),
+      }
+    }
+    const { wrong, texts } = await told({ TRUST_PROXY: 'loopback' }, { forwardedFor: '203.0.113.9' })
+    expect(wrong).toEqual([])
+    expect(texts).toContain('the proxy at 127.0.0.1 is believed when it names the sender')
+    expect((await told({}, { forwardedFor: '203.0.113.9' })).wrong).toEqual([
+      'a proxy at 127.0.0.1 names the senders, and is not believed: all count as one sender; set TRUST_PROXY=127.0.0.1',
+    ])
+    expect((await told({ TRUST_PROXY: '10.0.0.7' }, { forwardedFor: '203.0.113.9' })).wrong).toEqual([
+      'deliveries come from 127.0.0.1, which TRUST_PROXY does not name, so all count as one sender; set TRUST_PROXY=127.0.0.1',
+    ])
+    expect((await told({ TRUST_PROXY: 'loopback' }, { longest: 1 << 20 })).wrong).toEqual([
+      expect.stringMatching(/^TRUST_PROXY is set, and no X-Forwarded-For came .* from 127\.0\.0\.1: let the proxy send it/),
+      expect.stringMatching(/^a signed delivery of nearly 4 MiB.* was answered 413, and a short one arrived: let the proxy/),
+    ])
   })
 
   it('says what is wrong with credentials, scopes, brokerage and clock', async () => {
