@@ -62,6 +62,13 @@ function placeOf(database: Config['database']): string {
   return `schema ${database.schema} of the database ${url?.pathname.slice(1)} on ${url?.host}`
 }
 
+/** @returns where the console is, in a sentence. */
+function consoleText({ ops: { tokens, publicUrl } }: Config, origin: string): string {
+  if (tokens.length === 0) return 'the console is off: set OPS_TOKENS to sign in to it'
+  // An address of all interfaces is none to visit.
+  return `the console is at ${publicUrl ?? origin.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, '//localhost')}/console/`
+}
+
 /**
  * Starts `serve`. The receiver listens as soon as the database is ready; the start never waits for the submission service.
  * @param load reads and checks the settings: once now, and once for each reload.
@@ -120,6 +127,7 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     const ms = Math.round(performance.now() - startedAt)
     const { receiver, ops } = running
     log.info({ role, database: database.kind, receiver, ops, version: packageJson.version, ms }, `ready after ${ms} ms`)
+    log.info(consoleText(config, ops))
     return { receiver, ops, log, failed: running.failed, reload: () => running.reload(), stop: () => running.stop() }
   } catch (error) {
     await closing.disposeAsync()

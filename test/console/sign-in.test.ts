@@ -28,7 +28,7 @@ describe.each(onSqlite)('who may see and do what in the console, on $name', (dat
     expect(await person.violations()).toEqual([])
     await page.getByLabel('Token').fill('wrong-0123456789-abcdef')
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    expect(await page.getByRole('alert').innerText()).toBe('this token is none of OPS_TOKENS')
+    expect(await page.getByRole('alert').innerText()).toBe('Token not recognised')
     await page.getByLabel('Token').fill(tokens.viewer)
     await page.keyboard.press('Enter')
     await page.getByRole('table', { name: 'Submissions' }).waitFor()

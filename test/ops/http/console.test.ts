@@ -60,7 +60,12 @@ it('leads to the page from the root', async () => {
   }
 })
 
-it('is not there while nobody can sign in', async () => {
+it('says how to turn it on while nobody can sign in', async () => {
   isOn = false
-  for (const url of ['/', '/console', '/console/', '/console/assets/main-1.js']) expect((await get(url)).statusCode).toBe(404)
+  for (const url of ['/', '/console', '/console/', '/console/submissions']) {
+    const { statusCode, headers, body } = await get(url)
+    expect([statusCode, headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
+    expect(body).toContain('Set <code>OPS_TOKENS=you:TOKEN</code>')
+  }
+  expect((await get('/console/assets/main-1.js')).headers['content-type']).toMatch(/json/)
 })

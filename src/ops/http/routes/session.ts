@@ -50,7 +50,7 @@ export function addSession(api: Api, p: AdminParts, sessions: Sessions): void {
     if (!holder || id === null) {
       failures.note(ip, p.clock.steady())
       p.log.warn({ address: ip }, 'somebody tried to sign in with a token that is none of OPS_TOKENS')
-      return refuse(reply, 401, ['this token is none of OPS_TOKENS'])
+      return refuse(reply, 401, ['Token not recognised'])
     }
     request.who = holder.name
     return setCookie(p, request, reply, id, Math.floor(p.config().ops.sessionMaxMs / 1_000))
