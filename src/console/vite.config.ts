@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
@@ -27,7 +27,12 @@ function licences(): Plugin {
     name: 'licences',
     generateBundle(_options, bundle) {
       const modules = Object.values(bundle).flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
-      const folders = new Set(modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? '').filter(Boolean))
+      const fonts = Object.values(bundle).flatMap((asset) =>
+        asset.type === 'asset' ? asset.originalFileNames.map((name) => resolve(import.meta.dirname, name)) : [],
+      )
+      const folders = new Set(
+        [...modules, ...fonts].map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? '').filter(Boolean),
+      )
       const source = [...folders].map(licenceOf).sort().join('\n')
       this.emitFile({ type: 'asset', fileName: 'THIRD-PARTY-LICENSES.txt', source })
     },

@@ -1,4 +1,5 @@
 import { Modal } from '../parts/modal.tsx'
+import { places } from './navigation.ts'
 
 const command = /Mac|iP/.test(navigator.userAgent) ? '⌘' : 'Ctrl'
 
@@ -9,6 +10,9 @@ const keys: readonly (readonly [keys: readonly string[], what: string])[] = [
   [['k'], 'Row before'],
   [['Enter'], 'Open the row'],
   [['Esc'], 'Back to the list'],
+  [['x'], 'Select the row'],
+  [['r'], 'Replay what is open, or what is selected'],
+  ...places.map(({ name, key }) => [['g', key], `Go to ${name}`] as const),
   [['?'], 'Show these keys'],
 ]
 

@@ -2,6 +2,7 @@ import { useRouter } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { goBack } from './back.ts'
 import { KeysDialog } from './keys-dialog.tsx'
+import { places } from './navigation.ts'
 
 const loadPalette = async () => ({ default: (await import('./palette.tsx')).Palette })
 const Palette = lazy(loadPalette)
@@ -18,10 +19,23 @@ function isTyping({ target }: KeyboardEvent): boolean {
 /** Moves the focus to the next or the last row of the list on the page. */
 function moveRow(by: 1 | -1): void {
   const rows = [...document.querySelectorAll<HTMLElement>('main [data-row]')].filter((row) => row.offsetParent !== null)
-  const now = document.activeElement instanceof HTMLElement ? rows.indexOf(document.activeElement) : -1
+  const focused = rows.indexOf(document.activeElement as HTMLElement)
+  // From what is open beside the list one goes on to its neighbour.
+  const now = focused >= 0 ? focused : rows.findIndex((row) => row.closest('tr')?.classList.contains('chosen'))
   const next = rows[now === -1 ? (by === 1 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, now + by))]
   next?.focus()
   next?.scrollIntoView({ block: 'nearest' })
+}
+
+/** Selects the row that has the focus, or takes it out again. */
+function selectRow(): void {
+  document.activeElement?.closest('tr')?.querySelector<HTMLInputElement>('input[type="checkbox"]')?.click()
+}
+
+/** Replays what is open, or else what is selected. */
+function replay(): void {
+  const buttons = [...document.querySelectorAll<HTMLButtonElement>('main .detail-side button.button, main .actions button.button')]
+  buttons.find(({ disabled, textContent }) => !disabled && /^Replay(?: selected)?$/.test(textContent.trim()))?.click()
 }
 
 function focusSearch(): void {
@@ -36,8 +50,14 @@ export function useKeys(): { readonly openPalette: () => void; readonly dialogs:
   const [open, setOpen] = useState<Open>(null)
   const router = useRouter()
   const cameFrom = useRef<string | null>(null)
+  const isGoing = useRef(false)
   useEffect(() => {
     const plain: Readonly<Record<string, () => void>> = {
+      g: () => {
+        isGoing.current = true
+      },
+      r: replay,
+      x: selectRow,
       '?': () => setOpen('keys'),
       '/': focusSearch,
       j: () => moveRow(1),
@@ -50,18 +70,22 @@ export function useKeys(): { readonly openPalette: () => void; readonly dialogs:
         setOpen('palette')
         return
       }
-      const deed = event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]') ? undefined : plain[event.key]
-      if (deed === undefined) return
+      if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return
+      const deed = plain[event.key]
+      if (deed === undefined && !isGoing.current) return
       if (isTyping(event)) {
         if (event.key === 'Escape' && event.target instanceof HTMLElement) event.target.blur()
         return
       }
       event.preventDefault()
-      deed()
+      const place = isGoing.current ? places.find(({ key }) => key === event.key) : undefined
+      isGoing.current = false
+      if (place !== undefined) void router.navigate({ to: place.to })
+      else deed?.()
     }
     document.addEventListener('keydown', press)
     return () => document.removeEventListener('keydown', press)
-  }, [])
+  }, [router])
   useEffect(() => {
     const timer = setTimeout(() => void loadPalette(), PALETTE_AFTER_MS)
     return () => clearTimeout(timer)

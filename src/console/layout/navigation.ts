@@ -4,14 +4,16 @@ export interface Place {
   readonly to: '/' | '/submissions' | '/deliveries' | '/destinations' | '/reconcile' | '/operations'
   readonly name: string
   readonly icon: LucideIcon
+  /** Goes there after `g`. */
+  readonly key: string
 }
 
 /** The pages, in the order in which they stand everywhere. */
 export const places: readonly Place[] = [
-  { to: '/', name: 'Overview', icon: Gauge },
-  { to: '/submissions', name: 'Submissions', icon: Layers },
-  { to: '/deliveries', name: 'Deliveries', icon: Inbox },
-  { to: '/destinations', name: 'Destinations', icon: Send },
-  { to: '/reconcile', name: 'Reconcile', icon: ListChecks },
-  { to: '/operations', name: 'Operations', icon: Activity },
+  { to: '/', name: 'Overview', icon: Gauge, key: 'o' },
+  { to: '/submissions', name: 'Submissions', icon: Layers, key: 's' },
+  { to: '/deliveries', name: 'Deliveries', icon: Inbox, key: 'd' },
+  { to: '/destinations', name: 'Destinations', icon: Send, key: 't' },
+  { to: '/reconcile', name: 'Reconcile', icon: ListChecks, key: 'r' },
+  { to: '/operations', name: 'Operations', icon: Activity, key: 'p' },
 ]

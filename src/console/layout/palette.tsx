@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
 import { Palette as Colours, FileStack, Inbox, type LucideIcon, Play, Send } from 'lucide-react'
-import { useDeferredValue, useMemo, useState } from 'react'
+import { useDeferredValue, useEffect, useMemo, useState } from 'react'
 import type { Schemas } from '../api/client.ts'
 import { searchQuery } from '../api/queries.ts'
 import { plainWord } from '../parts/chip.tsx'
@@ -21,17 +21,31 @@ function actionsOfPage(): HTMLButtonElement[] {
   return buttons.filter(({ disabled, textContent, offsetParent }) => !disabled && offsetParent !== null && textContent.trim() !== '')
 }
 
+const FOUND = 'found '
+
+/** What the database found comes first; of the rest stays what has a word that begins with each word typed. */
+function rankOf(value: string, search: string, keywords: readonly string[] = []): number {
+  if (value.startsWith(FOUND)) return 1
+  const words = [value, ...keywords]
+    .join(' ')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+  const typed = search.toLowerCase().split(/\s+/).filter(Boolean)
+  return typed.every((part) => words.some((word) => word.startsWith(part))) ? 0.5 : 0
+}
+
 /** Finds pages, submissions and actions by a few letters. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [search, setSearch] = useState('')
+  const [selected, setSelected] = useState('')
   const actions = useMemo(actionsOfPage, [])
   return (
     <Modal title="Command palette" onClose={onClose} isTitleHidden className="palette">
-      <Command label="Command palette" loop>
+      <Command label="Command palette" loop value={selected} onValueChange={setSelected} filter={rankOf}>
         <Command.Input value={search} onValueChange={setSearch} placeholder="Find a page, a submission or an action" />
         <Command.List>
           <Command.Empty>Nothing is called that.</Command.Empty>
-          <FoundItems text={search.trim()} onClose={onClose} />
+          <FoundItems text={search.trim()} onFound={setSelected} onClose={onClose} />
           <Pages onClose={onClose} />
           {actions.length > 0 && (
             <Command.Group heading="On this page">
@@ -104,8 +118,13 @@ function Themes({ onClose }: GroupProps) {
   )
 }
 
+/** Of a thing that was found by a text. */
+function keyOfFound(text: string, { kind, account, id }: Found): string {
+  return `${FOUND}${text} ${kind} ${account} ${id}`
+}
+
 /** What the mirror holds of that name or id. */
-function FoundItems({ text, onClose }: GroupProps & { readonly text: string }) {
+function FoundItems({ text, onFound, onClose }: GroupProps & { readonly text: string; readonly onFound: (value: string) => void }) {
   const asked = useDeferredValue(text)
   const { data } = useQuery({ ...searchQuery(asked), enabled: asked !== '' })
   const navigate = useNavigate()
@@ -116,21 +135,21 @@ function FoundItems({ text, onClose }: GroupProps & { readonly text: string }) {
     else void navigate({ to: '/submissions/$account/$submission_id', params: { account, submission_id: submission_id ?? id } })
   }
   // What was found for an earlier letter is no answer to what stands there now: Enter would open it.
-  if (asked !== text || !data || data.items.length === 0) return null
+  const found = asked === text ? (data?.items ?? []) : []
+  const first = found[0] && keyOfFound(text, found[0])
+  useEffect(() => {
+    if (first !== undefined) onFound(first)
+  }, [first, onFound])
+  if (found.length === 0) return null
   return (
     <Command.Group heading="Found">
-      {data.items.map((found) => {
-        const Icon = icons[found.kind]
+      {found.map((each) => {
+        const Icon = icons[each.kind]
         return (
-          // The database found it: with the text in its value the palette's own filter keeps it.
-          <Command.Item
-            key={`${found.kind} ${found.account} ${found.id}`}
-            value={`${text} ${found.kind} ${found.account} ${found.id}`}
-            onSelect={() => open(found)}
-          >
+          <Command.Item key={keyOfFound(text, each)} value={keyOfFound(text, each)} onSelect={() => open(each)}>
             <Icon aria-hidden="true" />
-            <bdi>{found.title ?? found.id}</bdi>
-            <span className="quiet">{plainWord(found.state)}</span>
+            <bdi>{each.title ?? each.id}</bdi>
+            <span className="quiet">{plainWord(each.state)}</span>
           </Command.Item>
         )
       })}

@@ -15,7 +15,8 @@ export function useAddress(): readonly [ListSearch, (change: ListSearch) => void
   const search: ListSearch = useSearch({ strict: false })
   const navigate = useNavigate()
   const set = useCallback(
-    (change: ListSearch) => void navigate({ to: '.', search: (old: ListSearch) => ({ ...old, ...change }), replace: true }),
+    (change: ListSearch) =>
+      void navigate({ to: '.', search: (old: ListSearch) => ({ ...old, ...change }), replace: true, resetScroll: false }),
     [navigate],
   )
   return [search, set]

@@ -5,7 +5,7 @@ import type { Schemas } from '../api/client.ts'
 import { overviewQuery, submissionsQuery } from '../api/queries.ts'
 import { useAddress } from '../layout/search.ts'
 import { Chip, plainWord, toneOf } from '../parts/chip.tsx'
-import { Choice } from '../parts/fields.tsx'
+import { Choice, ClearFilters } from '../parts/fields.tsx'
 import { shortId } from '../parts/id.tsx'
 import { More } from '../parts/more.tsx'
 import { count, money } from '../parts/numbers.ts'
@@ -25,7 +25,7 @@ export function Submissions() {
   const { data: overview } = useQuery(overviewQuery)
   const onSearch = useCallback((text: string) => set({ search: text }), [set])
   return (
-    <Page title="Submissions" lead={overview && <>{count(overview.submissions.known)} known</>}>
+    <Page title="Submissions" className="lists" lead={overview && <>{count(overview.submissions.known)} known</>}>
       <div className="filters">
         <SearchField
           label="Search submissions"
@@ -40,6 +40,7 @@ export function Submissions() {
           options={stands}
           onChange={(each) => set({ stands: each })}
         />
+        <ClearFilters names={['search', 'stands', 'market', 'status']} />
         <Columns hidden={hiddenIn(search['hide'])} onChange={(hide) => set({ hide: hide.join(',') })} />
       </div>
       <List />
@@ -74,6 +75,7 @@ function List() {
               sort={sort}
               onSort={(next) => set({ sort: next })}
             />
+            <Legend />
             <More pages={query} />
           </>
         )
@@ -155,6 +157,20 @@ function Lanes({ lanes }: Pick<Item, 'lanes'>) {
   )
 }
 
+/** What the marks of lanes mean. */
+function Legend() {
+  return (
+    <p className="legend" aria-hidden="true">
+      {(['bound', 'quoted', 'needs_info', 'declined', 'unreachable'] as const).map((word) => (
+        <span key={word} className="lane-marks">
+          <i className={toneOf(word)} />
+          <span>{word === 'needs_info' ? 'waiting' : plainWord(word)}</span>
+        </span>
+      ))}
+    </p>
+  )
+}
+
 const columns: readonly Column<Item>[] = [
   { id: 'insured', head: 'Insured', isWide: true, cell: (item) => <InsuredLink item={item} isRow />, sorts: ['name', '-name'] },
   { id: 'stands', head: 'Stands', cell: ({ stands: word }) => <Chip word={word} /> },
@@ -164,6 +180,7 @@ const columns: readonly Column<Item>[] = [
     head: 'Lowest quote',
     isNumber: true,
     rank: 2,
+    isOnPhone: true,
     cell: ({ best_quote }) =>
       best_quote ? (
         <span title={best_quote.market_name ?? undefined}>{money(best_quote.total_cents)}</span>

@@ -1,13 +1,21 @@
-import { CircleCheck, CircleDashed, Clock3, TriangleAlert } from 'lucide-react'
+import { CircleCheck, CircleCheckBig, CircleDashed, CircleSlash, Clock3, TriangleAlert } from 'lucide-react'
 
-/** The four meanings, and no more. */
-export type Tone = 'good' | 'waiting' | 'bad' | 'unknown'
+/** The four meanings, and no more; of what is good `won` is best, and `declined` is unknown to none. */
+export type Tone = 'won' | 'good' | 'waiting' | 'bad' | 'declined' | 'unknown'
 
-const icons = { good: CircleCheck, waiting: Clock3, bad: TriangleAlert, unknown: CircleDashed } as const
+const icons = {
+  won: CircleCheckBig,
+  good: CircleCheck,
+  waiting: Clock3,
+  bad: TriangleAlert,
+  declined: CircleSlash,
+  unknown: CircleDashed,
+} as const
 
 /** What the words of the service and of the program mean; any other is unknown. */
 const words: Readonly<Record<Tone, readonly string[]>> = {
-  good: ['bound', 'quoted', 'done', 'delivered', 'active', 'resolved', 'complete', 'stored', 'binder_received', 'ok', 'accepted', 'resent'],
+  won: ['bound'],
+  good: ['quoted', 'done', 'delivered', 'active', 'resolved', 'complete', 'stored', 'binder_received', 'ok', 'accepted', 'resent'],
   waiting: [
     ...[
       'needs_info',
@@ -22,12 +30,14 @@ const words: Readonly<Record<Tone, readonly string[]>> = {
       'pending',
       'submitted',
     ],
-    ...['sent', 'drafted', 'budget', 'begun', 'rate_limited', 'sending', 'warning', 'parked', 'not started'],
+    ...['sent', 'drafted', 'budget', 'begun', 'rate_limited', 'sending', 'warning', 'not started'],
   ],
   bad: [
-    ...['dead', 'failed', 'held', 'unmapped', 'unreachable', 'firing', 'critical', 'paused', 'disabled', 'attention', 'unknown outcome'],
+    ...['dead', 'failed', 'held', 'unmapped', 'unreachable', 'firing', 'critical', 'parked', 'disabled', 'attention', 'unknown outcome'],
     ...['bind_failed', 'refused', 'wrong'],
   ],
+  declined: ['not_available', 'declined', 'blocked', 'closed'],
+  // `paused`: somebody chose it.
   unknown: [],
 }
 

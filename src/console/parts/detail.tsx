@@ -1,6 +1,6 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
 import { X } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { useTitle } from './page.tsx'
 
 interface DetailProps {
@@ -15,11 +15,16 @@ interface DetailProps {
 /** One thing of a list, beside it or in its place. */
 export function Detail({ title, back, chip, lead, actions, children }: DetailProps) {
   useTitle(title)
+  const heading = useRef<HTMLHeadingElement>(null)
+  // Who opened it by a key reads on in it; the focus of a mouse stays where it is.
+  useEffect(() => {
+    if (document.activeElement?.matches('a[data-row]:focus-visible')) heading.current?.focus()
+  }, [])
   return (
     <article className="detail">
       <header className="page-head">
         <div className="detail-title">
-          <h1>
+          <h1 ref={heading} tabIndex={-1}>
             <bdi>{title}</bdi>
           </h1>
           {chip}

@@ -1,4 +1,5 @@
 import { type ReactNode, useId } from 'react'
+import { useAddress } from '../layout/search.ts'
 
 /** Names with their values. */
 export function Facts({ items }: { readonly items: readonly (readonly [name: string, value: ReactNode])[] }) {
@@ -60,5 +61,16 @@ export function Choice({ label, value, all, options, onChange }: ChoiceProps) {
         )
       })}
     </select>
+  )
+}
+
+/** Takes every filter of a list away. @param names of the filters, as they stand in the address. */
+export function ClearFilters({ names }: { readonly names: readonly string[] }) {
+  const [search, set] = useAddress()
+  if (!names.some((name) => search[name])) return null
+  return (
+    <button type="button" className="button small" onClick={() => set(Object.fromEntries(names.map((name) => [name, ''])))}>
+      Clear filters
+    </button>
   )
 }

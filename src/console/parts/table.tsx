@@ -1,7 +1,7 @@
 import { columnVisibilityFeature, createColumnHelper, type RowData, tableFeatures, useTable } from '@tanstack/react-table'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { ArrowDown, ArrowUp } from 'lucide-react'
-import { type ReactNode, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { type MouseEvent, type ReactNode, useLayoutEffect, useMemo, useRef, useState } from 'react'
 
 const ROW_PX = 36
 /** Shorter lists are drawn whole. */
@@ -87,6 +87,7 @@ export function Table<Row extends RowData>({ label, columns, rows, keyOf, hidden
               data-index={view.first + index}
               aria-rowindex={view.first + index + 2}
               className={isChosen?.(row.original) ? 'chosen' : undefined}
+              onClick={openRow}
             >
               {row.getVisibleCells().map((cell) => (
                 <td key={cell.id} className={classOf(cell.column.id)} data-head={byId.get(cell.column.id)?.head}>
@@ -100,6 +101,14 @@ export function Table<Row extends RowData>({ label, columns, rows, keyOf, hidden
       </table>
     </div>
   )
+}
+
+/** The whole row opens what its link opens. What can be clicked by itself does its own, and a text that was marked stays. */
+function openRow({ target, currentTarget, metaKey, ctrlKey }: MouseEvent<HTMLTableRowElement>): void {
+  const isOwn =
+    !(target instanceof Element) || !currentTarget.contains(target) || target.closest('a, button, input, label, summary, dialog')
+  if (isOwn || metaKey || ctrlKey || getSelection()?.isCollapsed === false) return
+  currentTarget.querySelector<HTMLElement>('a[data-row]')?.click()
 }
 
 /** Stands for rows that are out of sight. */

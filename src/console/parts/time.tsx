@@ -10,19 +10,18 @@ const STEPS = [
 const time = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false })
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
 const short = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hour12: false })
-const exact = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hour12: false,
-})
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
 
 /** @returns the time of day, in the reader's zone. */
 export function clockTime(at: number | string): string {
   return time.format(new Date(at))
+}
+
+const longDay = new Intl.DateTimeFormat(undefined, { weekday: 'long', month: 'long', day: 'numeric', year: 'numeric' })
+
+/** @returns the day of a moment, in the reader's zone. */
+export function dayOf(at: string): string {
+  return longDay.format(new Date(at))
 }
 
 /** @returns a date of the service, which belongs to no zone. */
@@ -74,6 +73,15 @@ interface AgeProps {
   readonly isAgo?: boolean
 }
 
+/** Clocks differ by a little: what lies ahead by less is now. */
+const APART_MS = 5_000
+
+function ageText(ms: number, isAgo: boolean): string {
+  if (ms < -APART_MS) return `in ${durationText(-ms)}`
+  if (!isAgo) return durationText(ms)
+  return ms < SECOND_MS ? 'now' : `${durationText(ms)} ago`
+}
+
 /** How long ago something was. */
 export function Age({ at, none = '–', isAgo = false }: AgeProps) {
   const now = useNow()
@@ -81,7 +89,7 @@ export function Age({ at, none = '–', isAgo = false }: AgeProps) {
   const ms = now - Date.parse(at)
   return (
     <time dateTime={at} title={bothTimes(at)}>
-      {ms < -SECOND_MS ? `in ${durationText(-ms)}` : `${durationText(ms)}${isAgo ? ' ago' : ''}`}
+      {ageText(ms, isAgo)}
     </time>
   )
 }
@@ -89,16 +97,14 @@ export function Age({ at, none = '–', isAgo = false }: AgeProps) {
 interface MomentProps {
   readonly at: string | null | undefined
   readonly none?: string
-  /** To the second, where others were in the same minute. */
-  readonly isExact?: boolean
 }
 
 /** When something was. */
-export function Moment({ at, none = '–', isExact = false }: MomentProps) {
+export function Moment({ at, none = '–' }: MomentProps) {
   if (!at) return <span className="quiet">{none}</span>
   return (
     <time dateTime={at} title={bothTimes(at)}>
-      {(isExact ? exact : short).format(new Date(at))}
+      {short.format(new Date(at))}
     </time>
   )
 }

@@ -7,7 +7,7 @@ import { deliveriesQuery, overviewQuery } from '../../api/queries.ts'
 import { type ListSearch, useAddress } from '../../layout/search.ts'
 import { Chip } from '../../parts/chip.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
-import { Choice } from '../../parts/fields.tsx'
+import { Choice, ClearFilters } from '../../parts/fields.tsx'
 import { useHeld } from '../../parts/held.tsx'
 import { shortId } from '../../parts/id.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
@@ -90,6 +90,7 @@ function List({ isDead }: { readonly isDead: boolean }) {
         )}
         <Choice label="Type" all="Every type" value={search['kind'] ?? ''} options={KINDS} onChange={(kind) => set({ kind })} />
         <Choice label="Received" all="At any time" value={search['since'] ?? ''} options={SPANS} onChange={(since) => set({ since })} />
+        <ClearFilters names={['text', 'state', 'kind', 'since', 'until', 'submission_id']} />
         <ReplayButtons chosen={chosen} filter={filter} isNothingFound={isNothing(query.data)} onDone={() => setChosen(new Set())} />
       </div>
       <Asked query={query}>

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { Schemas } from '../../api/client.ts'
 import { historyQuery, type Window, windows } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
+import { plainWord } from '../../parts/chip.tsx'
 import { count, counted, seconds } from '../../parts/numbers.ts'
 import { Asked } from '../../parts/states.tsx'
 import { type Line, SmallChart } from './small-chart.tsx'
@@ -62,45 +63,57 @@ interface FourProps {
 function Four({ history, span }: FourProps) {
   const { deliveries, lost, lag, upstream, applied, queues } = history
   const waiting = queues.map(({ label, now }) => `${label} ${now === null ? '–' : count(now)}`).join(', ')
-  const found = applied.filter(({ label }) => label === 'poll' || label === 'reconcile')
+  const found = sum(applied.filter(({ label }) => label === 'poll' || label === 'reconcile'))
   const none = `Nothing in this ${span}`
-  const common = { steps: history.steps, none }
+  const from = firstStep(history)
+  const common = { steps: history.steps.slice(from), none }
+  const since = (lines: readonly Line[]) => lines.map((line) => ({ ...line, values: line.values.slice(from) }))
   return (
     <div className="charts">
       <SmallChart
         {...common}
+        isCount
         title="Deliveries"
         now={`${counted(sum(deliveries), 'delivery', 'deliveries')} answered; waiting: ${waiting || 'nothing'}`}
-        lines={coloured(deliveries)}
+        lines={since(coloured(deliveries))}
       />
       <SmallChart
         {...common}
-        title="Lost and found"
-        now={
-          sum(lost) === 0
-            ? `No webhook missing for over 15 min; ${counted(sum(found), 'change')} found by reading`
-            : `${counted(sum(lost), 'webhook')} lost, ${counted(sum(found), 'change')} found by reading`
-        }
-        lines={[
-          ...lost.filter(({ total }) => total > 0).map((line) => ({ ...line, label: `lost ${line.label}`, hue: 'bad' as const })),
-          ...found.map((line) => ({ ...line, label: `found by ${line.label}`, hue: 'accent' as const })),
-        ]}
+        isCount
+        title="Lost webhooks"
+        now={`${sum(lost) === 0 ? 'None lost' : `${count(sum(lost))} lost`}; ${counted(found, 'change')} found by reading`}
+        lines={since(lost.filter(({ total }) => total > 0).map((line) => ({ ...line, label: plainWord(line.label), hue: 'bad' as const })))}
       />
       <SmallChart
         {...common}
-        title="Lag"
+        title="Delay"
         now={lagText(lag) ?? none}
         format={seconds}
-        lines={[
-          { label: 'mirrored, p50', values: lag.mirror.p50_values, hue: 'accent' },
-          { label: 'mirrored, p99', values: lag.mirror.p99_values, hue: 'accent' },
-          { label: 'pushed, p50', values: lag.push.p50_values, hue: 'good' },
-          { label: 'pushed, p99', values: lag.push.p99_values, hue: 'good' },
-        ]}
+        lines={since([
+          { label: 'to the mirror, p50', values: lag.mirror.p50_values, hue: 'accent' },
+          { label: 'p99', values: lag.mirror.p99_values, hue: 'accent' },
+          { label: 'to destinations, p50', values: lag.push.p50_values, hue: 'good' },
+          { label: 'p99', values: lag.push.p99_values, hue: 'good' },
+        ])}
       />
-      <SmallChart {...common} title="Requests to the service" now={requestsText(upstream) ?? none} lines={coloured(upstream)} />
+      <SmallChart
+        {...common}
+        isCount
+        title="Requests to the service"
+        now={requestsText(upstream) ?? none}
+        lines={since(coloured(upstream))}
+      />
     </div>
   )
+}
+
+/** As many steps are shown at least. */
+const FEWEST_STEPS = 12
+
+/** @returns the step with which something begins: before the program ran there is nothing to look at. */
+function firstStep({ steps, deliveries, lost, upstream }: History): number {
+  const first = steps.findIndex((_, step) => [...deliveries, ...lost, ...upstream].some(({ values }) => (values[step] ?? 0) > 0))
+  return first < 0 ? 0 : Math.max(0, Math.min(first - 1, steps.length - FEWEST_STEPS))
 }
 
 /** The lines that have something, in the colours of what they mean. */
@@ -111,8 +124,8 @@ function coloured(all: History['upstream']): Line[] {
 /** @returns how late it was at the median and at worst; null when nothing was mirrored or pushed. */
 function lagText({ mirror, push }: History['lag']): string | null {
   const parts = [
-    mirror.p50 !== null && `To mirrored ${seconds(mirror.p50)}, p99 ${seconds(mirror.p99)}`,
-    push.p50 !== null && `${mirror.p50 === null ? 'To' : 'to'} pushed ${seconds(push.p50)}, p99 ${seconds(push.p99)}`,
+    mirror.p50 !== null && `${seconds(mirror.p50)} to the mirror (p99 ${seconds(mirror.p99)})`,
+    push.p50 !== null && `${seconds(push.p50)} to destinations (p99 ${seconds(push.p99)})`,
   ].filter((part) => part !== false)
   return parts.length === 0 ? null : parts.join('; ')
 }

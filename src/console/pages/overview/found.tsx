@@ -4,6 +4,7 @@ import { useState } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { foundQuery } from '../../api/queries.ts'
 import { useOfAccount } from '../../layout/search.ts'
+import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Age, durationText } from '../../parts/time.tsx'
@@ -16,7 +17,7 @@ type Found = Schemas['FoundWithoutWebhook']
 
 const WAYS: Readonly<Record<string, string>> = { poll: 'by polling', replay: 'by a replay', reconcile: 'by reconciling' }
 
-/** The webhooks that have not come, and how what they would have told was found. Nothing is shown while all came. */
+/** The webhooks that are lost or late, and how what they would have told was found. Nothing is shown while all came. */
 export function FoundWithoutWebhook() {
   const [isWhole, setIsWhole] = useState(false)
   const { data } = useQuery(foundQuery(isWhole ? MANY : NEWEST + 1))
@@ -25,9 +26,9 @@ export function FoundWithoutWebhook() {
   const hasMore = !isWhole && items.length > NEWEST
   if (items.length === 0) return null
   return (
-    <Section title="Webhooks that have not come">
+    <Section title="Webhooks lost or late">
       <Table
-        label="Webhooks that have not come"
+        label="Webhooks lost or late"
         columns={columns}
         rows={hasMore ? items.slice(0, NEWEST) : items}
         keyOf={({ entity, record_id }) => `${entity} ${record_id}`}
@@ -47,23 +48,26 @@ const columns: readonly Column<Found>[] = [
   {
     id: 'insured',
     head: 'Insured',
-    isWide: true,
     cell: ({ account, submission_id, insured_name }) => (
       <Link to="/submissions/$account/$submission_id" params={{ account, submission_id }}>
         {insured_name ?? submission_id}
       </Link>
     ),
   },
-  { id: 'what', head: 'What', cell: ({ what }) => (what ?? '–').replaceAll('_', ' ') },
-  { id: 'market', head: 'Market', rank: 2, isOnPhone: true, cell: ({ market_name }) => market_name ?? '–' },
-  { id: 'how', head: 'Found', cell: howFound },
-  { id: 'webhook', head: 'Webhook', rank: 2, isOnPhone: true, cell: webhookText },
-  { id: 'at', head: 'Known', isNumber: true, rank: 2, isOnPhone: true, cell: ({ known_at }) => <Age at={known_at} isAgo /> },
+  { id: 'what', head: 'What happened', isWide: true, cell: whatHappened },
+  { id: 'webhook', head: 'Webhook', cell: (found) => <Webhook found={found} /> },
+  { id: 'how', head: 'Found', rank: 2, isOnPhone: true, cell: howFound },
+  { id: 'at', head: 'Found at', isNumber: true, rank: 2, isOnPhone: true, cell: ({ known_at }) => <Age at={known_at} isAgo /> },
 ]
 
-function webhookText({ lost, before_tracked }: Found): string {
-  if (before_tracked) return 'before it was tracked'
-  return lost ? 'lost' : 'may still come'
+/** @returns `quote received · Harborline`. */
+function whatHappened({ what, market_name }: Found): string {
+  return [(what ?? 'something').replaceAll('_', ' '), market_name].filter(Boolean).join(' · ')
+}
+
+function Webhook({ found: { lost, before_tracked } }: { readonly found: Found }) {
+  if (before_tracked) return <Chip word="before it was tracked" tone="unknown" />
+  return lost ? <Chip word="lost" tone="bad" /> : <Chip word="late" tone="waiting" />
 }
 
 function howFound({ occurred_at, known_at, known_via }: Found): string {

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense } from 'react'
+import { lazy, type ReactNode, Suspense } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { completenessQuery, overviewQuery } from '../../api/queries.ts'
 import { useOfAccount } from '../../layout/search.ts'
 import { Section } from '../../parts/fields.tsx'
-import { count, counted } from '../../parts/numbers.ts'
+import { count } from '../../parts/numbers.ts'
 import { useTitle } from '../../parts/page.tsx'
 import { Asked, Loading } from '../../parts/states.tsx'
-import { Age, durationText } from '../../parts/time.tsx'
+import { Age } from '../../parts/time.tsx'
 import { FoundWithoutWebhook } from './found.tsx'
 import { Needs } from './needs.tsx'
 
@@ -50,28 +50,82 @@ function Told({ overview }: { readonly overview: Shown }) {
   )
 }
 
-/** Since when, and what that was judged by. */
+/** Since when, and the figures that it was judged by. */
 function Looked({ overview }: { readonly overview: Shown }) {
   const { data } = useQuery(completenessQuery)
   const accounts = data?.items ?? []
   const proven = accounts.reduce((sum, each) => sum + each.proven, 0)
   const lost = accounts.reduce((sum, each) => sum + each.lost_webhooks, 0)
-  const oldest = accounts
-    .map(({ oldest_proof_at }) => oldest_proof_at)
-    .reduce((a, b) => (a === null || (b !== null && b < a) ? b : a), null)
-  const parts = [
-    overview.since && (
-      <span key="since">
-        since <Age at={overview.since} /> ago
-      </span>
-    ),
-    <span key="known">{counted(overview.submissions.known, 'submission')} looked at</span>,
-    data && (
-      <span key="proven">
-        {count(proven)} proved equal to the service{oldest && <>, the oldest proof {durationText(Date.now() - Date.parse(oldest))} old</>}
-      </span>
-    ),
-    data && <span key="lost">{lost === 0 ? 'no webhook counts as lost' : `${counted(lost, 'record')} found whose webhook was lost`}</span>,
-  ].filter(Boolean)
-  return <p className="looked">{parts}</p>
+  const oldestProof = earliest(accounts.map(({ oldest_proof_at }) => oldest_proof_at))
+  const oldestUnsent = earliest(overview.destinations.map(({ oldest_unsent_at }) => oldest_unsent_at))
+  const { known } = overview.submissions
+  return (
+    <>
+      {overview.since && (
+        <p className="since">
+          Since <Age at={overview.since} isAgo />
+        </p>
+      )}
+      <dl className="figures">
+        <Figure
+          name="Proved equal to the service"
+          note={
+            oldestProof && (
+              <>
+                oldest proof <Age at={oldestProof} isAgo />
+              </>
+            )
+          }
+        >
+          {data ? `${count(proven)} of ${count(known)}` : '…'}
+        </Figure>
+        <Figure name="Lost webhooks" note={lost > 0 ? 'found by reading, nothing is missing' : undefined}>
+          {data ? count(lost) : '…'}
+        </Figure>
+        <Figure
+          name="Waiting to be applied"
+          note={
+            overview.inbox.oldest_at && (
+              <>
+                oldest <Age at={overview.inbox.oldest_at} isAgo />
+              </>
+            )
+          }
+        >
+          {count(overview.inbox.count)}
+        </Figure>
+        <Figure name="Waiting for destinations">
+          {oldestUnsent ? (
+            <>
+              since <Age at={oldestUnsent} isAgo />
+            </>
+          ) : (
+            'nothing'
+          )}
+        </Figure>
+      </dl>
+    </>
+  )
+}
+
+function earliest(times: readonly (string | null)[]): string | null {
+  return times.reduce((a, b) => (a === null || (b !== null && b < a) ? b : a), null)
+}
+
+interface FigureProps {
+  readonly name: string
+  readonly note?: ReactNode
+  readonly children: ReactNode
+}
+
+function Figure({ name, note, children }: FigureProps) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <strong>{children}</strong>
+        {note && <span className="quiet">{note}</span>}
+      </dd>
+    </div>
+  )
 }

@@ -18,6 +18,8 @@ interface SmallChartProps {
   readonly steps: readonly string[]
   readonly lines: readonly Line[]
   readonly format?: (value: number) => string
+  /** Counts stand as bars, one line's upon another's. */
+  readonly isCount?: boolean
   /** What is said in place of a chart when there is nothing to draw. */
   readonly none: string
 }
@@ -27,26 +29,26 @@ const HEIGHT_PX = 120
 const dashes: readonly (readonly number[])[] = [[], [5, 3], [2, 2], [9, 2, 2, 2]]
 /** All charts of the page move one crosshair. */
 const crosshair = uPlot.sync('console')
+const bars: uPlot.Series.PathBuilder = (...given) => uPlot.paths.bars?.({ size: [0.8, 24], align: 1 })(...given) ?? null
 
 /** A small chart, which says in words what it shows now. */
-export function SmallChart({ title, now, steps, lines, format = count, none }: SmallChartProps) {
+export function SmallChart({ title, now, steps, lines, format = count, isCount = false, none }: SmallChartProps) {
   const room = useRef<HTMLDivElement>(null)
   const chart = useRef<uPlot | null>(null)
   const theme = useTheme()
   const shape = `${theme} ${isEmptyOf(lines)} ${lines.map(({ label, hue }) => `${label}/${hue}`).join()}`
   const data = useMemo<uPlot.AlignedData>(
-    () => [steps.map((at) => Date.parse(at) / 1_000), ...lines.map(({ values }) => [...values])],
-    [steps, lines],
+    () => [steps.map((at) => Date.parse(at) / 1_000), ...(isCount ? stacked(lines) : lines.map(({ values }) => [...values]))],
+    [steps, lines, isCount],
   )
   const isEmpty = isEmptyOf(lines)
-  const latest = useRef({ data, lines, format })
-  latest.current = { data, lines, format }
+  const latest = useRef({ data, lines, format, isCount })
+  latest.current = { data, lines, format, isCount }
   // biome-ignore lint/correctness/useExhaustiveDependencies: it is drawn anew only when its lines are others, or its colours.
   useEffect(() => {
     const element = room.current
     if (!element || element.hidden) return
-    const { data: first, lines: drawn, format: words } = latest.current
-    const made = new uPlot(optionsFor(element, drawn, words), first, element)
+    const made = new uPlot(optionsFor(element, latest), latest.current.data, element)
     chart.current = made
     const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT_PX }))
     observer.observe(element)
@@ -66,6 +68,13 @@ export function SmallChart({ title, now, steps, lines, format = count, none }: S
       {isEmpty && <p className="chart-none">{none}</p>}
       <div ref={room} className="chart-room" aria-hidden="true" hidden={isEmpty} />
     </figure>
+  )
+}
+
+/** @returns of each line the sum of its values and those of the lines behind it: the first is the highest, and drawn first. */
+function stacked(lines: readonly Line[]): (number | null)[][] {
+  return lines.map((line, at) =>
+    line.values.map((value, step) => (value === null ? null : lines.slice(at).reduce((sum, { values }) => sum + (values[step] ?? 0), 0))),
   )
 }
 
@@ -98,7 +107,13 @@ function swatchOf(colour: string, dash: readonly number[]): string {
   return `repeating-linear-gradient(90deg, ${stops.join(', ')})`
 }
 
-function optionsFor(element: HTMLElement, lines: readonly Line[], format: (value: number) => string): uPlot.Options {
+interface Latest {
+  readonly current: { readonly lines: readonly Line[]; readonly format: (value: number) => string; readonly isCount: boolean }
+}
+
+/** @param latest what is shown now: a chart stays while its values change. */
+function optionsFor(element: HTMLElement, latest: Latest): uPlot.Options {
+  const { lines, format, isCount } = latest.current
   const style = getComputedStyle(element)
   const colour = (name: string) => style.getPropertyValue(`--${name}`).trim() || 'gray'
   // The canvas knows no light-dark(): the browser computes it once, as the colour of an element.
@@ -108,7 +123,12 @@ function optionsFor(element: HTMLElement, lines: readonly Line[], format: (value
     probe.style.color = `var(--${name})`
     return getComputedStyle(probe).color || colour(name)
   }
-  const axis = { stroke: computed('quiet'), font: '11px system-ui', grid: { stroke: computed('line'), width: 1 }, ticks: { show: false } }
+  const axis = {
+    stroke: computed('quiet'),
+    font: '11px Inter, system-ui',
+    grid: { stroke: computed('line'), width: 1 },
+    ticks: { show: false },
+  }
   const computedHues = lines.map(({ hue }) => computed(hue))
   const options: uPlot.Options = {
     width: element.clientWidth,
@@ -118,7 +138,7 @@ function optionsFor(element: HTMLElement, lines: readonly Line[], format: (value
     cursor: { sync: { key: crosshair.key }, points: { size: 6 }, y: false },
     legend: {
       live: true,
-      markers: { width: 0, fill: (_chart, at) => swatchOf(computedHues[at - 1] ?? '', dashOf(lines, at - 1)) },
+      markers: { width: 0, fill: (_chart, at) => swatchOf(computedHues[at - 1] ?? '', isCount ? [] : dashOf(lines, at - 1)) },
     },
     scales: { y: { range: (_chart, _min, max) => [0, Math.max(1e-3, max * 1.1 || 1)] } },
     axes: [
@@ -126,15 +146,18 @@ function optionsFor(element: HTMLElement, lines: readonly Line[], format: (value
       { ...axis, size: 48, space: 28, values: (_chart, ticks) => ticks.map((tick) => (tick === 0 ? '0' : format(tick))) },
     ],
     series: [
-      {},
+      { value: (chart: uPlot, at: number | null) => (at === null ? '' : (timesOf(chart, [at])[0] ?? '')) },
       ...lines.map(({ label }, at) => ({
         label,
         stroke: computedHues[at] ?? '',
-        width: 1.5,
+        width: isCount ? 0 : 1.5,
         spanGaps: false,
         points: { show: false },
-        dash: [...dashOf(lines, at)],
-        value: (_chart: uPlot, value: number | null | undefined) => (value === null || value === undefined ? '' : format(value)),
+        ...(isCount ? { paths: bars, fill: computedHues[at] ?? '' } : { dash: [...dashOf(lines, at)] }),
+        value: (_chart: uPlot, _shown: number | null, _series: number, step: number | null) => {
+          const value = step === null ? null : (latest.current.lines[at]?.values[step] ?? null)
+          return value === null ? '' : format(value)
+        },
       })),
     ],
   }

@@ -3,16 +3,20 @@ import { useState } from 'react'
 import { useAction } from '../../api/action.ts'
 import { answered, api } from '../../api/client.ts'
 import { Button } from '../../parts/button.tsx'
+import { Deed, Menu } from '../../parts/menu.tsx'
+import { useMay } from '../../session/session.ts'
 import { MapDialog } from './map-dialog.tsx'
 
 interface Of {
   readonly account: string
   readonly id: string
   readonly insured: string | null
+  /** Whether a destination asks which client of the AMS it belongs to. */
+  readonly needsClient: boolean
 }
 
 /** What an operator can do with one submission. */
-export function SubmissionActions({ account, id, insured }: Of) {
+export function SubmissionActions({ account, id, insured, needsClient }: Of) {
   const [isMapping, setMapping] = useState(false)
   const navigate = useNavigate()
   const sync = (isReplay: boolean, done: string) => ({
@@ -26,25 +30,32 @@ export function SubmissionActions({ account, id, insured }: Of) {
     done: () => 'A reconcile run of this submission was asked for; it is shown under Reconcile.',
   })
   const open = (run: string | undefined) => run && void navigate({ to: '/reconcile/$run_id', params: { run_id: run } })
+  const role = useMay('operator') ? undefined : 'This takes the role operator.'
   return (
     <div className="actions">
-      <Button needs="operator" isSmall isBusy={read.isPending} onClick={() => read.mutate()}>
+      <Button needs="operator" isSmall kind="primary" isBusy={read.isPending} onClick={() => read.mutate()}>
         Read now
       </Button>
-      <Button needs="operator" isSmall isBusy={replay.isPending} onClick={() => replay.mutate()}>
-        Replay feeds
-      </Button>
-      <Button
-        needs="operator"
-        isSmall
-        isBusy={reconcile.isPending}
-        onClick={() => reconcile.mutate(undefined, { onSuccess: ({ items }) => open(items[0]?.run_id) })}
-      >
-        Reconcile
-      </Button>
-      <Button needs="operator" isSmall onClick={() => setMapping(true)}>
-        Map to client…
-      </Button>
+      <Menu label="More">
+        <Deed
+          name="Replay feeds"
+          says="Reads events and messages again from the beginning, and adds what was missed."
+          not={role}
+          onDo={() => replay.mutate()}
+        />
+        <Deed
+          name="Reconcile"
+          says="Compares everything with the service, corrects what differs, and reports it."
+          not={role}
+          onDo={() => reconcile.mutate(undefined, { onSuccess: ({ items }) => open(items[0]?.run_id) })}
+        />
+        <Deed
+          name="Map to client…"
+          says="Tells a destination which client of the AMS this is."
+          not={role ?? (needsClient ? undefined : 'No destination asks for a client.')}
+          onDo={() => setMapping(true)}
+        />
+      </Menu>
       {isMapping && <MapDialog account={account} id={id} insured={insured} onClose={() => setMapping(false)} />}
     </div>
   )

@@ -21,7 +21,7 @@ export function Destinations({ view }: { readonly view: View }) {
   const needing = new Set(view.reached.filter(({ mapping }) => mapping !== 'none').map(({ destination }) => destination))
   const clients = view.clients.filter(({ destination, client }) => client !== null || needing.has(destination))
   return (
-    <Section title="Deliveries to destinations">
+    <Section id="destinations" title="Deliveries to destinations">
       {view.reached.length > 0 && (
         <ul className="lines">
           {view.reached.map((reached) => (
@@ -54,12 +54,32 @@ export function Destinations({ view }: { readonly view: View }) {
   )
 }
 
-/** Whether a destination has all of the submission: the answer before the rows. */
-function ReachedLine({ reached: r }: { readonly reached: Reached }) {
+/** Whether a destination has all of the submission: what is stuck there, and what only waits. */
+function standingOf(r: Reached) {
   const stuck = r.dead + r.unknown + r.unmapped + r.held
   const open = r.waiting + r.not_queued
   const [tone, word]: readonly [Tone, string] =
     stuck > 0 ? ['bad', 'stuck'] : open > 0 ? ['waiting', 'waiting'] : r.delivered > 0 ? ['good', 'delivered'] : ['unknown', 'nothing sent']
+  return { stuck, open, tone, word }
+}
+
+/** The answer in a few words, for the head of the page. */
+export function ReachedText({ reached }: { readonly reached: Reached }) {
+  const { stuck, open } = standingOf(reached)
+  const { delivered, last_delivered_at } = reached
+  if (stuck + open === 0 && delivered === 0) return <>nothing sent</>
+  if (stuck + open > 0)
+    return <>{[stuck > 0 && `${count(stuck)} stuck`, open > 0 && `${count(open)} waiting`].filter(Boolean).join(', ')}</>
+  return (
+    <>
+      all {count(delivered)} delivered, <Age at={last_delivered_at} isAgo />
+    </>
+  )
+}
+
+/** The answer before the rows. */
+function ReachedLine({ reached: r }: { readonly reached: Reached }) {
+  const { stuck, open, tone, word } = standingOf(r)
   return (
     <li>
       <span>

@@ -3,27 +3,60 @@ import { plainWord } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
 import { shortId } from '../../parts/id.tsx'
 import { textOf } from '../../parts/masked.tsx'
+import { count, counted } from '../../parts/numbers.ts'
 import { Empty } from '../../parts/states.tsx'
+import { boundOf } from './bound.ts'
 import type { View } from './view.ts'
 
 type Item = Schemas['OpenItem']
 
-/** What the broker must still supply, from all sources; what several markets ask for is one line, as it is counted in the list. */
+const WHOLE = 'The submission as a whole'
+
+/** What the broker must still supply, market by market. What only markets ask for that were not chosen is folded. */
 export function Outstanding({ view }: { readonly view: View }) {
-  const asked = [...Map.groupBy(view.open_items, keyOf)]
+  const chosen = new Set(boundOf(view).map(({ market }) => market))
+  const isOther = ({ market_name: market }: Item) => chosen.size > 0 && market !== null && !chosen.has(market)
+  const open = byMarket(view.open_items.filter((item) => !isOther(item)))
+  const others = byMarket(view.open_items.filter(isOther))
+  const [n, m] = [open, others].map((groups) => groups.reduce((sum, { lines }) => sum + lines.length, 0)) as [number, number]
+  const counts = [n > 0 && count(n), m > 0 && `${count(m)} of markets not chosen`].filter(Boolean).join(' · ')
   return (
-    <Section title="Outstanding" actions={asked.length > 0 && <span className="quiet">{asked.length}</span>}>
-      {asked.length === 0 ? (
-        <Empty>Nothing is outstanding.</Empty>
-      ) : (
-        <ul className="lines">
-          {asked.map(([key, items]) => (
-            <Line key={key} items={items} />
-          ))}
-        </ul>
+    <Section title="Outstanding" actions={counts && <span className="quiet">{counts}</span>}>
+      {n + m === 0 && <Empty>Nothing is outstanding.</Empty>}
+      <Groups groups={open} />
+      {m > 0 && (
+        <details className="folded">
+          <summary>{counted(m, 'item')} of markets that were not chosen</summary>
+          <Groups groups={others} />
+        </details>
       )}
     </Section>
   )
+}
+
+interface Group {
+  readonly market: string
+  /** What several markets ask for is one line, as it is counted in the list. */
+  readonly lines: readonly (readonly [Item, ...Item[]])[]
+}
+
+function byMarket(items: readonly Item[]): Group[] {
+  const lines = [...Map.groupBy(items, keyOf).values()] as [Item, ...Item[]][]
+  const groups = Map.groupBy(lines, (same) => [...new Set(same.map(({ market_name: market }) => market ?? WHOLE))].join(', '))
+  return [...groups].map(([market, of]) => ({ market, lines: of })).sort((a, b) => Number(b.market === WHOLE) - Number(a.market === WHOLE))
+}
+
+function Groups({ groups }: { readonly groups: readonly Group[] }) {
+  return groups.map(({ market, lines }) => (
+    <div key={market} className="open-group">
+      <h3>{market}</h3>
+      <ul className="lines">
+        {lines.map(([item]) => (
+          <Line key={`${item.source} ${item.item_key} ${item.bind_request_id}`} item={item} />
+        ))}
+      </ul>
+    </div>
+  ))
 }
 
 function keyOf({ source, item_key, label, bind_request_id }: Item, index: number): string {
@@ -31,26 +64,14 @@ function keyOf({ source, item_key, label, bind_request_id }: Item, index: number
   return source === 'outstanding' ? `${source} ${item_key}` : `${source} ${item_key} ${label} ${bind_request_id} ${index}`
 }
 
-interface LineProps {
-  readonly items: readonly Item[]
-}
-
-function Line({ items }: LineProps) {
-  const [item] = items
-  if (item === undefined) return null
-  const markets = [...new Set(items.map(({ market_name }) => market_name).filter((name) => name !== null))]
-  const whose = item.bind_request_id === null ? markets.join(', ') : bindOf(item)
+function Line({ item }: { readonly item: Item }) {
   const how = item.how_to_provide
-  const words = [whose || 'the submission as a whole', plainWord(item.source), how && /^[a-z]+(_[a-z]+)+$/.test(how) ? plainWord(how) : how]
+  const request = item.bind_request_id === null ? null : `bind request ${shortId(item.bind_request_id)}`
+  const words = [plainWord(item.source), request, how && /^[a-z]+(_[a-z]+)+$/.test(how) ? plainWord(how) : how]
   return (
     <li>
       <span>{textOf(item.label)}</span>
       <span className="quiet">{words.filter(Boolean).join(' · ')}</span>
     </li>
   )
-}
-
-function bindOf({ bind_request_id: id, market_name: market }: Item): string {
-  const request = `bind request ${shortId(id ?? '')}`
-  return market === null ? request : `${request} at ${market}`
 }

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
-import { Refusal } from '../../api/client.ts'
+import { Refusal, type Schemas } from '../../api/client.ts'
 import { submissionQuery } from '../../api/queries.ts'
 import { Chip, plainWord } from '../../parts/chip.tsx'
 import { Id, shortId } from '../../parts/id.tsx'
-import { Raw, textOf } from '../../parts/masked.tsx'
+import { Masked, Raw, textOf } from '../../parts/masked.tsx'
 import { money } from '../../parts/numbers.ts'
 import { useTitle } from '../../parts/page.tsx'
 import { Asked } from '../../parts/states.tsx'
@@ -13,7 +13,7 @@ import { Age, dateText } from '../../parts/time.tsx'
 import { NotFound } from '../not-found.tsx'
 import { SubmissionActions } from './actions.tsx'
 import { boundOf } from './bound.ts'
-import { Destinations } from './destinations.tsx'
+import { Destinations, ReachedText } from './destinations.tsx'
 import { Documents } from './documents.tsx'
 import { Holdings } from './holdings.tsx'
 import { Lanes } from './lanes.tsx'
@@ -35,11 +35,9 @@ function Told({ view }: { readonly view: View }) {
     <article className="page submission">
       <Header view={view} />
       <Lanes view={view} />
-      <div className="halves">
-        <Outstanding view={view} />
-        <Documents view={view} />
-      </div>
+      <Outstanding view={view} />
       <Timeline account={account} id={submission_id} />
+      <Documents view={view} />
       <Destinations view={view} />
       <Holdings view={view} />
     </article>
@@ -67,7 +65,12 @@ function Header({ view }: { readonly view: View }) {
           <bdi>{name}</bdi>
         </h1>
         <Chip word={summary.stands} />
-        <SubmissionActions account={summary.account} id={summary.submission_id} insured={summary.insured_name} />
+        <SubmissionActions
+          account={summary.account}
+          id={summary.submission_id}
+          insured={summary.insured_name}
+          needsClient={view.reached.some(({ mapping }) => mapping !== 'none')}
+        />
       </div>
       <p className="lead">
         {words.join(' · ')} <Id id={summary.submission_id} /> <Raw table="submissions" row={row} what={name} />
@@ -75,10 +78,15 @@ function Header({ view }: { readonly view: View }) {
       <dl className="figures">
         {boundOf(view).map(({ lane_id, market, cents }) => (
           <Figure key={lane_id} name="Bound">
-            {money(cents)} <span className="quiet">{market}</span>
+            {market} {cents !== null && <span className="quiet">{money(cents)}</span>}
           </Figure>
         ))}
-        <Figure name="Lowest quote">
+        {(view.tables.policies ?? [])
+          .filter(({ gone_at }) => gone_at === null)
+          .map((policy) => (
+            <PolicyFigures key={policy.row_key} policy={policy} />
+          ))}
+        <Figure name="Lowest current quote">
           {summary.best_quote ? (
             <>
               {money(summary.best_quote.total_cents)} <span className="quiet">{textOf(summary.best_quote.market_name)}</span>
@@ -87,24 +95,67 @@ function Header({ view }: { readonly view: View }) {
             <span className="quiet">none yet</span>
           )}
         </Figure>
-        <Figure name="Moved">
-          <Age at={summary.moved_at} />
+        {view.reached.map((reached) => (
+          <Figure key={reached.destination} name={`At ${reached.destination}`}>
+            <a href="#destinations">
+              <ReachedText reached={reached} />
+            </a>
+          </Figure>
+        ))}
+        <Figure name="Last change" says="When the service last told something new of it">
+          <Age at={summary.moved_at} isAgo />
         </Figure>
-        <Figure name="Read">
-          <Age at={summary.oldest_read_at} none="never" />
+        <Figure name="Read" says="When the service was last asked for everything of it; the oldest of its reads">
+          <Age at={summary.oldest_read_at} none="never" isAgo />
         </Figure>
-        <Figure name="Proved">
-          <Age at={summary.proved_at} none="never yet" />
+        <Figure name="Proved" says="When a reconcile run last found it equal to the service">
+          <Age at={summary.proved_at} none="not yet" isAgo />
         </Figure>
-        <Figure name="Lost webhooks">{ledger ? ledger.lost_webhooks : '–'}</Figure>
+        {ledger !== null && ledger.lost_webhooks > 0 && (
+          <Figure name="Lost webhooks" says="Records that no webhook told of; polling found them">
+            {ledger.lost_webhooks}
+          </Figure>
+        )}
       </dl>
     </header>
   )
 }
 
-function Figure({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
+/** What the policy's own record says. */
+function PolicyFigures({ policy }: { readonly policy: Schemas['PoliciesRow'] }) {
+  const { policy_number, effective_date, expiration_date, total_billed_cents, commission_cents, row_key } = policy
   return (
-    <div>
+    <>
+      <Figure name="Policy">
+        <Masked
+          table="policies"
+          row={row_key}
+          column="policy_number"
+          value={policy_number ?? 'number not known yet'}
+          what="policy number"
+        />{' '}
+        {effective_date && (
+          <span className="quiet">
+            {dateText(effective_date)} to {expiration_date ? dateText(expiration_date) : '–'}
+          </span>
+        )}
+      </Figure>
+      <Figure name="Billed premium">{money(total_billed_cents)}</Figure>
+      <Figure name="Commission">{money(commission_cents)}</Figure>
+    </>
+  )
+}
+
+interface FigureProps {
+  readonly name: string
+  /** What it means, in a sentence. */
+  readonly says?: string
+  readonly children: React.ReactNode
+}
+
+function Figure({ name, says, children }: FigureProps) {
+  return (
+    <div title={says}>
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>

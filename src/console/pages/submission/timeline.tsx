@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { GitCommitHorizontal, ListChecks, type LucideIcon, MessageSquare, RefreshCw, Send, Webhook } from 'lucide-react'
+import { Check, GitCommitHorizontal, ListChecks, type LucideIcon, MessageSquare, RefreshCw, Send, Webhook } from 'lucide-react'
 import type { Schemas } from '../../api/client.ts'
 import { timelineQuery } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
@@ -8,7 +8,7 @@ import { Section } from '../../parts/fields.tsx'
 import { MASK, Masked, Raw, textOf } from '../../parts/masked.tsx'
 import { More } from '../../parts/more.tsx'
 import { Asked, Empty } from '../../parts/states.tsx'
-import { durationText, Moment } from '../../parts/time.tsx'
+import { bothTimes, clockTime, dayOf, durationText } from '../../parts/time.tsx'
 
 type Item = Schemas['TimelineItem']
 type Kind = Item['kind']
@@ -23,7 +23,6 @@ const kinds: readonly (readonly [Kind, string])[] = [
 const FIRST = 'event,message'
 /** A record that became known later than this came late. */
 const LATE_MS = 15 * 60_000
-const MINUTE_MS = 60_000
 
 const ways: Readonly<Record<string, readonly [LucideIcon, string]>> = {
   webhook: [Webhook, 'known by webhook'],
@@ -55,15 +54,16 @@ export function Timeline({ account, id }: { readonly account: string; readonly i
           if (items.length === 0) return <Empty>Nothing of these kinds has happened yet.</Empty>
           return (
             <>
-              <ol className="timeline">
-                {items.map((item, index) => (
-                  <Entry
-                    key={`${item.kind} ${item.id}`}
-                    item={item}
-                    isExact={isOfMinute(item, items[index - 1]) || isOfMinute(item, items[index + 1])}
-                  />
-                ))}
-              </ol>
+              {[...Map.groupBy(items, ({ at }) => dayOf(at))].map(([day, entries]) => (
+                <div key={day}>
+                  <h3 className="day">{day}</h3>
+                  <ol className="timeline">
+                    {entries.map((item) => (
+                      <Entry key={`${item.kind} ${item.id}`} item={item} />
+                    ))}
+                  </ol>
+                </div>
+              ))}
               <More pages={query} />
             </>
           )
@@ -77,11 +77,6 @@ function iconOf({ kind, known_via }: Item): LucideIcon {
   if (kind === 'push') return Send
   if (kind === 'message') return MessageSquare
   return ways[known_via ?? '']?.[0] ?? GitCommitHorizontal
-}
-
-/** Whether another entry is of the same minute. */
-function isOfMinute({ at }: Item, other: Item | undefined): boolean {
-  return other !== undefined && Math.abs(Date.parse(at) - Date.parse(other.at)) < MINUTE_MS
 }
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
@@ -98,14 +93,16 @@ function wordsOf({ kind, what, summary }: Item): readonly [title: string, more: 
   return [capital(type), isSame ? null : summary]
 }
 
-function Entry({ item, isExact }: { readonly item: Item; readonly isExact: boolean }) {
+function Entry({ item }: { readonly item: Item }) {
   const Icon = iconOf(item)
   const about = item.entity && item.row_key ? { table: item.entity, row: item.row_key } : null
   const [title, more] = wordsOf(item)
   return (
     <li className={`entry ${item.kind}${item.gone_at ? ' gone' : ''}`}>
       <span className="entry-at">
-        <Moment at={item.at} isExact={isExact} />
+        <time dateTime={item.at} title={bothTimes(item.at)}>
+          {clockTime(item.at)}
+        </time>
       </span>
       <span className="entry-icon" title={ways[item.known_via ?? '']?.[1]}>
         <Icon aria-hidden="true" />
@@ -165,16 +162,26 @@ function Changes({ item }: { readonly item: Item }) {
   )
 }
 
+/** Where it went: what is delivered needs no more than a mark. */
 function Pushes({ item }: { readonly item: Item }) {
   return (
     <ul className="entry-pushes">
       {item.pushes.map(({ outbox_id, destination, state, delivered_at, resent }) => (
         <li key={outbox_id}>
-          <span>
-            {destination}
-            {resent && ', again'}
-          </span>{' '}
-          <Chip word={state} /> {delivered_at && <Moment at={delivered_at} />}
+          {state === 'delivered' ? (
+            <span className="quiet" title={`delivered${delivered_at ? `, ${bothTimes(delivered_at)}` : ''}`}>
+              <Check aria-label="delivered to" /> {destination}
+              {resent && ', again'}
+            </span>
+          ) : (
+            <>
+              <span>
+                {destination}
+                {resent && ', again'}
+              </span>{' '}
+              <Chip word={state} />
+            </>
+          )}
         </li>
       ))}
     </ul>
