@@ -3,6 +3,7 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Refusal } from './api/client.ts'
+import { watchInputs } from './layout/last-input.ts'
 import { applyTheme } from './layout/theme.ts'
 import { createConsoleRouter } from './router.tsx'
 import { signInByAddress } from './session/session.ts'
@@ -38,6 +39,7 @@ const client = new QueryClient({
 
 async function start(root: HTMLElement): Promise<void> {
   applyTheme()
+  watchInputs()
   const refused = await signInByAddress()
   createRoot(root).render(
     <StrictMode>

@@ -58,7 +58,7 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
     expect(await page.title()).toBe(`${await person.heading()} · submission-mirror`)
     for (const landmark of ['banner', 'main'] as const) expect(await page.getByRole(landmark).count()).toBe(1)
     await page.getByRole('heading', { name: 'Needs you' }).waitFor()
-    for (const chart of ['Deliveries', 'Lost and found', 'Lag', 'Requests to the service']) {
+    for (const chart of ['Deliveries', 'Lost webhooks', 'Delay', 'Requests to the service']) {
       await page.locator('figure').filter({ hasText: chart }).first().waitFor()
     }
   })
@@ -134,13 +134,9 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
     const { items } = await scene.api<{ items: { record_id: string; insured_name: string }[] }>('/found-without-webhook?limit=50')
     const found = items.find(({ record_id }) => record_id === eventId)
     await person.goto('/')
-    const row = page
-      .getByRole('table', { name: 'Webhooks that have not come' })
-      .getByRole('row')
-      .filter({ hasText: 'status changed' })
-      .first()
+    const row = page.getByRole('table', { name: 'Webhooks lost or late' }).getByRole('row').filter({ hasText: 'status changed' }).first()
     await row.waitFor()
-    expect(await row.innerText()).toMatch(/by (polling|a replay), .+ later\s+may still come/)
+    expect(await row.innerText()).toMatch(/late\s+by (polling|a replay), .+ later/)
     await row.getByRole('link', { name: found?.insured_name ?? 'none' }).waitFor()
   })
 

@@ -34,7 +34,9 @@ function selectRow(): void {
 
 /** Replays what is open, or else what is selected. */
 function replay(): void {
-  const buttons = [...document.querySelectorAll<HTMLButtonElement>('main .detail-side button.button, main .actions button.button')]
+  const buttons = ['main .detail-side', 'main .filters'].flatMap((place) => [
+    ...document.querySelectorAll<HTMLButtonElement>(`${place} .actions button.button`),
+  ])
   buttons.find(({ disabled, textContent }) => !disabled && /^Replay(?: selected)?$/.test(textContent.trim()))?.click()
 }
 

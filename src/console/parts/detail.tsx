@@ -1,6 +1,7 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
 import { X } from 'lucide-react'
 import { type ReactNode, useEffect, useRef } from 'react'
+import { isByKey } from '../layout/last-input.ts'
 import { useTitle } from './page.tsx'
 
 interface DetailProps {
@@ -18,7 +19,7 @@ export function Detail({ title, back, chip, lead, actions, children }: DetailPro
   const heading = useRef<HTMLHeadingElement>(null)
   // Who opened it by a key reads on in it; the focus of a mouse stays where it is.
   useEffect(() => {
-    if (document.activeElement?.matches('a[data-row]:focus-visible')) heading.current?.focus()
+    if (isByKey()) heading.current?.focus()
   }, [])
   return (
     <article className="detail">

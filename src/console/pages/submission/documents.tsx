@@ -3,7 +3,7 @@ import type { Schemas } from '../../api/client.ts'
 import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
 import { Masked, textOf } from '../../parts/masked.tsx'
-import { size } from '../../parts/numbers.ts'
+import { counted, size } from '../../parts/numbers.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Age } from '../../parts/time.tsx'
 import { useMay } from '../../session/session.ts'
@@ -11,19 +11,41 @@ import type { View } from './view.ts'
 
 /** The documents that the mirror knows, and their files where it keeps them. */
 export function Documents({ view }: { readonly view: View }) {
-  const documents = view.tables.documents ?? []
+  const documents = [...(view.tables.documents ?? [])].sort((a, b) => weightOf(a) - weightOf(b))
   return (
     <Section title="Documents" actions={documents.length > 0 && <span className="quiet">{documents.length}</span>}>
       {documents.length === 0 ? (
         <Empty>The service has shown no document.</Empty>
       ) : (
-        <ul className="lines">
-          {documents.map((document) => (
-            <DocumentLine key={document.row_key} document={document} />
-          ))}
-        </ul>
+        <>
+          <Lines documents={documents.slice(0, FIRST)} />
+          {documents.length > FIRST && (
+            <details className="folded">
+              <summary>{counted(documents.length - FIRST, 'more document')}</summary>
+              <Lines documents={documents.slice(FIRST)} />
+            </details>
+          )}
+        </>
       )}
     </Section>
+  )
+}
+
+/** As many are shown before the rest is folded. */
+const FIRST = 8
+
+/** What failed stands first, and what is gone last. */
+function weightOf(document: Schemas['DocumentsRow']): number {
+  return ['failed', 'waiting', 'stored', 'gone'].indexOf(stateOf(document))
+}
+
+function Lines({ documents }: { readonly documents: readonly Schemas['DocumentsRow'][] }) {
+  return (
+    <ul className="lines">
+      {documents.map((document) => (
+        <DocumentLine key={document.row_key} document={document} />
+      ))}
+    </ul>
   )
 }
 
