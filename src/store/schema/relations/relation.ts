@@ -1,4 +1,4 @@
-import type { DescribedColumn, EntityDescription } from '../../../model/entity.ts'
+import type { DescribedColumn, Entity } from '../../../model/entity.ts'
 
 /** A public table or view, as readers are told of it. */
 export interface Relation {
@@ -14,12 +14,12 @@ export interface Relation {
   readonly notes?: readonly string[]
 }
 
-export function relationOf({ table, holds, key, fields }: EntityDescription): Relation {
+export function relationOf({ table, holds, key, fields }: Entity): Relation {
   return { name: table, type: 'table', holds, key, columns: fields }
 }
 
 /** Columns that a view takes from a table as they are. */
-export function copied(from: EntityDescription, ...columns: readonly string[]): Record<string, DescribedColumn> {
+export function copied(from: Entity, ...columns: readonly string[]): Record<string, DescribedColumn> {
   return Object.fromEntries(
     columns.map((column) => {
       const field = from.fields[column]
