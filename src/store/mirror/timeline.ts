@@ -3,7 +3,7 @@ import type { Json } from '../../model/json.ts'
 import { parseTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue, unindexed } from '../engine/sql.ts'
-import type { ArrivalsView } from '../schema/tables-completeness.ts'
+import type { ArrivalsView } from '../schema/completeness.ts'
 
 /** What a timeline shows, in the order in which it shows things of the same time. */
 export const timelineKinds = ['push', 'change', 'message', 'event'] as const

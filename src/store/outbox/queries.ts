@@ -3,7 +3,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { accountsIn, timeValue, unindexed } from '../engine/sql.ts'
 import { numberIn } from '../inbox/queries.ts'
-import type { OutboxState, PushStatusView } from '../schema/tables-push.ts'
+import type { OutboxState, PushStatusView } from '../schema/push.ts'
 
 /** Which rows of the outbox; fields left out do not narrow. */
 export interface OutboxFilter {
