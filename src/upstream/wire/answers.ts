@@ -1,3 +1,4 @@
+import { tokenLifeSeconds } from '../../base/service-http.ts'
 import { canonicalJson, isObject, storableText } from '../../model/json.ts'
 import { idOf, jsonOf, textOf } from './fields.ts'
 import { itemsIn } from './lists.ts'
@@ -32,9 +33,6 @@ export interface TokenAnswer {
   readonly lifetimeSeconds: number
 }
 
-/** Access tokens live 60 minutes. None is used longer, whatever the answer says (trap 38). */
-const LONGEST_LIFETIME_SECONDS = 3600
-
 /**
  * Reads a page of a feed.
  * @param list the name under which the page keeps its items.
@@ -63,7 +61,7 @@ export function readToken(raw: unknown): TokenAnswer | null {
   const token = isObject(raw) ? raw['access_token'] : null
   // Only characters that are allowed in a header.
   if (!isObject(raw) || typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) return null
-  return { accessToken: token, lifetimeSeconds: Math.min(secondsOf(raw['expires_in']) ?? Infinity, LONGEST_LIFETIME_SECONDS) }
+  return { accessToken: token, lifetimeSeconds: tokenLifeSeconds(raw['expires_in']) }
 }
 
 // The spec does not show its shape: a text, as for tokens, or a list.
@@ -72,11 +70,6 @@ function scopesOf(value: unknown): readonly string[] | null {
     typeof value === 'string' ? value.split(/[\s,]+/) : Array.isArray(value) ? value.filter((word) => typeof word === 'string') : []
   const scopes = words.filter((word) => /^[\x21-\x7e]{1,64}$/.test(word))
   return scopes.length > 0 ? scopes : null
-}
-
-function secondsOf(value: unknown): number | null {
-  const seconds = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
-  return typeof seconds === 'number' && seconds > 0 ? seconds : null
 }
 
 // The spec does not show the shape of `brokerage`: a text, or an object with or without an id. Its other fields may change.
