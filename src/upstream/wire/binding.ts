@@ -16,10 +16,7 @@ import { rowOf } from './row.ts'
 
 /** Readers of what has an id of its own: bind requests, policies, insureds. */
 
-const { policy_number, carrier_name, effective_date, expiration_date, total_billed_cents, commission_cents } = policies.fields
-const policyColumns = { policy_number, carrier_name, effective_date, expiration_date, total_billed_cents, commission_cents }
-const { legal_name, dba_name } = insureds.fields
-const insuredColumns = { legal_name, dba_name }
+const tables = { bind_request: bindRequests, policy: policies, insured: insureds } as const
 
 /** How a record whose fields are not shown is read. */
 export interface RecordReading {
@@ -34,20 +31,19 @@ export function readById(read: IdRead, ownId: string, raw: unknown, { recordFiel
   const kept = rawOf(raw)
   // Their fields are not shown (trap 57).
   if (!isObject(raw) || kept === null) return null
-  const record = protection.dropped(kept)
-  return read === 'policy'
-    ? recordView('policies', { policy_id: ownId }, { ...recordColumns(record, policyColumns, recordFields.policies), raw: kept })
-    : recordView('insureds', { insured_id: ownId }, { ...recordColumns(record, insuredColumns, recordFields.insureds), raw: kept })
-}
-
-function recordView(table: string, of: Row, columns: Row): View {
-  return { submission: null, lists: [{ table, of, rows: [{ ...of, ...columns }], whole: true }], unreadable: [] }
+  const paths: Readonly<Record<string, readonly string[]>> = read === 'policy' ? recordFields.policies : recordFields.insureds
+  return viewById(read, ownId, { ...recordColumns(protection.dropped(kept), tables[read].fields, paths), raw: kept })
 }
 
 /** The view of an answer "not found": what has the id is gone. */
 export function goneById(read: IdRead, ownId: string): View {
-  const table = { bind_request: 'bind_requests', policy: 'policies', insured: 'insureds' }[read]
-  return { submission: null, lists: [{ table, of: { [`${read}_id`]: ownId }, rows: [], whole: true }], unreadable: [] }
+  return viewById(read, ownId, null)
+}
+
+function viewById(read: IdRead, ownId: string, columns: Row | null): View {
+  const of = { [`${read}_id`]: ownId }
+  const rows = columns === null ? [] : [{ ...of, ...columns }]
+  return { submission: null, lists: [{ table: tables[read].table, of, rows, whole: true }], unreadable: [] }
 }
 
 function readBindRequest(ownId: string, raw: unknown): View | null {
