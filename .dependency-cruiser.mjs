@@ -83,7 +83,7 @@ const mayImport = {
   // It runs the program and the sandbox as processes of their own.
   'src/demo': ['src/ops/output', 'src/reconcile', ...belowStages],
   'src/app': ['src/demo', 'src/ops', 'src/sandbox', ...stages, ...belowStages],
-  migrations: ['src/store/schema/migration.ts', 'src/store/schema/list-keys.ts'],
+  migrations: ['src/store/schema/migration.ts', 'src/store/schema/list-keys.ts', 'src/store/schema/push-states.ts'],
 }
 
 /** Packages that only some folders may import. */

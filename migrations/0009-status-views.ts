@@ -1,4 +1,5 @@
 import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
+import { ofPush, ofReady } from '../src/store/schema/push-states.ts'
 import { seconds } from './expressions.ts'
 
 /** Views of how fresh and how complete the mirror is, and of what reached which destination. */
@@ -38,10 +39,9 @@ const LANE = 'left join sync_push_lanes l on l.destination = o.destination and l
 
 const READY: Part = {
   states: "o.state = 'ready'",
-  state: "case when l.blocked is not null then l.blocked when o.attempts > 0 then 'retrying' else 'waiting' end",
+  state: ofReady.state,
   isOpen: '1',
-  nextTryAt: `case when l.blocked is not null or d.state <> 'active' then null
-    when d.retry_at > l.due_at then d.retry_at else l.due_at end`,
+  nextTryAt: ofReady.nextTryAt,
 }
 
 /**
@@ -60,10 +60,8 @@ function pushStatus(t: ColumnTypes): string {
       : [
           {
             states: 'true',
-            state: `case when o.state <> 'ready' then o.state else ${READY.state} end`,
+            ...ofPush,
             isOpen: "o.state not in ('delivered', 'skipped')",
-            nextTryAt: `case when o.state = 'ready' then ${READY.nextTryAt} end`,
-            deliveredAt: "case when o.state = 'delivered' then o.settled_at end",
           },
         ]
   return `create view push_status as ${parts.map((part) => partOf(t, part)).join(' union all ')}`

@@ -9,5 +9,8 @@ import { operations } from './0007-operations.ts'
 import { views } from './0008-views.ts'
 import { statusViews } from './0009-status-views.ts'
 
-/** Every step of the schema, in order. A step that was released is never changed: databases keep its hash. */
+/**
+ * Every step of the schema, in order. A step that was released is never changed: databases keep its hash. So its tables are written out here and
+ * not made from the descriptors, which change; tests hold the two against each other.
+ */
 export const migrations: readonly Migration[] = [changeLog, mirror, inbox, reads, push, reconcile, operations, views, statusViews]

@@ -34,6 +34,18 @@ export interface DescribedColumn {
 
 /** A column of a table of service data. */
 export interface Field extends DescribedColumn {
+  /** Where the service's object has it: keys joined by dots. Left out for what does not stand in the object. */
+  readonly path?: string
+  /**
+   * How a value of the service is read where the kind does not tell:
+   * - text: `id` a uuid in lower case, or any other id; `uuid` nothing but one; `key` an id that is part of the table's key.
+   * - json: `any` value instead of a list; `text` the JSON inside a text.
+   */
+  readonly as?: 'id' | 'uuid' | 'key' | 'any' | 'text'
+  /** Without a readable value the whole object is unreadable. */
+  readonly required?: true
+  /** Of a key that the service does not give: its value in the column `own`, else the hash of other columns. */
+  readonly madeOf?: { readonly own?: string; readonly hashed: readonly string[] }
   /** Part of a record's identity: once set, it never changes (invariant 4). */
   readonly identity?: true
   /** Computed from the records of a feed. */
@@ -53,6 +65,9 @@ export interface Field extends DescribedColumn {
   readonly mayHoldJson?: true
 }
 
+/** A column as its table's file writes it. Without `source` it is read from `path`, without `path` too from the field of its own name. */
+export type FieldDescription = Omit<Field, 'source'> & { readonly source?: string }
+
 /** The description of a table of service data, from which everything that the program does with it follows. */
 export interface EntityDescription {
   readonly table: string
@@ -64,21 +79,37 @@ export interface EntityDescription {
   readonly key: readonly string[]
   /** The table of parent rows. Rows are gone when their parent is. */
   readonly parent?: string
+  /** A field that an object of the service leaves out is null, instead of staying as it was. */
+  readonly absentIsNull?: true
   /** All columns with keys, in the order of the table. Rows of a table without `gone_at` are never marked as gone. */
-  readonly fields: Readonly<Record<string, Field>>
+  readonly fields: Readonly<Record<string, FieldDescription>>
 }
 
 /** One public table of service data. */
 export interface Entity extends EntityDescription {
+  readonly fields: Readonly<Record<string, Field>>
   /** The kinds of all columns with keys, in the order of the table. */
   readonly columns: Readonly<Record<string, ColumnKind>>
 }
 
 type ColumnsOf<D extends EntityDescription> = { readonly [C in keyof D['fields']]: D['fields'][C]['kind'] }
 
-export function entity<const D extends EntityDescription>(description: D): D & { readonly columns: ColumnsOf<D> } {
-  const columns = Object.fromEntries(Object.entries(description.fields).map(([column, { kind }]) => [column, kind]))
-  return { ...description, columns: columns as ColumnsOf<D> }
+type Complete<D extends EntityDescription> = Omit<D, 'fields'> & {
+  readonly fields: { readonly [C in keyof D['fields']]: D['fields'][C] & Field }
+  readonly columns: ColumnsOf<D>
+}
+
+export function entity<const D extends EntityDescription>(description: D): Complete<D> {
+  const described = Object.entries(description.fields)
+  const fields = Object.fromEntries(described.map(([column, field]) => [column, completed(column, field)]))
+  const columns = Object.fromEntries(described.map(([column, { kind }]) => [column, kind]))
+  return { ...description, fields, columns } as unknown as Complete<D>
+}
+
+function completed(column: string, field: FieldDescription): Field {
+  if (field.source !== undefined) return { ...field, source: field.source }
+  const { path = column } = field
+  return { ...field, path, source: `\`${path}\`` }
 }
 
 /** A row of an entity: keys are never null, all other columns may be. */
@@ -90,7 +121,7 @@ export type RowOf<E extends { readonly key: readonly string[]; readonly columns:
 export type Row = { [column: string]: Json }
 
 /** @returns the columns that match, in the order of the table. */
-export function columnsWhere(of: EntityDescription, is: (field: Field) => boolean): string[] {
+export function columnsWhere(of: Pick<Entity, 'fields'>, is: (field: Field) => boolean): string[] {
   return Object.entries(of.fields).flatMap(([column, field]) => (is(field) ? [column] : []))
 }
 
@@ -105,6 +136,6 @@ export function ownKey(of: Pick<EntityDescription, 'key'>): string[] {
 }
 
 /** Identity columns (see `Field.identity`). */
-export function identityOf(of: EntityDescription): string[] {
+export function identityOf(of: Pick<Entity, 'fields'>): string[] {
   return columnsWhere(of, ({ identity }) => identity === true)
 }

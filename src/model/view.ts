@@ -1,11 +1,10 @@
-import type { SubmissionRow } from './entities/submissions.ts'
 import type { Entity, Row } from './entity.ts'
-import type { Requirements, ViewList } from './records.ts'
+import type { ViewList } from './records.ts'
 
 /** The result of a state read of one submission. */
 export interface View {
   /** Columns of `submissions`; null: the view has none. */
-  readonly submission: Partial<SubmissionRow> | null
+  readonly submission: Row | null
   /** All lists of one table have the same columns in `of`. Without a list, nothing is concluded about a table. */
   readonly lists: readonly ViewList[]
   /** Items that could not be parsed, as JSON text. */
@@ -44,37 +43,4 @@ function listIndex(all: readonly ViewList[], table: string | null): ((row: Row) 
   const textOf = (row: Row) => JSON.stringify(columns.map((column) => row[column]))
   const byText = new Map(lists.map((list) => [textOf(list.of), list]))
   return (row) => byText.get(textOf(row)) ?? null
-}
-
-/** Tables whose rows exist once markets are matched. */
-const OF_MARKETS = new Set(['lanes', 'quote_history', 'market_readiness', 'program_assessments', 'carrier_api_sessions'])
-
-/** The requirements view as lists. A missing rail or an unavailable quote history has none (traps 64, 65). */
-export function viewOf({ submission, rail, lists, unreadable }: Requirements): View {
-  const all = [...(rail === null ? [] : railLists(rail)), ...lists]
-  // While markets are being matched an empty list means "not yet", not "no longer" (trap 62).
-  const isMatching = submission.marketing_status === 'matching'
-  const hasLanes = rail !== null && rail.lanes.length > 0
-  const isNotYet = ({ table, rows }: ViewList) => isMatching && OF_MARKETS.has(table) && (rows.length === 0 || !hasLanes)
-  return {
-    submission,
-    lists: all.map((list) => (isNotYet(list) ? { ...list, whole: false } : list)),
-    unreadable: [...(rail?.unreadable ?? []), ...unreadable],
-  }
-}
-
-function railLists(rail: NonNullable<Requirements['rail']>): ViewList[] {
-  const of = {}
-  const lists: ViewList[] = [
-    { table: 'lanes', of, rows: rail.lanes.map(({ lane }) => lane), whole: rail.whole.lanes },
-    ...rail.lanes.flatMap(({ lane, quotes, sourceOffers, whole }): ViewList[] => {
-      const of = { lane_id: lane.lane_id }
-      return [
-        { table: 'quotes', of, rows: quotes.map((quote) => ({ ...quote, ...of })), whole: whole.quotes },
-        { table: 'source_offers', of, rows: sourceOffers.map((offer) => ({ ...offer, ...of })), whole: whole.sourceOffers },
-      ]
-    }),
-  ]
-  if (rail.quoteHistory !== null) lists.push({ table: 'quote_history', of, rows: rail.quoteHistory, whole: rail.whole.quoteHistory })
-  return lists
 }

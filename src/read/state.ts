@@ -1,21 +1,17 @@
 import type { Priority } from '../base/limiter.ts'
 import type { OwnStateRead } from '../model/reads.ts'
-import { type View, viewOf } from '../model/view.ts'
+import type { View } from '../model/view.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { UpstreamTransientError } from '../upstream/http/errors.ts'
-import { readOutstanding } from '../upstream/wire/outstanding.ts'
+import { readOutstanding, readRequirements } from '../upstream/wire/requirements.ts'
 import { readSessions } from '../upstream/wire/sessions.ts'
-import { readRequirements } from '../upstream/wire/wire.ts'
 import { readWorkspace } from '../upstream/wire/workspace.ts'
 
 type Reader = (client: UpstreamClient, submissionId: string, signal: AbortSignal, priority?: Priority) => Promise<View | null>
 
 /** The request of each state read; null when the answer is not such a view. */
 const readers: Readonly<Record<OwnStateRead, Reader>> = {
-  requirements: async (client, ...asked) => {
-    const requirements = readRequirements(await client.requirements(...asked))
-    return requirements && viewOf(requirements)
-  },
+  requirements: async (client, ...asked) => readRequirements(await client.requirements(...asked)),
   outstanding: async (client, ...asked) => readOutstanding(await client.detail('outstanding', ...asked)),
   workspace: async (client, ...asked) => readWorkspace(await client.detail('workspace', ...asked)),
   sessions: async (client, ...asked) => readSessions(await client.detail('sessions', ...asked)),

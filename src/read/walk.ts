@@ -5,8 +5,8 @@ import type { Feed } from '../model/reads.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Unreadable } from '../store/mirror/evidence.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
+import { readEvent, readMessage } from '../upstream/wire/feeds.ts'
 import { rawOf } from '../upstream/wire/fields.ts'
-import { readEvent, readMessage } from '../upstream/wire/wire.ts'
 
 /** One page of a feed, parsed. */
 export interface FeedPage {

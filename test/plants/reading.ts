@@ -75,9 +75,9 @@ export const reading: Plants = {
     foundBy: ['upstream/client.test.ts'],
   },
   'a cursor goes into the URL as it is': {
-    file: 'upstream/http/url.ts',
+    file: 'base/service-http.ts',
     edits: [['${encodeURIComponent(key)}=${encodeURIComponent(value)}', '${encodeURIComponent(key)}=${value}']],
-    foundBy: ['upstream/http/url.test.ts'],
+    foundBy: ['base/service-http.test.ts'],
   },
   'the pause that the service asks for is not made': {
     file: 'upstream/http/channel.ts',

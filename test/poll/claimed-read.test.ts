@@ -5,7 +5,7 @@ import { type ClaimedReadEnd, type ClaimedReadOptions, carryOutRead, READ_LEASE_
 import type { Db } from '../../src/store/engine/db.ts'
 import { claimReads } from '../../src/store/reads/claims.ts'
 import { rank } from '../../src/store/reads/reads.ts'
-import type { ReadsTable } from '../../src/store/schema/tables.ts'
+import type { ReadsTable } from '../../src/store/schema/reads.ts'
 import { UpstreamTransientError } from '../../src/upstream/http/errors.ts'
 import { openedDb } from '../push/outbox.ts'
 import { silentLog, type TestDatabase, testDatabases } from '../tools/databases.ts'

@@ -6,7 +6,7 @@ import type { FanOutDestination } from '../../src/push/queue/queued-rows.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import type { CountedDestination } from '../../src/store/outbox/destinations.ts'
 import type { ClaimedLane, LaneResult, RowResult } from '../../src/store/outbox/work.ts'
-import type { OutboxState } from '../../src/store/schema/tables-push.ts'
+import type { OutboxState } from '../../src/store/schema/push.ts'
 import { type OpenedDatabase, openAgain, silentLog, type TestOptions } from '../tools/databases.ts'
 import { countedDestination } from '../tools/destinations.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { relations } from '../../src/store/schema/relations.ts'
+import { relations } from '../../src/store/schema/tables.ts'
 import { type OpenedDatabase, sqliteDatabase } from '../tools/databases.ts'
 import { openDemoScene } from '../tools/demo-scene.ts'
 import { queriesOf, shown } from '../tools/document-queries.ts'

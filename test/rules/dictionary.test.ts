@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { entities } from '../../src/model/entities.ts'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { entities, entityNamed } from '../../src/model/entities.ts'
 import type { Query } from '../../src/store/engine/db.ts'
+import { internalTables, relations } from '../../src/store/schema/tables.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
 import { DICTIONARY, dictionary } from '../tools/dictionary.ts'
 
@@ -22,6 +23,7 @@ const types: Readonly<Record<string, Readonly<Record<'sqlite' | 'postgres', stri
   time: { sqlite: 'text', postgres: 'timestamp with time zone' },
   date: { sqlite: 'text', postgres: 'date' },
   raw: { sqlite: 'text', postgres: 'json' },
+  bytes: { sqlite: 'blob', postgres: 'bytea' },
 }
 
 const text = await readFile(DICTIONARY, 'utf8')
@@ -41,14 +43,15 @@ interface Column {
   readonly relation: string
   readonly name: string
   readonly type: string
+  readonly mayBeNull: boolean
 }
 
 async function columnsOf(query: Query): Promise<Column[]> {
   const found =
     query.kind === 'sqlite'
-      ? sql<Column>`select m.name as relation, c.name, lower(c.type) as type from sqlite_master m join pragma_table_info(m.name) c
+      ? sql<Column>`select m.name as relation, c.name, lower(c.type) as type, not (c."notnull" or c.pk) as mayBeNull from sqlite_master m join pragma_table_info(m.name) c
           where m.type in ('table', 'view') and m.name not like 'sqlite_%' order by m.name, c.cid`
-      : sql<Column>`select table_name as relation, column_name as name, data_type as type from information_schema.columns
+      : sql<Column>`select table_name as relation, column_name as name, data_type as type, is_nullable = 'YES' as "mayBeNull" from information_schema.columns
           where table_schema = current_schema() order by table_name, ordinal_position`
   return (await found.execute(query.sql)).rows
 }
@@ -82,6 +85,24 @@ describe.each(testDatabases)('the data dictionary, against $name', ({ name, open
       })
       expect(told, relation).toEqual(made.map((column) => [column.name, column.type]))
     }
+  })
+})
+
+describe.each(testDatabases)('a descriptor of a table beside the mirror, against $name', ({ name, open }) => {
+  it('has the columns of the database, of the same types, and null where the database allows it', async () => {
+    const { db, close } = await open()
+    onTestFinished(close)
+    const columns = await columnsOf(db.read)
+    const tables = [...relations, ...internalTables].filter(({ type, name }) => type === 'table' && entityNamed(name) === null)
+    const lineOf = (table: string, column: string, type: string | undefined, mayBeNull: boolean) =>
+      `${table}.${column} ${type}${mayBeNull ? '' : ' not null'}`
+    const described = tables.flatMap((table) =>
+      Object.entries(table.columns).map(([column, { kind, isNullable }]) =>
+        lineOf(table.name, column, types[kind]?.[name], isNullable === true),
+      ),
+    )
+    const made = columns.filter(({ relation }) => tables.some((table) => table.name === relation))
+    expect(described.sort()).toEqual(made.map((one) => lineOf(one.relation, one.name, one.type, Boolean(one.mayBeNull))).sort())
   })
 })
 

@@ -23,7 +23,7 @@ const refused: readonly Import[] = [
   ['src/store/engine/a.ts', 'src/apply/apply.ts'],
   ['src/store/mirror/a.ts', 'src/read/walk.ts'],
   ['src/upstream/a.ts', 'src/store/engine/db.ts'],
-  ['src/apply/a.ts', 'src/upstream/wire/wire.ts'],
+  ['src/apply/a.ts', 'src/upstream/wire/feeds.ts'],
   ['src/read/a.ts', 'src/poll/claimed-read.ts'],
   ['src/receive/a.ts', 'src/ops/metrics/metrics.ts'],
   ['src/ops/cli/a.ts', 'src/app.ts'],
@@ -39,7 +39,7 @@ const refused: readonly Import[] = [
   ['src/ops/alarms/a.ts', 'src/ops/actions/inbox.ts'],
   ['src/push/transport/a.ts', 'src/push/send/sender.ts'],
   ['src/reconcile/check/a.ts', 'src/reconcile/run/run.ts'],
-  ['src/upstream/http/a.ts', 'src/upstream/wire/wire.ts'],
+  ['src/upstream/http/a.ts', 'src/upstream/wire/feeds.ts'],
   // Stages never import each other.
   ['src/receive/b.ts', 'src/work/worker.ts'],
   ['src/work/a.ts', 'src/receive/receiver.ts'],

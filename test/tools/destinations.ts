@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db, Query } from '../../src/store/engine/db.ts'
 import { type CountedDestination, countDestinations } from '../../src/store/outbox/destinations.ts'
-import type { OutboxState } from '../../src/store/schema/tables-push.ts'
+import type { OutboxState } from '../../src/store/schema/push.ts'
 
 /** A destination with its counts; null when it was never configured. */
 export async function countedDestination(q: Query, name: string): Promise<CountedDestination | null> {

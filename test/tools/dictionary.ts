@@ -1,9 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { DescribedColumn } from '../../src/model/entity.ts'
-import { internalTables } from '../../src/store/schema/relations/internal.ts'
-import type { Relation } from '../../src/store/schema/relations/relation.ts'
-import { relations } from '../../src/store/schema/relations.ts'
+import type { Column, Relation } from '../../src/store/schema/table.ts'
+import { internalTables, relations } from '../../src/store/schema/tables.ts'
 
 /*
  * The data dictionary: its introduction is written by hand, what stands below the mark is made here of the descriptions that the program
@@ -12,8 +10,7 @@ import { relations } from '../../src/store/schema/relations.ts'
 
 export const DICTIONARY = new URL('../../migrations/README.md', import.meta.url)
 
-const MARK =
-  '<!-- Below this line `node test/tools/dictionary.ts` writes: change src/model/entities and src/store/schema/relations instead. -->'
+const MARK = '<!-- Below this line `node test/tools/dictionary.ts` writes: change src/model/entities and src/store/schema instead. -->'
 
 /** @returns the whole document. @param current it as it stands, whose introduction is kept. @throws Error when it has no mark. */
 export function dictionary(current: string): string {
@@ -39,13 +36,13 @@ function sectionOf({ name, holds, key, columns, notes = [] }: Relation): string 
   return [`### ${name}`, `${holds}${keyed}`, table, ...notes].join('\n\n')
 }
 
-function rowOf(column: string, { kind, cents, meaning, source, class: protection }: DescribedColumn): string {
+function rowOf(column: string, { kind, cents, meaning, source, class: protection }: Column): string {
   const cells = [`\`${column}\``, cents ? 'cents' : kind, meaning, source, protection === 'none' ? '–' : protection]
   return `| ${cells.join(' | ')} |`
 }
 
 function internalSection(): string {
-  const rows = Object.entries(internalTables).map(([name, holds]) => `| \`${name}\` | ${holds} |`)
+  const rows = internalTables.map(({ name, holds }) => `| \`${name}\` | ${holds} |`)
   const about =
     'For whoever looks into a problem; a release may change them without notice. All of them may hold personal data or free text.'
   return ['## Internal tables', about, ['| table | holds |', '|---|---|', ...rows].join('\n')].join('\n\n')

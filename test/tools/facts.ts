@@ -3,11 +3,11 @@ import type { Json } from '../../src/model/json.ts'
 import { dropping } from '../../src/model/protection/protection.ts'
 import { type DetailRead, type IdRead, idReads } from '../../src/model/reads.ts'
 import { timeFromMs } from '../../src/model/time.ts'
-import { type View, viewOf } from '../../src/model/view.ts'
+import type { View } from '../../src/model/view.ts'
 import { readById } from '../../src/upstream/wire/binding.ts'
-import { readOutstanding } from '../../src/upstream/wire/outstanding.ts'
+import { readEvent, readMessage } from '../../src/upstream/wire/feeds.ts'
+import { readOutstanding, readRequirements } from '../../src/upstream/wire/requirements.ts'
 import { readSessions } from '../../src/upstream/wire/sessions.ts'
-import { readEvent, readMessage, readRequirements } from '../../src/upstream/wire/wire.ts'
 import { readWorkspace } from '../../src/upstream/wire/workspace.ts'
 import { defaultRecordFields } from './record-fields.ts'
 
@@ -264,9 +264,8 @@ export function messageFact(account: string, submissionId: string, wire: unknown
 }
 
 export function stateFact(account: string, submissionId: string, wire: unknown, readNo: number, readAtMs = START_MS): StateFact {
-  const requirements = readRequirements(wire)
-  if (requirements === null) throw new Error(`not a requirements view: ${JSON.stringify(wire)}`)
-  const view = viewOf(requirements)
+  const view = readRequirements(wire)
+  if (view === null) throw new Error(`not a requirements view: ${JSON.stringify(wire)}`)
   return { kind: 'state', read: 'requirements', account, submissionId, cause: 'poll', view, readNo, readAt: timeFromMs(readAtMs) }
 }
 

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { relations } from '../../src/store/schema/relations.ts'
+import { relations } from '../../src/store/schema/tables.ts'
 import type { User } from './nobody.ts'
 
 /** A program that opens a SQLite file as strangers do: not the library of the program. */

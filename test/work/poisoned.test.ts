@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { threadMessages } from '../../src/model/entities/thread-messages.ts'
-import type { InboxTable } from '../../src/store/schema/tables.ts'
+import type { InboxTable } from '../../src/store/schema/inbox.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'

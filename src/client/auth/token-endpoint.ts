@@ -1,11 +1,10 @@
+import { tokenLifeSeconds } from '../../base/service-http.ts'
 import { serviceError, UnexpectedAnswer } from '../errors.ts'
 import type { Reads } from '../http/channel.ts'
 import { urlOf } from '../http/paths.ts'
 import { bodyText, errorAnswer, parsed, sendOnce, type Wire } from '../http/wire.ts'
 import { type Token, tokenSchema } from '../schemas/oauth.ts'
 
-/** "Access tokens live 60 minutes." */
-const LIFETIME_S = 3_600
 /** A token is renewed this long before it ends, or after half of a shorter life. */
 const EARLY_S = 300
 
@@ -55,9 +54,7 @@ export async function exchange(wire: Wire, form: Readonly<Record<string, string 
 
 /** @param nowMs when the answer came. */
 function granted(token: Token, nowMs: number): Granted {
-  // A number, a text, or nothing (trap 38).
-  const told = Number(token.expires_in ?? Number.NaN)
-  const lifeS = told > 0 ? Math.min(told, LIFETIME_S) : LIFETIME_S
+  const lifeS = tokenLifeSeconds(token.expires_in)
   const useS = Math.max(lifeS - EARLY_S, lifeS / 2)
   return { accessToken: token.access_token, refreshToken: token.refresh_token ?? null, renewAtMs: nowMs + useS * 1000 }
 }

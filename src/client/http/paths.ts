@@ -1,3 +1,4 @@
+import { urlUnder } from '../../base/service-http.ts'
 import { parseUuid } from '../../model/uuid.ts'
 
 /**
@@ -29,31 +30,19 @@ export function checkBaseUrl(baseUrl: string): void {
 type Query = Readonly<Record<string, string | number | undefined>>
 
 /**
- * @param path with a slash at its beginning, below the base URL, whose own path stays (trap 76).
+ * @param path with a slash at its beginning, below the base URL, whose own path stays (trap 76); it may have a query.
  * @returns the whole address.
  * @throws RangeError for a path that leads elsewhere: the token goes nowhere but to the service (trap 45).
  */
 export function urlOf(baseUrl: string, path: string, query: Query = {}): string {
-  const base = new URL(`${baseUrl.replace(/\/+$/, '')}/`)
-  const url = path.startsWith('/') && !hasUpward(path) ? new URL(path.slice(1), base) : null
-  if (
-    url === null ||
-    /^\/*[a-z][a-z0-9+.-]*:|^\/\/|\\/i.test(path) ||
-    url.origin !== base.origin ||
-    !url.pathname.startsWith(base.pathname)
-  ) {
-    throw new RangeError(`a path leads away from the service: ${JSON.stringify(path.slice(0, 80))}`)
-  }
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.append(name, String(value))
+  const [plain = '', ...own] = path.split('?')
+  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as const]))
+  const url = path.startsWith('/') ? urlUnder(baseUrl, plain, [...new URLSearchParams(own.join('?')), ...given]) : null
+  if (url === null) throw new RangeError(`a path leads away from the service: ${JSON.stringify(path.slice(0, 80))}`)
   return url.href
 }
 
 /** @returns a `download_path`, relative to the base URL with a slash before it or without, as `urlOf` takes it. */
 export function downloadPathOf(path: string): string {
   return path.startsWith('/') ? path : `/${path}`
-}
-
-/** Whether a step of the path goes up, written plainly or not. */
-function hasUpward(path: string): boolean {
-  return /(^|[/\\]|%2f|%5c)(\.|%2e){1,2}($|[/\\?#]|%2f|%5c)/i.test(path)
 }

@@ -16,12 +16,3 @@ const LONGEST_BACKOFF_MS = 20_000
 export function backoffMs({ baseMs }: Retry, attempt: number): number {
   return Math.random() * Math.min(LONGEST_BACKOFF_MS, baseMs * 2 ** (attempt - 1))
 }
-
-/** @returns what `Retry-After` asks for, seconds or a date, in seconds from `nowMs`; null without it or when it is neither (trap 49). */
-export function retryAfterS(header: string | null, nowMs: number): number | null {
-  if (header === null) return null
-  const text = header.trim()
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text)
-  const at = Date.parse(text)
-  return Number.isNaN(at) ? null : Math.max(0, (at - nowMs) / 1000)
-}

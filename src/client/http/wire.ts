@@ -1,7 +1,7 @@
+import { retryAfterMs } from '../../base/service-http.ts'
 import { isObject } from '../../model/json.ts'
 import { type ErrorAnswer, Unreachable } from '../errors.ts'
 import type { ClientClock } from './clock.ts'
-import { retryAfterS } from './retry.ts'
 
 export type Fetch = typeof fetch
 
@@ -95,6 +95,12 @@ export async function errorAnswer(wire: Wire, what: string, answer: Response): P
   const detail = top['detail']
   const inner = isObject(detail) ? detail : {}
   const code = [top['code'], inner['code'], top['error'], inner['error']].find((value) => typeof value === 'string')
-  const asked = retryAfterS(answer.headers.get('retry-after'), wire.clock.now())
-  return { status: answer.status, code: code === undefined ? null : String(code), detail, body, retryAfterS: asked }
+  const askedMs = retryAfterMs(answer.headers.get('retry-after'), answer.headers.get('date'), wire.clock.now())
+  return {
+    status: answer.status,
+    code: code === undefined ? null : String(code),
+    detail,
+    body,
+    retryAfterS: askedMs === null ? null : askedMs / 1000,
+  }
 }

@@ -10,23 +10,21 @@ import {
   tokenFormSchema,
   tokenSchema,
 } from '../schemas/oauth.ts'
-import { form, json, type Operation } from './operation.ts'
+import { type Endpoint, form, get, json, post } from './operation.ts'
 
 const parameter = (name: string, description: string) => ({ name, schema: text(description) })
 
 /** "Authentication endpoints." */
-export const authenticationOperations: readonly Operation[] = [
-  {
-    ...{ method: 'GET', path: '/oauth/.well-known/oauth-authorization-server', operationId: 'getMetadata', tag: 'authentication' },
-    summary: 'Metadata of the authorization server',
+export const authenticationOperations: readonly Endpoint[] = [
+  get('/oauth/.well-known/oauth-authorization-server', 'getMetadata', {
     scope: 'none',
+    summary: 'Metadata of the authorization server',
     answer: json(metadataSchema),
     errors: [],
-  },
-  {
-    ...{ method: 'GET', path: '/oauth/authorize', operationId: 'authorize', tag: 'authentication' },
-    summary: 'Starts the authorization-code flow with PKCE',
+  }),
+  get('/oauth/authorize', 'authorize', {
     scope: 'none',
+    summary: 'Starts the authorization-code flow with PKCE',
     query: [
       parameter('response_type', 'RFC 6749: `code`'),
       parameter('client_id', 'The client'),
@@ -39,38 +37,33 @@ export const authenticationOperations: readonly Operation[] = [
     answer: { type: 'text/html', schema: z.string().describe('A page for the broker, or a redirect to the client') },
     errors: ['grant_refused'],
     notShown: 'Parameters beyond PKCE, and the answer',
-  },
-  {
-    ...{ method: 'POST', path: '/oauth/token', operationId: 'exchangeToken', tag: 'authentication' },
-    summary: 'Exchanges a grant for tokens',
+  }),
+  post('/oauth/token', 'exchangeToken', {
     scope: 'none',
+    summary: 'Exchanges a grant for tokens',
     body: form(tokenFormSchema),
     answer: json(tokenSchema),
     errors: ['validation_failure', 'grant_refused', 'client_refused'],
     notShown: 'Other fields of the answer',
-  },
-  {
-    ...{ method: 'POST', path: '/oauth/device_authorization', operationId: 'authorizeDevice', tag: 'authentication' },
-    summary: 'Starts the authorization of a device (RFC 8628)',
+  }),
+  post('/oauth/device_authorization', 'authorizeDevice', {
     scope: 'none',
+    summary: 'Starts the authorization of a device (RFC 8628)',
     body: form(deviceFormSchema),
     answer: json(deviceAuthorizationSchema),
     errors: ['validation_failure', 'grant_refused', 'client_refused'],
-  },
-  {
-    ...{ method: 'POST', path: '/oauth/register', operationId: 'registerClient', tag: 'authentication' },
-    summary: 'Registers a public client (RFC 7591)',
+  }),
+  post('/oauth/register', 'registerClient', {
     scope: 'none',
+    summary: 'Registers a public client (RFC 7591)',
     body: json(registrationSchema),
     answer: json(registeredSchema),
     errors: ['invalid_input', 'grant_refused', 'registration_limit'],
     notShown: 'The body of the answer, and the rate limit',
-  },
-  {
-    ...{ method: 'GET', path: '/broker/me', operationId: 'getIdentity', tag: 'authentication' },
+  }),
+  get('/broker/me', 'getIdentity', {
     summary: 'Who the token belongs to',
-    scope: 'broker_mcp',
     answer: json(identitySchema),
     errors: ['inactive_credential'],
-  },
+  }),
 ]

@@ -7,52 +7,37 @@ import {
   quoteSessionListSchema,
   submissionDocumentSchema,
 } from '../schemas/documents.ts'
-import { json, multipart, type Operation } from './operation.ts'
-
-const tag = 'documents'
+import { type Endpoint, get, json, multipart, post } from './operation.ts'
 
 /** "Submissions and marketing": documents, forms and carrier sessions. */
-export const documentOperations: readonly Operation[] = [
-  {
-    ...{
-      method: 'POST',
-      path: '/broker/submissions/{submission_id}/documents',
-      operationId: 'uploadDocument',
-      tag,
-      scope: 'broker_submit',
-    },
+export const documentOperations: readonly Endpoint[] = [
+  post('/broker/submissions/{submission_id}/documents', 'uploadDocument', {
     summary: 'Attaches a document to a submission',
     body: multipart(documentUploadFormSchema),
     answer: json(submissionDocumentSchema),
     errors: ['not_found', 'validation_failure', 'no_producer', 'empty_file', 'file_too_large'],
-  },
-  {
-    ...{ method: 'GET', path: '/broker/finalized-documents/{document_id}/pdf', operationId: 'getPdf', tag, scope: 'broker_mcp' },
+  }),
+  get('/broker/finalized-documents/{document_id}/pdf', 'getPdf', {
     summary: 'Streams a finalized document',
     answer: { type: 'application/pdf', schema: z.string().meta({ description: 'The PDF', format: 'binary' }) },
     errors: ['not_found', 'pdf_unavailable'],
-  },
-  {
-    ...{ method: 'POST', path: '/broker/submissions/{submission_id}/form-fill-session', operationId: 'openFormFillSession', tag },
-    scope: 'broker_submit',
+  }),
+  post('/broker/submissions/{submission_id}/form-fill-session', 'openFormFillSession', {
     summary: 'Opens a form-fill session',
     body: { ...json(formFillSchema), isOptional: true },
     answer: json(formFillSessionSchema),
     errors: ['not_found', 'no_producer', 'invalid_input'],
-  },
-  {
-    ...{ method: 'GET', path: '/broker/forms', operationId: 'searchForms', tag, scope: 'broker_mcp' },
+  }),
+  get('/broker/forms', 'searchForms', {
     summary: 'Searches the forms catalog',
     query: [{ name: 'q', schema: z.string().describe('Matches key or title, case-insensitive') }],
     answer: json(formsSchema),
     errors: [],
-  },
-  {
-    ...{ method: 'GET', path: '/broker/submissions/{submission_id}/api-quotes/sessions', operationId: 'getQuoteSessions', tag },
-    scope: 'broker_mcp',
+  }),
+  get('/broker/submissions/{submission_id}/api-quotes/sessions', 'getQuoteSessions', {
     summary: 'Lists carrier-API quote sessions',
     answer: json(quoteSessionListSchema),
     errors: ['not_found'],
     notShown: 'All but `missing_required_questions_json`',
-  },
+  }),
 ]

@@ -8,12 +8,11 @@ import {
   programLineSchema,
 } from '../schemas/appetite.ts'
 import { text } from '../schemas/fields.ts'
-import { json, type Operation } from './operation.ts'
+import { type Endpoint, get, json, post, put } from './operation.ts'
 
 /** "Appetite, market access, policies, insureds." */
-export const marketOperations: readonly Operation[] = [
-  {
-    ...{ method: 'GET', path: '/broker/appetite', operationId: 'getAppetite', tag: 'markets', scope: 'broker_mcp' },
+export const marketOperations: readonly Endpoint[] = [
+  get('/broker/appetite', 'getAppetite', {
     summary: 'Which markets have appetite',
     query: [
       { name: 'q', required: true, schema: text('What to look for') },
@@ -23,36 +22,37 @@ export const marketOperations: readonly Operation[] = [
     answer: json(appetiteSchema),
     errors: ['daily_limit', 'invalid_input'],
     notShown: 'The value of the daily limit',
-  },
-  {
-    ...{ method: 'POST', path: '/broker/appetite/search', operationId: 'searchAppetite', tag: 'markets', scope: 'broker_mcp' },
+  }),
+  post('/broker/appetite/search', 'searchAppetite', {
+    scope: 'broker_mcp',
     summary: 'Ranked markets with matched programs and category',
     body: json(appetiteSearchSchema),
     answer: json(appetiteRankingSchema),
     errors: ['daily_limit', 'invalid_input'],
     notShown: 'The answer, and the value of the daily limit',
-  },
-  {
-    ...{ method: 'PUT', path: '/broker/market-access/program-line', operationId: 'setProgramLine', tag: 'markets', scope: 'broker_submit' },
+  }),
+  put('/broker/market-access/program-line', 'setProgramLine', {
     role: 'admin',
     summary: 'Turns one line of a program on or off',
     body: json(programLineSchema),
     answer: json(marketAccessSchema),
     errors: ['missing_role', 'not_found', 'line_not_listed', 'invalid_input'],
     notShown: 'The answer',
-  },
-  {
-    ...{ method: 'GET', path: '/broker/policies/{policy_id}', operationId: 'getPolicy', tag: 'records', scope: 'broker_mcp' },
+  }),
+]
+
+/** Policies and insureds. */
+export const recordOperations: readonly Endpoint[] = [
+  get('/broker/policies/{policy_id}', 'getPolicy', {
     summary: 'A policy',
     answer: json(policySchema),
     errors: ['not_found'],
     notShown: 'The fields of the policy',
-  },
-  {
-    ...{ method: 'GET', path: '/broker/insureds/{insured_id}', operationId: 'getInsured', tag: 'records', scope: 'broker_mcp' },
+  }),
+  get('/broker/insureds/{insured_id}', 'getInsured', {
     summary: 'An insured',
     answer: json(insuredSchema),
     errors: ['not_found'],
     notShown: 'The fields of the insured',
-  },
+  }),
 ]

@@ -32,6 +32,20 @@ export interface Operation {
   readonly notShown?: string
 }
 
+/** An endpoint without the section of the document that it stands in. */
+export type Endpoint = Omit<Operation, 'tag'>
+
+/** What is said of an endpoint. Left out, the scope is the one of all reads or all writes. */
+type Said = Omit<Endpoint, 'method' | 'path' | 'operationId' | 'scope'> & Partial<Pick<Endpoint, 'scope'>>
+
+const endpoint = (method: Operation['method'], scope: Operation['scope']) => (path: string, operationId: string, said: Said) => {
+  return { method, path, operationId, scope, ...said } satisfies Endpoint
+}
+
+export const get = endpoint('GET', 'broker_mcp')
+export const post = endpoint('POST', 'broker_submit')
+export const put = endpoint('PUT', 'broker_submit')
+
 export type BodyType = 'application/json' | 'application/x-www-form-urlencoded' | 'multipart/form-data'
 
 export const json = (schema: z.ZodType) => ({ type: 'application/json', schema }) as const

@@ -1,19 +1,24 @@
 import { authenticationOperations } from './authentication.ts'
 import { documentOperations } from './documents.ts'
-import { marketOperations } from './markets.ts'
-import type { Operation } from './operation.ts'
+import { marketOperations, recordOperations } from './markets.ts'
+import type { Endpoint, Operation } from './operation.ts'
 import { bindingOperations, workspaceOperations } from './placing.ts'
 import { submissionOperations } from './submissions.ts'
 
 /** Every endpoint of the specification's tables. */
 export const operations: readonly Operation[] = [
-  ...authenticationOperations,
-  ...submissionOperations,
-  ...documentOperations,
-  ...workspaceOperations,
-  ...bindingOperations,
-  ...marketOperations,
+  ...tagged('authentication', authenticationOperations),
+  ...tagged('submissions', submissionOperations),
+  ...tagged('documents', documentOperations),
+  ...tagged('workspace', workspaceOperations),
+  ...tagged('binding', bindingOperations),
+  ...tagged('markets', marketOperations),
+  ...tagged('records', recordOperations),
 ]
+
+function tagged(tag: string, endpoints: readonly Endpoint[]): Operation[] {
+  return endpoints.map((endpoint) => ({ ...endpoint, tag }))
+}
 
 /** What the specification names without showing its path, body or answer. */
 export const namedOnly = [

@@ -1,4 +1,4 @@
-import type { Field } from '../entity.ts'
+import type { Field, FieldDescription } from '../entity.ts'
 
 /** Columns that several tables have. */
 
@@ -61,14 +61,30 @@ export function goneFrom(what: string): Field & { readonly kind: 'time' } {
   }
 }
 
-/** An id that is part of a key. */
-export function keyId<const S extends string>(source: S) {
+/** An id of the service that is part of a key. @param source where it stands in the answer. */
+export function keyId(source: string) {
   const meaning = 'its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits'
-  return { kind: 'text', class: 'none', source, meaning } as const satisfies Field
+  const path = source.slice(source.lastIndexOf('.') + 1)
+  return {
+    kind: 'text',
+    class: 'none',
+    source: `\`${source}\``,
+    path,
+    as: 'key',
+    required: true,
+    meaning,
+  } as const satisfies FieldDescription
 }
 
-/** The key of an item to which the service gives no id. */
-export function itemKey<const S extends string>(what: S) {
-  const meaning = `${what}. A repetition ends with \`#2\`, \`#3\` …`
-  return { kind: 'text', class: 'none', source: 'the item', meaning } as const satisfies Field
+/** The key of an item to which the service gives no id. @param more what else there is to say of it. */
+export function itemKey({ more, ...madeOf }: NonNullable<Field['madeOf']> & { readonly more?: string }) {
+  const { own, hashed } = madeOf
+  const names = hashed
+    .map((column) => `\`${column}\``)
+    .join(', ')
+    .replace(/, ([^,]+)$/, ' and $1')
+  const hash = `the SHA-256 of ${names}`
+  const sentences = [own === undefined ? hash : `its \`${own}\`; without one ${hash}`, ...(more === undefined ? [] : [more])]
+  const meaning = [...sentences, 'A repetition ends with `#2`, `#3` …'].join('. ')
+  return { kind: 'text', class: 'none', source: 'the item', madeOf, meaning } as const satisfies FieldDescription
 }

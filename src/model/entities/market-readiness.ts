@@ -1,5 +1,5 @@
 import { entity, type RowOf } from '../entity.ts'
-import { account, goneFrom, submissionId } from './common.ts'
+import { account, goneFrom, itemKey, submissionId } from './common.ts'
 
 export const marketReadiness = entity({
   table: 'market_readiness',
@@ -11,37 +11,15 @@ export const marketReadiness = entity({
   fields: {
     account,
     submission_id: submissionId,
-    readiness_key: {
-      kind: 'text',
-      class: 'none',
-      source: '`markets[]`',
-      meaning: 'the `lane_id`; without one the SHA-256 of `market_name` and `program`. A repetition ends with `#2`, `#3` …',
-    },
-    lane_id: { kind: 'text', class: 'none', source: '`lane_id`', meaning: 'its lane; null while it has none' },
-    market_name: { kind: 'text', class: 'business', source: '`market_name`', meaning: "the market's name" },
-    program: { kind: 'text', class: 'business', source: '`program`', meaning: "the program's name" },
-    program_category: {
-      kind: 'text',
-      class: 'business',
-      source: '`program_category`',
-      meaning: 'so far `instant_quote`, `binding`, `specialty`',
-    },
-    category_label: { kind: 'text', class: 'business', source: '`category_label`', meaning: 'the same in words to show' },
-    ready: { kind: 'bool', class: 'none', source: '`ready`', meaning: 'nothing is missing' },
-    needs_from_you: {
-      kind: 'json',
-      class: 'free',
-      shown: true,
-      source: '`needs_from_you`',
-      meaning: 'list: what only the broker can supply, in words',
-    },
-    hedge_obtains: {
-      kind: 'json',
-      class: 'free',
-      shown: true,
-      source: '`hedge_obtains`',
-      meaning: 'list: what the service fetches itself, in words',
-    },
+    readiness_key: itemKey({ own: 'lane_id', hashed: ['market_name', 'program'] }),
+    lane_id: { kind: 'text', class: 'none', as: 'uuid', meaning: 'its lane; null while it has none' },
+    market_name: { kind: 'text', class: 'business', meaning: "the market's name" },
+    program: { kind: 'text', class: 'business', meaning: "the program's name" },
+    program_category: { kind: 'text', class: 'business', meaning: 'so far `instant_quote`, `binding`, `specialty`' },
+    category_label: { kind: 'text', class: 'business', meaning: 'the same in words to show' },
+    ready: { kind: 'bool', class: 'none', meaning: 'nothing is missing' },
+    needs_from_you: { kind: 'json', class: 'free', shown: true, meaning: 'list: what only the broker can supply, in words' },
+    hedge_obtains: { kind: 'json', class: 'free', shown: true, meaning: 'list: what the service fetches itself, in words' },
     gone_at: goneFrom('the view'),
     raw: { kind: 'raw', class: 'free', source: 'the whole market', meaning: 'the market as the view shows it' },
   },

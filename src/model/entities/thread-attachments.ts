@@ -6,17 +6,17 @@ export const threadAttachments = entity({
   holds: 'What hangs on a message. The files themselves are in `documents`, by `document_key`.',
   read: 'thread',
   parent: 'thread_messages',
+  absentIsNull: true,
   key: ['account', 'submission_id', 'message_id', 'position'],
   fields: {
     account,
     submission_id: submissionId,
     message_id: messageId,
     position: { kind: 'int', class: 'none', source: 'place in `attachments`', meaning: 'counted from 0' },
-    name: { kind: 'text', class: 'free', shown: true, source: '`name`', meaning: "the file's name", identity: true },
+    name: { kind: 'text', class: 'free', shown: true, meaning: "the file's name", identity: true },
     download_path: {
       kind: 'text',
       class: 'document',
-      source: '`download_path`',
       meaning: 'where the service gives the document, relative to its base address; null until it is final, and filled then',
     },
     document_key: {

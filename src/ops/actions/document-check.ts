@@ -4,7 +4,7 @@ import type { DocumentFact } from '../../model/facts.ts'
 import { timeFromMs } from '../../model/time.ts'
 import { type DocumentFilter, listDocuments } from '../../store/mirror/documents.ts'
 import { auditAction } from '../../store/operators/actions.ts'
-import type { DocumentIndexView } from '../../store/schema/tables-documents.ts'
+import type { DocumentIndexView } from '../../store/schema/documents.ts'
 import type { ActionContext } from './context.ts'
 
 const PAGE = 500

@@ -3,7 +3,7 @@ import { MissingDocument } from '../../documents/storage/errors.ts'
 import type { DocumentStorage } from '../../documents/storage/storage.ts'
 import { findDocuments } from '../../store/mirror/documents.ts'
 import { auditAction } from '../../store/operators/actions.ts'
-import type { DocumentIndexView } from '../../store/schema/tables-documents.ts'
+import type { DocumentIndexView } from '../../store/schema/documents.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import type { ActionContext } from './context.ts'
 

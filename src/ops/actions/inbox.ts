@@ -18,7 +18,7 @@ import {
 } from '../../store/inbox/queries.ts'
 import { RejectedStore, type RejectedSummary } from '../../store/inbox/rejected.ts'
 import { type ActionDetail, auditAction, auditedDb } from '../../store/operators/actions.ts'
-import type { InboxState } from '../../store/schema/tables.ts'
+import type { InboxState } from '../../store/schema/inbox.ts'
 import { DeliveryVerifier } from '../../upstream/webhook/signature.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'

@@ -22,7 +22,7 @@ import {
   type TimelineRecord,
   timelineKinds,
 } from '../../store/mirror/timeline.ts'
-import type { ArrivalsView } from '../../store/schema/tables-completeness.ts'
+import type { ArrivalsView } from '../../store/schema/completeness.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { untrackedText } from './submissions.ts'
 

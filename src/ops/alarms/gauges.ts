@@ -2,7 +2,7 @@ import { msFromTime } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { type AlarmKey, evaluatedAt, listAlarms } from '../../store/operators/alarms.ts'
 import { countUnsent } from '../../store/operators/notices.ts'
-import type { AlarmSeverity } from '../../store/schema/tables-alarms.ts'
+import type { AlarmSeverity } from '../../store/schema/operators.ts'
 import { alarmNames, rules } from '../health/rules.ts'
 
 /** The gauges of alarms: help text and labels. */

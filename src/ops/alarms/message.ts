@@ -1,6 +1,6 @@
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { AlarmRow } from '../../store/operators/alarms.ts'
-import type { AlarmSeverity, NoticeKind } from '../../store/schema/tables-alarms.ts'
+import type { AlarmSeverity, NoticeKind } from '../../store/schema/operators.ts'
 import { type AlarmName, rules, runbookOf } from '../health/rules.ts'
 import { ago, printableLine } from '../output/text.ts'
 

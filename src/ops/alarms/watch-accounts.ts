@@ -1,7 +1,7 @@
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import { failingReads, newEvidence, newestRead, scheduledSince, stalestRead } from '../../store/operators/alarm-queries.ts'
 import { listAccounts } from '../../store/reads/accounts.ts'
-import type { AccountsTable } from '../../store/schema/tables.ts'
+import type { AccountsTable } from '../../store/schema/reads.ts'
 import { oldestDue } from '../../store/upkeep/gauges.ts'
 import { SKEW_MS, skewText } from '../clocks/clock-text.ts'
 import { accountStopped } from '../health/matters.ts'

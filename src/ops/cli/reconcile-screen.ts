@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Output } from '../../base/host.ts'
 import type { RunCounts, RunRow } from '../../store/reconcile/runs.ts'
-import { findingKinds } from '../../store/schema/tables-reconcile.ts'
+import { findingKinds } from '../../store/schema/reconcile.ts'
 import { printableLine } from '../output/text.ts'
 
 /** The rate is measured over this time at most. */

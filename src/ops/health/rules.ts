@@ -1,4 +1,4 @@
-import type { AlarmSeverity } from '../../store/schema/tables-alarms.ts'
+import type { AlarmSeverity } from '../../store/schema/operators.ts'
 
 const S = 1_000
 const MINUTE = 60 * S

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { createDocumentStorage } from '../../documents/storage/create.ts'
 import { listDocuments } from '../../store/mirror/documents.ts'
-import { documentStates } from '../../store/schema/tables-documents.ts'
+import { documentStates } from '../../store/schema/documents.ts'
 import { checkDocumentFiles, fetchAgain } from '../actions/document-check.ts'
 import { refuseUnknownNames } from '../actions/unknown-names.ts'
 import { ago } from '../output/text.ts'

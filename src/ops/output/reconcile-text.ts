@@ -1,7 +1,7 @@
 import { printable } from '../../base/printable.ts'
 import type { FindingRow } from '../../store/reconcile/findings.ts'
 import type { RunRow } from '../../store/reconcile/runs.ts'
-import { findingKinds } from '../../store/schema/tables-reconcile.ts'
+import { findingKinds } from '../../store/schema/reconcile.ts'
 import type { Table } from './table.ts'
 import { ago, pluralize, printableLine, shortTime } from './text.ts'
 

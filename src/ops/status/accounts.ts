@@ -1,7 +1,7 @@
 import type { AccountConfig } from '../../config/config.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { type AccountState, listAccounts } from '../../store/reads/accounts.ts'
-import type { AccountsTable } from '../../store/schema/tables.ts'
+import type { AccountsTable } from '../../store/schema/reads.ts'
 
 /** An account's state as operators see it. `not configured`: only in the database. `not started`: only in the settings. */
 export type ShownState = AccountState | 'not configured' | 'not started'

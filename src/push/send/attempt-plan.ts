@@ -3,7 +3,7 @@ import type { DestinationConfig } from '../../config/config.ts'
 import { storableText } from '../../model/json.ts'
 import { msFromTime } from '../../model/time.ts'
 import type { OutboxRow, RowResult } from '../../store/outbox/work.ts'
-import type { LaneBlock } from '../../store/schema/tables-push.ts'
+import type { LaneBlock } from '../../store/schema/push.ts'
 import type { Outcome } from '../contract/delivery.ts'
 import { isRefusal, requestedPauseMs } from '../contract/outcomes.ts'
 

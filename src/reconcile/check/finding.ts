@@ -5,7 +5,7 @@ import { feedOf, fieldOf } from '../../model/entities.ts'
 import type { Row } from '../../model/entity.ts'
 import type { ReadKind, StateRead } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
-import type { FieldDifference, FindingKind } from '../../store/schema/tables-reconcile.ts'
+import type { FieldDifference, FindingKind } from '../../store/schema/reconcile.ts'
 
 /** A finding that is not stored yet and so has no number. */
 export interface NewFinding {

@@ -5,7 +5,7 @@ import { lockRun, type RunClaim } from '../../store/reconcile/claims.ts'
 import { deleteFindings, insertFindings, sumFindings } from '../../store/reconcile/findings.ts'
 import { saveProgress, type Visited } from '../../store/reconcile/progress.ts'
 import type { RunCounts } from '../../store/reconcile/runs.ts'
-import { type FindingKind, findingKinds } from '../../store/schema/tables-reconcile.ts'
+import { type FindingKind, findingKinds } from '../../store/schema/reconcile.ts'
 import type { NewFinding } from './finding.ts'
 
 /** Visited submissions, or findings, stored in one transaction. */

@@ -1,6 +1,6 @@
 import { entities } from '../../model/entities.ts'
 import { isFeed } from '../../model/reads.ts'
-import type { FindingKind } from '../../store/schema/tables-reconcile.ts'
+import type { FindingKind } from '../../store/schema/reconcile.ts'
 import type { Block, Cell, Divergence, Section } from './document.ts'
 import type { FindingGroup, ReportData, ReportFinding } from './report-data.ts'
 import { kindNames, moment, pluralize } from './words.ts'

@@ -1,4 +1,4 @@
-import { type FindingKind, findingKinds, type ReconcileRunsTable } from '../../store/schema/tables-reconcile.ts'
+import { type FindingKind, findingKinds, type ReconcileRunsTable } from '../../store/schema/reconcile.ts'
 import type { ReportData } from './report-data.ts'
 import { unreachedText } from './verdict.ts'
 import { kindNames, moment, number, pluralize } from './words.ts'

@@ -1,6 +1,6 @@
 import type { TimeText } from '../../model/time.ts'
 import type { MirrorFigures } from '../../store/reconcile/figures.ts'
-import type { FindingKind, ReconcileRunsTable } from '../../store/schema/tables-reconcile.ts'
+import type { FindingKind, ReconcileRunsTable } from '../../store/schema/reconcile.ts'
 
 /** A column in which mirror and service differ. Personal values are masked, long ones cut. */
 export interface ShownDifference {

@@ -1,5 +1,5 @@
 import type { Json } from '../../model/json.ts'
-import type { ReconcileRunsTable } from '../../store/schema/tables-reconcile.ts'
+import type { ReconcileRunsTable } from '../../store/schema/reconcile.ts'
 import type { Cell } from './document.ts'
 import type { ReportData } from './report-data.ts'
 import { shownText } from './shown-value.ts'

@@ -1,4 +1,4 @@
-import { findingKinds, type ReconcileRunsTable } from '../../store/schema/tables-reconcile.ts'
+import { findingKinds, type ReconcileRunsTable } from '../../store/schema/reconcile.ts'
 import type { ReportData } from './report-data.ts'
 import { number, pluralize } from './words.ts'
 

@@ -1,5 +1,5 @@
 import { msFromTime, type TimeText } from '../../model/time.ts'
-import type { FindingKind } from '../../store/schema/tables-reconcile.ts'
+import type { FindingKind } from '../../store/schema/reconcile.ts'
 import type { BucketUnit } from './report-data.ts'
 
 /** Headings for the kinds of findings. */

@@ -1,7 +1,7 @@
 import { findWrongEnds, repairEndsIn, type WrongEnd, wrongEndText } from '../../store/changes/log-ends.ts'
 import { findGaps, isGapReported, type LogGap, logEnds } from '../../store/changes/log-gaps.ts'
 import type { DatabaseConfig, Db, Query } from '../../store/engine/db.ts'
-import type { RunOptions } from '../../store/schema/tables-reconcile.ts'
+import type { RunOptions } from '../../store/schema/reconcile.ts'
 import { openReportReader } from '../../store/sqlite/report-reader.ts'
 import { finding, type NewFinding } from '../check/finding.ts'
 import type { Recorder } from '../check/recorder.ts'

@@ -9,7 +9,7 @@ import {
   type UndeliveredState,
   undeliveredAfter,
 } from '../../store/reconcile/pushes.ts'
-import type { RunOptions } from '../../store/schema/tables-reconcile.ts'
+import type { RunOptions } from '../../store/schema/reconcile.ts'
 import { finding, type NewFinding } from '../check/finding.ts'
 import type { Recorder } from '../check/recorder.ts'
 

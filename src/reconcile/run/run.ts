@@ -12,7 +12,7 @@ import { endRun, type RunClaim, releaseRun } from '../../store/reconcile/claims.
 import type { Candidate } from '../../store/reconcile/queue.ts'
 import type { RunCounts } from '../../store/reconcile/runs.ts'
 import { findRun, type RunRow } from '../../store/reconcile/runs.ts'
-import { findingKinds } from '../../store/schema/tables-reconcile.ts'
+import { findingKinds } from '../../store/schema/reconcile.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { AuthRefusedError, upstreamClass } from '../../upstream/http/errors.ts'
 import { Comparer } from '../check/comparer.ts'

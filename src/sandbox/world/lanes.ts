@@ -1,44 +1,54 @@
 import { timeFromMs } from '../../model/time.ts'
+import type { Program } from './catalogue.ts'
 import { categoryLabels, type Market, type Trade } from './names.ts'
 import type { Prng } from './prng.ts'
 import type { LaneInit, LanePatch } from './submission.ts'
-import type { RailQuote, RequirementItem, SourceOffer } from './wire.ts'
+import type { CarrierSession, RailQuote, RequirementItem, SourceOffer } from './wire.ts'
 
-/** @returns a newly opened lane to `market` for a risk of `trade`. */
-export function newLane(prng: Prng, market: Market, trade: Trade, evaluatedAtMs: number): LaneInit {
-  const laneId = prng.uuid()
-  const programId = prng.uuid()
-  const needs = market.category === 'specialty' ? ['Five years of currently valued loss runs'] : []
-  const session = market.category === 'instant_quote' ? newSession(prng, market) : null
+/** What a lane is opened with. */
+export interface Opening {
+  readonly laneId: string
+  readonly program: Pick<Program, 'market' | 'programId' | 'marketId'>
+  readonly lines: readonly string[]
+  /** What only the broker can supply, in words, and what comes next while something is. */
+  readonly needs: readonly string[]
+  readonly nextStep: string
+  readonly obtains: readonly string[]
+  readonly items: Pick<LaneInit['assessment'], 'met' | 'unmet' | 'deferred'>
+  readonly session: LaneInit['session']
+  readonly atMs: number
+}
+
+/** @returns a lane that was just opened. */
+export function openedLane({ laneId, program, lines, needs, nextStep, obtains, items, session, atMs }: Opening): LaneInit {
+  const { market, programId, marketId } = program
+  const ready = needs.length === 0
+  const named = { market_name: market.name, program: market.program, program_category: market.category }
   return {
     rail: {
+      ...named,
       submission_market_id: laneId,
-      market_id: prng.uuid(),
-      market_name: market.name,
-      program: market.program,
+      market_id: marketId,
       program_id: programId,
-      program_category: market.category,
-      lines: prng.sample(trade.lines, prng.int(1, 2)),
+      lines,
       status: 'submitted',
       status_label: 'Submitted',
-      submit_ready: needs.length === 0,
-      gapped: needs.length > 0,
+      submit_ready: ready,
+      gapped: !ready,
       unmet_labels: needs,
       quotes: [],
       source_offers: [],
       bound: false,
-      chip: needs.length > 0 ? 'needs_info' : 'in_progress',
+      chip: ready ? 'in_progress' : 'needs_info',
       carrier_api_session_ids: session ? [session.session_id] : [],
-      next_step: needs.length > 0 ? 'Send the loss runs' : null,
+      next_step: ready ? null : nextStep,
     },
     market: {
-      market_name: market.name,
-      ready: needs.length === 0,
+      ...named,
+      ready,
       needs_from_you: needs,
-      hedge_obtains: market.category === 'specialty' ? ['Statement of values'] : ['Prior policy number'],
+      hedge_obtains: obtains,
       lane_id: laneId,
-      program: market.program,
-      program_category: market.category,
       category_label: categoryLabels[market.category],
     },
     assessment: {
@@ -49,43 +59,73 @@ export function newLane(prng: Prng, market: Market, trade: Trade, evaluatedAtMs:
       channel: market.channel,
       program_category: market.category,
       enforcement: market.category === 'specialty' ? 'enforce' : 'report_only',
-      submit_ready: needs.length === 0,
-      met: [item('applicant.fein', 'Federal tax id', true)],
-      unmet: needs.map((label) => item(null, label, false)),
-      deferred: [
-        { ...item('signed_application', 'Signed application', null), due_stage: 'bind', repr: 'form', form_key: trade.forms[0] ?? null },
-      ],
-      evaluated_at: timeFromMs(evaluatedAtMs),
+      submit_ready: ready,
+      ...items,
+      evaluated_at: timeFromMs(atMs),
     },
     session,
   }
 }
 
-function newSession(prng: Prng, market: Market): NonNullable<LaneInit['session']> {
+/** @returns a session with a carrier that has just begun. */
+export function begunSession(
+  sessionId: string,
+  market: Market,
+  { completion_pct, missing_questions }: Pick<CarrierSession, 'completion_pct' | 'missing_questions'>,
+): CarrierSession {
   return {
-    session_id: prng.uuid(),
+    session_id: sessionId,
     carrier_slug: market.slug,
     program: market.program,
     status: 'running',
     outcome: null,
-    completion_pct: prng.int(30, 70),
-    missing_questions: [{ key: 'years_in_business', label: 'Years in business' }],
+    completion_pct,
+    missing_questions,
     has_quote: false,
   }
 }
 
-function item(key: string | null, label: string, satisfied: boolean | null): RequirementItem {
+/** @returns a requirement of the broker that is due for the quote. */
+export function requirement(key: string | null, label: string, repr: RequirementItem['repr'], satisfied: boolean | null): RequirementItem {
   return {
     key,
     label,
     severity: 'hard',
     resolution: 'broker',
-    repr: key === null ? 'file' : 'structured',
+    repr,
     form_key: null,
     due_stage: 'quote',
     satisfied,
     blocks_submission: satisfied === false,
   }
+}
+
+/** @returns a newly opened lane to `market` for a risk of `trade`. */
+export function newLane(prng: Prng, market: Market, trade: Trade, atMs: number): LaneInit {
+  const [laneId, programId] = [prng.uuid(), prng.uuid()]
+  const needs = market.category === 'specialty' ? ['Five years of currently valued loss runs'] : []
+  const session = market.category === 'instant_quote' ? newSession(prng, market) : null
+  const signed = requirement('signed_application', 'Signed application', 'form', null)
+  return openedLane({
+    laneId,
+    program: { market, programId, marketId: prng.uuid() },
+    lines: prng.sample(trade.lines, prng.int(1, 2)),
+    needs,
+    nextStep: 'Send the loss runs',
+    obtains: market.category === 'specialty' ? ['Statement of values'] : ['Prior policy number'],
+    items: {
+      met: [requirement('applicant.fein', 'Federal tax id', 'structured', true)],
+      unmet: needs.map((label) => requirement(null, label, 'file', false)),
+      deferred: [{ ...signed, due_stage: 'bind', form_key: trade.forms[0] ?? null }],
+    },
+    session,
+    atMs,
+  })
+}
+
+function newSession(prng: Prng, market: Market): CarrierSession {
+  const [id, completion_pct] = [prng.uuid(), prng.int(30, 70)]
+  return begunSession(id, market, { completion_pct, missing_questions: [{ key: 'years_in_business', label: 'Years in business' }] })
 }
 
 /** @returns the changes of a lane whose missing requirements have arrived. */

@@ -1,7 +1,7 @@
 import { isOtherServer } from '../engine/checked-server.ts'
 import type { Query } from '../engine/db.ts'
 import type { LogMark, LogWitness } from '../engine/log-seen.ts'
-import type { LogEpochsTable } from '../schema/tables-retention.ts'
+import type { LogEpochsTable } from '../schema/log.ts'
 import { lastAssignedSeq } from './log-ends.ts'
 import { fingerprintsOf } from './log-fingerprint.ts'
 import { homeOf, serverOf } from './log-home.ts'

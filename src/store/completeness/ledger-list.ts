@@ -1,5 +1,5 @@
 import type { Query } from '../engine/db.ts'
-import type { CompletenessView } from '../schema/tables-completeness.ts'
+import type { CompletenessView } from '../schema/completeness.ts'
 
 /** Which submissions to list; fields left out do not narrow. */
 export interface CompletenessFilter {

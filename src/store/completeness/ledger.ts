@@ -1,6 +1,6 @@
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import type { AccountCompletenessView } from '../schema/tables-completeness.ts'
+import type { AccountCompletenessView } from '../schema/completeness.ts'
 
 /** The sums of one account; null when it was never configured here. Reads every submission, so it is for people who ask, not for a timer. */
 export async function accountCompleteness(q: Query, account: string): Promise<AccountCompletenessView | null> {

@@ -3,7 +3,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { accountsIn, dbTime, timeValue, unindexed } from '../engine/sql.ts'
-import type { InboxState } from '../schema/tables.ts'
+import type { InboxState } from '../schema/inbox.ts'
 import { fits, type InboxSearch } from './fits.ts'
 
 /** Which deliveries to list; fields left out do not narrow. */

@@ -5,7 +5,7 @@ import type { Db, TableSpec, Tx } from '../engine/db.ts'
 import { isClaimedBy, LeaseLostError, newLeaseToken } from '../engine/leases.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, skipLocked } from '../engine/sql.ts'
-import type { InboxState } from '../schema/tables.ts'
+import type { InboxState } from '../schema/inbox.ts'
 
 /** A delivery that this process may work on until its lease ends. */
 export interface ClaimedDelivery {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Query, Tx } from '../engine/db.ts'
-import type { Relation } from '../schema/relations/relation.ts'
-import { relations } from '../schema/relations.ts'
+import type { Relation } from '../schema/table.ts'
+import { internalTables, relations } from '../schema/tables.ts'
 
 /** A comment on a table or view, or on one of its columns. */
 export interface Comment {
@@ -12,7 +12,7 @@ export interface Comment {
   readonly text: string
 }
 
-/** Writes the descriptions of public tables, views and columns as comments in Postgres. */
+/** Writes the descriptions of tables, views and columns as comments in Postgres. */
 export async function writeComments(tx: Tx, comments: readonly Comment[]): Promise<void> {
   for (const { type, name, field, text } of comments) {
     const place = field === null ? sql`${sql.raw(type)} ${sql.table(name)}` : sql`column ${sql.ref(`${name}.${field}`)}`
@@ -35,15 +35,16 @@ export async function missingComments(q: Query): Promise<Comment[]> {
     where c.relkind in ('r', 'p', 'v') and c.relnamespace = current_schema()::regnamespace
       and pg_has_role(c.relowner, 'usage')`.execute(q.sql)
   const there = new Map(rows.map(({ name, field, text }) => [keyOf(name, field), text]))
-  return relations.flatMap(commentsOf).filter(({ name, field, text }) => {
+  return [...relations, ...internalTables].flatMap(commentsOf).filter(({ name, field, text }) => {
     const found = there.get(keyOf(name, field))
     return found !== undefined && found !== text
   })
 }
 
-function commentsOf({ name, type, holds, columns }: Relation): Comment[] {
-  const described = Object.entries(columns).map(([field, { meaning, source, class: protection }]): Comment => {
-    return { type, name, field, text: `${meaning}. Source: ${source.replaceAll('`', '')}. Class: ${protection}.` }
+function commentsOf({ name, type, holds, columns, isInternal }: Relation): Comment[] {
+  const described = Object.entries(columns).flatMap(([field, { meaning, source, class: protection }]): Comment[] => {
+    if (isInternal) return meaning === '' ? [] : [{ type, name, field, text: `${meaning}.` }]
+    return [{ type, name, field, text: `${meaning}. Source: ${source.replaceAll('`', '')}. Class: ${protection}.` }]
   })
   return [{ type, name, field: null, text: holds }, ...described]
 }

@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import { UsageError } from '../../base/errors.ts'
-import type { DescribedColumn, ProtectionClass } from '../../model/entity.ts'
+import type { ProtectionClass } from '../../model/entity.ts'
 import type { Db, Tx } from '../engine/db.ts'
-import { relations } from '../schema/relations.ts'
+import type { Column } from '../schema/table.ts'
+import { relations } from '../schema/tables.ts'
 
 const IMPERSONAL: readonly ProtectionClass[] = ['none', 'business']
 
@@ -61,6 +62,6 @@ async function grantColumns(tx: Tx, schema: string, names: ReadonlySet<string>, 
 }
 
 /** `raw` holds fields that nobody has described yet. */
-function isImpersonal({ kind, class: protection }: DescribedColumn): boolean {
+function isImpersonal({ kind, class: protection }: Column): boolean {
   return kind !== 'raw' && IMPERSONAL.includes(protection)
 }

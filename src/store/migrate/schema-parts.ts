@@ -1,8 +1,9 @@
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { sql } from 'kysely'
 import { migrations } from '../../../migrations/index.ts'
 import type { Query } from '../engine/db.ts'
 import { columnTypes } from '../schema/column-types.ts'
+import { internalTables, relations } from '../schema/tables.ts'
 
 /** Missing parts named one by one; the rest is counted. */
 const LISTED = 5
@@ -28,7 +29,7 @@ const POSTGRES_NAMES = `select relname as name from pg_class
 
 const INDEX = /^create (?:unique )?index (\w+) on (\w+)/
 
-/** Parts made by the migrations that the database lacks because somebody has dropped them, such as `the view quote_board`. */
+/** Tables, columns and views that the database lacks because somebody has dropped them, such as `the view quote_board`. */
 export async function missingParts(q: Query): Promise<string[]> {
   const { rows } = await sql<Part>`${sql.raw(q.kind === 'sqlite' ? SQLITE_PARTS : POSTGRES_PARTS)}`.execute(q.sql)
   return missingFrom(rows, wantedParts())
@@ -37,7 +38,7 @@ export async function missingParts(q: Query): Promise<string[]> {
 /** The missing tables of a SQLite database: everything that holds data. */
 export function missingTables(database: Database.Database): string[] {
   const wanted = wantedParts().filter(({ kind }) => kind === 'table')
-  return missingFrom(readParts(database), wanted)
+  return missingFrom(database.prepare<[], Part>(SQLITE_PARTS).all(), wanted)
 }
 
 /**
@@ -86,15 +87,11 @@ export function missingText(missing: readonly string[]): string {
   return `it lacks ${missing.slice(0, LISTED).join(', ')}${more} (somebody has dropped ${them}); restore a backup that has ${them}`
 }
 
-/** The parts of the schema, the same on both databases: found by running the migrations on an empty SQLite database in memory. */
+/** The parts of the schema, the same on both databases. */
 function wantedParts(): Part[] {
-  const scratch = new Database(':memory:')
-  try {
-    for (const statement of migrations.flatMap((each) => each.statements(columnTypes.sqlite))) scratch.exec(statement)
-    return readParts(scratch)
-  } finally {
-    scratch.close()
-  }
+  return [...relations, ...internalTables].flatMap(({ name, type, columns }): Part[] =>
+    type === 'view' ? [{ kind: type, name, field: null }] : Object.keys(columns).map((field) => ({ kind: type, name, field })),
+  )
 }
 
 /** The statements that create the indexes, in order. */
@@ -103,16 +100,11 @@ function indexStatements(kind: Query['kind']): string[] {
   return statements.filter((statement) => INDEX.test(statement)).map((statement) => statement.replace(/\s+/g, ' '))
 }
 
-function readParts(database: Database.Database): Part[] {
-  return database.prepare<[], Part>(SQLITE_PARTS).all()
-}
-
 function missingFrom(there: readonly Part[], wanted: readonly Part[]): string[] {
   const names = new Set(there.map(({ name }) => name))
   const fields = new Set(there.map(({ name, field }) => `${name}.${field}`))
   const missing = new Set<string>()
   for (const { kind, name, field } of wanted) {
-    if (name.startsWith('sqlite_')) continue
     if (!names.has(name)) missing.add(`the ${kind} ${name}`)
     else if (field !== null && !fields.has(`${name}.${field}`)) missing.add(`the column ${name}.${field}`)
   }

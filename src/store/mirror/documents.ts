@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
-import type { DocumentIndexView, DocumentState } from '../schema/tables-documents.ts'
+import type { DocumentIndexView, DocumentState } from '../schema/documents.ts'
 
 export interface DocumentFilter {
   readonly account?: string | undefined

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
-import type { Json } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
+import type { openItems, quoteBoard } from '../schema/boards.ts'
+import type { TableOf } from '../schema/table.ts'
 
 /** What is listed of submissions: `account` and `submission_id` narrow it. */
 export interface OpenWorkFilter {
@@ -23,43 +24,10 @@ export interface OpenWorkPage<T> {
 }
 
 /** Something that must still be supplied. */
-export interface ListedOpenItem {
-  readonly account: string
-  readonly submission_id: string
-  readonly insured_name: string | null
-  readonly source: string
-  readonly item_key: string
-  readonly market_name: string | null
-  readonly lane_id: string | null
-  readonly label: string | null
-  readonly how_to_provide: string | null
-  readonly bind_request_id: string | null
-  readonly bind_status: string | null
-}
+export type ListedOpenItem = TableOf<typeof openItems> & { readonly insured_name: string | null }
 
 /** A quote that stands. */
-export interface ListedQuote {
-  readonly account: string
-  readonly submission_id: string
-  readonly insured_name: string | null
-  readonly lane_id: string
-  readonly quote_id: string
-  readonly market_name: string | null
-  readonly program: string | null
-  readonly program_category: string | null
-  readonly status: string | null
-  readonly status_label: string | null
-  readonly chip: string | null
-  readonly bound: boolean | null
-  readonly premium_display: string | null
-  readonly total_cents: number | null
-  readonly lines: Json
-  readonly is_revision: boolean | null
-  readonly first_seen_at: TimeText
-  /** As the view says: null when it cannot be told. */
-  readonly may_be_superseded: boolean | null
-  readonly is_bound_quote: boolean | null
-}
+export type ListedQuote = TableOf<typeof quoteBoard> & { readonly first_seen_at: TimeText }
 
 /** Submissions read at a time, and in one page at most. */
 const STEP = 25
@@ -78,9 +46,7 @@ export function listOpenItems(
 /** What the broker must still supply of a submission, from all sources. */
 export async function openItemsOf(q: Query, { account, submission_id }: Key): Promise<ListedOpenItem[]> {
   const { rows } = await sql<ListedOpenItem>`
-    select o.account, o.submission_id, s.insured_name, o.source, o.item_key, o.market_name, o.lane_id, o.label, o.how_to_provide,
-      o.bind_request_id, o.bind_status
-    from open_items o left join submissions s on s.account = o.account and s.submission_id = o.submission_id
+    select o.*, s.insured_name from open_items o left join submissions s on s.account = o.account and s.submission_id = o.submission_id
     where o.account = ${account} and o.submission_id = ${submission_id}
     order by o.source desc, o.market_name, o.item_key, o.label`.execute(q.sql)
   return rows

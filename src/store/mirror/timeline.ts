@@ -3,7 +3,8 @@ import type { Json } from '../../model/json.ts'
 import { parseTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue, unindexed } from '../engine/sql.ts'
-import type { ArrivalsView } from '../schema/tables-completeness.ts'
+import type { ArrivalsView } from '../schema/completeness.ts'
+import { ofPush } from '../schema/push-states.ts'
 
 /** What a timeline shows, in the order in which it shows things of the same time. */
 export const timelineKinds = ['push', 'change', 'message', 'event'] as const
@@ -101,8 +102,7 @@ const PUSHED_AT = sql`coalesce(o.settled_at, o.tried_at, o.queued_at)`
 const STATES = ['ready', 'delivered', 'dead', 'unknown', 'skipped'].map((state) => sql.lit(state))
 const PUSH = sql`
   select ${PUSHED_AT} as at, o.outbox_id, o.destination, o.seq, o.entity, o.entity_id, o.operation, o.attempts, o.queued_at, o.tried_at,
-    case when o.state <> 'ready' then o.state when l.blocked is not null then l.blocked when o.attempts > 0 then 'retrying' else 'waiting' end as state,
-    case when o.state = 'delivered' then o.settled_at end as delivered_at, o.status, o.error,
+    ${sql.raw(ofPush.state)} as state, ${sql.raw(ofPush.deliveredAt)} as delivered_at, o.status, o.error,
     case when o.resent is null then 0 else 1 end as is_resent
   from sync_outbox o
   left join sync_push_lanes l on l.destination = o.destination and l.account = o.account and l.lane = o.lane`

@@ -7,7 +7,7 @@ import { threadMessages } from '../../model/entities/thread-messages.ts'
 import { entities } from '../../model/entities.ts'
 import type { Entity, Row } from '../../model/entity.ts'
 import type { Query, TableSpec } from '../engine/db.ts'
-import type { FreshnessView } from '../schema/tables.ts'
+import type { FreshnessView } from '../schema/reads.ts'
 
 /** Rows of one table that are read at most. */
 export const MOST_ROWS = 1_000

@@ -3,7 +3,7 @@ import { type Json, storableJson, storableText } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime, rowLock, timeValue } from '../engine/sql.ts'
-import type { ActionOutcome } from '../schema/tables-operations.ts'
+import type { ActionOutcome } from '../schema/operators.ts'
 
 /** Facts about an action, by name. Never a secret, and of a submission only its id. */
 export type ActionDetail = Readonly<Record<string, Json>>

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
-import type { AlarmHistoryTable, AlarmSeverity } from '../schema/tables-alarms.ts'
+import type { AlarmHistoryTable, AlarmSeverity } from '../schema/operators.ts'
 
 /** One time that an alarm fired. */
 export interface AlarmEpisode extends Readonly<Omit<AlarmHistoryTable, 'episode_id'>> {

@@ -3,7 +3,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { LeaseLostError } from '../engine/leases.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
-import type { AlarmsTable, OperatorNoticesTable } from '../schema/tables-alarms.ts'
+import type { AlarmsTable, OperatorNoticesTable } from '../schema/operators.ts'
 import { writeHistory } from './alarm-history.ts'
 
 /** What an alarm is about. `account` and `destination` are '' when it is about none. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import type { LaneBlock } from '../schema/tables-push.ts'
+import type { LaneBlock } from '../schema/push.ts'
 
 const ROWS = 1_000
 const LANES = 200

@@ -5,7 +5,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, greatest, skipLocked, timeValue } from '../engine/sql.ts'
-import type { DestinationState, DestinationsTable } from '../schema/tables-push.ts'
+import type { DestinationState, DestinationsTable } from '../schema/push.ts'
 
 /** How far a snapshot has come: the last row that was queued. */
 export interface SnapshotPosition {

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Query, Tx } from '../engine/db.ts'
 import { dbTime, rowLock, valuesTable } from '../engine/sql.ts'
-import type { LaneBlock } from '../schema/tables-push.ts'
+import type { LaneBlock } from '../schema/push.ts'
 
 /**
  * Lanes of the outbox. A lane's row exists while the lane has ready rows or is held. A transaction that makes rows ready or takes them away

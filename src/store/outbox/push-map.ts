@@ -5,7 +5,7 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
-import type { PushMapTable } from '../schema/tables-push.ts'
+import type { PushMapTable } from '../schema/push.ts'
 import { givenLanes, type LaneKey, lanesOf, laneText, lockLanes } from './lanes.ts'
 
 /** The client or policy of a destination's AMS that a submission belongs to. */

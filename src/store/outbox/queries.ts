@@ -3,7 +3,8 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { accountsIn, timeValue, unindexed } from '../engine/sql.ts'
 import { numberIn } from '../inbox/queries.ts'
-import type { OutboxState, PushStatusView } from '../schema/tables-push.ts'
+import type { OutboxState, PushStatusView } from '../schema/push.ts'
+import { ofPush } from '../schema/push-states.ts'
 
 /** Which rows of the outbox; fields left out do not narrow. */
 export interface OutboxFilter {
@@ -30,11 +31,8 @@ export interface OutboxEntry extends PushStatusView {
 const ENTRY = sql`
   select o.outbox_id, o.destination, d.state as destination_state, o.account, o.lane, o.submission_id, o.entity, o.entity_id, o.operation,
     o.seq, o.message_id,
-    case when o.state <> 'ready' then o.state when l.blocked is not null then l.blocked when o.attempts > 0 then 'retrying' else 'waiting' end as state,
-    o.attempts, o.queued_at, o.tried_at,
-    case when o.state <> 'ready' or l.blocked is not null or d.state <> 'active' then null
-      when d.retry_at > l.due_at then d.retry_at else l.due_at end as next_try_at,
-    case when o.state = 'delivered' then o.settled_at end as delivered_at, o.status, o.detail, o.error, r.remote_id,
+    ${sql.raw(ofPush.state)} as state, o.attempts, o.queued_at, o.tried_at, ${sql.raw(ofPush.nextTryAt)} as next_try_at,
+    ${sql.raw(ofPush.deliveredAt)} as delivered_at, o.status, o.detail, o.error, r.remote_id,
     (select s.insured_name from submissions s where s.account = o.account and s.submission_id = o.submission_id) as insured_name`
 const JOINED = sql`
   join sync_destinations d on d.destination = o.destination

@@ -4,7 +4,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
-import type { AccountsTable } from '../schema/tables.ts'
+import type { AccountsTable } from '../schema/reads.ts'
 
 export type AccountState = AccountsTable['state']
 

@@ -5,7 +5,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, TableSpec, Tx } from '../engine/db.ts'
 import { LeaseLostError } from '../engine/leases.ts'
 import { dbTime, skipLocked } from '../engine/sql.ts'
-import type { DiscoveryTable } from '../schema/tables-completeness.ts'
+import type { DiscoveryTable } from '../schema/reads.ts'
 
 const probes: TableSpec = {
   table: 'sync_discovery',

@@ -3,7 +3,7 @@ import { storableText } from '../../model/json.ts'
 import { isIdRead, type OptionalRead } from '../../model/reads.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'
-import type { ReadsOffTable } from '../schema/tables-known-ids.ts'
+import type { ReadsOffTable } from '../schema/reads.ts'
 import { rank } from './reads.ts'
 
 /** Rows that are looked through for those of a kind. */

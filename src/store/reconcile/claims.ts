@@ -5,7 +5,7 @@ import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { LeaseLostError } from '../engine/leases.ts'
 import { dbTime, rowLock } from '../engine/sql.ts'
-import type { RunState } from '../schema/tables-reconcile.ts'
+import type { RunState } from '../schema/reconcile.ts'
 import { insertRun, NOTHING_DONE, newRun, type RunRequest, type RunRow, sameOptions } from './runs.ts'
 
 /** Lease on a run, renewed with each progress. */

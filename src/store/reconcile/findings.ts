@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Json, storableText } from '../../model/json.ts'
 import type { Db, Query, TableSpec, Tx } from '../engine/db.ts'
-import { type FindingKind, findingKinds, type ReconcileFindingsTable } from '../schema/tables-reconcile.ts'
+import { type FindingKind, findingKinds, type ReconcileFindingsTable } from '../schema/reconcile.ts'
 import { type RunClaim, renewLease } from './claims.ts'
 import type { RunCounts } from './runs.ts'
 

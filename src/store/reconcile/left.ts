@@ -1,5 +1,5 @@
 import type { Query } from '../engine/db.ts'
-import type { FindingKind } from '../schema/tables-reconcile.ts'
+import type { FindingKind } from '../schema/reconcile.ts'
 import type { RunRow } from './runs.ts'
 
 /** What an ended run left that holds until today. */

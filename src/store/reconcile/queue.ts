@@ -5,7 +5,7 @@ import { readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
-import type { RunOptions } from '../schema/tables-reconcile.ts'
+import type { RunOptions } from '../schema/reconcile.ts'
 import type { RunRow } from './runs.ts'
 
 /** A submission without any movement for this long is dormant. The poller uses the same limit. */

@@ -4,7 +4,7 @@ import { canonicalJson, type Json } from '../../model/json.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, TableSpec, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
-import { type FindingKind, findingKinds, type ReconcileRunsTable, type RunOptions, type RunState } from '../schema/tables-reconcile.ts'
+import { type FindingKind, findingKinds, type ReconcileRunsTable, type RunOptions, type RunState } from '../schema/reconcile.ts'
 
 export type RunRow = ReconcileRunsTable
 

@@ -2,7 +2,7 @@ import { damaged, damageOf, isDamaged, readableValue } from '../../model/damaged
 import { entities } from '../../model/entities.ts'
 import type { ColumnKind } from '../../model/entity.ts'
 import type { Json } from '../../model/json.ts'
-import { relations } from './relations.ts'
+import { internalTables, relations } from './tables.ts'
 
 /** Values that better-sqlite3 can bind. */
 export type SqliteValue = string | number | bigint | Uint8Array | null
@@ -81,10 +81,10 @@ const mirrorKinds = new Map<string, ColumnKind>(
 const otherKinds = new Map<string, ColumnKind>([
   ['mirror_info.first_seq', 'int'],
   ['mirror_info.last_seq', 'int'],
-  ...relations.flatMap(({ name, columns }) =>
-    Object.entries(columns)
-      .filter(([, { kind }]) => kind === 'json' || kind === 'bool')
-      .map(([column, { kind }]): [string, ColumnKind] => [`${name}.${column}`, kind]),
+  ...[...relations, ...internalTables].flatMap(({ name, columns }) =>
+    Object.entries(columns).flatMap(([column, { kind }]): [string, ColumnKind][] =>
+      kind === 'json' || kind === 'bool' ? [[`${name}.${column}`, kind]] : [],
+    ),
   ),
 ])
 

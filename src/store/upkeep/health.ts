@@ -12,7 +12,7 @@ import { listAccounts } from '../reads/accounts.ts'
 import { listPauses, type StoredPause } from '../reads/pauses.ts'
 import { type EndedRun, withLeft } from '../reconcile/left.ts'
 import { endedRuns } from '../reconcile/runs.ts'
-import type { AccountsTable } from '../schema/tables.ts'
+import type { AccountsTable } from '../schema/reads.ts'
 import { COUNT_CAP, changeLogEnds, countCapped, inboxGauges, oldestDue } from './gauges.ts'
 import { listProcesses } from './processes.ts'
 

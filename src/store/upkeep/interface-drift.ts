@@ -3,7 +3,7 @@ import type { Surprise } from '../../model/interface-drift.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { greatest, timeValue } from '../engine/sql.ts'
-import type { InterfaceDriftTable } from '../schema/tables-interface-drift.ts'
+import type { InterfaceDriftTable } from '../schema/reads.ts'
 
 /** Rows that an account may have. A service that names its fields anew each time must not fill the database. */
 export const MOST_DRIFT = 1_000

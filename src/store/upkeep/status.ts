@@ -4,7 +4,7 @@ import type { Query } from '../engine/db.ts'
 import { dbTime, greatest, unindexed } from '../engine/sql.ts'
 import { rank } from '../reads/reads.ts'
 import { listReadsOff } from '../reads/reads-off.ts'
-import type { ReadsOffTable } from '../schema/tables-known-ids.ts'
+import type { ReadsOffTable } from '../schema/reads.ts'
 
 /** Figures about the reads of one account. */
 export interface ReadsStatus {

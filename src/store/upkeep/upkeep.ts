@@ -4,7 +4,7 @@ import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { LeaseLostError } from '../engine/leases.ts'
 import { dbTime } from '../engine/sql.ts'
-import type { UpkeepTable } from '../schema/tables-retention.ts'
+import type { UpkeepTable } from '../schema/upkeep.ts'
 
 /** Time zones are at most this far apart, and a day begins in between. */
 const AHEAD_MS = 2 * 86_400_000

@@ -1,4 +1,5 @@
 import { withoutQueryValues } from '../../base/secret.ts'
+import { retryAfterMs as askedWaitMs, httpDateMs } from '../../base/service-http.ts'
 import { parseExact } from '../../model/exact-json.ts'
 import { isObject } from '../../model/json.ts'
 import { parseUuid } from '../../model/uuid.ts'
@@ -12,7 +13,7 @@ export interface HttpAnswer {
   readonly body: string | null
 }
 
-/** Nobody is obeyed for longer than this. */
+/** `Retry-After` is capped at one hour. */
 const LONGEST_PAUSE_MS = 3_600_000
 
 /**
@@ -38,15 +39,10 @@ export function failureOf(call: Call, answer: HttpAnswer, nowMs: number): Upstre
   return new UpstreamPermanentError(status === 403 || headers['www-authenticate'] !== undefined ? 'auth' : 'rejected', call, what)
 }
 
-/**
- * Reads `Retry-After`: seconds, or an HTTP date, which is compared with the answer's own `Date` because clocks differ (trap 49).
- * @returns milliseconds from now, between 0 and an hour; undefined when the header is absent or unreadable.
- */
+/** @returns how long `Retry-After` asks to wait, in milliseconds, at most an hour; undefined when it is absent or unreadable. */
 export function retryAfterMs(headers: HttpAnswer['headers'], nowMs: number): number | undefined {
-  const value = first(headers['retry-after'])?.trim()
-  if (!value) return undefined
-  const waitMs = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) * 1000 : dateMs(value) - orElse(dateMs(first(headers['date']) ?? ''), nowMs)
-  return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(waitMs, 0), LONGEST_PAUSE_MS)
+  const waitMs = askedWaitMs(first(headers['retry-after']), first(headers['date']), nowMs)
+  return waitMs === null ? undefined : Math.min(waitMs, LONGEST_PAUSE_MS)
 }
 
 /** `Date` is cut to the second, so half a second is added on average. */
@@ -59,20 +55,12 @@ const HALF_SECOND_MS = 500
  * @returns undefined when the answer has no readable date.
  */
 export function clockSkewMs(headers: HttpAnswer['headers'], sentAt: number, nowMs: number): number | undefined {
-  const date = dateMs(first(headers['date']) ?? '')
+  const date = httpDateMs(first(headers['date']) ?? '')
   return Number.isNaN(date) ? undefined : date + HALF_SECOND_MS - (sentAt + nowMs) / 2
 }
 
 function first(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
-}
-
-function dateMs(value: string): number {
-  return /^[A-Za-z]{3,9},? /.test(value) ? Date.parse(value) : Number.NaN
-}
-
-function orElse(value: number, fallback: number): number {
-  return Number.isNaN(value) ? fallback : value
 }
 
 const DETAIL_LENGTH = 120

@@ -120,6 +120,19 @@ export class Channel {
     }
   }
 
+  /**
+   * Sends a request and gives its answer, whatever its status, for comparing the service with its specification: at the account's rate and with
+   * the pauses that the service asks for, but past the circuit, which it neither asks nor tells.
+   * @throws UpstreamTransientError without an answer; the reason of `signal` when it aborts.
+   */
+  async answer(call: Call, parts: Parts, manner: Omit<RequestManner, 'isProbe'>): Promise<HttpAnswer> {
+    await this.#take(call, manner)
+    const sentAt = this.#clock.steady()
+    const answer = await this.#http.send(call, parts, manner.signal)
+    this.#obeyRetryAfter(call, answer, sentAt)
+    return answer
+  }
+
   /** How long requests would fail unsent, in milliseconds: the circuit is open, or the service asked for a pause. */
   waitMs(): number {
     return Math.max(this.#circuit.waitMs(), this.limiter.pausedMs)

@@ -1,12 +1,13 @@
 import { type Dispatcher, request } from 'undici'
 import { abortable } from '../../base/abortable.ts'
+import { PermanentError } from '../../base/errors.ts'
+import { urlUnder } from '../../base/service-http.ts'
 import type { HttpAnswer } from './answer.ts'
 import { createDispatcher, ProxyAwayError, type ProxySettings } from './dispatcher.ts'
 import { DOCUMENT_TIMES, type DocumentAnswer, documentAnswer } from './document.ts'
 import { decodedBody, EncodingError, encodingsOf } from './encoding.ts'
 import { UpstreamTransientError } from './errors.ts'
 import { type Call, operations, pathOf } from './operations.ts'
-import { urlUnder } from './url.ts'
 
 /** How long each part of a request may take, in milliseconds. */
 export interface Timeouts {
@@ -61,6 +62,8 @@ export class Http {
   async send(call: Call, parts: Parts, signal?: AbortSignal): Promise<HttpAnswer> {
     signal?.throwIfAborted()
     const { baseUrl, timeouts, bodyLimitBytes } = this.#options
+    const url = urlUnder(baseUrl, parts.path ?? pathOf(call), parts.query)
+    if (url === null) throw new PermanentError('refused a path that leads away from the base URL')
     const stop = new AbortController()
     let timeout: string | null = null
     const stopAfter = (ms: number, what: string) =>
@@ -73,7 +76,7 @@ export class Http {
     const abort = () => stop.abort()
     signal?.addEventListener('abort', abort, { once: true })
     try {
-      const sent = request(urlUnder(baseUrl, parts.path ?? pathOf(call), parts.query), {
+      const sent = request(url, {
         method: operations[call.operation].method,
         headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'submission-mirror', ...parts.headers },
         body: parts.body ?? null,

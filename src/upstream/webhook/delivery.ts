@@ -3,7 +3,7 @@ import { parseExact } from '../../model/exact-json.ts'
 import { isObject } from '../../model/json.ts'
 import type { MarketEvent, ThreadMessage } from '../../model/records.ts'
 import { parseUuid } from '../../model/uuid.ts'
-import { readEvent, readMessage } from '../wire/wire.ts'
+import { readEvent, readMessage } from '../wire/feeds.ts'
 
 /** `type` of a delivery that `doctor` sends through the public URL. It is stored and settled like any other, and has no effect. */
 export const SELF_DELIVERY_TYPE = 'submission_mirror.self_delivery'

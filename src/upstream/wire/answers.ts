@@ -1,6 +1,7 @@
-import { z } from 'zod'
+import { tokenLifeSeconds } from '../../base/service-http.ts'
 import { canonicalJson, isObject, storableText } from '../../model/json.ts'
-import { id, idOf, jsonOf, optional, required, textOf } from './fields.ts'
+import { idOf, jsonOf, textOf } from './fields.ts'
+import { itemsIn } from './lists.ts'
 
 /** Readers of answers that are not records: a page of a feed, the identity, and a token. */
 
@@ -32,51 +33,35 @@ export interface TokenAnswer {
   readonly lifetimeSeconds: number
 }
 
-/** Access tokens live 60 minutes. None is used longer, whatever the answer says (trap 38). */
-const LONGEST_LIFETIME_SECONDS = 3600
-
-// A cursor is opaque, but must survive storage as text on both databases (trap 5).
-const cursor = z.string().refine((value) => value === storableText(value))
-
-const pageFields = { next_cursor: cursor.nullish() }
-const pages = {
-  events: z.looseObject({ ...pageFields, events: z.array(z.unknown()) }),
-  messages: z.looseObject({ ...pageFields, messages: z.array(z.unknown()) }),
-}
-
-const identity = z.looseObject({ kind: required(textOf), brokerage: required(brokerageOf), client_id: id, id, scope: optional(scopesOf) })
-
-const token = z.looseObject({
-  // Only characters that are allowed in a header.
-  access_token: z.string().regex(/^[\x21-\x7e]+$/),
-  expires_in: optional(secondsOf),
-})
-
 /**
  * Reads a page of a feed.
  * @param list the name under which the page keeps its items.
  * @returns null when `raw` is not such a page.
  */
 export function readPage(raw: unknown, list: 'events' | 'messages'): FeedPage<unknown> | null {
-  const page = pages[list].safeParse(raw).data
-  if (!page) return null
-  const { next_cursor } = page
-  return { items: page[list] as readonly unknown[], nextCursor: next_cursor ?? null, isEndTold: next_cursor === null }
+  const items = itemsIn(raw, list)
+  if (items === null || !isObject(raw)) return null
+  const { next_cursor: next } = raw
+  // A cursor is opaque, but must survive storage as text on both databases (trap 5).
+  const isEnd = next === null || next === undefined
+  if (!isEnd && (typeof next !== 'string' || next !== storableText(next))) return null
+  return { items, nextCursor: isEnd ? null : next, isEndTold: next === null }
 }
 
 /** Reads the answer of `GET /broker/me`; null when kind or brokerage is missing. */
 export function readIdentity(raw: unknown): Identity | null {
-  const read = identity.safeParse(raw).data
-  if (!read) return null
-  const { kind, brokerage, scope } = read
-  return { kind, brokerage, clientId: read.client_id ?? read.id, ...(scope && { scopes: scope }) }
+  if (!isObject(raw)) return null
+  const [kind, brokerage, scopes] = [textOf(raw['kind']), brokerageOf(raw['brokerage']), scopesOf(raw['scope'])]
+  if (kind === null || brokerage === null) return null
+  return { kind, brokerage, clientId: idOf(raw['client_id']) ?? idOf(raw['id']), ...(scopes && { scopes }) }
 }
 
 /** Reads the answer of the token endpoint; null without a usable token. Everything else may be missing. */
 export function readToken(raw: unknown): TokenAnswer | null {
-  const read = token.safeParse(raw).data
-  if (!read) return null
-  return { accessToken: read.access_token, lifetimeSeconds: Math.min(read.expires_in ?? Infinity, LONGEST_LIFETIME_SECONDS) }
+  const token = isObject(raw) ? raw['access_token'] : null
+  // Only characters that are allowed in a header.
+  if (!isObject(raw) || typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) return null
+  return { accessToken: token, lifetimeSeconds: tokenLifeSeconds(raw['expires_in']) }
 }
 
 // The spec does not show its shape: a text, as for tokens, or a list.
@@ -85,11 +70,6 @@ function scopesOf(value: unknown): readonly string[] | null {
     typeof value === 'string' ? value.split(/[\s,]+/) : Array.isArray(value) ? value.filter((word) => typeof word === 'string') : []
   const scopes = words.filter((word) => /^[\x21-\x7e]{1,64}$/.test(word))
   return scopes.length > 0 ? scopes : null
-}
-
-function secondsOf(value: unknown): number | null {
-  const seconds = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
-  return typeof seconds === 'number' && seconds > 0 ? seconds : null
 }
 
 // The spec does not show the shape of `brokerage`: a text, or an object with or without an id. Its other fields may change.

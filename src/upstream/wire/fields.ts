@@ -1,27 +1,12 @@
 import { createHash } from 'node:crypto'
-import { z } from 'zod'
 import { exactText, exactTextWithout } from '../../model/exact-json.ts'
 import { isObject, type Json, storableJson, storableJsonText, storableText } from '../../model/json.ts'
-import { parseDate, parseTime } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
 
-/**
- * Building blocks of the wire schemas. A required field that `parse` cannot read makes its record unreadable. An unreadable optional field
- * becomes null in its column and stays in `raw` as it was sent (traps 57, 58). None of them throws.
+/*
+ * Values of the service, as columns hold them. What cannot be read is null in its column and stays in `raw` as it was sent (traps 57, 58). None
+ * of these throws.
  */
-export function required<T>(parse: (value: unknown) => T | null) {
-  return z.unknown().transform((value, context): T => {
-    const parsed = parse(value)
-    if (parsed !== null) return parsed
-    context.issues.push({ code: 'custom', input: value, message: 'missing or not readable' })
-    return z.NEVER
-  })
-}
-
-/** A field that becomes null when it is absent or of another type. */
-export function optional<T>(parse: (value: unknown) => T | null) {
-  return z.unknown().transform(parse).prefault(null)
-}
 
 /** @returns text as both databases can hold it (trap 72), else null. */
 export function textOf(value: unknown): string | null {
@@ -84,62 +69,26 @@ function jsonText(value: unknown, write: (value: unknown) => string | undefined)
   }
 }
 
-export const text = optional(textOf)
-export const id = optional(idOf)
-export const uuid = optional(parseUuid)
-export const list = optional(listOf)
-export const time = optional(parseTime)
-export const date = optional(parseDate)
-/** A whole number; null for a fraction or a number beyond 2^53. */
-export const count = optional((value) => (typeof value === 'number' && Number.isSafeInteger(value) ? value : null))
-/** A number as a double; null for what is not finite. */
-export const number = optional((value) => (typeof value === 'number' && Number.isFinite(value) ? value : null))
-export const flag = optional((value) => (typeof value === 'boolean' ? value : null))
-/** Money in cents; null for a fraction or a number beyond 2^53 (trap 69). */
-export const cents = optional((value) => (typeof value === 'number' && Number.isSafeInteger(value) ? value : null))
-/** Raw items of a list; null when there is no list, which is not an empty one. */
-export const items = optional((value) => (Array.isArray(value) ? (value as readonly unknown[]) : null))
-
-/**
- * @param columns read from `raw`, under the names they have there.
- * @returns the columns that are present in `raw`, also as null. An absent field states nothing (see `Reported`).
- */
-export function said<Columns extends object>(columns: Columns, raw: unknown): Partial<Columns> {
-  const spoken = Object.entries(columns).filter(([name]) => isObject(raw) && raw[name] !== undefined)
-  return Object.fromEntries(spoken) as Partial<Columns>
+/** @returns a whole number; null for a fraction or a number beyond 2^53, of money too (trap 69). */
+export function countOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : null
 }
 
-/** Text unchanged; any other value as its JSON text, with numbers as doubles, as in every column. */
-export const textOrJson = optional((value) =>
-  isObject(value) || Array.isArray(value) ? textOf(jsonText(value, JSON.stringify)) : scalarText(value),
-)
+/** @returns a number as a double; null for what is not finite. */
+export function numberOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null
+}
+
+export function flagOf(value: unknown): boolean | null {
+  return typeof value === 'boolean' ? value : null
+}
+
+/** @returns text unchanged; any other value as its JSON text, with numbers as doubles, as in every column. */
+export function textOrJsonOf(value: unknown): string | null {
+  return isObject(value) || Array.isArray(value) ? textOf(jsonText(value, JSON.stringify)) : scalarText(value)
+}
 
 function scalarText(value: unknown): string | null {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   return textOf(value)
-}
-
-/** The readable part of a list. */
-export interface ReadList<T> {
-  /** In the order in which their ids first appear. */
-  readonly items: readonly T[]
-  /** JSON text of the unreadable items. */
-  readonly unreadable: readonly string[]
-  /** Whether there was a list and all its items were readable. */
-  readonly whole: boolean
-}
-
-/**
- * Reads every item of a list and keeps the readable ones. When an id appears twice, the last item counts.
- * @param raw null when there is no list.
- */
-export function readAll<T>(raw: readonly unknown[] | null, read: (item: unknown) => T | null, keyOf: (item: T) => string): ReadList<T> {
-  const found = new Map<string, T>()
-  const unreadable: string[] = []
-  for (const one of raw ?? []) {
-    const item = read(one)
-    if (item === null) unreadable.push(rawOf(one) ?? 'null')
-    else found.set(keyOf(item), item)
-  }
-  return { items: [...found.values()], unreadable, whole: raw !== null && unreadable.length === 0 }
 }

@@ -7,17 +7,15 @@ import { parseDate, parseTime } from '../../model/time.ts'
  * what is not plainly a value of the column's kind is null.
  */
 
-/** What a column holds. Amounts are in cents. */
-export type RecordColumn = { readonly kind: 'text' | 'date' } | { readonly kind: 'int'; readonly cents: true }
-
 /**
  * @param record JSON text, without tax ids.
+ * @param columns of the table, by name.
  * @param paths of each column, in order: keys joined by dots. A path goes through objects only, never into a list.
- * @returns each column. The first path with a value decides; null, blank text and what is missing are none.
+ * @returns each column that has paths. The first path with a value decides; null, blank text and what is missing are none.
  */
 export function recordColumns<C extends string>(
   record: string,
-  columns: Readonly<Record<C, RecordColumn>>,
+  columns: Readonly<Record<string, { readonly kind: string }>>,
   paths: Readonly<Record<C, readonly string[]>>,
 ): Record<C, string | number | null> {
   const whole = parsed(record)
@@ -26,11 +24,11 @@ export function recordColumns<C extends string>(
       const keys = path.split('.')
       const value = keys.reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : null), whole)
       const given = typeof value === 'string' ? value.trim() : value
-      if (given !== null && given !== '') return readers[columns[column].kind](given, keys.at(-1) ?? '')
+      if (given !== null && given !== '') return readers[columns[column]?.kind ?? '']?.(given, keys.at(-1) ?? '') ?? null
     }
     return null
   }
-  const names = Object.keys(columns) as C[]
+  const names = Object.keys(paths) as C[]
   return Object.fromEntries(names.map((column) => [column, read(column)])) as Record<C, string | number | null>
 }
 
@@ -44,7 +42,12 @@ function parsed(record: string): Json {
   }
 }
 
-const readers = { text: textOf, date: dateOf, int: centsOf } as const
+/** Amounts are in cents. */
+const readers: Readonly<Record<string, (value: unknown, key: string) => string | number | null>> = {
+  text: textOf,
+  date: dateOf,
+  int: centsOf,
+}
 
 function textOf(value: unknown): string | null {
   if (typeof value === 'string') return storableText(value)

@@ -11,7 +11,7 @@ import { countArrivals } from '../../../src/store/completeness/arrival-counts.ts
 import { countLostWebhooks } from '../../../src/store/completeness/lost-webhooks.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { ensureAccounts, noteUnreadableEvents } from '../../../src/store/reads/accounts.ts'
-import type { ArrivalCountsTable, ArrivalsView, CompletenessView } from '../../../src/store/schema/tables-completeness.ts'
+import type { ArrivalCountsTable, ArrivalsView, CompletenessView } from '../../../src/store/schema/completeness.ts'
 import { account as environment } from '../../config/support.ts'
 import { type OpenedDatabase, onSqlite, silentLog } from '../../tools/databases.ts'
 import {

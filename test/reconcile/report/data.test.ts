@@ -8,7 +8,7 @@ import { reportProblem, writeReportFile } from '../../../src/ops/cli/report-file
 import { readReport } from '../../../src/reconcile/report/data.ts'
 import { renderHtml } from '../../../src/reconcile/report/html.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import type { ReconcileFindingsTable } from '../../../src/store/schema/tables-reconcile.ts'
+import type { ReconcileFindingsTable } from '../../../src/store/schema/reconcile.ts'
 import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
 import { byFirstWalk, byPoll, byWebhook, eventFact, messageFact, trackFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'

@@ -1,7 +1,7 @@
 import { firstSeenOf } from '../../../src/reconcile/report/buckets.ts'
 import type { FindingGroup, ReportData, ReportFinding } from '../../../src/reconcile/report/report-data.ts'
 import type { SeenCount } from '../../../src/store/reconcile/figures.ts'
-import type { FindingKind, ReconcileRunsTable } from '../../../src/store/schema/tables-reconcile.ts'
+import type { FindingKind, ReconcileRunsTable } from '../../../src/store/schema/reconcile.ts'
 import { uuid } from '../../tools/facts.ts'
 
 /** A moment so many seconds after the sample run was asked for. */

@@ -8,7 +8,7 @@ import { InboxAppender, type NewDelivery } from '../../../src/store/inbox/append
 import { type DifferingDelivery, differingSince } from '../../../src/store/inbox/repeats.ts'
 import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work.ts'
 import { addReads } from '../../../src/store/reads/reads.ts'
-import type { InboxState } from '../../../src/store/schema/tables.ts'
+import type { InboxState } from '../../../src/store/schema/inbox.ts'
 import { type OpenedDatabase, openAgain, testDatabases } from '../../tools/databases.ts'
 import { meddled } from '../../tools/meddled.ts'
 

@@ -12,7 +12,7 @@ import {
   settleDeliveries,
 } from '../../../src/store/inbox/work.ts'
 import { ensureAccounts, findAccount, requestSweep } from '../../../src/store/reads/accounts.ts'
-import type { InboxTable } from '../../../src/store/schema/tables.ts'
+import type { InboxTable } from '../../../src/store/schema/inbox.ts'
 import { type OpenedDatabase, openAgain, testDatabases } from '../../tools/databases.ts'
 
 const LEASE_MS = 60_000

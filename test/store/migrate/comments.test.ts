@@ -4,7 +4,7 @@ import { quotes } from '../../../src/model/entities/quotes.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { missingComments } from '../../../src/store/migrate/comments.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
-import { relations } from '../../../src/store/schema/relations.ts'
+import { relations } from '../../../src/store/schema/tables.ts'
 import { postgresDatabase } from '../../tools/databases.ts'
 
 async function opened(): Promise<Db> {

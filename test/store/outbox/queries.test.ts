@@ -8,7 +8,7 @@ import { findOutboxRows, listOutbox } from '../../../src/store/outbox/queries.ts
 import { retryRows, skipRows } from '../../../src/store/outbox/retry.ts'
 import { ID_NOT_KNOWN } from '../../../src/store/outbox/rows.ts'
 import { type ClaimedLane, claimLanes, type LaneResult, settleLanes } from '../../../src/store/outbox/work.ts'
-import type { PushStatusView } from '../../../src/store/schema/tables-push.ts'
+import type { PushStatusView } from '../../../src/store/schema/push.ts'
 import { ACCOUNT, counters, destinationOf, fanAll, lanesIn, openedDb, openedDbs, outboxOf, result } from '../../push/outbox.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'

@@ -17,7 +17,7 @@ import {
 } from '../../../src/store/reads/claims.ts'
 import { addReads, advanceAppliedNumber, rank, requestReplay, wakeReads } from '../../../src/store/reads/reads.ts'
 import { takeReadNumber } from '../../../src/store/reconcile/progress.ts'
-import type { ReadsTable } from '../../../src/store/schema/tables.ts'
+import type { ReadsTable } from '../../../src/store/schema/reads.ts'
 import { openAgain, type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 

@@ -35,7 +35,7 @@ import { isDestinationReported, pushDestinations, reopenLanes, undeliveredAfter 
 import { candidatesById, candidatesByProof, candidatesOf, newestProof, nextOtherRunStart } from '../../../src/store/reconcile/queue.ts'
 import { endedRuns, findRun, lastEndedRun, listRuns, NOTHING_DONE, requestRun } from '../../../src/store/reconcile/runs.ts'
 import { requestSlot } from '../../../src/store/reconcile/slots.ts'
-import type { RunOptions } from '../../../src/store/schema/tables-reconcile.ts'
+import type { RunOptions } from '../../../src/store/schema/reconcile.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { at, byPoll, byWebhook, eventFact, idFacts, messageFact, uuid, wireById, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { storableJsonText } from '../../../src/model/json.ts'
 import { readIdentity, readPage, readToken } from '../../../src/upstream/wire/answers.ts'
-import { readEvent, readMessage, readRequirements } from '../../../src/upstream/wire/wire.ts'
+import { readEvent, readMessage } from '../../../src/upstream/wire/feeds.ts'
+import { readRequirements } from '../../../src/upstream/wire/requirements.ts'
 
 const readers = {
   readEvent,
@@ -96,7 +97,7 @@ describe('tolerance', () => {
       fc.property(fc.oneof(event, message, view), (sent) => {
         kept('event', readEvent(sent)?.raw, sent)
         kept('message', readMessage(sent)?.message.raw, sent)
-        kept('requirements', readRequirements(sent)?.submission.raw, sent)
+        kept('requirements', readRequirements(sent)?.submission?.['raw'] as string | undefined, sent)
       }),
       { numRuns: 500 },
     )

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { parseExact } from '../../../src/model/exact-json.ts'
-import { readEvent, readMessage, readRequirements } from '../../../src/upstream/wire/wire.ts'
+import { readEvent, readMessage } from '../../../src/upstream/wire/feeds.ts'
+import { readRequirements } from '../../../src/upstream/wire/requirements.ts'
 
 const ID = '0b8f6a52-3a35-4b52-9a1e-6f2d7f1f6a01'
 const LANE = '5d2c1d1e-91c5-4c55-8d5d-2f4a7a5b9c02'
@@ -206,7 +207,10 @@ const view = {
   },
 }
 
-const withLane = (change: object) => readRequirements({ ...view, rail: { ...view.rail, lanes: [{ ...lane, ...change }] } })?.rail?.lanes[0]
+const listsOf = (raw: unknown, table: string) => readRequirements(raw)?.lists.filter((list) => list.table === table) ?? []
+const rowsOf = (raw: unknown, table: string) => listsOf(raw, table).flatMap(({ rows }) => rows)
+const withLane = (change: object) => ({ ...view, rail: { ...view.rail, lanes: [{ ...lane, ...change }] } })
+const laneOf = (change: object) => rowsOf(withLane(change), 'lanes')[0]
 
 describe('requirements', () => {
   test('the view becomes the columns of the submission, its lanes, offers and history', () => {
@@ -223,15 +227,15 @@ describe('requirements', () => {
     })
     const { submission_market_id, quotes, source_offers, ...columns } = lane
     expect(submission_market_id.toLowerCase()).toBe(LANE)
-    expect(read?.rail?.lanes).toEqual([
-      {
-        lane: { ...columns, lane_id: LANE, program_id: ID, raw: JSON.stringify(lane) },
-        quotes: [{ ...quotes[0], quote_id: ID, raw: JSON.stringify(quotes[0]) }],
-        sourceOffers: [{ ...source_offers[0], raw: JSON.stringify(source_offers[0]) }],
-        whole: { quotes: true, sourceOffers: true },
-      },
+    const of = { lane_id: LANE }
+    expect(read?.lists.slice(0, 3)).toEqual([
+      { table: 'lanes', of: {}, rows: [{ ...columns, ...of, program_id: ID, raw: JSON.stringify(lane) }], whole: true },
+      { table: 'quotes', of, rows: [{ ...quotes[0], ...of, quote_id: ID, raw: JSON.stringify(quotes[0]) }], whole: true },
+      { table: 'source_offers', of, rows: [{ ...source_offers[0], ...of, raw: JSON.stringify(source_offers[0]) }], whole: true },
     ])
-    expect(read?.rail?.quoteHistory).toMatchObject([{ history_key: 'h-1', outcome: 'expired', observed_at: '2026-02-01T00:00:00.000000Z' }])
+    expect(rowsOf(view, 'quote_history')).toMatchObject([
+      { history_key: 'h-1', outcome: 'expired', observed_at: '2026-02-01T00:00:00.000000Z' },
+    ])
   })
 
   test('an answer that names no submission is no requirements view', () => {
@@ -240,26 +244,24 @@ describe('requirements', () => {
 
   test('trap 64: a rail that is null, absent or without lanes says nothing', () => {
     for (const rail of [null, undefined, {}, 'soon', { lanes: null, quote_history: [] }]) {
-      expect(readRequirements({ ...view, rail })).toMatchObject({ rail: null, submission: { state: 'CA' } })
+      const read = readRequirements({ ...view, rail })
+      expect(read?.submission).toMatchObject({ state: 'CA' })
+      expect(read?.lists.map(({ table }) => table)).toEqual(['market_readiness'])
     }
-    expect(readRequirements({ ...view, rail: { lanes: [] } })?.rail).toEqual({
-      lanes: [],
-      quoteHistory: null,
-      whole: { lanes: true, quoteHistory: false },
-      unreadable: [],
-    })
+    expect(listsOf({ ...view, rail: { lanes: [] } }, 'lanes')).toEqual([{ table: 'lanes', of: {}, rows: [], whole: true }])
+    expect(listsOf({ ...view, rail: { lanes: [] } }, 'quote_history')).toEqual([])
   })
 
   test('trap 65: an unavailable or missing history is not an empty one', () => {
-    const history = (change: object) => readRequirements({ ...view, rail: { ...view.rail, ...change } })?.rail?.quoteHistory
-    expect(history({ quote_history_unavailable: true })).toBeNull()
-    expect(history({ quote_history_unavailable: true, quote_history: [] })).toBeNull()
-    expect(history({ quote_history: null })).toBeNull()
-    expect(history({ quote_history: [] })).toEqual([])
+    const history = (change: object) => listsOf({ ...view, rail: { ...view.rail, ...change } }, 'quote_history')
+    expect(history({ quote_history_unavailable: true })).toEqual([])
+    expect(history({ quote_history_unavailable: true, quote_history: [] })).toEqual([])
+    expect(history({ quote_history: null })).toEqual([])
+    expect(history({ quote_history: [] })).toMatchObject([{ rows: [], whole: true }])
   })
 
   test('trap 69: money is a whole number of cents or nothing, and premium_display is never read as money', () => {
-    const cents = (total_cents: unknown) => withLane({ quotes: [{ ...lane.quotes[0], total_cents }] })?.quotes[0]
+    const cents = (total_cents: unknown) => rowsOf(withLane({ quotes: [{ ...lane.quotes[0], total_cents }] }), 'quotes')[0]
     expect(cents(9_007_199_254_740_991)).toMatchObject({ total_cents: 9_007_199_254_740_991 })
     for (const value of [12.5, '123456', 2 ** 60, null, Number.NaN]) {
       expect(cents(value)).toMatchObject({ total_cents: null, premium_display: '$1,234' })
@@ -268,11 +270,11 @@ describe('requirements', () => {
   })
 
   test('trap 77: hedge_obtains stands in raw under its own name', () => {
-    expect(JSON.parse(readRequirements(view)?.submission.raw ?? '')).toMatchObject({ markets: [{ hedge_obtains: ['loss runs'] }] })
+    expect(JSON.parse(String(readRequirements(view)?.submission?.['raw']))).toMatchObject({ markets: [{ hedge_obtains: ['loss runs'] }] })
   })
 
   test('trap 59, trap 61: chips and statuses are any text, and wrong types are null', () => {
-    expect(withLane({ chip: 'paused', status: 'bound', bound: 'yes', gapped: 1 })?.lane).toMatchObject({
+    expect(laneOf({ chip: 'paused', status: 'bound', bound: 'yes', gapped: 1 })).toMatchObject({
       chip: 'paused',
       status: 'bound',
       bound: null,
@@ -281,26 +283,21 @@ describe('requirements', () => {
   })
 
   test('what a view leaves out is left out, and what it says to be null is null', () => {
-    const read = readRequirements({
-      submission_id: view.submission_id,
-      state: null,
-      rail: { lanes: [{ submission_market_id: LANE, chip: null }] },
-    })
-    expect(Object.keys(read?.submission ?? {}).sort()).toEqual(['raw', 'state'])
-    expect(read?.rail?.lanes[0]?.lane).toEqual({ lane_id: LANE, chip: null, raw: expect.any(String) })
+    const partial = { submission_id: view.submission_id, state: null, rail: { lanes: [{ submission_market_id: LANE, chip: null }] } }
+    expect(Object.keys(readRequirements(partial)?.submission ?? {}).sort()).toEqual(['raw', 'state'])
+    expect(rowsOf(partial, 'lanes')[0]).toEqual({ lane_id: LANE, chip: null, raw: expect.any(String) })
   })
 
   test('next_step is text, or the JSON text of what else it is', () => {
-    expect(withLane({ next_step: { action: 'bind' } })?.lane.next_step).toBe('{"action":"bind"}')
-    expect(withLane({ next_step: null })?.lane.next_step).toBeNull()
+    expect(laneOf({ next_step: { action: 'bind' } })?.['next_step']).toBe('{"action":"bind"}')
+    expect(laneOf({ next_step: null })?.['next_step']).toBeNull()
   })
 
   test('of an id that comes twice the last one counts, and items without an id are left out', () => {
     const lanes = [{ ...lane, status: 'old' }, { ...lane, submission_market_id: null }, 'odd', { ...lane, status: 'new' }]
-    const read = readRequirements({ ...view, rail: { ...view.rail, lanes } })
-    expect(read?.rail?.lanes.map((item) => item.lane.status)).toEqual(['new'])
+    expect(rowsOf({ ...view, rail: { ...view.rail, lanes } }, 'lanes').map((row) => row['status'])).toEqual(['new'])
     const quotes = [{ quote_id: 'q', total_cents: 1 }, { total_cents: 2 }, { quote_id: 'q', total_cents: 3 }]
-    expect(withLane({ quotes })?.quotes).toMatchObject([{ quote_id: 'q', total_cents: 3 }])
+    expect(rowsOf(withLane({ quotes }), 'quotes')).toMatchObject([{ quote_id: 'q', total_cents: 3 }])
   })
 })
 
@@ -311,14 +308,14 @@ test('trap 58: every raw holds the numbers that were received, and the columns h
   const quotes = [{ ...lane.quotes[0], ...odd }, odd]
   const oddLane = { ...lane, quotes, source_offers: [{ ...lane.source_offers[0], ...odd }], next_step: { cents: '#' } }
   const rail = { ...view.rail, lanes: [oddLane], quote_history: [{ ...view.rail.quote_history[0], ...odd }] }
-  const requirements = readRequirements(read({ ...view, ...odd, rail }))
-  expect(requirements?.submission.raw).toBe(sent({ ...view, ...odd, rail }))
-  expect(requirements?.rail?.unreadable).toEqual([sent(odd)])
-  expect(requirements?.rail?.quoteHistory).toMatchObject([{ raw: sent(rail.quote_history[0] ?? {}) }])
-  const [first] = requirements?.rail?.lanes ?? []
-  expect(first?.lane).toMatchObject({ raw: sent(oddLane), next_step: '{"cents":12345678901234567000}' })
-  expect(first?.quotes).toMatchObject([{ raw: sent(quotes[0] ?? {}), total_cents: null }])
-  expect(first?.sourceOffers).toMatchObject([{ raw: sent(oddLane.source_offers[0] ?? {}) }])
+  const answer = read({ ...view, ...odd, rail })
+  const requirements = readRequirements(answer)
+  expect(requirements?.submission?.['raw']).toBe(sent({ ...view, ...odd, rail }))
+  expect(requirements?.unreadable).toEqual([sent(odd)])
+  expect(rowsOf(answer, 'quote_history')).toMatchObject([{ raw: sent(rail.quote_history[0] ?? {}) }])
+  expect(rowsOf(answer, 'lanes')).toMatchObject([{ raw: sent(oddLane), next_step: '{"cents":12345678901234567000}' }])
+  expect(rowsOf(answer, 'quotes')).toMatchObject([{ raw: sent(quotes[0] ?? {}), total_cents: null }])
+  expect(rowsOf(answer, 'source_offers')).toMatchObject([{ raw: sent(oddLane.source_offers[0] ?? {}) }])
   expect(readEvent(read({ ...event, ...odd }))?.raw).toBe(sent({ ...event, ...odd }))
   const attachments = [{ ...message.attachments[0], ...odd }]
   const thread = readMessage(read({ ...message, attachments }))

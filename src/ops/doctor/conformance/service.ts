@@ -1,8 +1,9 @@
 import type { Clock } from '../../../base/clock.ts'
 import { messageOf } from '../../../base/errors.ts'
-import { RateLimiter } from '../../../base/limiter.ts'
+import { silentObserver } from '../../../base/observer.ts'
 import { type AccountConfig, type Config, proxySettings } from '../../../config/config.ts'
-import { type HttpAnswer, parseJson, retryAfterMs, shortDetail } from '../../../upstream/http/answer.ts'
+import { type HttpAnswer, parseJson, shortDetail } from '../../../upstream/http/answer.ts'
+import { Channel } from '../../../upstream/http/channel.ts'
 import { Http, type Parts } from '../../../upstream/http/http.ts'
 import { readToken } from '../../../upstream/wire/answers.ts'
 import { NotTold } from './verdict.ts'
@@ -29,9 +30,7 @@ export class CannotCompare extends Error {}
 
 /** The real service as the comparison sees it: it sends GET requests, and POST to the token endpoint, and nothing else. */
 export class ComparedService {
-  readonly #http: Http
-  readonly #clock: Clock
-  readonly #limiter: RateLimiter
+  readonly #channel: Channel
   readonly #account: AccountConfig
   readonly #signal: AbortSignal
   readonly #answers = new Map<string, Promise<Answer>>()
@@ -40,11 +39,10 @@ export class ComparedService {
   #credential: AccountConfig['clientCredentials'][number] | null = null
 
   constructor(config: Config, account: AccountConfig, clock: Clock, signal: AbortSignal) {
-    this.#clock = clock
-    this.#limiter = new RateLimiter(clock, config.upstream.rps)
+    const http = new Http({ baseUrl: account.baseUrl, proxy: proxySettings(config), timeouts: TIMEOUTS, bodyLimitBytes: BODY_LIMIT_BYTES })
+    this.#channel = new Channel(account.name, http, config.upstream.rps, clock, silentObserver)
     this.#account = account
     this.#signal = signal
-    this.#http = new Http({ baseUrl: account.baseUrl, proxy: proxySettings(config), timeouts: TIMEOUTS, bodyLimitBytes: BODY_LIMIT_BYTES })
   }
 
   /** The answer of the token endpoint that gave the token. */
@@ -115,8 +113,7 @@ export class ComparedService {
   }
 
   async close(): Promise<void> {
-    this.#limiter.close()
-    await this.#http.close()
+    await this.#channel.close()
   }
 
   async #get(path: string, query: Readonly<Record<string, string>>, withToken: boolean): Promise<Answer> {
@@ -132,14 +129,10 @@ export class ComparedService {
     return { answer: { status, json: parseJson(body) }, detail: shortDetail(body) }
   }
 
-  /** Keeps to the account's rate, which a running `serve` uses too, and to the pauses that the service asks for. */
+  /** A running `serve` uses the account's rate too. */
   async #send(operation: 'token' | 'probe', parts: Parts): Promise<HttpAnswer> {
-    await this.#limiter.take('background', this.#signal)
-    const sentAt = this.#clock.steady()
-    const answer = await this.#http.send({ operation, submissionId: null, withCursor: false }, parts, this.#signal)
-    const pauseMs = retryAfterMs(answer.headers, this.#clock.now()) ?? 0
-    if (answer.status === 429 || pauseMs > 0) this.#limiter.throttled(pauseMs, sentAt)
-    return answer
+    const call = { operation, submissionId: null, withCursor: false }
+    return await this.#channel.answer(call, parts, { priority: 'background', signal: this.#signal })
   }
 
   #authorization(withToken: boolean): Record<string, string> {

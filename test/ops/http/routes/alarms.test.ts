@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../../../src/model/time.ts'
 import { reportAlarm } from '../../../../src/store/operators/alarms.ts'
-import type { AlarmsTable } from '../../../../src/store/schema/tables-alarms.ts'
+import type { AlarmsTable } from '../../../../src/store/schema/operators.ts'
 import { runHere } from '../../../app/run.ts'
 import { onSqlite } from '../../../tools/databases.ts'
 import { AdminRig } from '../rig.ts'

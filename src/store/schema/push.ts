@@ -1,0 +1,179 @@
+import { bool, int, internal, json, orNull, raw, relation, serial, type TableOf, text, time } from './table.ts'
+
+/** Destinations, the rows queued for them, and the ids that targets gave to records. */
+
+/** Only an operator's `resume` makes a destination active again. `parked`: its credential was withdrawn. `disabled`: it answered 410. */
+export type DestinationState = 'active' | 'paused' | 'parked' | 'disabled'
+
+export type OutboxState = 'ready' | 'delivered' | 'dead' | 'unknown' | 'skipped'
+
+/** Why a lane is blocked until somebody acts: its submission has no client, or a dead row holds it (`on_dead: hold`). */
+export type LaneBlock = 'unmapped' | 'held'
+
+export const pushMap = relation({
+  name: 'push_map',
+  type: 'table',
+  holds:
+    'Which client or policy of an agency-management system a submission belongs to, as somebody said (`destination map`, or ' +
+    'a row written here) or the system was asked. Never a match by name.',
+  key: ['destination', 'account', 'submission_id'],
+  columns: {
+    destination: text('the receiver of changes, by its name in the settings', { source: 'settings' }),
+    account: text('whose it is', { source: 'settings' }),
+    submission_id: text('the submission', { source: 'service' }),
+    client: text("the client's id in that system; a row in which it is blank counts as none", {
+      source: 'operator, AMS',
+      class: 'business',
+    }),
+    policy: orNull(text("the policy's id there, when there is one", { source: 'operator, AMS', class: 'business' })),
+    fields: orNull(
+      json("whatever else the destination's templates need, names to texts; anything but an object is refused", {
+        source: 'operator, AMS',
+        class: 'free',
+      }),
+    ),
+    mapped_at: time('when it was stored', { source: 'program, else the database' }),
+    mapped_via: text('`import`, `admin`, `lookup` (the system was asked), or `sql` (written by hand)', {
+      source: 'program, else the database',
+    }),
+  },
+  notes: [
+    'A destination that needs a row here keeps the changes of a submission that has none until it has one. The table may be ' +
+      'written by hand, while the program runs: `queries.md` has the statement. `destination`, `account`, `submission_id` (as ' +
+      '`submissions` has it) and `client` are needed, the rest may be left out. What waited goes out within ten seconds or ' +
+      'so.',
+  ],
+})
+
+export type PushMapTable = TableOf<typeof pushMap>
+
+export const pushStatus = relation({
+  name: 'push_status',
+  type: 'view',
+  holds:
+    'Which change reached which destination when, or why not: one row for each change (or row of a snapshot) and each ' +
+    'destination that gets it.',
+  key: [],
+  columns: {
+    destination: text('the receiver, by its name in the settings', { source: 'settings' }),
+    destination_state: text<DestinationState>(
+      '`active`; `paused` by an operator; `parked` (its credential was withdrawn); `disabled` (it said that it is gone). Only ' +
+        "an operator's `resume` ends the last three",
+    ),
+    account: text('whose it is', { source: '`changes`' }),
+    submission_id: orNull(text('its submission', { source: '`changes`' })),
+    entity: text('the table', { source: '`changes`' }),
+    entity_id: text("the row's key after `account`, as a JSON list", { source: '`changes`' }),
+    operation: text('`insert` for a row of a snapshot', { source: '`changes`' }),
+    seq: int('the change; for a row of a snapshot the newest change that it contains', { source: '`changes`' }),
+    message_id: text('the id that the receiver sees (`webhook-id`), the same on every try'),
+    state: text<'waiting' | 'retrying' | LaneBlock | Exclude<OutboxState, 'ready'>>(
+      '`waiting`, `retrying`, `unmapped`, `held`, `delivered`, `dead`, `unknown`, `skipped`: see below',
+    ),
+    is_open: bool('whether it has not reached the receiver and may still: every `state` but `delivered` and `skipped`. Found by an index'),
+    attempts: int('tries that have ended'),
+    queued_at: time('when it came into the outbox'),
+    tried_at: orNull(time('when the last try ended')),
+    next_try_at: orNull(time("when it is its submission's turn again; null when it is not waiting for a time")),
+    delivered_at: orNull(time('when the receiver took it')),
+    status: orNull(int('status code of the last answer, when there was one', { source: 'receiver' })),
+    error: orNull(text('what went wrong last, or why it was not sent', { source: 'receiver, program', class: 'free' })),
+    remote_id: orNull(text('what the receiver calls the record', { source: 'receiver' })),
+  },
+  notes: [
+    "What a destination's filters leave out has no row. Sent rows stay as long as `RETENTION_DAYS` says.",
+    '`state`: `waiting`: not tried yet. `retrying`. `unmapped`: its submission has no row in `push_map`. `held`: it waits ' +
+      'behind a change that was given up. `delivered`. `dead`: given up. `unknown`: it may have been sent, nobody knows ' +
+      'whether it arrived, somebody has to look. `skipped`: by an operator, or because the receiver could not be told it, or ' +
+      'has it already (`error` says why).',
+  ],
+})
+
+export type PushStatusView = TableOf<typeof pushStatus>
+
+export const syncDestinations = internal({
+  name: 'sync_destinations',
+  holds: 'for each destination: state, the newest change that was fanned out to it, how far a snapshot has come; `destination list`',
+  columns: {
+    destination: text(),
+    state: text<DestinationState>(),
+    reason: orNull(text()),
+    since: orNull(time()),
+    cursor: int('the newest change that was fanned out to it'),
+    log_epoch: text('the epoch of the change log in which it began, or whose end it had reached when the next one began'),
+    retry_at: orNull(time('no attempt before this time')),
+    failures: int('consecutive attempts that got no useful answer'),
+    snapshot: orNull(raw('progress of a snapshot as JSON text; null when none is in progress')),
+  },
+})
+
+export type DestinationsTable = TableOf<typeof syncDestinations>
+
+export const syncOutbox = internal({
+  name: 'sync_outbox',
+  holds: 'what goes, or went, to each destination, row by row; `push_status` shows it, and `outbox list`',
+  columns: {
+    outbox_id: serial(),
+    destination: text(),
+    account: text(),
+    lane: text(),
+    submission_id: orNull(text()),
+    entity: text(),
+    entity_id: text(),
+    operation: text(),
+    cause: text(),
+    seq: int(),
+    snapshot: orNull(raw('content of a snapshot row as JSON text: `changed_at`, `after`')),
+    message_id: text(),
+    state: text<OutboxState>(),
+    attempts: int(),
+    uncertain: int('1: an attempt began, and its outcome is unknown'),
+    queued_at: time(),
+    tried_at: orNull(time()),
+    status: orNull(int()),
+    detail: orNull(text()),
+    error: orNull(text()),
+    settled_at: orNull(time()),
+    resent: orNull(
+      text<'same' | 'new'>('sent again because an operator asked for it, under the same id or a new one; null for what fan-out queued'),
+    ),
+  },
+})
+
+export const syncPushLanes = internal({
+  name: 'sync_push_lanes',
+  holds: 'submissions that have something to send, by destination: when they are due, who is sending, what blocks them',
+  columns: {
+    destination: text(),
+    account: text(),
+    lane: text(),
+    due_at: time(),
+    lease_token: orNull(text()),
+    blocked: orNull(text<LaneBlock>()),
+    held_by: orNull(int('with `held`: the outbox row that holds the lane')),
+  },
+})
+
+export const syncRemoteIds = internal({
+  name: 'sync_remote_ids',
+  holds: 'what each destination calls the records that it took',
+  columns: {
+    destination: text(),
+    account: text(),
+    entity: text(),
+    entity_id: text(),
+    remote_id: text(),
+    stored_at: time(),
+  },
+})
+
+export const syncRestatements = internal({
+  name: 'sync_restatements',
+  holds: 'submissions whose present state a destination is sent after a branch of the change log was lost',
+  columns: {
+    destination: text(),
+    account: text(),
+    submission_id: text(),
+    requested_at: time(),
+  },
+})

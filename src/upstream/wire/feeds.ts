@@ -1,0 +1,27 @@
+import { documentKeyOf } from '../../model/documents.ts'
+import { marketEvents } from '../../model/entities/market-events.ts'
+import { threadAttachments } from '../../model/entities/thread-attachments.ts'
+import { threadMessages } from '../../model/entities/thread-messages.ts'
+import { isObject } from '../../model/json.ts'
+import type { Attachment, MarketEvent, ThreadMessage } from '../../model/records.ts'
+import { rawOf } from './fields.ts'
+import { itemsIn } from './lists.ts'
+import { rowOf } from './row.ts'
+
+/** Reads a market event; null without what identifies it. */
+export function readEvent(raw: unknown): MarketEvent | null {
+  return rowOf(marketEvents, raw) as MarketEvent | null
+}
+
+/** Reads a ThreadMessage; null without what identifies it. */
+export function readMessage(raw: unknown): ThreadMessage | null {
+  const message = rowOf(threadMessages, raw) as ThreadMessage['message'] | null
+  return message && { message, attachments: (itemsIn(raw, 'attachments') ?? []).map(readAttachment) }
+}
+
+/** An unreadable attachment keeps its position, so that the others keep theirs. */
+function readAttachment(raw: unknown, position: number): Attachment {
+  const row = rowOf(threadAttachments, isObject(raw) ? raw : {}) as Pick<Attachment, 'name' | 'download_path'> | null
+  const { name = null, download_path = null } = row ?? {}
+  return { position, name, download_path, document_key: download_path ? documentKeyOf(download_path) : null, raw: rawOf(raw) ?? 'null' }
+}

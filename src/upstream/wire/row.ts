@@ -1,0 +1,56 @@
+import type { ColumnKind, Entity, Field, Row } from '../../model/entity.ts'
+import { isObject, type Json } from '../../model/json.ts'
+import { parseDate, parseTime } from '../../model/time.ts'
+import { parseUuid } from '../../model/uuid.ts'
+import { parseJson } from '../http/answer.ts'
+import { countOf, flagOf, idOf, jsonOf, keyOf, listOf, numberOf, rawOf, textOf, textOrJsonOf } from './fields.ts'
+
+/**
+ * Reads an object of the service into the columns of a table, as its descriptor says. Unknown fields and values are kept: `raw` holds the whole
+ * object (traps 13, 57, 58). It never throws.
+ * @param read whose columns are read; default: those of the table's own read. Columns of the key are always read.
+ * @returns the columns that the object mentions, also as null: an absent field states nothing, unless the descriptor says that it is null.
+ * Null when `raw` is no object, or a field is missing that the table requires.
+ */
+export function rowOf(entity: Entity, raw: unknown, read: Entity['read'] = entity.read): Row | null {
+  if (!isObject(raw)) return null
+  const row: Row = {}
+  for (const [column, field] of Object.entries(entity.fields)) {
+    if ((field.read ?? entity.read) !== read && !entity.key.includes(column)) continue
+    const given = field.kind === 'raw' ? raw : field.path === undefined ? undefined : valueAt(raw, field.path)
+    if (given === undefined && !field.required && !(entity.absentIsNull && field.path !== undefined)) continue
+    const value = readers[field.kind](given, field)
+    if (value === null && (field.required || field.kind === 'raw')) return null
+    row[column] = value
+  }
+  return row
+}
+
+/** @returns what an object has at a path, keys joined by dots; undefined when it has nothing there. */
+function valueAt(raw: Readonly<Record<string, unknown>>, path: string): unknown {
+  if (!path.includes('.')) return raw[path]
+  return path.split('.').reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), raw)
+}
+
+/** Reads a value of each kind; null when it is none. */
+const readers: Readonly<Record<ColumnKind, (value: unknown, field: Field) => Json>> = {
+  text: (value, { as, mayHoldJson }) => {
+    if (as === 'id') return idOf(value)
+    if (as === 'uuid') return parseUuid(value)
+    if (as === 'key') return keyOf(value)
+    return mayHoldJson ? textOrJsonOf(value) : textOf(value)
+  },
+  json: (value, { as }) => (as === 'any' ? jsonOf(value ?? null) : as === 'text' ? jsonInText(value) : listOf(value)),
+  int: countOf,
+  real: numberOf,
+  bool: flagOf,
+  time: parseTime,
+  date: parseDate,
+  raw: rawOf,
+}
+
+/** @returns the JSON inside a text; a text that is none as text. */
+function jsonInText(value: unknown): Json {
+  const parsed = typeof value === 'string' ? parseJson(value) : undefined
+  return jsonOf(parsed === undefined ? value : parsed)
+}

@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest'
+import type { z } from 'zod'
+import { bindRequestSchema } from '../../../src/client/schemas/binding.ts'
+import { quoteSessionListSchema } from '../../../src/client/schemas/documents.ts'
+import { eventsPageSchema } from '../../../src/client/schemas/events.ts'
+import { outstandingSchema, requirementsViewSchema } from '../../../src/client/schemas/requirements.ts'
+import { threadPageSchema } from '../../../src/client/schemas/thread.ts'
+import { workspaceSchema } from '../../../src/client/schemas/workspace.ts'
+import { entityNamed } from '../../../src/model/entities.ts'
+import { type Shape, shapeOf } from '../../../src/upstream/drift/shape.ts'
+
+/**
+ * Descriptors of tables and schemas of the specification are written apart. Each field of a schema has a column, or is named here as one that
+ * stands in `raw` alone; each column that is read from the service has a field in a schema.
+ */
+
+/** The tables that a read fills, and where its answer has their objects. */
+interface Answer {
+  readonly read: string
+  readonly schema: z.ZodType
+  readonly tables: Readonly<Record<string, string>>
+  /** Fields without a column, by path. */
+  readonly inRawAlone: readonly string[]
+  /** Fields that the specification does not show and that the mirror needs. */
+  readonly unshown?: readonly string[]
+}
+
+const answers: readonly Answer[] = [
+  { read: 'events', schema: eventsPageSchema, tables: { market_events: 'events[]' }, inRawAlone: ['next_cursor'] },
+  {
+    read: 'thread',
+    schema: threadPageSchema,
+    tables: { thread_messages: 'messages[]', thread_attachments: 'messages[].attachments[]' },
+    inRawAlone: ['next_cursor'],
+  },
+  {
+    read: 'requirements',
+    schema: requirementsViewSchema,
+    tables: {
+      submissions: '',
+      lanes: 'rail.lanes[]',
+      quotes: 'rail.lanes[].quotes[]',
+      source_offers: 'rail.lanes[].source_offers[]',
+      quote_history: 'rail.quote_history[]',
+      market_readiness: 'markets[]',
+      carrier_api_sessions: 'carrier_api_sessions[]',
+      documents_on_file: 'documents_on_file[]',
+      program_assessments: 'assessment.programs[]',
+      requirement_items: 'assessment.programs[].unmet[]',
+    },
+    inRawAlone: [
+      ...['submission_id', 'forms', 'rail.generated_at', 'rail.quote_history_unavailable'],
+      ...['submission_id', 'generated_at', 'submitted_or_ready', 'gapped'].map((name) => `assessment.${name}`),
+      // The same requirements, by what the service found; the column `result` says which.
+      ...['assessment.programs[].met', 'assessment.programs[].deferred'],
+    ],
+  },
+  {
+    read: 'outstanding',
+    schema: outstandingSchema,
+    tables: { submissions: '', outstanding_items: 'items[]' },
+    inRawAlone: ['submission_id', 'form_fill_active'],
+  },
+  { read: 'sessions', schema: quoteSessionListSchema, tables: { carrier_api_sessions: '[]' }, inRawAlone: [], unshown: ['[].session_id'] },
+  {
+    read: 'workspace',
+    schema: workspaceSchema,
+    tables: { application_workspaces: '', applications: 'applications[]', facts: 'facts.facts[]' },
+    inRawAlone: [
+      ...['contract_version', 'workspace_id', 'owner_host', 'owner_resource_id', 'replica_applied_revision'].map((name) => `facts.${name}`),
+      ...['applications[].submission_id', 'applications[].schema'],
+      // Their keys are data: a row of `application_answers` for each.
+      ...['applications[].answers', 'applications[].ownership'],
+    ],
+  },
+  {
+    read: 'bind_request',
+    schema: bindRequestSchema,
+    tables: { bind_requests: '', bind_assumptions: 'unconfirmed_assumptions[]', bind_contingencies: 'contingencies[]' },
+    inRawAlone: ['submission_id'],
+  },
+]
+
+/** Every path of a schema that leads to a value or to a list. @param tables places whose fields belong to a table: no values themselves. */
+function leavesOf(shape: Shape, tables: ReadonlySet<string>): string[] {
+  const below = [...shape.fields.values()].flatMap((field) => leavesOf(field, tables))
+  const isTable = tables.has(shape.path) || tables.has(`${shape.path}[]`)
+  const items = shape.items !== null && tables.has(shape.items.path) ? leavesOf(shape.items, tables) : []
+  return below.length > 0 ? below : isTable ? items : [shape.path]
+}
+
+/** The paths below an answer that the columns of a table are read from. */
+function pathsOf(table: string, place: string, read: string): string[] {
+  const entity = entityNamed(table)
+  const fields = Object.entries(entity?.fields ?? {})
+  const ofRead = fields.filter(([column, field]) => (field.read ?? entity?.read) === read || entity?.key.includes(column))
+  return ofRead.flatMap(([, { path }]) => (path === undefined ? [] : [place === '' ? path : `${place}.${path}`]))
+}
+
+test.each(answers)('invariant 10: every field of $read has a column or stands in raw alone, and every column a field', (answer) => {
+  const { read, schema, tables, inRawAlone, unshown = [] } = answer
+  const leaves = leavesOf(shapeOf(schema), new Set(Object.values(tables)))
+  const columns = Object.entries(tables).flatMap(([table, place]) => pathsOf(table, place, read))
+  expect(leaves.filter((path) => !columns.includes(path)).sort(), 'fields without a column').toEqual([...new Set(inRawAlone)].sort())
+  expect(columns.filter((path) => !leaves.includes(path)).sort(), 'columns without a field').toEqual(unshown)
+})
