@@ -1,11 +1,10 @@
 import { inApplyTransaction } from '../apply/apply.ts'
-import { messageOf } from '../base/errors.ts'
+import { LeaseLostError, messageOf } from '../base/errors.ts'
 import type { Service } from '../base/service.ts'
 import type { Fact } from '../model/facts.ts'
 import { idsUnder } from '../model/ids-under.ts'
 import { knownIdsIn } from '../model/known-ids.ts'
 import { timeFromMs } from '../model/time.ts'
-import { LeaseLostError } from '../store/engine/leases.ts'
 import { knownSubmissions } from '../store/mirror/submissions.ts'
 import { findAccount } from '../store/reads/accounts.ts'
 import {

@@ -1,22 +1,22 @@
 import { inApplyTransaction } from '../apply/apply.ts'
 import { backoffMs } from '../base/clock.ts'
-import { messageOf } from '../base/errors.ts'
+import { LeaseLostError, messageOf } from '../base/errors.ts'
 import type { Service } from '../base/service.ts'
 import type { Fact } from '../model/facts.ts'
 import { knownIdsIn } from '../model/known-ids.ts'
 import type { Cause } from '../model/records.ts'
 import { timeFromMs } from '../model/time.ts'
-import { LeaseLostError, LONGEST_LEASE_MS } from '../store/engine/leases.ts'
+import { LONGEST_LEASE_MS } from '../store/engine/leased.ts'
 import { knownSubmissions } from '../store/mirror/submissions.ts'
 import { findAccount } from '../store/reads/accounts.ts'
 import {
   addSubmissionReads,
   capExtraReads,
   claimExtraRead,
+  claimedExtraReads,
   type ExtraClaim,
   failExtraRead,
   keepExtraAnswer,
-  releaseExtraRead,
   scheduleExtraReads,
 } from '../store/reads/extra-reads.ts'
 import type { ProbeAnswer } from '../upstream/answer-bodies.ts'
@@ -134,7 +134,7 @@ export async function carryOutExtraRead(
     const kind = upstreamClass(error)
     if (kind === null || signal.aborted) {
       // Released so that nobody waits for its lease to end.
-      await db.write('extra-settle', (tx) => releaseExtraRead(tx, claim, 0)).catch(() => undefined)
+      await db.write('extra-settle', (tx) => claimedExtraReads.release(tx, claim)).catch(() => undefined)
       throw error
     }
     observer.count('walks_total', { account, read: 'extra', outcome: kind })

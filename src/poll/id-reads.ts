@@ -1,8 +1,8 @@
 import { messageOf } from '../base/errors.ts'
 import type { Service } from '../base/service.ts'
-import { LONGEST_LEASE_MS } from '../store/engine/leases.ts'
+import { LONGEST_LEASE_MS } from '../store/engine/leased.ts'
 import { findAccount } from '../store/reads/accounts.ts'
-import { capIds, claimIds, type IdClaim, isIdDue, releaseId, releaseIdsOf } from '../store/reads/known-ids.ts'
+import { capIds, claimedIds, claimIds, type IdClaim, isIdDue, releaseId } from '../store/reads/known-ids.ts'
 import { isCommandReading } from '../store/upkeep/processes.ts'
 import { longestIdWaitMs } from './id-intervals.ts'
 import { carryOutIdRead, type IdReadEnd, type IdReadOptions } from './id-read.ts'
@@ -55,7 +55,7 @@ export class IdReads implements Service {
     const isAlone = db.kind === 'sqlite' && !(await isCommandReading(db.read))
     await db.write('read-release', async (tx) => {
       // On SQLite only one process serves (invariant 13), so every claim was left by a killed process.
-      if (isAlone) await releaseIdsOf(tx, { account })
+      if (isAlone) await claimedIds.releaseAll(tx, { account })
       for (const rests of [false, true])
         await capIds(tx, account, 'bind_request', rests, longestIdWaitMs(policy, 'bind_request', rests, Number.POSITIVE_INFINITY))
     })

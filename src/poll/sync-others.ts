@@ -1,7 +1,7 @@
 import PQueue from 'p-queue'
 import type { IdRead, ReadKind } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
-import { LONGEST_LEASE_MS } from '../store/engine/leases.ts'
+import { LONGEST_LEASE_MS } from '../store/engine/leased.ts'
 import { claimExtraRead, scheduleExtraReads } from '../store/reads/extra-reads.ts'
 import { claimIds, type IdClaim, idError, listIdsOf, releaseId } from '../store/reads/known-ids.ts'
 import { waitForPause } from './account-pauses.ts'

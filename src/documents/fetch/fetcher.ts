@@ -1,20 +1,19 @@
 import { inApplyTransaction } from '../../apply/apply.ts'
 import type { Clock } from '../../base/clock.ts'
-import { messageOf, TransientError } from '../../base/errors.ts'
+import { LeaseLostError, messageOf, TransientError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Observer } from '../../base/observer.ts'
 import type { Service } from '../../base/service.ts'
 import type { DocumentFact } from '../../model/facts.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { LeaseLostError } from '../../store/engine/leases.ts'
 import { findAccount } from '../../store/reads/accounts.ts'
 import {
+  claimedFetches,
   claimFetches,
   type FetchClaim,
   isFetchDue,
   releaseFetch,
-  releaseFetchesOf,
   requestFailed,
   requestRefused,
   settleFetch,
@@ -90,7 +89,7 @@ export class DocumentFetcher implements Service {
     const isAlone = db.kind === 'sqlite' && !(await isCommandReading(db.read))
     await db.write('document-release', async (tx) => {
       // On SQLite only one process serves (invariant 13), so every claim was left by a killed process.
-      if (isAlone) await releaseFetchesOf(tx, { account })
+      if (isAlone) await claimedFetches.releaseAll(tx, { account })
       // What earlier settings refused.
       await requestRefused(tx, account, maxBytes)
       await requestFailed(tx, account, hosts.map(hostNotNamed))

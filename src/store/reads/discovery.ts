@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { storableText } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, TableSpec, Tx } from '../engine/db.ts'
-import { LeaseLostError } from '../engine/leases.ts'
-import { dbTime, skipLocked } from '../engine/sql.ts'
+import { Leased, newLeaseToken } from '../engine/leased.ts'
+import { dbTime } from '../engine/sql.ts'
 import type { DiscoveryTable } from '../schema/tables-completeness.ts'
 
 const probes: TableSpec = {
@@ -25,6 +24,12 @@ export interface ProbeClaim extends ProbePath {
   readonly leaseToken: string
   readonly failures: number
 }
+
+export const claimedProbes = new Leased<ProbeClaim>({
+  table: 'sync_discovery',
+  what: 'probe',
+  key: { account: ({ account }) => account, path: ({ path }) => path },
+})
 
 /** Adds paths, due at once; existing ones stay unchanged. @returns how many are new. */
 export async function addProbes(tx: Tx, account: string, paths: readonly ProbePath[], now: TimeText): Promise<number> {
@@ -59,16 +64,14 @@ export async function isProbeDue(q: Query, account: string, templates: readonly 
 
 /** Claims the path that has been due longest; null when none is. A lease makes it due again by itself when its process dies. */
 export async function claimProbe(db: Db, account: string, templates: readonly string[], leaseMs: number): Promise<ProbeClaim | null> {
-  const leaseToken = randomUUID()
+  const leaseToken = newLeaseToken(db)
   return db.write('discovery-claim', async (tx) => {
-    const { rows } = await sql<Pick<DiscoveryTable, 'path' | 'template' | 'failures'>>`
-      with due as (
-        select account, path from sync_discovery
-        where account = ${account} and template in (${sql.join(templates)}) and due_at <= ${dbTime(tx)}
-        order by due_at, path limit 1 ${skipLocked(tx)})
-      update sync_discovery set lease_token = ${leaseToken}, due_at = ${dbTime(tx, leaseMs)}
-      from due where sync_discovery.account = due.account and sync_discovery.path = due.path
-      returning sync_discovery.path, template, failures`.execute(tx.sql)
+    const where = sql`account = ${account} and template in (${sql.join(templates)})`
+    const selection = claimedProbes.select(tx, { where, limit: 1, order: sql`due_at, path` })
+    const rows = await claimedProbes.claim<Pick<DiscoveryTable, 'path' | 'template' | 'failures'>>(tx, leaseToken, selection, {
+      leaseMs,
+      returning: sql`template, failures`,
+    })
     const [row] = rows
     return row ? { account, path: row.path, template: row.template, leaseToken, failures: row.failures } : null
   })
@@ -103,7 +106,7 @@ function protectedRaw(tx: Tx, { account, path }: ProbeClaim, raw: string): strin
 /** @throws LeaseLostError when another process has taken over the path. */
 export async function settleProbe(tx: Tx, claim: ProbeClaim, end: ProbeEnd): Promise<void> {
   const { answer } = end
-  const set = [sql`lease_token = null, due_at = ${dbTime(tx, end.dueInMs)}`]
+  const set = [sql`due_at = ${dbTime(tx, end.dueInMs)}`]
   if (end.outcome !== null) {
     const error = end.error === null ? null : storableText(end.error)
     set.push(sql`probed_at = ${dbTime(tx)}, outcome = ${end.outcome}, failures = ${end.failures}, error = ${error}`)
@@ -112,8 +115,7 @@ export async function settleProbe(tx: Tx, claim: ProbeClaim, end: ProbeEnd): Pro
     set.push(sql`answered_at = ${dbTime(tx)}, raw = ${storableText(protectedRaw(tx, claim, answer.raw))}, raw_bytes = ${answer.bytes}`)
     set.push(sql`ids = ${answer.ids}, found = found + ${sql.lit(answer.found)}`)
   }
-  const result = await sql`update sync_discovery set ${sql.join(set)} where ${mine(claim)}`.execute(tx.sql)
-  if (result.numAffectedRows !== 1n) throw new LeaseLostError(`probing ${claim.path}`)
+  await claimedProbes.settle(tx, claim, sql.join(set))
 }
 
 /** How many paths a template has. */
@@ -168,8 +170,4 @@ export async function discoveryStatus(q: Query, account: string, templates: read
     found: Number(row.found),
     error: row.error,
   }))
-}
-
-function mine(claim: ProbeClaim) {
-  return sql`account = ${claim.account} and path = ${claim.path} and lease_token = ${claim.leaseToken}`
 }

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { storableJsonText, storableText } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, TableSpec, Tx } from '../engine/db.ts'
-import { isClaimedBy, LeaseLostError, newLeaseToken } from '../engine/leases.ts'
+import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime, skipLocked } from '../engine/sql.ts'
 
 const schedule: TableSpec = {
@@ -20,6 +20,12 @@ export interface ExtraClaim {
   readonly leaseToken: string
   readonly failures: number
 }
+
+export const claimedExtraReads = new Leased<ExtraClaim>({
+  table: 'sync_extra_reads',
+  what: 'extra read',
+  key: { account: ({ account }) => account, submission_id: ({ submissionId }) => submissionId, name: ({ name }) => name },
+})
 
 /** Schedules reads of submissions that exist, due at once; known ones stay as they are. @param submissionIds `''`: of no submission. */
 export async function scheduleExtraReads(
@@ -108,12 +114,11 @@ export async function claimExtraRead(
   if (some.length === 0) return null
   const leaseToken = newLeaseToken(db)
   return await db.write('extra-claim', async (tx) => {
-    const { rows } = await sql<{ submission_id: string; name: string; failures: number }>`
-      with due as (select account, submission_id, name from (${due(tx, skipLocked(tx))}) as each_name order by due_at limit 1)
-      update sync_extra_reads set lease_token = ${leaseToken}, due_at = ${dbTime(tx, leaseMs)}
-      from due where sync_extra_reads.account = due.account and sync_extra_reads.submission_id = due.submission_id
-        and sync_extra_reads.name = due.name
-      returning sync_extra_reads.submission_id, sync_extra_reads.name, failures`.execute(tx.sql)
+    const selection = sql`select account, submission_id, name from (${due(tx, skipLocked(tx))}) as each_name order by due_at limit 1`
+    const rows = await claimedExtraReads.claim<{ submission_id: string; name: string; failures: number }>(tx, leaseToken, selection, {
+      leaseMs,
+      returning: sql`failures`,
+    })
     const [row] = rows
     return row ? { account, submissionId: row.submission_id, name: row.name, leaseToken, failures: Number(row.failures) } : null
   })
@@ -138,23 +143,6 @@ export async function failExtraRead(tx: Tx, claim: ExtraClaim, error: string, fa
   await settle(tx, claim, sql`failures = ${failures}, error = ${storableText(error)}`, dueInMs)
 }
 
-/** Releases a claim unchanged. */
-export async function releaseExtraRead(tx: Tx, claim: ExtraClaim, dueInMs: number): Promise<void> {
-  await settle(tx, claim, sql`failures = failures`, dueInMs)
-}
-
-/** Releases what a dead process had claimed. */
-export async function releaseExtraReadsOf(tx: Tx, processId: string): Promise<void> {
-  await sql`
-    update sync_extra_reads set lease_token = null, due_at = ${dbTime(tx)} where lease_token is not null and ${isClaimedBy(processId)}`.execute(
-    tx.sql,
-  )
-}
-
 async function settle(tx: Tx, claim: ExtraClaim, set: RawBuilder<unknown>, dueInMs: number): Promise<void> {
-  const { account, submissionId, name, leaseToken } = claim
-  const result = await sql`
-    update sync_extra_reads set lease_token = null, due_at = ${dbTime(tx, dueInMs)}, ${set}
-    where account = ${account} and submission_id = ${submissionId} and name = ${name} and lease_token = ${leaseToken}`.execute(tx.sql)
-  if (result.numAffectedRows !== 1n) throw new LeaseLostError(`the extra read ${name}`)
+  await claimedExtraReads.settle(tx, claim, sql`due_at = ${dbTime(tx, dueInMs)}, ${set}`)
 }

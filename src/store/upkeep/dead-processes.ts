@@ -1,7 +1,10 @@
 import type { Tx } from '../engine/db.ts'
-import { releaseDeliveriesOf } from '../inbox/work.ts'
-import { releaseReadsOf } from '../reads/claims.ts'
-import { releaseFetchesOf } from '../reads/fetches.ts'
+import { claimedDeliveries } from '../inbox/work.ts'
+import { claimedReads } from '../reads/claims.ts'
+import { claimedProbes } from '../reads/discovery.ts'
+import { claimedExtraReads } from '../reads/extra-reads.ts'
+import { claimedFetches } from '../reads/fetches.ts'
+import { claimedIds } from '../reads/known-ids.ts'
 import { removeDeadProcesses } from './processes.ts'
 
 /** Claims of a dead process that were released. */
@@ -11,15 +14,20 @@ export interface ReleasedClaims {
   readonly reads: number
 }
 
+const READS = [claimedReads, claimedIds, claimedExtraReads, claimedProbes, claimedFetches]
+
 /**
  * Removes processes that were not seen for a while and releases their claimed deliveries and reads, so that nobody waits for the leases to
- * end. If such a process still lives, it can settle none of them. Lanes of pushes keep their leases: only time tells that no request is in flight.
+ * end. If such a process still lives, it can settle none of them. Lanes of pushes and messages to operators keep their leases: only time tells
+ * that no request is in flight.
  */
 export async function releaseClaimsOfDeadProcesses(tx: Tx): Promise<ReleasedClaims[]> {
   const left: ReleasedClaims[] = []
   for (const processId of await removeDeadProcesses(tx)) {
-    await releaseFetchesOf(tx, { processId })
-    left.push({ processId, deliveries: await releaseDeliveriesOf(tx, processId), reads: await releaseReadsOf(tx, processId) })
+    const deliveries = await claimedDeliveries.releaseOf(tx, processId)
+    let reads = 0
+    for (const claimed of READS) reads += await claimed.releaseOf(tx, processId)
+    left.push({ processId, deliveries, reads })
   }
   return left
 }

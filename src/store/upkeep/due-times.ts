@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { ReadKind } from '../../model/reads.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
-import { LONGEST_LEASE_MS } from '../engine/leases.ts'
+import { LONGEST_LEASE_MS } from '../engine/leased.ts'
 import type { MaxIntervals } from '../reads/due-times.ts'
 import { FETCH_LEASE_MS, LONGEST_FETCH_WAIT_MS } from '../reads/fetches.ts'
 import { rank } from '../reads/reads.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { LeaseLostError } from '../../../src/base/errors.ts'
 import { readKinds } from '../../../src/model/reads.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { LeaseLostError } from '../../../src/store/engine/leases.ts'
 import { claimSweep, endSweep, resetMisses, sweepStep } from '../../../src/store/reads/account-reads.ts'
 import { ensureAccounts, requestSweep } from '../../../src/store/reads/accounts.ts'
 import {
