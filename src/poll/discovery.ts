@@ -9,7 +9,6 @@ import { knownSubmissions } from '../store/mirror/submissions.ts'
 import { findAccount } from '../store/reads/accounts.ts'
 import {
   addProbes,
-  capProbes,
   claimProbe,
   countProbes,
   isProbeDue,
@@ -83,11 +82,10 @@ export class Discovery implements Service {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { account, db, paths, everyMs, clock } = this.#o
+    const { account, db, paths, clock } = this.#o
     const plain = paths.filter((path) => keyIn(path) === null).map((path) => ({ path, template: path }))
     await db.write('discovery-paths', async (tx) => {
       await addProbes(tx, account, plain, timeFromMs(clock.now()))
-      await capProbes(tx, account, everyMs)
     })
     try {
       while (!signal.aborted) if (!(await this.#probeNext(signal))) await clock.sleep(TICK_MS, signal)

@@ -11,7 +11,6 @@ import { knownSubmissions } from '../store/mirror/submissions.ts'
 import { findAccount } from '../store/reads/accounts.ts'
 import {
   addSubmissionReads,
-  capExtraReads,
   claimExtraRead,
   claimedExtraReads,
   type ExtraClaim,
@@ -65,7 +64,6 @@ export class ExtraReads implements Service {
     const { db, account, clock, reads } = this.#o
     try {
       await scheduleExtraReads(db, account, namesOf(reads, false), [''], timeFromMs(clock.now()))
-      for (const { name, everyMs } of reads) await capExtraReads(db, account, name, everyMs)
       while (!signal.aborted) {
         await this.#schedule(signal)
         if (!(await this.#readNext(signal))) await clock.sleep(TICK_MS, signal)

@@ -2,9 +2,8 @@ import { messageOf } from '../base/errors.ts'
 import type { Service } from '../base/service.ts'
 import { LONGEST_LEASE_MS } from '../store/engine/leased.ts'
 import { findAccount } from '../store/reads/accounts.ts'
-import { capIds, claimedIds, claimIds, type IdClaim, isIdDue, releaseId } from '../store/reads/known-ids.ts'
+import { claimedIds, claimIds, type IdClaim, isIdDue, releaseId } from '../store/reads/known-ids.ts'
 import { isCommandReading } from '../store/upkeep/processes.ts'
-import { longestIdWaitMs } from './id-intervals.ts'
 import { carryOutIdRead, type IdReadEnd, type IdReadOptions } from './id-read.ts'
 import type { ReadSwitches } from './read-switches.ts'
 
@@ -51,13 +50,11 @@ export class IdReads implements Service {
   }
 
   async #begin(): Promise<void> {
-    const { db, account, policy } = this.#o
+    const { db, account } = this.#o
     const isAlone = db.kind === 'sqlite' && !(await isCommandReading(db.read))
     await db.write('read-release', async (tx) => {
       // On SQLite only one process serves (invariant 13), so every claim was left by a killed process.
       if (isAlone) await claimedIds.releaseAll(tx, { account })
-      for (const rests of [false, true])
-        await capIds(tx, account, 'bind_request', rests, longestIdWaitMs(policy, 'bind_request', rests, Number.POSITIVE_INFINITY))
     })
   }
 

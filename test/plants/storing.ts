@@ -25,8 +25,8 @@ export const storing: Plants = {
     foundBy: ['store/lookup-plans.test.ts'],
   },
   'times that lie too far ahead are left there': {
-    file: 'store/upkeep/heal-due-times.ts',
-    edits: [['if (time > timeFromMs(nowMs + longest.ms + SLACK_MS)) times', 'if (time < timeFromMs(nowMs - longest.ms - SLACK_MS)) times']],
+    file: 'store/engine/longest-waits.ts',
+    edits: [['if (time <= timeFromMs(nowMs + ms + SLACK_MS)) return []', 'if (time > timeFromMs(nowMs + ms + SLACK_MS)) return []']],
     foundBy: ['store/upkeep/due-times.test.ts', 'ops/clocks/due-time-healer.test.ts'],
   },
   'retention removes what may still be sent': {

@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import { timeFromMs } from '../../src/model/time.ts'
+import { DueTimeHealer } from '../../src/ops/clocks/due-time-healer.ts'
 import type { SandboxOptions } from '../../src/sandbox/service/options.ts'
 import { findAccount } from '../../src/store/reads/accounts.ts'
 import { addProbes, discoveryStatus } from '../../src/store/reads/discovery.ts'
 import type { DiscoveryTable } from '../../src/store/schema/tables-completeness.ts'
-import { type TestDatabase, testDatabases } from '../tools/databases.ts'
+import { silentLog, type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { uuid } from '../tools/facts.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
-import { HOUR, Rig } from '../tools/poller.ts'
+import { HOUR, policy, Rig } from '../tools/poller.ts'
 
 const ACCOUNT = 'default'
 const LIST = '/broker/submissions'
@@ -201,9 +203,9 @@ describe.each(testDatabases)('discovery on $name', (database) => {
       await addProbes(tx, ACCOUNT, paths, far)
       await tx.sql.updateTable('sync_discovery').set({ failures: 5 }).where('path', '=', LIST).execute()
     })
-    const running = rig.startDiscovery([LIST, INSUREDS[0] ?? ''])
-    await rig.until('the due times are capped', async () => (await probesOf(rig)).some((row) => row.due_at < far))
-    await running.stop()
+    const accounts = [{ name: ACCOUNT, discovery: { everyMs: HOUR }, extraReads: [] }] as never
+    const config = { accounts, destinations: [], ...policy }
+    await new DueTimeHealer({ db: rig.db, clock: systemClock, log: silentLog, config }).heal(new AbortController().signal)
     expect((await probesOf(rig)).map(({ path, due_at }) => [path, due_at === far])).toEqual([
       [INSUREDS[0], false],
       [LIST, true],

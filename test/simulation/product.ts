@@ -9,7 +9,6 @@ import type { AccountConfig, WebhookDestination } from '../../src/config/config.
 import { optionalReads } from '../../src/model/reads.ts'
 import { DueTimeHealer } from '../../src/ops/clocks/due-time-healer.ts'
 import { AccountPoller } from '../../src/poll/account-poller.ts'
-import { DueTimes } from '../../src/poll/due-times.ts'
 import { ReadSwitches } from '../../src/poll/read-switches.ts'
 import { FanOut } from '../../src/push/queue/fan-out.ts'
 import { OutboxSignal, Sender } from '../../src/push/send/sender.ts'
@@ -233,7 +232,6 @@ interface Common {
 }
 
 function workingStages(common: Common, client: UpstreamClient): Stage[] {
-  const { db, clock } = common
   const clients = new Map([[ACCOUNT, client]])
   // Rows of a run are read on the database itself, not in a thread.
   const reconciling = {
@@ -249,7 +247,6 @@ function workingStages(common: Common, client: UpstreamClient): Stage[] {
   const switches = new ReadSwitches({ ...common, account: ACCOUNT, wanted: optionalReads })
   return [
     new Worker({ ...common, restMs: () => 0 }),
-    new DueTimes({ db, clock, accounts: [ACCOUNT], policy }),
     new AccountPoller({ ...common, account: ACCOUNT, client, policy, concurrency: 4, switches }),
     new Reconciler({ ...reconciling, schedule: null }),
   ]

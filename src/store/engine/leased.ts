@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import { LeaseLostError } from '../../base/errors.ts'
 import type { Db, Tx } from './db.ts'
+import type { LongestOf, WaitingTimes } from './longest-waits.ts'
 import { wake } from './notify.ts'
 import type { Topic } from './signals.ts'
 import { dbTime, rowLock, skipLocked } from './sql.ts'
@@ -65,10 +66,6 @@ export class Leased<C extends Claimed> {
     this.#table = sql.table(spec.table)
     this.#due = sql.ref(spec.due ?? 'due_at')
     this.#key = Object.keys(spec.key)
-  }
-
-  get table(): string {
-    return this.#spec.table
   }
 
   /** @returns the statement that selects and locks the keys of rows to claim; rows that another process is claiming are passed over. */
@@ -153,6 +150,24 @@ export class Leased<C extends Claimed> {
     const released = Number(numAffectedRows ?? 0)
     if (released > 0 && topic !== undefined) wake(tx, topic)
     return released
+  }
+
+  /**
+   * Which of its times make something wait, for `capWaits`.
+   * @param longest of a row that is not claimed.
+   * @param more other columns of the table that make something wait, and what all of them depend on.
+   */
+  waits<Allowed>(
+    leaseMs: number | ((allowed: Allowed) => number),
+    longest: LongestOf<Allowed>,
+    more: Partial<WaitingTimes<Allowed>> = {},
+  ): WaitingTimes<Allowed> {
+    const { table, due = 'due_at' } = this.#spec
+    const dueWait: LongestOf<Allowed> = (row, allowed) => {
+      if (row['lease_token'] === null) return longest(row, allowed)
+      return { ms: typeof leaseMs === 'number' ? leaseMs : leaseMs(allowed), becomes: 'lease' }
+    }
+    return { ...more, table, key: this.#key, columns: { [due]: dueWait, ...more.columns }, others: ['lease_token', ...(more.others ?? [])] }
   }
 
   /** Condition: the row is the one that was claimed, and the claim still holds. */

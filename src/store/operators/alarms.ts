@@ -45,7 +45,12 @@ export function listAlarms(q: Query): Promise<ListedAlarm[]> {
   return q.sql.selectFrom('alarms').selectAll().orderBy('name').orderBy('account').orderBy('destination').execute()
 }
 
-const claimedWatch = new Leased({ table: 'sync_alarm_watch', what: 'evaluation of alarms', key: { id: () => 1 }, due: 'lease_until' })
+export const claimedWatch = new Leased({
+  table: 'sync_alarm_watch',
+  what: 'evaluation of alarms',
+  key: { id: () => 1 },
+  due: 'lease_until',
+})
 
 /**
  * Claims or renews the lease of the one process that evaluates alarms.

@@ -23,7 +23,7 @@ export type NoticeResult =
   /** Not attempted: due again at once. */
   | { readonly type: 'untried' }
 
-const claimedNotices = new Leased<ClaimedNotice>({
+export const claimedNotices = new Leased<ClaimedNotice>({
   table: 'sync_operator_notices',
   what: 'message',
   key: { notice_id: ({ noticeId }) => noticeId },

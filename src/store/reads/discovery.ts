@@ -37,18 +37,6 @@ export async function addProbes(tx: Tx, account: string, paths: readonly ProbePa
   return tx.insertMany(probes, rows, { ignore: true })
 }
 
-/** Applies a shorter `every` to stored due times. Failing paths keep their backoff. */
-export async function capProbes(tx: Tx, account: string, everyMs: number): Promise<void> {
-  await tx.sql
-    .updateTable('sync_discovery')
-    .set({ due_at: dbTime(tx, everyMs) })
-    .where('account', '=', account)
-    .where('due_at', '>', dbTime(tx, everyMs))
-    .where('lease_token', 'is', null)
-    .where('failures', '=', 0)
-    .execute()
-}
-
 /** Whether a path of one of `templates` is due. Saves a write transaction that would claim nothing. */
 export async function isProbeDue(q: Query, account: string, templates: readonly string[]): Promise<boolean> {
   const row = await q.sql

@@ -75,17 +75,6 @@ export async function addSubmissionReads(
   return rows.length < limit ? null : (rows.at(-1)?.submission_id ?? null)
 }
 
-/** Applies a shorter `every` to stored due times. Failing reads keep their backoff. */
-export async function capExtraReads(db: Db, account: string, name: string, everyMs: number): Promise<void> {
-  await db.write('extra-schedule', (tx) =>
-    sql`
-      update sync_extra_reads set due_at = ${dbTime(tx, everyMs)}
-      where account = ${account} and name = ${name} and due_at > ${dbTime(tx, everyMs)} and lease_token is null and failures = 0`.execute(
-      tx.sql,
-    ),
-  )
-}
-
 /** Claims the read that has been due longest; null when none is. @param submissionIds those of these submissions, due or not. */
 export async function claimExtraRead(
   db: Db,

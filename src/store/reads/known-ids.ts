@@ -197,14 +197,6 @@ export async function releaseId(db: Db, claim: IdClaim): Promise<void> {
   await db.write('read-release', (tx) => claimedIds.release(tx, claim))
 }
 
-/** Applies a shorter wait to stored due times of ids that are read without failure. */
-export async function capIds(tx: Tx, account: string, kind: IdRead, rests: boolean, longestMs: number): Promise<void> {
-  await sql`
-    update sync_known_ids set due_at = ${dbTime(tx, longestMs)}
-    where account = ${account} and due_at > ${dbTime(tx, longestMs)} and kind = ${kind} and rests = ${rests ? 1 : 0}
-      and lease_token is null and failures + misses = 0`.execute(tx.sql)
-}
-
 /** Forgets "not found" of all ids of an account, which was at fault itself. */
 export async function forgiveIds(db: Db, account: string): Promise<void> {
   await db.write('misses-forgiven', (tx) =>

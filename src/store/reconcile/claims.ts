@@ -24,7 +24,7 @@ export interface RunClaim {
 
 type RunLease = Pick<RunClaim, 'leaseToken'> & { readonly run: Pick<RunRow, 'account'> }
 
-const claimedRuns = new Leased<RunLease>({
+export const claimedRuns = new Leased<RunLease>({
   table: 'sync_reconcile',
   what: 'reconcile run of account',
   key: { account: ({ run }) => run.account },

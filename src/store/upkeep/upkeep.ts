@@ -28,7 +28,7 @@ export interface UpkeepSlot {
 /** `done`: this run is done. `held`: another process is doing it, or was a moment ago. */
 export type UpkeepClaim = UpkeepLease | 'done' | 'held'
 
-const claimedTasks = new Leased<UpkeepLease>({
+export const claimedTasks = new Leased<UpkeepLease>({
   table: 'sync_upkeep',
   what: 'task',
   key: { task: ({ task }) => task },

@@ -3,22 +3,22 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { entities } from '../../../src/model/entities.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
+import { capWaits, databaseNowMs, SLACK_MS, type WaitingTimes } from '../../../src/store/engine/longest-waits.ts'
 import { timeValue } from '../../../src/store/engine/sql.ts'
-import { type DueTimes, dueTimes, type LongestWaits, notDueTimes } from '../../../src/store/upkeep/due-times.ts'
-import { databaseNowMs, HEAL_START, type HealPosition, healStep, SLACK_MS } from '../../../src/store/upkeep/heal-due-times.ts'
+import { type AllowedWaits, dueTimes } from '../../../src/store/upkeep/due-times.ts'
 import { testDatabases } from '../../tools/databases.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-const waits: LongestWaits = {
-  accounts: ['acme'],
-  destinations: ['ams'],
+const waits: AllowedWaits = {
   reads: (quietMs) => (quietMs < 90 * DAY ? { pollMs: 6 * HOUR, replayMs: DAY } : { pollMs: 7 * DAY, replayMs: 30 * DAY }),
   pushMs: DAY,
   laneLeaseMs: 2 * MINUTE,
-  probeMs: 2 * DAY,
+  ids: () => DAY,
+  probes: () => 2 * DAY,
+  extraReads: () => DAY,
 }
 
 /** A row of each table that has due times: text, numbers, and times by `now()`. `variants` change its legal waits. */
@@ -82,18 +82,54 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
   sync_processes: { row: `(process_id, role, version, started_at, seen_at) values ('p', 'work', '1', :now, :now)` },
 }
 
+/** Times that only tell when something happened: nothing waits for them. Tables of service data and `changes` are not listed. */
+const notDueTimes: Readonly<Record<string, readonly string[]>> = {
+  sync_inbox: ['received_at', 'settled_at'],
+  sync_rejected: ['received_at', 'replayed_at'],
+  sync_reads: ['last_read_at', 'last_changed_at', 'last_replay_at'],
+  sync_accounts: ['since', 'events_unreadable_at', 'identity_failing_since', 'throttled_since'],
+  sync_arrivals: ['first_at'],
+  sync_conflicts: ['seen_at'],
+  sync_unreadable: ['seen_at'],
+  sync_processes: ['started_at'],
+  sync_migrations: ['applied_at'],
+  push_map: ['mapped_at'],
+  sync_destinations: ['since'],
+  sync_outbox: ['queued_at', 'tried_at', 'settled_at'],
+  sync_remote_ids: ['stored_at'],
+  reconcile_runs: ['requested_at', 'started_at', 'updated_at'],
+  reconcile_findings: ['repaired_at', 'found_at'],
+  sync_proofs: ['visited_at'],
+  arrival_counts: ['hour'],
+  sync_discovery: ['probed_at', 'answered_at'],
+  sync_known_ids: ['first_seen_at', 'last_read_at', 'last_changed_at'],
+  sync_reads_off: ['since'],
+  extra_reads: ['read_at'],
+  sync_extra_reads: ['last_read_at'],
+  operator_actions: ['at'],
+  alarms: ['resolved_at', 'notified_at', 'acknowledged_at'],
+  alarm_history: ['since', 'fired_at', 'resolved_at', 'acknowledged_at'],
+  sync_operator_notices: ['queued_at'],
+  sync_alarm_watch: ['evaluated_at'],
+  sync_log_epochs: ['began_at', 'replays_at', 'replayed_at'],
+  sync_purged: ['purged_at', 'finished_at'],
+  sync_console_sessions: ['began_at', 'seen_at'],
+  sync_restatements: ['requested_at'],
+  sync_upkeep: ['began_at', 'ended_at', 'waits_since'],
+  sync_webhook_secrets: ['last_verified_at'],
+  sync_credential_uses: ['last_token_at'],
+  sync_refused_connections: ['noted_at'],
+  sync_differing_deliveries: ['first_at', 'last_at'],
+  sync_figures: ['at'],
+  sync_interface_drift: ['first_seen_at', 'last_seen_at'],
+}
+
 async function exec(db: Db, statement: string): Promise<void> {
   await db.write('test', (tx) => sql.raw(statement).execute(tx.sql))
 }
 
-async function healAll(db: Db, due: DueTimes): Promise<number> {
-  let healed = 0
-  for (let at: HealPosition = HEAL_START; at !== null; ) {
-    const step: Awaited<ReturnType<typeof healStep>> = await healStep(db, due, waits, at)
-    healed += step.healed
-    at = step.next
-  }
-  return healed
+function healAll(db: Db, due: WaitingTimes<AllowedWaits>): Promise<number> {
+  return capWaits(db, due, waits, async () => true)
 }
 
 /** Puts a time where a clock that was wrong by `ms` would have left it. */
@@ -200,7 +236,7 @@ async function queued(db: Db, now: TimeText, lane = 's'): Promise<void> {
   )
 }
 
-async function rowOf(db: Db, due: DueTimes): Promise<Record<string, string | number | null>> {
+async function rowOf(db: Db, due: WaitingTimes<AllowedWaits>): Promise<Record<string, string | number | null>> {
   const { rows } = await sql<Record<string, string | number | null>>`select * from ${sql.table(due.table)}`.execute(db.read.sql)
   return { ...rows[0], now_ms: await databaseNowMs(db.read) }
 }
