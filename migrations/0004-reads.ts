@@ -17,9 +17,9 @@ function accounts(t: ColumnTypes): string[] {
       sweep_wanted ${t.int} not null, swept_at ${t.time}, events_unreadable_at ${t.time},
       identity_error text, identity_failing_since ${t.time},
       throttled_since ${t.time}, throttled_until ${t.time}, throttled_reason text)`,
-    `create table sync_credential_uses (
-      account ${t.id} not null, client_id ${t.id} not null, last_token_at ${t.time} not null,
-      primary key (account, client_id))`,
+    `create table sync_last_uses (
+      account ${t.id} not null, kind ${t.id} not null, key ${t.id} not null, last_used_at ${t.time} not null,
+      primary key (account, kind, key))`,
     `create table sync_reads_off (
       account ${t.id} not null, read ${t.id} not null, cause text not null, reason text not null, since ${t.time} not null, retry_at ${t.time},
       primary key (account, read))`,

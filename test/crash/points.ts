@@ -84,7 +84,7 @@ export const inboxPoints: readonly KillPoint[] = [
   },
   {
     // The last uses are written down when it stops.
-    transaction: 'webhook-secrets',
+    transaction: 'last-uses',
     async provoke(rig) {
       const before = rig.acknowledged.size
       work(rig)

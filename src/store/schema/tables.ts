@@ -6,7 +6,6 @@ import type { ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { AlarmTables } from './tables-alarms.ts'
 import type { CompletenessTables } from './tables-completeness.ts'
-import type { CredentialUsesTables } from './tables-credential-uses.ts'
 import type { DocumentTables } from './tables-documents.ts'
 import type { ExtraReadsTables } from './tables-extra-reads.ts'
 import type { FiguresTables } from './tables-figures.ts'
@@ -17,7 +16,6 @@ import type { OperationsTables } from './tables-operations.ts'
 import type { PushTables } from './tables-push.ts'
 import type { ReconcileTables } from './tables-reconcile.ts'
 import type { RetentionTables } from './tables-retention.ts'
-import type { WebhookSecretsTables } from './tables-webhook-secrets.ts'
 
 /** The tables of service data, as their descriptors define them. */
 type MirrorTables = { [E in (typeof entities)[number] as E['table']]: RowOf<E> }
@@ -31,8 +29,6 @@ export interface Tables
     CompletenessTables,
     OperationsTables,
     RetentionTables,
-    WebhookSecretsTables,
-    CredentialUsesTables,
     HostileSendersTables,
     KnownIdsTables,
     ExtraReadsTables,
@@ -52,6 +48,7 @@ export interface Tables
   sync_unreadable: UnreadableTable
   sync_processes: ProcessesTable
   sync_counters: CountersTable
+  sync_last_uses: LastUsesTable
 }
 
 export interface ChangesTable {
@@ -213,6 +210,15 @@ export interface ProcessesTable {
   version: string
   started_at: TimeText
   seen_at: TimeText
+}
+
+/** Secrets and credentials are stored nowhere. */
+export interface LastUsesTable {
+  account: string
+  kind: 'credential' | 'webhook_secret'
+  /** The id of a credential, or the tag of a secret; see `secretTag`. */
+  key: string
+  last_used_at: TimeText
 }
 
 export interface CountersTable {

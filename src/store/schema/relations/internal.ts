@@ -33,10 +33,9 @@ export const internalTables: Readonly<Record<string, string>> = {
   sync_proofs:
     'for each submission when a reconcile run, other than a dry one, last came by, which one last proved it equal to what ' +
     'the service shows, and when',
-  sync_webhook_secrets:
-    'for each account and webhook secret when it verified a delivery last; `account list`. A secret is known by a short tag ' +
-    'that is made of it and that nothing can be made of',
-  sync_credential_uses: 'for each account and credential, by its id, when the service last gave a token for it; `account list`',
+  sync_last_uses:
+    'for each account when a webhook secret verified a delivery last, and when the service last gave a token for a credential; `account list`. ' +
+    'A credential is known by its id, a secret by a short tag that is made of it and that nothing can be made of',
   sync_refused_connections: 'how many connections were refused in each minute, and why; of a week',
   sync_differing_deliveries:
     'hashes of bodies that came, well signed, under an id that was stored before with another body; `is_compared` is 0 where ' +
