@@ -52,20 +52,9 @@ export type ClaimedReadEnd = 'read' | 'stalled' | 'gone' | 'refused' | 'declined
 /**
  * Carries out one claimed read, applies the result, and schedules the next one. Errors of the service, and data that cannot be applied, are
  * settled as failures of this read.
- * @throws errors of the database; the reason of `signal` when it aborts.
+ * @throws LeaseLostError when another process holds the read; errors of the database; the reason of `signal` when it aborts.
  */
 export async function carryOutRead(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal): Promise<ClaimedReadEnd> {
-  try {
-    return await readAndSettle(o, claim, signal)
-  } catch (error) {
-    if (!(error instanceof LeaseLostError)) throw error
-    o.log.info(place(claim), messageOf(error))
-    return 'lost'
-  }
-}
-
-/** @throws LeaseLostError when neither success nor failure could be settled, because another process holds the read. */
-async function readAndSettle(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal): Promise<ClaimedReadEnd> {
   const startedAt = o.clock.steady()
   try {
     const end = isFeed(claim.read) ? await readFeed(o, claim, signal) : await readSubmissionState(o, claim, claim.read, signal)

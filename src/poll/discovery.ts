@@ -1,6 +1,6 @@
 import { inApplyTransaction } from '../apply/apply.ts'
-import { LeaseLostError, messageOf } from '../base/errors.ts'
-import type { Service } from '../base/service.ts'
+import { DueLoop } from '../base/due-loop.ts'
+import { messageOf } from '../base/errors.ts'
 import type { Fact } from '../model/facts.ts'
 import { idsUnder } from '../model/ids-under.ts'
 import { knownIdsIn } from '../model/known-ids.ts'
@@ -9,6 +9,7 @@ import { knownSubmissions } from '../store/mirror/submissions.ts'
 import { findAccount } from '../store/reads/accounts.ts'
 import {
   addProbes,
+  claimedProbes,
   claimProbe,
   countProbes,
   isProbeDue,
@@ -17,6 +18,7 @@ import {
   type ProbePath,
   settleProbe,
 } from '../store/reads/discovery.ts'
+import { releaseLeft } from '../store/upkeep/dead-processes.ts'
 import type { ProbeAnswer } from '../upstream/answer-bodies.ts'
 import { AuthRefusedError, UpstreamTransientError, upstreamClass } from '../upstream/http/errors.ts'
 import type { GateOptions } from './account-gate.ts'
@@ -64,8 +66,7 @@ interface Tracked {
  * `submission_id` in an answer is tracked from then on. Nothing else is assumed about an answer, and only one page of each path is read. A
  * failing probe never affects the account.
  */
-export class Discovery implements Service {
-  readonly name: string
+export class Discovery extends DueLoop<ProbeClaim> {
   readonly #o: DiscoveryOptions
   #identifiedAt = Number.NEGATIVE_INFINITY
   #pausedUntil = Number.NEGATIVE_INFINITY
@@ -74,43 +75,38 @@ export class Discovery implements Service {
   readonly #loggedAt = new Map<string, number>()
 
   constructor(options: DiscoveryOptions) {
+    super(`discovery of ${options.account}`, options.log)
     this.#o = options
-    this.name = `discovery of ${options.account}`
     for (const outcome of ['ok', 'limited', 'gone', 'rejected', 'auth', 'throttled', 'unavailable', 'oversized', 'network'])
       options.observer.count('discovery_probes_total', { account: options.account, outcome }, 0)
     options.observer.count('discovered_submissions_total', { account: options.account }, 0)
   }
 
-  async run(signal: AbortSignal): Promise<void> {
+  protected override async begin(): Promise<void> {
     const { account, db, paths, clock } = this.#o
     const plain = paths.filter((path) => keyIn(path) === null).map((path) => ({ path, template: path }))
-    await db.write('discovery-paths', async (tx) => {
-      await addProbes(tx, account, plain, timeFromMs(clock.now()))
-    })
-    try {
-      while (!signal.aborted) if (!(await this.#probeNext(signal))) await clock.sleep(TICK_MS, signal)
-    } catch (error) {
-      // Stopping aborts the probe in flight.
-      if (!signal.aborted) throw error
-    }
+    await releaseLeft(db, claimedProbes, { account })
+    await db.write('discovery-paths', (tx) => addProbes(tx, account, plain, timeFromMs(clock.now())))
   }
 
-  /** @returns whether a path was probed; false when there is nothing to do for now. */
-  async #probeNext(signal: AbortSignal): Promise<boolean> {
+  protected override async claim(signal: AbortSignal): Promise<readonly ProbeClaim[]> {
     const { account, db, client, clock, paths } = this.#o
-    if (clock.steady() < this.#pausedUntil || client.waitMs() > 0) return false
-    if (!(await isProbeDue(db.read, account, paths)) || !(await this.#isIdentified(signal))) return false
+    if (clock.steady() < this.#pausedUntil || client.waitMs() > 0) return []
+    if (!(await isProbeDue(db.read, account, paths)) || !(await this.#isIdentified(signal))) return []
     const claim = await claimProbe(db, account, paths, LEASE_MS)
-    if (claim === null) return false
-    try {
-      await this.#settle(claim, await this.#probe(claim, signal))
-      return true
-    } catch (error) {
-      if (error instanceof LeaseLostError) return true
-      // Release the probe so that nobody waits for its lease to end.
-      await this.#settle(claim, postponed(claim, 0)).catch(() => undefined)
-      throw error
-    }
+    return claim === null ? [] : [claim]
+  }
+
+  protected override async carryOut(claim: ProbeClaim, signal: AbortSignal): Promise<void> {
+    await this.#settle(claim, await this.#probe(claim, signal))
+  }
+
+  protected override async release(claim: ProbeClaim): Promise<void> {
+    await this.#settle(claim, postponed(claim, 0))
+  }
+
+  protected override async rest(signal: AbortSignal): Promise<void> {
+    await this.#o.clock.sleep(TICK_MS, signal)
   }
 
   /**

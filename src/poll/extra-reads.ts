@@ -1,14 +1,14 @@
 import { inApplyTransaction } from '../apply/apply.ts'
 import { backoffMs } from '../base/clock.ts'
-import { LeaseLostError, messageOf } from '../base/errors.ts'
-import type { Service } from '../base/service.ts'
+import { DueLoop } from '../base/due-loop.ts'
+import { messageOf } from '../base/errors.ts'
 import type { Fact } from '../model/facts.ts'
 import { knownIdsIn } from '../model/known-ids.ts'
 import type { Cause } from '../model/records.ts'
 import { timeFromMs } from '../model/time.ts'
 import { LONGEST_LEASE_MS } from '../store/engine/leased.ts'
 import { knownSubmissions } from '../store/mirror/submissions.ts'
-import { findAccount } from '../store/reads/accounts.ts'
+import { isAccountOpen } from '../store/reads/accounts.ts'
 import {
   addSubmissionReads,
   claimExtraRead,
@@ -16,8 +16,10 @@ import {
   type ExtraClaim,
   failExtraRead,
   keepExtraAnswer,
+  releaseExtraRead,
   scheduleExtraReads,
 } from '../store/reads/extra-reads.ts'
+import { releaseLeft } from '../store/upkeep/dead-processes.ts'
 import type { ProbeAnswer } from '../upstream/answer-bodies.ts'
 import { AuthRefusedError, UpstreamTransientError, upstreamClass } from '../upstream/http/errors.ts'
 import type { GateOptions } from './account-gate.ts'
@@ -48,30 +50,29 @@ export interface ExtraReadsOptions extends GateOptions {
  * Reads the paths that the settings name, one after another and behind all other reads, and keeps each last answer. Nothing is assumed about
  * an answer but that it is JSON. A failure concerns neither the submission nor the account.
  */
-export class ExtraReads implements Service {
-  readonly name: string
+export class ExtraReads extends DueLoop<ExtraClaim> {
   readonly #o: ExtraReadsOptions
   #scheduleAt = Number.NEGATIVE_INFINITY
   /** Names whose failure was told since they last succeeded. */
   readonly #told = new Set<string>()
 
   constructor(options: ExtraReadsOptions) {
+    super(`extra reads of ${options.account}`, options.log)
     this.#o = options
-    this.name = `extra reads of ${options.account}`
   }
 
-  async run(signal: AbortSignal): Promise<void> {
+  protected override async begin(): Promise<void> {
     const { db, account, clock, reads } = this.#o
-    try {
-      await scheduleExtraReads(db, account, namesOf(reads, false), [''], timeFromMs(clock.now()))
-      while (!signal.aborted) {
-        await this.#schedule(signal)
-        if (!(await this.#readNext(signal))) await clock.sleep(TICK_MS, signal)
-      }
-    } catch (error) {
-      // Stopping aborts the request in flight.
-      if (!signal.aborted) throw error
-    }
+    await releaseLeft(db, claimedExtraReads, { account })
+    await scheduleExtraReads(db, account, namesOf(reads, false), [''], timeFromMs(clock.now()))
+  }
+
+  protected override async claim(signal: AbortSignal): Promise<readonly ExtraClaim[]> {
+    const { db, account, client, reads } = this.#o
+    await this.#schedule(signal)
+    if (client.waitMs() > 0 || !(await isAccountOpen(db.read, account))) return []
+    const claim = await claimExtraRead(db, account, namesOf(reads), LONGEST_LEASE_MS)
+    return claim === null ? [] : [claim]
   }
 
   async #schedule(signal: AbortSignal): Promise<void> {
@@ -83,17 +84,16 @@ export class ExtraReads implements Service {
       after = await addSubmissionReads(db, account, names, after, STEP)
   }
 
-  /** @returns whether anything was read. */
-  async #readNext(signal: AbortSignal): Promise<boolean> {
-    const { db, account, client, reads } = this.#o
-    if (client.waitMs() > 0) return false
-    const row = await findAccount(db.read, account)
-    if (row === null || row.state !== 'active' || row.brokerage === null) return false
-    const claim = await claimExtraRead(db, account, namesOf(reads), LONGEST_LEASE_MS)
-    if (claim === null) return false
-    const error = await carryOutExtraRead(this.#o, claim, 'poll', signal)
-    this.#tell(claim, error)
-    return true
+  protected override async carryOut(claim: ExtraClaim, signal: AbortSignal): Promise<void> {
+    this.#tell(claim, await carryOutExtraRead(this.#o, claim, 'poll', signal))
+  }
+
+  protected override async release(claim: ExtraClaim): Promise<void> {
+    await releaseExtraRead(this.#o.db, claim)
+  }
+
+  protected override async rest(signal: AbortSignal): Promise<void> {
+    await this.#o.clock.sleep(TICK_MS, signal)
   }
 
   #tell({ name }: ExtraClaim, error: string | null): void {
@@ -113,7 +113,7 @@ export class ExtraReads implements Service {
 /**
  * Carries out one claimed extra read and schedules the next one.
  * @returns why it failed; null when it did not.
- * @throws errors of the database; the reason of `signal` when it aborts.
+ * @throws LeaseLostError when another process holds the read; errors of the database; the reason of `signal` when it aborts.
  */
 export async function carryOutExtraRead(
   o: ExtraReadsOptions,
@@ -121,20 +121,15 @@ export async function carryOutExtraRead(
   cause: Cause,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const { account, client, db, observer } = o
+  const { account, client, observer } = o
   try {
     const answer = await client.probe(pathOf(o, claim), signal)
     await keep(o, claim, cause, answer)
     observer.count('walks_total', { account, read: 'extra', outcome: 'read' })
     return null
   } catch (error) {
-    if (error instanceof LeaseLostError) return null
     const kind = upstreamClass(error)
-    if (kind === null || signal.aborted) {
-      // Released so that nobody waits for its lease to end.
-      await db.write('extra-settle', (tx) => claimedExtraReads.release(tx, claim)).catch(() => undefined)
-      throw error
-    }
+    if (kind === null || signal.aborted) throw error
     observer.count('walks_total', { account, read: 'extra', outcome: kind })
     return await fail(o, claim, error)
   }
@@ -167,11 +162,7 @@ async function fail(o: ExtraReadsOptions, claim: ExtraClaim, error: unknown): Pr
   const failures = isOfAccount ? claim.failures : claim.failures + 1
   const isTransient = isOfAccount || error instanceof UpstreamTransientError
   const dueInMs = isTransient ? Math.min(everyMs, backoffMs(o.clock, failures + 1, RETRY_BASE_MS, everyMs)) : everyMs
-  await o.db
-    .write('extra-settle', (tx) => failExtraRead(tx, claim, reason, failures, dueInMs))
-    .catch((lost: unknown) => {
-      if (!(lost instanceof LeaseLostError)) throw lost
-    })
+  await o.db.write('extra-settle', (tx) => failExtraRead(tx, claim, reason, failures, dueInMs))
   return reason
 }
 

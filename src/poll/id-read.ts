@@ -1,7 +1,7 @@
 import { inApplyTransaction } from '../apply/apply.ts'
 import { contentHash as hashOf } from '../apply/content-hash.ts'
 import { backoffMs, type Clock } from '../base/clock.ts'
-import { LeaseLostError, messageOf, TransientError } from '../base/errors.ts'
+import { messageOf, TransientError } from '../base/errors.ts'
 import type { Priority } from '../base/limiter.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
@@ -40,23 +40,13 @@ export interface IdReadOptions extends ReadsById {
 }
 
 /** How a read by id ended. `gone`: 404, once or more · `declined`: 403 · `failed`: anything else that is no answer. */
-export type IdReadEnd = 'read' | 'gone' | 'declined' | 'failed' | 'lost'
+export type IdReadEnd = 'read' | 'gone' | 'declined' | 'failed'
 
 /**
  * Carries out one claimed read by id, applies the answer, and schedules the next one. Failures concern neither the submission nor the account.
- * @throws errors of the database; the reason of `signal` when it aborts.
+ * @throws LeaseLostError when another process holds the read; errors of the database; the reason of `signal` when it aborts.
  */
 export async function carryOutIdRead(o: IdReadOptions, claim: IdClaim, cause: Cause, signal: AbortSignal): Promise<IdReadEnd> {
-  try {
-    return await readAndSettle(o, claim, cause, signal)
-  } catch (error) {
-    if (!(error instanceof LeaseLostError)) throw error
-    o.log.info(place(claim), messageOf(error))
-    return 'lost'
-  }
-}
-
-async function readAndSettle(o: IdReadOptions, claim: IdClaim, cause: Cause, signal: AbortSignal): Promise<IdReadEnd> {
   const asked = { read: claim.kind, id: claim.id, submissionId: claim.submissionId }
   try {
     const { view, answer } = await readById(o, asked, signal, priorityOf(claim))

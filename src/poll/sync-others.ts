@@ -1,12 +1,13 @@
 import PQueue from 'p-queue'
+import { doClaimed } from '../base/due-loop.ts'
 import type { IdRead, ReadKind } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
 import { LONGEST_LEASE_MS } from '../store/engine/leased.ts'
-import { claimExtraRead, scheduleExtraReads } from '../store/reads/extra-reads.ts'
-import { claimIds, type IdClaim, idError, listIdsOf, releaseId } from '../store/reads/known-ids.ts'
+import { claimExtraRead, releaseExtraRead, scheduleExtraReads } from '../store/reads/extra-reads.ts'
+import { claimIds, idError, listIdsOf, releaseId } from '../store/reads/known-ids.ts'
 import { waitForPause } from './account-pauses.ts'
 import { carryOutExtraRead, namesOf } from './extra-reads.ts'
-import { carryOutIdRead, type IdReadEnd } from './id-read.ts'
+import { carryOutIdRead } from './id-read.ts'
 import { slotsAt } from './slots.ts'
 import type { FailedRead, SyncOptions } from './sync-options.ts'
 
@@ -51,7 +52,11 @@ async function syncId(o: SyncOptions, one: { readonly kind: IdRead; readonly id:
       await clock.sleep(HELD_MS, signal)
       continue
     }
-    const end = await readId(o, claim, signal)
+    const end = await doClaimed(
+      o.log,
+      () => carryOutIdRead(o, claim, 'command', signal),
+      () => releaseId(db, claim),
+    )
     // What was never read may not be there yet (trap 79).
     if (end === 'read' || (end === 'gone' && !claim.wasRead)) return []
     if (end !== 'failed' || attempts >= MAX_ATTEMPTS) {
@@ -62,16 +67,6 @@ async function syncId(o: SyncOptions, one: { readonly kind: IdRead; readonly id:
     attempts += 1
   }
   return []
-}
-
-async function readId(o: SyncOptions, claim: IdClaim, signal: AbortSignal): Promise<IdReadEnd> {
-  try {
-    return await carryOutIdRead(o, claim, 'command', signal)
-  } catch (error) {
-    // Release it so that nobody waits for its lease to end.
-    await releaseId(o.db, claim).catch(() => undefined)
-    throw error
-  }
 }
 
 /** Makes the extra reads of these submissions now. @param submissionIds `['']` for those without a submission in their path. */
@@ -88,8 +83,9 @@ export async function syncExtraReads(o: SyncOptions, submissionIds: readonly str
       await waitForPause(o, signal)
       const claim = await claimExtraRead(db, account, [name], LONGEST_LEASE_MS, [submissionId])
       if (claim === null) continue
-      const reason = await carryOutExtraRead({ ...o, reads }, claim, 'command', signal)
-      if (reason !== null) failures.push({ account, submissionId, read: `extra read ${name}`, reason })
+      const read = () => carryOutExtraRead({ ...o, reads }, claim, 'command', signal)
+      const reason = await doClaimed(o.log, read, () => releaseExtraRead(db, claim))
+      if (reason !== null && reason !== 'lost') failures.push({ account, submissionId, read: `extra read ${name}`, reason })
       return
     }
   }

@@ -1,3 +1,4 @@
+import { doClaimed } from '../base/due-loop.ts'
 import type { Place } from '../model/facts.ts'
 import { type ReadKind, readKinds } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
@@ -144,14 +145,10 @@ export class Sync {
   }
 
   async #read(claim: ReadClaim, signal: AbortSignal) {
-    try {
-      // A command reads everything, including what became visible behind the cursor.
-      return await carryOutRead({ ...this.#o, cause: 'command' }, { ...claim, replayDue: true }, signal)
-    } catch (error) {
-      // Release the read so that nobody waits for its lease to end.
-      await releaseRead(this.#o.db, claim).catch(() => undefined)
-      throw error
-    }
+    const { db, log } = this.#o
+    // A command reads everything, including what became visible behind the cursor.
+    const read = () => carryOutRead({ ...this.#o, cause: 'command' }, { ...claim, replayDue: true }, signal)
+    return await doClaimed(log, read, () => releaseRead(db, claim))
   }
 }
 

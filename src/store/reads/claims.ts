@@ -186,11 +186,6 @@ export async function releaseRead(db: Db, claim: ReadClaim): Promise<void> {
   await db.write('read-release', (tx) => claimedReads.release(tx, claim), { relaxedDurability: true })
 }
 
-/** Releases all claimed reads of an account, due at once. For a process that knows that no other reads the account and that has none in flight. */
-export async function releaseAllReads(db: Db, account: string): Promise<void> {
-  await db.write('read-release', (tx) => claimedReads.releaseAll(tx, { account }))
-}
-
 interface ClaimedRow {
   account: string
   submission_id: string

@@ -132,6 +132,11 @@ export async function failExtraRead(tx: Tx, claim: ExtraClaim, error: string, fa
   await settle(tx, claim, sql`failures = ${failures}, error = ${storableText(error)}`, dueInMs)
 }
 
+/** Releases a claim unchanged, due at once. */
+export async function releaseExtraRead(db: Db, claim: ExtraClaim): Promise<void> {
+  await db.write('extra-settle', (tx) => claimedExtraReads.release(tx, claim))
+}
+
 async function settle(tx: Tx, claim: ExtraClaim, set: RawBuilder<unknown>, dueInMs: number): Promise<void> {
   await claimedExtraReads.settle(tx, claim, sql`due_at = ${dbTime(tx, dueInMs)}, ${set}`)
 }

@@ -1,17 +1,27 @@
-import type { Tx } from '../engine/db.ts'
+import type { Db, Tx } from '../engine/db.ts'
+import type { Claimed, Leased } from '../engine/leased.ts'
 import { claimedDeliveries } from '../inbox/work.ts'
 import { claimedReads } from '../reads/claims.ts'
 import { claimedProbes } from '../reads/discovery.ts'
 import { claimedExtraReads } from '../reads/extra-reads.ts'
 import { claimedFetches } from '../reads/fetches.ts'
 import { claimedIds } from '../reads/known-ids.ts'
-import { removeDeadProcesses } from './processes.ts'
+import { isCommandReading, removeDeadProcesses } from './processes.ts'
 
 /** Claims of a dead process that were released. */
 export interface ReleasedClaims {
   readonly processId: string
   readonly deliveries: number
   readonly reads: number
+}
+
+/**
+ * Releases what is claimed when a service starts. On SQLite only one process serves (invariant 13), so every claim was left by a killed one,
+ * unless a command reads beside it.
+ * @param of columns of the rows: those of one account, for example.
+ */
+export async function releaseLeft<C extends Claimed>(db: Db, claimed: Leased<C>, of: Readonly<Record<string, string>>): Promise<void> {
+  if (db.kind === 'sqlite' && !(await isCommandReading(db.read))) await db.write('read-release', (tx) => claimed.releaseAll(tx, of))
 }
 
 const READS = [claimedReads, claimedIds, claimedExtraReads, claimedProbes, claimedFetches]
