@@ -31,7 +31,7 @@ export const storing: Plants = {
   },
   'retention removes what may still be sent': {
     file: 'store/upkeep/retention.ts',
-    edits: [["and state in ('delivered', 'skipped') and", "and state in ('delivered', 'skipped', 'dead') and"]],
+    edits: [["state in ('delivered', 'skipped') and ${isBefore", "state in ('delivered', 'skipped', 'dead') and ${isBefore"]],
     foundBy: ['ops/retention/retention.test.ts'],
   },
   'retention removes changes that a destination has still to get': {

@@ -5,7 +5,7 @@ import { isDetail, type OwnRead, type ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { Leased, LONGEST_LEASE_MS, newLeaseToken } from '../engine/leased.ts'
-import { accountsIn, dbTime, least, timeValue } from '../engine/sql.ts'
+import { dbTime, distinctIn, least, timeValue } from '../engine/sql.ts'
 import { hashColumns } from './content-hashes.ts'
 import { DETAIL_WAKE_DELAY_MS, LOOK_AGAIN_MS, nextReadNumber, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
 
@@ -50,7 +50,7 @@ export const claimedReads = new Leased<ReadClaim>({
   key: { account: ({ account }) => account, submission_id: ({ submissionId }) => submissionId, read: ({ read }) => read },
   topic: 'reads',
   // Claims end within the longest lease, so the index on `due_at` finds them.
-  claimed: (tx) => sql`account in ${accountsIn('sync_reads')}
+  claimed: (tx) => sql`account in ${distinctIn('sync_reads', 'account')}
     and rank in (${sql.join(Object.values(rank).map((one) => sql.lit(one)))}) and due_at <= ${dbTime(tx, LONGEST_LEASE_MS)}`,
 })
 
