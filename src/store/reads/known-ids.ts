@@ -148,9 +148,13 @@ export async function claimIds(db: Db, { account, limit, leaseMs, only, without 
 }
 
 /** The ids that are read and were named for submissions; `''`: for none. */
-export async function listIdsOf(q: Query, account: string, submissionIds: readonly string[]): Promise<{ kind: IdRead; id: string }[]> {
-  const { rows } = await sql<{ kind: IdRead; id: string }>`
-    select kind, id from sync_known_ids
+export async function listIdsOf(
+  q: Query,
+  account: string,
+  submissionIds: readonly string[],
+): Promise<{ kind: IdRead; id: string; submissionId: string }[]> {
+  const { rows } = await sql<{ kind: IdRead; id: string; submissionId: string }>`
+    select kind, id, coalesce(submission_id, '') as "submissionId" from sync_known_ids
     where account = ${account} and ${isOfSubmission(submissionIds)} and due_at is not null order by kind, id`.execute(q.sql)
   return rows
 }
