@@ -5,20 +5,20 @@ import { messageOf } from '../base/errors.ts'
 import type { Fact } from '../model/facts.ts'
 import { knownIdsIn } from '../model/known-ids.ts'
 import type { Cause } from '../model/records.ts'
-import { timeFromMs } from '../model/time.ts'
 import { LONGEST_LEASE_MS } from '../store/engine/leased.ts'
 import { knownSubmissions } from '../store/mirror/submissions.ts'
 import { isAccountOpen } from '../store/reads/accounts.ts'
 import {
-  addSubmissionReads,
-  claimExtraRead,
-  claimedExtraReads,
-  type ExtraClaim,
-  failExtraRead,
+  addExtraReads,
+  addPaths,
+  claimedPaths,
+  claimPath,
+  extraReadsOf,
   keepExtraAnswer,
-  releaseExtraRead,
-  scheduleExtraReads,
-} from '../store/reads/extra-reads.ts'
+  type PathClaim,
+  releasePath,
+  settlePath,
+} from '../store/reads/path-reads.ts'
 import { releaseLeft } from '../store/upkeep/dead-processes.ts'
 import type { ProbeAnswer } from '../upstream/answer-bodies.ts'
 import { AuthRefusedError, UpstreamTransientError, upstreamClass } from '../upstream/http/errors.ts'
@@ -50,7 +50,7 @@ export interface ExtraReadsOptions extends GateOptions {
  * Reads the paths that the settings name, one after another and behind all other reads, and keeps each last answer. Nothing is assumed about
  * an answer but that it is JSON. A failure concerns neither the submission nor the account.
  */
-export class ExtraReads extends DueLoop<ExtraClaim> {
+export class ExtraReads extends DueLoop<PathClaim> {
   readonly #o: ExtraReadsOptions
   #scheduleAt = Number.NEGATIVE_INFINITY
   /** Names whose failure was told since they last succeeded. */
@@ -62,16 +62,16 @@ export class ExtraReads extends DueLoop<ExtraClaim> {
   }
 
   protected override async begin(): Promise<void> {
-    const { db, account, clock, reads } = this.#o
-    await releaseLeft(db, claimedExtraReads, { account })
-    await scheduleExtraReads(db, account, namesOf(reads, false), [''], timeFromMs(clock.now()))
+    const { db, account, reads } = this.#o
+    await releaseLeft(db, claimedPaths, { account })
+    await db.write('path-add', (tx) => addPaths(tx, account, extraReadsOf(namesOf(reads, false), [''])))
   }
 
-  protected override async claim(signal: AbortSignal): Promise<readonly ExtraClaim[]> {
+  protected override async claim(signal: AbortSignal): Promise<readonly PathClaim[]> {
     const { db, account, client, reads } = this.#o
     await this.#schedule(signal)
     if (client.waitMs() > 0 || !(await isAccountOpen(db.read, account))) return []
-    const claim = await claimExtraRead(db, account, namesOf(reads), LONGEST_LEASE_MS)
+    const claim = await claimPath(db, { account, names: namesOf(reads) }, LONGEST_LEASE_MS)
     return claim === null ? [] : [claim]
   }
 
@@ -81,22 +81,22 @@ export class ExtraReads extends DueLoop<ExtraClaim> {
     if (names.length === 0 || clock.steady() < this.#scheduleAt) return
     this.#scheduleAt = clock.steady() + SCHEDULE_EVERY_MS
     for (let after: string | null = ''; after !== null && !signal.aborted; await clock.sleep(PAUSE_MS, signal))
-      after = await addSubmissionReads(db, account, names, after, STEP)
+      after = await addExtraReads(db, account, names, after, STEP)
   }
 
-  protected override async carryOut(claim: ExtraClaim, signal: AbortSignal): Promise<void> {
+  protected override async carryOut(claim: PathClaim, signal: AbortSignal): Promise<void> {
     this.#tell(claim, await carryOutExtraRead(this.#o, claim, 'poll', signal))
   }
 
-  protected override async release(claim: ExtraClaim): Promise<void> {
-    await releaseExtraRead(this.#o.db, claim)
+  protected override async release(claim: PathClaim): Promise<void> {
+    await releasePath(this.#o.db, claim)
   }
 
   protected override async rest(signal: AbortSignal): Promise<void> {
     await this.#o.clock.sleep(TICK_MS, signal)
   }
 
-  #tell({ name }: ExtraClaim, error: string | null): void {
+  #tell({ name }: PathClaim, error: string | null): void {
     const { account, log } = this.#o
     if (error === null) this.#told.delete(name)
     else if (!this.#told.has(name)) {
@@ -115,12 +115,7 @@ export class ExtraReads extends DueLoop<ExtraClaim> {
  * @returns why it failed; null when it did not.
  * @throws LeaseLostError when another process holds the read; errors of the database; the reason of `signal` when it aborts.
  */
-export async function carryOutExtraRead(
-  o: ExtraReadsOptions,
-  claim: ExtraClaim,
-  cause: Cause,
-  signal: AbortSignal,
-): Promise<string | null> {
+export async function carryOutExtraRead(o: ExtraReadsOptions, claim: PathClaim, cause: Cause, signal: AbortSignal): Promise<string | null> {
   const { account, client, observer } = o
   try {
     const answer = await client.probe(pathOf(o, claim), signal)
@@ -131,11 +126,11 @@ export async function carryOutExtraRead(
     const kind = upstreamClass(error)
     if (kind === null || signal.aborted) throw error
     observer.count('walks_total', { account, read: 'extra', outcome: kind })
-    return await fail(o, claim, error)
+    return await fail(o, claim, error, kind)
   }
 }
 
-async function keep(o: ExtraReadsOptions, claim: ExtraClaim, cause: Cause, answer: ProbeAnswer): Promise<void> {
+async function keep(o: ExtraReadsOptions, claim: PathClaim, cause: Cause, answer: ProbeAnswer): Promise<void> {
   const { account, db, observer } = o
   const ids = knownIdsIn(answer.json, claim.submissionId).slice(0, MAX_IDS)
   const known = await knownSubmissions(
@@ -154,7 +149,7 @@ async function keep(o: ExtraReadsOptions, claim: ExtraClaim, cause: Cause, answe
 }
 
 /** What is refused comes again at its usual time; what failed for a moment sooner. */
-async function fail(o: ExtraReadsOptions, claim: ExtraClaim, error: unknown): Promise<string> {
+async function fail(o: ExtraReadsOptions, claim: PathClaim, error: unknown, outcome: string): Promise<string> {
   const everyMs = everyOf(o, claim)
   const reason = messageOf(error).slice(0, 500)
   // The account is refused, not the path. Its poller handles that.
@@ -162,15 +157,15 @@ async function fail(o: ExtraReadsOptions, claim: ExtraClaim, error: unknown): Pr
   const failures = isOfAccount ? claim.failures : claim.failures + 1
   const isTransient = isOfAccount || error instanceof UpstreamTransientError
   const dueInMs = isTransient ? Math.min(everyMs, backoffMs(o.clock, failures + 1, RETRY_BASE_MS, everyMs)) : everyMs
-  await o.db.write('extra-settle', (tx) => failExtraRead(tx, claim, reason, failures, dueInMs))
+  await o.db.write('path-settle', (tx) => settlePath(tx, claim, { outcome, error: reason, failures, dueInMs }))
   return reason
 }
 
-function pathOf({ reads }: ExtraReadsOptions, { name, submissionId }: ExtraClaim): string {
+function pathOf({ reads }: ExtraReadsOptions, { name, submissionId }: PathClaim): string {
   return reads.find((read) => read.name === name)?.path.replaceAll('{submission_id}', submissionId) ?? ''
 }
 
-function everyOf({ reads }: ExtraReadsOptions, { name }: ExtraClaim): number {
+function everyOf({ reads }: ExtraReadsOptions, { name }: PathClaim): number {
   return reads.find((read) => read.name === name)?.everyMs ?? RETRY_BASE_MS
 }
 

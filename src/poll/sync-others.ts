@@ -1,8 +1,7 @@
 import type { ReadKind } from '../model/reads.ts'
-import { timeFromMs } from '../model/time.ts'
 import { LONGEST_LEASE_MS } from '../store/engine/leased.ts'
-import { claimExtraRead, type ExtraClaim, releaseExtraRead, scheduleExtraReads } from '../store/reads/extra-reads.ts'
 import { claimIds, type IdClaim, idError, listIdsOf, releaseId } from '../store/reads/known-ids.ts'
+import { addPaths, claimPath, extraReadsOf, type PathClaim, releasePath } from '../store/reads/path-reads.ts'
 import { carryOutExtraRead, namesOf } from './extra-reads.ts'
 import { carryOutIdRead } from './id-read.ts'
 import { type Failure, readNow } from './read-now.ts'
@@ -48,20 +47,19 @@ async function readId(o: SyncOptions, claim: IdClaim, signal: AbortSignal): Prom
 
 /** Makes the extra reads of these submissions now. @param submissionIds `['']` for those without a submission in their path. */
 export async function syncExtraReads(o: SyncOptions, submissionIds: readonly string[], signal: AbortSignal): Promise<FailedRead[]> {
-  const { account, db, clock, extraReads: reads = [] } = o
+  const { account, db, extraReads: reads = [] } = o
   const names = namesOf(reads, submissionIds[0] !== '')
   if (names.length === 0) return []
-  await scheduleExtraReads(db, account, names, submissionIds, timeFromMs(clock.now()))
-  const wanted = submissionIds.flatMap((submissionId) =>
-    names.map((name) => ({
-      of: { account, submissionId, read: `extra read ${name}` },
-      claim: () => claimExtraRead(db, account, [name], LONGEST_LEASE_MS, [submissionId]),
-      carryOut: async (claim: ExtraClaim) => {
-        const reason = await carryOutExtraRead({ ...o, reads }, claim, 'command', signal)
-        return reason === null ? null : { reason, isFinal: true }
-      },
-      release: (claim: ExtraClaim) => releaseExtraRead(db, claim),
-    })),
-  )
+  const paths = extraReadsOf(names, submissionIds)
+  await db.write('path-add', (tx) => addPaths(tx, account, paths))
+  const wanted = paths.map(({ name, submissionId }) => ({
+    of: { account, submissionId, read: `extra read ${name}` },
+    claim: () => claimPath(db, { account, names: [name], submissionId }, LONGEST_LEASE_MS),
+    carryOut: async (claim: PathClaim) => {
+      const reason = await carryOutExtraRead({ ...o, reads }, claim, 'command', signal)
+      return reason === null ? null : { reason, isFinal: true }
+    },
+    release: (claim: PathClaim) => releasePath(db, claim),
+  }))
   return await readNow(o, wanted, signal)
 }

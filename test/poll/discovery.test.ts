@@ -5,8 +5,8 @@ import { timeFromMs } from '../../src/model/time.ts'
 import { DueTimeHealer } from '../../src/ops/clocks/due-time-healer.ts'
 import type { SandboxOptions } from '../../src/sandbox/service/options.ts'
 import { findAccount } from '../../src/store/reads/accounts.ts'
-import { addProbes, discoveryStatus } from '../../src/store/reads/discovery.ts'
-import type { DiscoveryTable } from '../../src/store/schema/tables-completeness.ts'
+import { addPaths, discoveryStatus } from '../../src/store/reads/path-reads.ts'
+import type { PathReadsTable } from '../../src/store/schema/tables-extra-reads.ts'
 import { silentLog, type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { uuid } from '../tools/facts.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
@@ -24,8 +24,8 @@ async function open(database: TestDatabase, options: SandboxOptions = { lists: t
   return rig
 }
 
-async function probesOf(rig: Rig): Promise<DiscoveryTable[]> {
-  return rig.db.read.sql.selectFrom('sync_discovery').selectAll().orderBy('path').execute()
+async function probesOf(rig: Rig): Promise<PathReadsTable[]> {
+  return rig.db.read.sql.selectFrom('sync_path_reads').selectAll().orderBy('path').execute()
 }
 
 /** Probes whatever is due, and stops. */
@@ -42,7 +42,7 @@ async function discover(rig: Rig, paths: readonly string[], maxNew?: number): Pr
 async function passRound(rig: Rig): Promise<void> {
   await rig.db.write('test', (tx) =>
     tx.sql
-      .updateTable('sync_discovery')
+      .updateTable('sync_path_reads')
       .set({ due_at: timeFromMs(0) })
       .execute(),
   )
@@ -89,8 +89,8 @@ describe.each(testDatabases)('discovery on $name', (database) => {
     expect(new Set(Object.values(await trackedVia(rig)))).toEqual(new Set(['discovery:/broker/insureds/{insured_id}']))
     expect(await probesOf(rig)).toMatchObject([
       { path: INSUREDS[0], ids: 0, found: 0 },
-      { template: INSUREDS[1], ids: 2, found: 2 },
-      { template: INSUREDS[1], ids: 2, found: 2 },
+      { name: INSUREDS[1], ids: 2, found: 2 },
+      { name: INSUREDS[1], ids: 2, found: 2 },
     ])
     expect(await discoveryStatus(rig.db.read, ACCOUNT, INSUREDS)).toEqual([
       { template: INSUREDS[0], paths: 1, failing: 0, limited: 0, oldestAnswerAt: expect.any(String), found: 0, error: null },
@@ -199,9 +199,10 @@ describe.each(testDatabases)('discovery on $name', (database) => {
     const rig = await open(database)
     const far = timeFromMs(Date.now() + 32 * HOUR)
     await rig.db.write('test', async (tx) => {
-      const paths = [LIST, INSUREDS[0] ?? ''].map((path) => ({ path, template: path }))
-      await addProbes(tx, ACCOUNT, paths, far)
-      await tx.sql.updateTable('sync_discovery').set({ failures: 5 }).where('path', '=', LIST).execute()
+      const paths = [LIST, INSUREDS[0] ?? ''].map((path) => ({ name: path, submissionId: '', path }))
+      await addPaths(tx, ACCOUNT, paths)
+      await tx.sql.updateTable('sync_path_reads').set({ due_at: far }).execute()
+      await tx.sql.updateTable('sync_path_reads').set({ failures: 5 }).where('path', '=', LIST).execute()
     })
     const accounts = [{ name: ACCOUNT, discovery: { everyMs: HOUR }, extraReads: [] }] as never
     const config = { accounts, destinations: [], ...policy }

@@ -6,7 +6,6 @@ export interface CompletenessTables {
   arrivals: ArrivalsView
   completeness: CompletenessView
   account_completeness: AccountCompletenessView
-  sync_discovery: DiscoveryTable
 }
 
 /** How many records became known in one hour, by how they arrived first. */
@@ -76,31 +75,4 @@ export interface AccountCompletenessView {
   webhook_loss_ratio: number | null
   webhook_loss_ratio_day: number | null
   events_unreadable_at: TimeText | null
-}
-
-/** One row per probed path. */
-export interface DiscoveryTable {
-  account: string
-  /** The requested path. */
-  path: string
-  /** Its form in the settings: the same, or with a key in braces where `path` has an id. */
-  template: string
-  due_at: TimeText
-  lease_token: string | null
-  probed_at: TimeText | null
-  /** When it last answered with JSON, which is in `raw`. */
-  answered_at: TimeText | null
-  /** `ok`, or the class of the failure. */
-  outcome: string | null
-  /** Consecutive failures. */
-  failures: number
-  error: string | null
-  /** Submission ids in the last answer. */
-  ids: number
-  /** Submissions discovered through it, in total. */
-  found: number
-  /** The last answer, cut to a limit. */
-  raw: string | null
-  /** Length of the last answer. */
-  raw_bytes: number | null
 }

@@ -38,11 +38,11 @@ export async function idReadCoverage(q: Query, account: string): Promise<(ReadCo
 
 /** @returns the extra reads that were ever scheduled. */
 export async function extraReadCoverage(q: Query, account: string): Promise<ReadCoverage[]> {
-  const names = distinctIn('sync_extra_reads', 'name', { where: sql`account = ${account}` })
+  const names = distinctIn('sync_path_reads', 'name', { where: sql`account = ${account} and path = ''` })
   const { rows } = await sql<{ value: string }>`select value from ${names} as known`.execute(q.sql)
   const all: ReadCoverage[] = []
   for (const { value: name } of rows)
-    all.push(await coverageOf(q, `extra:${name}`, sql`sync_extra_reads where account = ${account} and name = ${name}`))
+    all.push(await coverageOf(q, `extra:${name}`, sql`sync_path_reads where account = ${account} and path = '' and name = ${name}`))
   return all
 }
 

@@ -2,10 +2,9 @@ import type { Db, Tx } from '../engine/db.ts'
 import type { Claimed, Leased } from '../engine/leased.ts'
 import { claimedDeliveries } from '../inbox/work.ts'
 import { claimedReads } from '../reads/claims.ts'
-import { claimedProbes } from '../reads/discovery.ts'
-import { claimedExtraReads } from '../reads/extra-reads.ts'
 import { claimedFetches } from '../reads/fetches.ts'
 import { claimedIds } from '../reads/known-ids.ts'
+import { claimedPaths } from '../reads/path-reads.ts'
 import { isCommandReading, removeDeadProcesses } from './processes.ts'
 
 /** Claims of a dead process that were released. */
@@ -24,7 +23,7 @@ export async function releaseLeft<C extends Claimed>(db: Db, claimed: Leased<C>,
   if (db.kind === 'sqlite' && !(await isCommandReading(db.read))) await db.write('read-release', (tx) => claimed.releaseAll(tx, of))
 }
 
-const READS = [claimedReads, claimedIds, claimedExtraReads, claimedProbes, claimedFetches]
+const READS = [claimedReads, claimedIds, claimedPaths, claimedFetches]
 
 /**
  * Removes processes that were not seen for a while and releases their claimed deliveries and reads, so that nobody waits for the leases to

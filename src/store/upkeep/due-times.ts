@@ -7,10 +7,9 @@ import { claimedWatch } from '../operators/alarms.ts'
 import { claimedNotices } from '../operators/notices.ts'
 import { claimedLanes } from '../outbox/work.ts'
 import { claimedReads } from '../reads/claims.ts'
-import { claimedProbes } from '../reads/discovery.ts'
-import { claimedExtraReads } from '../reads/extra-reads.ts'
 import { claimedFetches, FETCH_LEASE_MS, LONGEST_FETCH_WAIT_MS } from '../reads/fetches.ts'
 import { claimedIds } from '../reads/known-ids.ts'
+import { claimedPaths } from '../reads/path-reads.ts'
 import { rank } from '../reads/reads.ts'
 import { claimedRuns, RUN_LEASE_MS } from '../reconcile/claims.ts'
 import { claimedTasks } from './upkeep.ts'
@@ -68,10 +67,12 @@ export const dueTimes: readonly WaitingTimes<AllowedWaits>[] = [
     },
   ),
   claimedFetches.waits(FETCH_LEASE_MS, () => spread(LONGEST_FETCH_WAIT_MS), { columns: { failing_since: moment } }),
-  claimedExtraReads.waits(LONGEST_LEASE_MS, ({ account, name }, allowed) => spread(allowed.extraReads(String(account), String(name)))),
-  claimedProbes.waits(5 * MINUTE_MS, ({ account, failures }, allowed) => spread(allowed.probes(String(account), Number(failures))), {
-    others: ['failures'],
-  }),
+  claimedPaths.waits(
+    5 * MINUTE_MS,
+    ({ account, name, path, failures }, { probes, extraReads }) =>
+      spread(path === '' ? extraReads(String(account), String(name)) : probes(String(account), Number(failures))),
+    { others: ['failures'] },
+  ),
   claimedLanes.waits(
     ({ laneLeaseMs }) => laneLeaseMs,
     ({ blocked, extra }, { pushMs }) => retry(blocked !== null ? HOUR_MS : extra === 1 ? pushMs : 0),

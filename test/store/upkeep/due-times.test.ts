@@ -47,10 +47,6 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
   sync_accounts: {
     row: `(account, state, sweep_wanted, retry_at, swept_at, throttled_until) values ('acme', 'parked', 0, :now, :now, :now)`,
   },
-  sync_discovery: {
-    row: `(account, path, template, due_at, failures, ids, found) values ('acme', '/x', '/x', :now, 0, 0, 0)`,
-    variants: [`lease_token = 't'`],
-  },
   sync_known_ids: {
     row: `(account, kind, id, submission_id, via, first_seen_at, due_at, wake_no, issued_no, applied_no, failures, misses, rests)
       values ('acme', 'policy', 'p', 's', 'thread', :now, :now, 0, 0, 0, 0, 0, 0)`,
@@ -60,9 +56,9 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
     row: `(account, document_key, due_at, failing_since, failures) values ('acme', 'd', :now, :now, 1)`,
     variants: [`lease_token = 'p t'`],
   },
-  sync_extra_reads: {
-    row: `(account, submission_id, name, due_at, failures) values ('acme', 's', 'x', :now, 0)`,
-    variants: [`lease_token = 'p t'`],
+  sync_path_reads: {
+    row: `(account, submission_id, name, path, due_at, failures, ids, found) values ('acme', 's', 'x', '', :now, 0, 0, 0)`,
+    variants: [`path = '/x'`, `lease_token = 'p t'`],
   },
   sync_reads_off: { row: `(account, read, cause, reason, since, retry_at) values ('acme', 'sessions', 'service', 'x', :now, :now)` },
   sync_alarm_watch: { row: `(id, lease_token, lease_until) values (1, 't', :now)` },
@@ -101,11 +97,10 @@ const notDueTimes: Readonly<Record<string, readonly string[]>> = {
   reconcile_findings: ['repaired_at', 'found_at'],
   sync_proofs: ['visited_at'],
   arrival_counts: ['hour'],
-  sync_discovery: ['probed_at', 'answered_at'],
   sync_known_ids: ['first_seen_at', 'last_read_at', 'last_changed_at'],
   sync_reads_off: ['since'],
   extra_reads: ['read_at'],
-  sync_extra_reads: ['last_read_at'],
+  sync_path_reads: ['last_read_at'],
   operator_actions: ['at'],
   alarms: ['resolved_at', 'notified_at', 'acknowledged_at'],
   alarm_history: ['since', 'fired_at', 'resolved_at', 'acknowledged_at'],

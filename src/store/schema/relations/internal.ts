@@ -12,14 +12,13 @@ export const internalTables: Readonly<Record<string, string>> = {
     'a lost webhook. `arrivals` shows it',
   sync_record_counts: 'for each submission how many events and messages it has; `submission_overview` and `completeness` show it',
   sync_search_words: "the words of insureds' names, in lower case and without accents: what the list of submissions is searched by",
-  sync_discovery:
-    'each path that is probed for submissions, when it is due, how it ended last, and the last answer (its first 1 MiB; 16 ' +
-    'KiB of each path with an id in it)',
   sync_known_ids:
     'ids of bind requests, policies, insureds and documents: when each is read next, lease, failures, the last error; `known_ids` shows them',
   sync_documents: 'for each document when it is fetched next, lease, failures, since when it fails, and the limit that it was over',
   sync_reads_off: 'reads that an account does not make: left out by `STATE_READS`, or refused by the service until `retry_at`; `status`',
-  sync_extra_reads: 'each extra read, for each submission that it is made for: when it is read next, lease, failures, the last error',
+  sync_path_reads:
+    'each path that is probed for submissions, and each extra read, for each submission that it is made for: when it is read next, lease, failures, the ' +
+    'last error; of what is probed the last answer (its first 1 MiB; 16 KiB of each path with an id in it)',
   sync_conflicts: 'records that contradicted what was kept of them, with both versions; of one record some 100 at most',
   sync_unreadable: "items of a feed that are not what the service's specification says; of one feed of a submission some 1,000 at most",
   sync_processes: 'the processes that run, with their last sign of life',
