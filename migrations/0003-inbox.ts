@@ -45,9 +45,6 @@ function senders(t: ColumnTypes): string[] {
       first_at ${t.time} not null, last_at ${t.time} not null, times ${t.int} not null, is_compared ${t.int} not null,
       primary key (account, delivery_id, body_sha256))`,
     'create index sync_differing_deliveries_last on sync_differing_deliveries (last_at)',
-    `create table sync_webhook_secrets (
-      account ${t.id} not null, tag ${t.id} not null, last_verified_at ${t.time} not null,
-      primary key (account, tag))`,
   ]
 }
 

@@ -17,9 +17,9 @@ function accounts(t: ColumnTypes): string[] {
       sweep_wanted ${t.int} not null, swept_at ${t.time}, events_unreadable_at ${t.time},
       identity_error text, identity_failing_since ${t.time},
       throttled_since ${t.time}, throttled_until ${t.time}, throttled_reason text)`,
-    `create table sync_credential_uses (
-      account ${t.id} not null, client_id ${t.id} not null, last_token_at ${t.time} not null,
-      primary key (account, client_id))`,
+    `create table sync_last_uses (
+      account ${t.id} not null, kind ${t.id} not null, key ${t.id} not null, last_used_at ${t.time} not null,
+      primary key (account, kind, key))`,
     `create table sync_reads_off (
       account ${t.id} not null, read ${t.id} not null, cause text not null, reason text not null, since ${t.time} not null, retry_at ${t.time},
       primary key (account, read))`,
@@ -59,20 +59,15 @@ function scheduled(t: ColumnTypes): string[] {
     'create index sync_documents_leased on sync_documents (lease_token) where lease_token is not null',
     'create index sync_documents_unfetched on sync_documents (account, document_key) where due_at is null and failures > 0',
     'create index sync_documents_refused on sync_documents (refused_over_bytes) where refused_over_bytes is not null',
-    `create table sync_extra_reads (
-      account ${t.id} not null, submission_id ${t.id} not null, name ${t.id} not null, due_at ${t.time} not null, lease_token ${t.id},
-      failures ${t.int} not null, error text, last_read_at ${t.time},
-      primary key (account, submission_id, name))`,
-    'create index sync_extra_reads_due on sync_extra_reads (account, name, due_at)',
-    'create index sync_extra_reads_fresh on sync_extra_reads (account, name, last_read_at)',
-    `create table sync_discovery (
-      account ${t.id} not null, path ${t.id} not null, template ${t.id} not null,
-      due_at ${t.time} not null, lease_token ${t.id},
-      probed_at ${t.time}, answered_at ${t.time}, outcome text, failures ${t.int} not null, error text,
+    `create table sync_path_reads (
+      account ${t.id} not null, submission_id ${t.id} not null, name ${t.id} not null, path ${t.id} not null,
+      due_at ${t.time} not null, lease_token ${t.id}, outcome text, failures ${t.int} not null, error text, last_read_at ${t.time},
       ids ${t.int} not null, found ${t.int} not null, raw text, raw_bytes ${t.int},
-      primary key (account, path))`,
-    'create index sync_discovery_failing on sync_discovery (account) where failures > 0',
-    'create index sync_discovery_due on sync_discovery (account, template, due_at)',
+      primary key (account, submission_id, name, path))`,
+    'create index sync_path_reads_due on sync_path_reads (account, name, due_at)',
+    'create index sync_path_reads_fresh on sync_path_reads (account, path, name, last_read_at)',
+    'create index sync_path_reads_failing on sync_path_reads (account, name) where failures > 0',
+    'create index sync_path_reads_leased on sync_path_reads (lease_token) where lease_token is not null',
   ]
 }
 

@@ -15,9 +15,7 @@ import { StoreGauges } from '../ops/metrics/store-gauges.ts'
 import { Heartbeat } from '../ops/status/heartbeat.ts'
 import { Readiness } from '../ops/status/readiness.ts'
 import { AccountPauses } from '../poll/account-pauses.ts'
-import { CredentialUses } from '../poll/credential-uses.ts'
 import type { Sender } from '../push/send/sender.ts'
-import { SecretUses } from '../receive/secret-uses.ts'
 import { type RunningReceiver, startReceiver } from '../receive/server.ts'
 import { MarkKeeper } from '../store/changes/mark-file.ts'
 import type { Db } from '../store/engine/db.ts'
@@ -27,6 +25,7 @@ import { RejectedStore } from '../store/inbox/rejected.ts'
 import type { DifferingDelivery } from '../store/inbox/repeats.ts'
 import { ensureDestinations } from '../store/outbox/destinations.ts'
 import { ensureAccounts, findAccount, retryAccountNow } from '../store/reads/accounts.ts'
+import { LastUses } from '../store/reads/last-uses.ts'
 import { LONG_PAUSE_MS } from '../store/reads/pauses.ts'
 import type { ProcessEntry, ProcessRole } from '../store/upkeep/processes.ts'
 import { type ClientChange, UpstreamClients } from './clients.ts'
@@ -88,8 +87,7 @@ export class Running {
   readonly #stopping = new AbortController()
   readonly #failure = Promise.withResolvers<never>()
   readonly #started = Promise.withResolvers<void>()
-  readonly #secretUses: SecretUses
-  readonly #credentialUses: CredentialUses
+  readonly #lastUses: LastUses
   readonly #clients: UpstreamClients
   readonly #pauses: AccountPauses
   readonly #figures: FigureRecorder
@@ -106,8 +104,7 @@ export class Running {
     this.#entry = { id: parts.db.processId, role: parts.role, version: packageJson.version }
     this.#appender = new InboxAppender(parts.db, (differing) => this.#noteDiffering(differing))
     this.#readiness = new Readiness(parts.db, this.#entry, this.#appender)
-    this.#secretUses = new SecretUses(parts.db, parts.clock, parts.log)
-    this.#credentialUses = new CredentialUses(parts.db, parts.clock, parts.log)
+    this.#lastUses = new LastUses(parts.db, parts.log)
     this.#figures = new FigureRecorder(parts.db, parts.log)
     this.#drift = new DriftRecorder(parts.db, parts.log)
     const observer = this.#figures.besides(this.#metrics.observer)
@@ -126,7 +123,7 @@ export class Running {
     const pauses = this.#pauses
     this.#clients = new UpstreamClients({
       ...{ clock, log, observer: this.#observer, drift: this.#drift },
-      credentialUses: this.#credentialUses,
+      credentialUses: this.#lastUses,
       pauses,
     })
     const graceMs = () => this.#config.shutdownGraceMs
@@ -159,7 +156,7 @@ export class Running {
         accounts: config.accounts,
         appender: this.#appender,
         rejectedStore: new RejectedStore(db, log),
-        secretUses: this.#secretUses,
+        lastUses: this.#lastUses,
         keepRefused: (refused) => keepRefusedConnections(db, refused),
         clock,
         log,
@@ -281,10 +278,10 @@ export class Running {
   #groupsOf(config: Config, { clients }: ClientChange): ServiceGroup[] {
     const { role, clock, log, db } = this.#p
     const heartbeat = new Heartbeat(db, log, this.#entry, (sharing) => this.#groups.shareAmong(sharing), { marks: new MarkKeeper(db) })
-    const always = [heartbeat, this.#figures, ...(role === 'work' ? [] : [this.#secretUses])].map((service) => groupOf(service))
+    const always = [heartbeat, this.#figures, this.#lastUses].map((service) => groupOf(service))
     if (role === 'receive') return always
     const parts = { config, db, clock, log, observer: this.#observer, clients, senders: this.#senders, drift: this.#drift }
-    const kept = [this.#drift, this.#credentialUses, this.#pauses].map((service) => groupOf(service))
+    const kept = [this.#drift, this.#pauses].map((service) => groupOf(service))
     return [...always, ...kept, ...workingGroups({ ...parts, restMs: (workedMs) => this.#restMs(workedMs) })]
   }
 

@@ -2,7 +2,6 @@ import { type AccountConfig, type DestinationConfig, proxySettings } from '../co
 import { type ClockJudge, ClockWatch } from '../ops/clocks/clock-watch.ts'
 import { DueTimeHealer } from '../ops/clocks/due-time-healer.ts'
 import { AccountPoller } from '../poll/account-poller.ts'
-import { DueTimes } from '../poll/due-times.ts'
 import { IdReads } from '../poll/id-reads.ts'
 import { ReadSwitches } from '../poll/read-switches.ts'
 import { ReplayAll } from '../poll/replay-all.ts'
@@ -27,7 +26,6 @@ export function workingGroups(parts: WorkingParts): ServiceGroup[] {
   return [
     groupOf({ name: 'listener', run: (signal) => db.listen(signal) }),
     groupOf(new Worker({ ...parts, restMs })),
-    dueTimes(parts),
     replayAll(parts),
     healer(parts),
     ...config.accounts.flatMap((account) => accountGroup(parts, account)),
@@ -95,16 +93,11 @@ function replayAll({ config, db, log }: WorkingParts): ServiceGroup {
   return groupOf(new ReplayAll(db, log, accounts), accounts)
 }
 
-function dueTimes({ config, db, clock }: WorkingParts): ServiceGroup {
-  const accounts = config.accounts.map(({ name }) => name)
-  return groupOf(new DueTimes({ db, clock, accounts, policy: config }), [accounts, config.poll, config.replay])
-}
-
-/** Brings back due times that a wrong clock has left too far ahead. */
+/** Brings back due times that a wrong clock or other settings have left too far ahead. */
 function healer({ config, ...common }: WorkingParts): ServiceGroup {
   return groupOf(new DueTimeHealer({ ...common, config }), [
-    config.accounts.map(({ name, discovery }) => [name, discovery]),
-    config.destinations.map(({ name, timeoutMs, scheduleMs }) => [name, timeoutMs, scheduleMs]),
+    config.accounts.map(({ name, discovery, extraReads }) => [name, discovery, extraReads]),
+    config.destinations.map(({ timeoutMs, scheduleMs }) => [timeoutMs, scheduleMs]),
     config.poll,
     config.replay,
   ])

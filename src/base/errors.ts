@@ -21,6 +21,13 @@ export class ConcurrentWriteError extends TransientError {}
 /** Trying again cannot help; other work goes on. */
 export class PermanentError extends ProductError {}
 
+/** Another process took over claimed work before it was settled. The whole transaction rolls back (invariant 14); the new holder does the work. */
+export class LeaseLostError extends PermanentError {
+  constructor(what: string) {
+    super(`${what}: the lease was lost, another process does this work now`)
+  }
+}
+
 /** The process cannot go on. The message tells the operator what to do. */
 export class FatalError extends ProductError {}
 

@@ -6,7 +6,7 @@ const MOST_OF_WORD = 0.6
 
 /** @returns the names that a word may be a misspelling of: those with the fewest changed letters. */
 export function nearNames(word: string, names: readonly string[]): string[] {
-  const near = [...new Set(names)].map((name) => ({ name, changed: changedLetters(word, name) }))
+  const near = [...new Set(names)].map((name) => ({ name, changed: editDistance(word, name) }))
   const least = Math.min(MOST_CHANGED, ...near.map(({ changed }) => changed))
   const isNear = ({ name, changed }: { name: string; changed: number }) =>
     changed === least && changed < Math.max(word.length, name.length) * MOST_OF_WORD
@@ -19,8 +19,15 @@ export function meantOrListed(word: string, names: readonly string[], none?: str
   return near.length > 0 ? `did you mean ${near.join(' or ')}?` : listNames(names, none)
 }
 
+/** @returns the name in `known` (not empty) with the fewest changed letters. */
+export function nearest(word: string, known: readonly string[]): string {
+  const start = word.slice(0, 64)
+  const byDistance = known.map((name) => ({ name, changed: editDistance(start, name) })).sort((a, b) => a.changed - b.changed)
+  return byDistance[0]?.name ?? ''
+}
+
 /** How many letters to change, add, leave out, or swap with their neighbour. */
-function changedLetters(from: string, to: string): number {
+export function editDistance(from: string, to: string): number {
   let before: readonly number[] = []
   let row: readonly number[] = [...Array(to.length + 1).keys()]
   for (let i = 0; i < from.length; i++) {

@@ -1,4 +1,4 @@
-import { nearest } from '../base/nearest.ts'
+import { nearest } from '../base/near-names.ts'
 import { words } from './schema/builders.ts'
 import { field, list } from './schema/reading.ts'
 import { nameInFile } from './sources/file.ts'

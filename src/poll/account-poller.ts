@@ -1,14 +1,14 @@
 import PQueue from 'p-queue'
-import { messageOf } from '../base/errors.ts'
+import { doClaimed } from '../base/due-loop.ts'
 import type { Service } from '../base/service.ts'
 import { isDetail } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
 import { claimSweep, endSweep, sweepStep } from '../store/reads/account-reads.ts'
-import { claimReads, type ReadClaim, releaseAllReads, releaseRead } from '../store/reads/claims.ts'
+import { claimedReads, claimReads, type ReadClaim, releaseRead } from '../store/reads/claims.ts'
 import { rank } from '../store/reads/reads.ts'
-import { isCommandReading } from '../store/upkeep/processes.ts'
+import { releaseLeft } from '../store/upkeep/dead-processes.ts'
 import { AccountGate, type GateOptions } from './account-gate.ts'
-import { carryOutRead, READ_LEASE_MS } from './claimed-read.ts'
+import { type ClaimedReadEnd, carryOutRead, READ_LEASE_MS } from './claimed-read.ts'
 import type { PollPolicy } from './intervals.ts'
 import type { ReadSwitches } from './read-switches.ts'
 import { slotsAt } from './slots.ts'
@@ -57,7 +57,7 @@ export class AccountPoller implements Service {
   async run(signal: AbortSignal): Promise<void> {
     this.#failure = undefined
     try {
-      await this.#releaseLeftClaims()
+      await releaseLeft(this.#o.db, claimedReads, { account: this.#o.account })
       while (!signal.aborted && this.#failure === undefined) await this.#turn(signal)
     } catch (error) {
       // Stopping the poller aborts the gate's requests.
@@ -68,12 +68,6 @@ export class AccountPoller implements Service {
       await this.#sweeping
     }
     if (this.#failure !== undefined) throw this.#failure
-  }
-
-  /** On SQLite only one process serves (invariant 13), so every claim was left by a killed process. */
-  async #releaseLeftClaims(): Promise<void> {
-    const { db, account } = this.#o
-    if (db.kind === 'sqlite' && !(await isCommandReading(db.read))) await releaseAllReads(db, account)
   }
 
   async #turn(signal: AbortSignal): Promise<void> {
@@ -142,20 +136,20 @@ export class AccountPoller implements Service {
   }
 
   async #carryOut(claim: ReadClaim, signal: AbortSignal): Promise<void> {
-    try {
-      if (signal.aborted || this.#isPointless(claim)) return await releaseRead(this.#o.db, claim)
-      const begunAt = this.#o.clock.now()
-      const end = await carryOutRead({ ...this.#o, cause: 'poll' }, claim, signal)
-      await this.#gate.note(claim, end, begunAt)
-      const { read, submissionId, lastReadAt } = claim
-      if (!isDetail(read)) return
-      if (end === 'read') await this.#o.switches.noteRead(read)
-      if (end === 'declined') await this.#o.switches.noteDeclined(read, submissionId, lastReadAt !== null)
-    } catch (error) {
-      // Release the read so that nobody waits for its lease to end.
-      await releaseRead(this.#o.db, claim).catch((second: unknown) => this.#o.log.debug({ err: second }, messageOf(second)))
-      throw error
-    }
+    const { db, log, clock } = this.#o
+    const release = () => releaseRead(db, claim)
+    if (signal.aborted || this.#isPointless(claim)) return await release()
+    const begunAt = clock.now()
+    const read = async () => this.#note(claim, await carryOutRead({ ...this.#o, cause: 'poll' }, claim, signal), begunAt)
+    await doClaimed(log, read, release)
+  }
+
+  async #note(claim: ReadClaim, end: ClaimedReadEnd, begunAt: number): Promise<void> {
+    const { read, submissionId, lastReadAt } = claim
+    await this.#gate.note(claim, end, begunAt)
+    if (!isDetail(read)) return
+    if (end === 'read') await this.#o.switches.noteRead(read)
+    if (end === 'declined') await this.#o.switches.noteDeclined(read, submissionId, lastReadAt !== null)
   }
 
   /** Whether the service went down, or refused reads of this kind, while this one waited for a slot: it would only fail. */

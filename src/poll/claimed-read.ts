@@ -1,7 +1,7 @@
 import { type Applied, inApplyTransaction } from '../apply/apply.ts'
 import { contentHash as hashOf } from '../apply/content-hash.ts'
 import { backoffMs, type Clock } from '../base/clock.ts'
-import { FatalError, messageOf, TransientError } from '../base/errors.ts'
+import { FatalError, LeaseLostError, messageOf, TransientError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { Fact, StateFact } from '../model/facts.ts'
@@ -11,7 +11,7 @@ import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
 import { readState } from '../read/state.ts'
 import { type FeedPage, type Walk, type WalkEnd, walkFeed } from '../read/walk.ts'
 import type { Db, Tx } from '../store/engine/db.ts'
-import { LeaseLostError, LONGEST_LEASE_MS } from '../store/engine/leases.ts'
+import { LONGEST_LEASE_MS } from '../store/engine/leased.ts'
 import { noteUnreadable, type Unreadable } from '../store/mirror/evidence.ts'
 import { type ReadClaim, type ReadSettlement, recordPage, refuseCursor, settleRead } from '../store/reads/claims.ts'
 import { REPLAY_COALESCE_MS, rank } from '../store/reads/reads.ts'
@@ -52,20 +52,9 @@ export type ClaimedReadEnd = 'read' | 'stalled' | 'gone' | 'refused' | 'declined
 /**
  * Carries out one claimed read, applies the result, and schedules the next one. Errors of the service, and data that cannot be applied, are
  * settled as failures of this read.
- * @throws errors of the database; the reason of `signal` when it aborts.
+ * @throws LeaseLostError when another process holds the read; errors of the database; the reason of `signal` when it aborts.
  */
 export async function carryOutRead(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal): Promise<ClaimedReadEnd> {
-  try {
-    return await readAndSettle(o, claim, signal)
-  } catch (error) {
-    if (!(error instanceof LeaseLostError)) throw error
-    o.log.info(place(claim), messageOf(error))
-    return 'lost'
-  }
-}
-
-/** @throws LeaseLostError when neither success nor failure could be settled, because another process holds the read. */
-async function readAndSettle(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal): Promise<ClaimedReadEnd> {
   const startedAt = o.clock.steady()
   try {
     const end = isFeed(claim.read) ? await readFeed(o, claim, signal) : await readSubmissionState(o, claim, claim.read, signal)

@@ -1,24 +1,24 @@
 import { inApplyTransaction } from '../apply/apply.ts'
+import { DueLoop } from '../base/due-loop.ts'
 import { messageOf } from '../base/errors.ts'
-import type { Service } from '../base/service.ts'
 import type { Fact } from '../model/facts.ts'
 import { idsUnder } from '../model/ids-under.ts'
 import { knownIdsIn } from '../model/known-ids.ts'
-import { timeFromMs } from '../model/time.ts'
-import { LeaseLostError } from '../store/engine/leases.ts'
 import { knownSubmissions } from '../store/mirror/submissions.ts'
 import { findAccount } from '../store/reads/accounts.ts'
 import {
-  addProbes,
-  capProbes,
-  claimProbe,
-  countProbes,
-  isProbeDue,
-  type ProbeClaim,
-  type ProbeEnd,
-  type ProbePath,
-  settleProbe,
-} from '../store/reads/discovery.ts'
+  addPaths,
+  claimedPaths,
+  claimPath,
+  countPaths,
+  isPathDue,
+  type NamedPath,
+  type PathClaim,
+  type PathEnd,
+  releasePath,
+  settlePath,
+} from '../store/reads/path-reads.ts'
+import { releaseLeft } from '../store/upkeep/dead-processes.ts'
 import type { ProbeAnswer } from '../upstream/answer-bodies.ts'
 import { AuthRefusedError, UpstreamTransientError, upstreamClass } from '../upstream/http/errors.ts'
 import type { GateOptions } from './account-gate.ts'
@@ -66,8 +66,7 @@ interface Tracked {
  * `submission_id` in an answer is tracked from then on. Nothing else is assumed about an answer, and only one page of each path is read. A
  * failing probe never affects the account.
  */
-export class Discovery implements Service {
-  readonly name: string
+export class Discovery extends DueLoop<PathClaim> {
   readonly #o: DiscoveryOptions
   #identifiedAt = Number.NEGATIVE_INFINITY
   #pausedUntil = Number.NEGATIVE_INFINITY
@@ -76,44 +75,43 @@ export class Discovery implements Service {
   readonly #loggedAt = new Map<string, number>()
 
   constructor(options: DiscoveryOptions) {
+    super(`discovery of ${options.account}`, options.log)
     this.#o = options
-    this.name = `discovery of ${options.account}`
     for (const outcome of ['ok', 'limited', 'gone', 'rejected', 'auth', 'throttled', 'unavailable', 'oversized', 'network'])
       options.observer.count('discovery_probes_total', { account: options.account, outcome }, 0)
     options.observer.count('discovered_submissions_total', { account: options.account }, 0)
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { account, db, paths, everyMs, clock } = this.#o
-    const plain = paths.filter((path) => keyIn(path) === null).map((path) => ({ path, template: path }))
-    await db.write('discovery-paths', async (tx) => {
-      await addProbes(tx, account, plain, timeFromMs(clock.now()))
-      await capProbes(tx, account, everyMs)
-    })
-    try {
-      while (!signal.aborted) if (!(await this.#probeNext(signal))) await clock.sleep(TICK_MS, signal)
-    } catch (error) {
-      // Stopping aborts the probe in flight.
-      if (!signal.aborted) throw error
-    }
+  protected override async begin(): Promise<void> {
+    const { account, db, paths } = this.#o
+    const plain = paths.filter((path) => keyIn(path) === null).map((path) => probeOf(path, path))
+    await releaseLeft(db, claimedPaths, { account })
+    await db.write('path-add', (tx) => addPaths(tx, account, plain))
   }
 
-  /** @returns whether a path was probed; false when there is nothing to do for now. */
-  async #probeNext(signal: AbortSignal): Promise<boolean> {
+  protected override async claim(signal: AbortSignal): Promise<readonly PathClaim[]> {
     const { account, db, client, clock, paths } = this.#o
-    if (clock.steady() < this.#pausedUntil || client.waitMs() > 0) return false
-    if (!(await isProbeDue(db.read, account, paths)) || !(await this.#isIdentified(signal))) return false
-    const claim = await claimProbe(db, account, paths, LEASE_MS)
-    if (claim === null) return false
-    try {
-      await this.#settle(claim, await this.#probe(claim, signal))
-      return true
-    } catch (error) {
-      if (error instanceof LeaseLostError) return true
-      // Release the probe so that nobody waits for its lease to end.
-      await this.#settle(claim, postponed(claim, 0)).catch(() => undefined)
-      throw error
-    }
+    if (clock.steady() < this.#pausedUntil || client.waitMs() > 0) return []
+    const query = { account, names: paths }
+    if (!(await isPathDue(db.read, query)) || !(await this.#isIdentified(signal))) return []
+    const claim = await claimPath(db, query, LEASE_MS)
+    return claim === null ? [] : [claim]
+  }
+
+  protected override async carryOut(claim: PathClaim, signal: AbortSignal): Promise<void> {
+    const { account, db, observer } = this.#o
+    const end = await this.#probe(claim, signal)
+    if (end === null) return await releasePath(db, claim, RETRY_BASE_MS)
+    await db.write('path-settle', (tx) => settlePath(tx, claim, end))
+    observer.count('discovery_probes_total', { account, outcome: end.outcome })
+  }
+
+  protected override async release(claim: PathClaim): Promise<void> {
+    await releasePath(this.#o.db, claim)
+  }
+
+  protected override async rest(signal: AbortSignal): Promise<void> {
+    await this.#o.clock.sleep(TICK_MS, signal)
   }
 
   /**
@@ -149,27 +147,26 @@ export class Discovery implements Service {
     return true
   }
 
-  async #probe(claim: ProbeClaim, signal: AbortSignal): Promise<ProbeEnd> {
+  /** @returns null when the account is refused, not the path. Its poller handles that. */
+  async #probe(claim: PathClaim, signal: AbortSignal): Promise<PathEnd | null> {
     try {
       return await this.#trackAnswer(claim, await this.#o.client.probe(claim.path, signal), signal)
     } catch (error) {
       const kind = upstreamClass(error)
       if (kind === null || signal.aborted) throw error
-      // The account is refused, not the path. Its poller handles that.
-      return error instanceof AuthRefusedError ? postponed(claim, RETRY_BASE_MS) : this.#failed(claim, error, kind)
+      return error instanceof AuthRefusedError ? null : this.#failed(claim, error, kind)
     }
   }
 
   /** Tracks the submissions in an answer, and adds the paths that its ids expand templates to. */
-  async #trackAnswer(claim: ProbeClaim, answer: ProbeAnswer, signal: AbortSignal): Promise<ProbeEnd> {
+  async #trackAnswer(claim: PathClaim, answer: ProbeAnswer, signal: AbortSignal): Promise<PathEnd> {
     const { account, log, observer, everyMs, paths } = this.#o
     const templates = paths.flatMap((template) => ({ template, key: keyIn(template) ?? '' })).filter(({ key }) => key !== '')
     const { ids, isComplete: whole } = idsUnder(answer.json, [SUBMISSION_KEY, ...templates.map(({ key }) => key)])
     const named = ids.get(SUBMISSION_KEY) ?? []
     const { found, limited } = await this.#track(claim, named, signal)
     await this.#nameIds(claim, answer.json, signal)
-    for (const { template, key } of templates)
-      if (template !== claim.template) await this.#addPaths(template, key, ids.get(key) ?? [], signal)
+    for (const { template, key } of templates) if (template !== claim.name) await this.#addPaths(template, key, ids.get(key) ?? [], signal)
     observer.count('discovered_submissions_total', { account }, found)
     const at = { account, path: claim.path }
     if (found > 0) log.info({ ...at, found }, `${found} new submissions were found by probing ${claim.path}; they are tracked from now on`)
@@ -178,13 +175,13 @@ export class Discovery implements Service {
     if (!whole)
       log.warn(at, `the answer of ${claim.path} is too large to be searched completely; configure narrower paths, for example with a query`)
     if (claim.failures > 0) log.info(at, `probing ${claim.path} succeeds again`)
-    const raw = answer.text.slice(0, claim.path === claim.template ? KEPT_CHARS.plain : KEPT_CHARS.expanded)
+    const raw = answer.text.slice(0, claim.path === claim.name ? KEPT_CHARS.plain : KEPT_CHARS.expanded)
     const kept = { raw, bytes: Buffer.byteLength(answer.text), ids: named.length, found }
     return { outcome: limited ? 'limited' : 'ok', error: null, failures: 0, dueInMs: everyMs, answer: kept }
   }
 
   /** Tracks the unknown ones among the submissions, up to the limit for one answer. */
-  async #track(claim: ProbeClaim, submissionIds: readonly string[], signal: AbortSignal): Promise<Tracked> {
+  async #track(claim: PathClaim, submissionIds: readonly string[], signal: AbortSignal): Promise<Tracked> {
     const { account, clock, db, observer, maxNew = MAX_NEW } = this.#o
     let found = 0
     for (const ids of steps(submissionIds)) {
@@ -192,7 +189,7 @@ export class Discovery implements Service {
         db.read,
         ids.map((submission_id) => ({ account, submission_id })),
       )
-      const trackedVia = `discovery:${claim.template}`
+      const trackedVia = `discovery:${claim.name}`
       const fresh = ids.filter((id) => !known.has(`${account} ${id}`))
       const facts = fresh
         .slice(0, maxNew - found)
@@ -208,7 +205,7 @@ export class Discovery implements Service {
   }
 
   /** Notes bind requests, policies, insureds and documents that the answer names, of submissions that are tracked or of none. */
-  async #nameIds(claim: ProbeClaim, answer: unknown, signal: AbortSignal): Promise<void> {
+  async #nameIds(claim: PathClaim, answer: unknown, signal: AbortSignal): Promise<void> {
     const { account, clock, db, observer } = this.#o
     for (const ids of steps(knownIdsIn(answer, ''))) {
       const known = await knownSubmissions(
@@ -224,7 +221,7 @@ export class Discovery implements Service {
             submissionId: one.submissionId,
             cause: 'poll',
             ids: [one],
-            via: `discovery:${claim.template}`,
+            via: `discovery:${claim.name}`,
           }),
         )
       if (facts.length > 0) await inApplyTransaction(db, observer, 'discovery-track', (transaction) => transaction.apply(facts))
@@ -235,27 +232,27 @@ export class Discovery implements Service {
 
   async #addPaths(template: string, key: string, ids: readonly string[], signal: AbortSignal): Promise<void> {
     const { account, clock, db, log } = this.#o
-    const paths = ids.map((id): ProbePath => ({ path: template.replaceAll(`{${key}}`, id), template }))
+    const paths = ids.map((id) => probeOf(template, template.replaceAll(`{${key}}`, id)))
     for (const step of steps(paths)) {
-      const room = MAX_PATHS - (await countProbes(db.read, account, template))
+      const room = MAX_PATHS - (await countPaths(db.read, account, template))
       if (room <= 0) {
         log.warn({ account, template }, `${template} expands to more than ${MAX_PATHS} paths; only the first ${MAX_PATHS} are probed`)
         return
       }
-      await db.write('discovery-paths', (tx) => addProbes(tx, account, step.slice(0, room), timeFromMs(clock.now())))
+      await db.write('path-add', (tx) => addPaths(tx, account, step.slice(0, room)))
       await clock.sleep(PAUSE_MS, signal)
       signal.throwIfAborted()
     }
   }
 
-  #failed(claim: ProbeClaim, error: unknown, kind: string): ProbeEnd {
+  #failed(claim: PathClaim, error: unknown, kind: string): PathEnd {
     const { clock, everyMs } = this.#o
     const failures = claim.failures + 1
     const isTransient = error instanceof UpstreamTransientError
     const retryMs = isTransient ? RETRY_BASE_MS * 2 ** Math.min(claim.failures, 16) : everyMs
     // When throttled, all probing pauses, since it has the lowest priority.
     if (kind === 'throttled') this.#pausedUntil = clock.steady() + Math.max(RETRY_BASE_MS, isTransient ? (error.retryAfterMs ?? 0) : 0)
-    const isExpanded = claim.path !== claim.template
+    const isExpanded = claim.path !== claim.name
     const dueInMs =
       isExpanded && !isTransient ? everyMs * Math.min(LONGEST_PROBE_FACTOR, 2 ** Math.min(failures, 16)) : Math.min(everyMs, retryMs)
     this.#logFailure(claim, messageOf(error), isTransient ? FAILURES_TO_LOG : 1, failures)
@@ -263,21 +260,15 @@ export class Discovery implements Service {
   }
 
   /** Logs when a path begins to fail; for all paths of a template at most once per round. */
-  #logFailure(claim: ProbeClaim, reason: string, logAt: number, failures: number): void {
+  #logFailure(claim: PathClaim, reason: string, logAt: number, failures: number): void {
     const { account, clock, everyMs, log } = this.#o
-    if (failures !== logAt || clock.steady() < (this.#loggedAt.get(claim.template) ?? Number.NEGATIVE_INFINITY) + everyMs) return
-    this.#loggedAt.set(claim.template, clock.steady())
+    if (failures !== logAt || clock.steady() < (this.#loggedAt.get(claim.name) ?? Number.NEGATIVE_INFINITY) + everyMs) return
+    this.#loggedAt.set(claim.name, clock.steady())
     log.error(
-      { account, path: claim.path, template: claim.template },
+      { account, path: claim.path, template: claim.name },
       `probing ${claim.path} for submissions of account ${account} fails (${reason}). It discovers no submissions; nothing else is affected. ` +
         'Ask the service for the right path, or remove it from accounts[].discovery.paths',
     )
-  }
-
-  async #settle(claim: ProbeClaim, end: ProbeEnd): Promise<void> {
-    const { account, db, observer } = this.#o
-    await db.write('discovery-settle', (tx) => settleProbe(tx, claim, end))
-    if (end.outcome !== null) observer.count('discovery_probes_total', { account, outcome: end.outcome })
   }
 }
 
@@ -286,8 +277,8 @@ function keyIn(path: string): string | null {
   return /\{(\w+)\}/.exec(path)?.[1] ?? null
 }
 
-function postponed(claim: ProbeClaim, dueInMs: number): ProbeEnd {
-  return { outcome: null, error: null, failures: claim.failures, dueInMs }
+function probeOf(name: string, path: string): NamedPath {
+  return { name, submissionId: '', path }
 }
 
 function* steps<T>(items: readonly T[]): Generator<readonly T[]> {

@@ -1,24 +1,25 @@
 import { inApplyTransaction } from '../apply/apply.ts'
 import { backoffMs } from '../base/clock.ts'
+import { DueLoop } from '../base/due-loop.ts'
 import { messageOf } from '../base/errors.ts'
-import type { Service } from '../base/service.ts'
 import type { Fact } from '../model/facts.ts'
 import { knownIdsIn } from '../model/known-ids.ts'
 import type { Cause } from '../model/records.ts'
-import { timeFromMs } from '../model/time.ts'
-import { LeaseLostError, LONGEST_LEASE_MS } from '../store/engine/leases.ts'
+import { LONGEST_LEASE_MS } from '../store/engine/leased.ts'
 import { knownSubmissions } from '../store/mirror/submissions.ts'
-import { findAccount } from '../store/reads/accounts.ts'
+import { isAccountOpen } from '../store/reads/accounts.ts'
 import {
-  addSubmissionReads,
-  capExtraReads,
-  claimExtraRead,
-  type ExtraClaim,
-  failExtraRead,
+  addExtraReads,
+  addPaths,
+  claimedPaths,
+  claimPath,
+  extraReadsOf,
   keepExtraAnswer,
-  releaseExtraRead,
-  scheduleExtraReads,
-} from '../store/reads/extra-reads.ts'
+  type PathClaim,
+  releasePath,
+  settlePath,
+} from '../store/reads/path-reads.ts'
+import { releaseLeft } from '../store/upkeep/dead-processes.ts'
 import type { ProbeAnswer } from '../upstream/answer-bodies.ts'
 import { AuthRefusedError, UpstreamTransientError, upstreamClass } from '../upstream/http/errors.ts'
 import type { GateOptions } from './account-gate.ts'
@@ -49,31 +50,29 @@ export interface ExtraReadsOptions extends GateOptions {
  * Reads the paths that the settings name, one after another and behind all other reads, and keeps each last answer. Nothing is assumed about
  * an answer but that it is JSON. A failure concerns neither the submission nor the account.
  */
-export class ExtraReads implements Service {
-  readonly name: string
+export class ExtraReads extends DueLoop<PathClaim> {
   readonly #o: ExtraReadsOptions
   #scheduleAt = Number.NEGATIVE_INFINITY
   /** Names whose failure was told since they last succeeded. */
   readonly #told = new Set<string>()
 
   constructor(options: ExtraReadsOptions) {
+    super(`extra reads of ${options.account}`, options.log)
     this.#o = options
-    this.name = `extra reads of ${options.account}`
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { db, account, clock, reads } = this.#o
-    try {
-      await scheduleExtraReads(db, account, namesOf(reads, false), [''], timeFromMs(clock.now()))
-      for (const { name, everyMs } of reads) await capExtraReads(db, account, name, everyMs)
-      while (!signal.aborted) {
-        await this.#schedule(signal)
-        if (!(await this.#readNext(signal))) await clock.sleep(TICK_MS, signal)
-      }
-    } catch (error) {
-      // Stopping aborts the request in flight.
-      if (!signal.aborted) throw error
-    }
+  protected override async begin(): Promise<void> {
+    const { db, account, reads } = this.#o
+    await releaseLeft(db, claimedPaths, { account })
+    await db.write('path-add', (tx) => addPaths(tx, account, extraReadsOf(namesOf(reads, false), [''])))
+  }
+
+  protected override async claim(signal: AbortSignal): Promise<readonly PathClaim[]> {
+    const { db, account, client, reads } = this.#o
+    await this.#schedule(signal)
+    if (client.waitMs() > 0 || !(await isAccountOpen(db.read, account))) return []
+    const claim = await claimPath(db, { account, names: namesOf(reads) }, LONGEST_LEASE_MS)
+    return claim === null ? [] : [claim]
   }
 
   async #schedule(signal: AbortSignal): Promise<void> {
@@ -82,23 +81,22 @@ export class ExtraReads implements Service {
     if (names.length === 0 || clock.steady() < this.#scheduleAt) return
     this.#scheduleAt = clock.steady() + SCHEDULE_EVERY_MS
     for (let after: string | null = ''; after !== null && !signal.aborted; await clock.sleep(PAUSE_MS, signal))
-      after = await addSubmissionReads(db, account, names, after, STEP)
+      after = await addExtraReads(db, account, names, after, STEP)
   }
 
-  /** @returns whether anything was read. */
-  async #readNext(signal: AbortSignal): Promise<boolean> {
-    const { db, account, client, reads } = this.#o
-    if (client.waitMs() > 0) return false
-    const row = await findAccount(db.read, account)
-    if (row === null || row.state !== 'active' || row.brokerage === null) return false
-    const claim = await claimExtraRead(db, account, namesOf(reads), LONGEST_LEASE_MS)
-    if (claim === null) return false
-    const error = await carryOutExtraRead(this.#o, claim, 'poll', signal)
-    this.#tell(claim, error)
-    return true
+  protected override async carryOut(claim: PathClaim, signal: AbortSignal): Promise<void> {
+    this.#tell(claim, await carryOutExtraRead(this.#o, claim, 'poll', signal))
   }
 
-  #tell({ name }: ExtraClaim, error: string | null): void {
+  protected override async release(claim: PathClaim): Promise<void> {
+    await releasePath(this.#o.db, claim)
+  }
+
+  protected override async rest(signal: AbortSignal): Promise<void> {
+    await this.#o.clock.sleep(TICK_MS, signal)
+  }
+
+  #tell({ name }: PathClaim, error: string | null): void {
     const { account, log } = this.#o
     if (error === null) this.#told.delete(name)
     else if (!this.#told.has(name)) {
@@ -115,34 +113,24 @@ export class ExtraReads implements Service {
 /**
  * Carries out one claimed extra read and schedules the next one.
  * @returns why it failed; null when it did not.
- * @throws errors of the database; the reason of `signal` when it aborts.
+ * @throws LeaseLostError when another process holds the read; errors of the database; the reason of `signal` when it aborts.
  */
-export async function carryOutExtraRead(
-  o: ExtraReadsOptions,
-  claim: ExtraClaim,
-  cause: Cause,
-  signal: AbortSignal,
-): Promise<string | null> {
-  const { account, client, db, observer } = o
+export async function carryOutExtraRead(o: ExtraReadsOptions, claim: PathClaim, cause: Cause, signal: AbortSignal): Promise<string | null> {
+  const { account, client, observer } = o
   try {
     const answer = await client.probe(pathOf(o, claim), signal)
     await keep(o, claim, cause, answer)
     observer.count('walks_total', { account, read: 'extra', outcome: 'read' })
     return null
   } catch (error) {
-    if (error instanceof LeaseLostError) return null
     const kind = upstreamClass(error)
-    if (kind === null || signal.aborted) {
-      // Released so that nobody waits for its lease to end.
-      await db.write('extra-settle', (tx) => releaseExtraRead(tx, claim, 0)).catch(() => undefined)
-      throw error
-    }
+    if (kind === null || signal.aborted) throw error
     observer.count('walks_total', { account, read: 'extra', outcome: kind })
-    return await fail(o, claim, error)
+    return await fail(o, claim, error, kind)
   }
 }
 
-async function keep(o: ExtraReadsOptions, claim: ExtraClaim, cause: Cause, answer: ProbeAnswer): Promise<void> {
+async function keep(o: ExtraReadsOptions, claim: PathClaim, cause: Cause, answer: ProbeAnswer): Promise<void> {
   const { account, db, observer } = o
   const ids = knownIdsIn(answer.json, claim.submissionId).slice(0, MAX_IDS)
   const known = await knownSubmissions(
@@ -161,7 +149,7 @@ async function keep(o: ExtraReadsOptions, claim: ExtraClaim, cause: Cause, answe
 }
 
 /** What is refused comes again at its usual time; what failed for a moment sooner. */
-async function fail(o: ExtraReadsOptions, claim: ExtraClaim, error: unknown): Promise<string> {
+async function fail(o: ExtraReadsOptions, claim: PathClaim, error: unknown, outcome: string): Promise<string> {
   const everyMs = everyOf(o, claim)
   const reason = messageOf(error).slice(0, 500)
   // The account is refused, not the path. Its poller handles that.
@@ -169,19 +157,15 @@ async function fail(o: ExtraReadsOptions, claim: ExtraClaim, error: unknown): Pr
   const failures = isOfAccount ? claim.failures : claim.failures + 1
   const isTransient = isOfAccount || error instanceof UpstreamTransientError
   const dueInMs = isTransient ? Math.min(everyMs, backoffMs(o.clock, failures + 1, RETRY_BASE_MS, everyMs)) : everyMs
-  await o.db
-    .write('extra-settle', (tx) => failExtraRead(tx, claim, reason, failures, dueInMs))
-    .catch((lost: unknown) => {
-      if (!(lost instanceof LeaseLostError)) throw lost
-    })
+  await o.db.write('path-settle', (tx) => settlePath(tx, claim, { outcome, error: reason, failures, dueInMs }))
   return reason
 }
 
-function pathOf({ reads }: ExtraReadsOptions, { name, submissionId }: ExtraClaim): string {
+function pathOf({ reads }: ExtraReadsOptions, { name, submissionId }: PathClaim): string {
   return reads.find((read) => read.name === name)?.path.replaceAll('{submission_id}', submissionId) ?? ''
 }
 
-function everyOf({ reads }: ExtraReadsOptions, { name }: ExtraClaim): number {
+function everyOf({ reads }: ExtraReadsOptions, { name }: PathClaim): number {
   return reads.find((read) => read.name === name)?.everyMs ?? RETRY_BASE_MS
 }
 

@@ -13,7 +13,6 @@ import { msFromTime, timeFromMs } from '../model/time.ts'
 import type { View } from '../model/view.ts'
 import { type ReadsById, readById } from '../read/by-id.ts'
 import type { Db } from '../store/engine/db.ts'
-import { LeaseLostError } from '../store/engine/leases.ts'
 import { noteUnreadable } from '../store/mirror/evidence.ts'
 import { type IdClaim, settleId } from '../store/reads/known-ids.ts'
 import { AuthRefusedError, isForbidden, upstreamClass } from '../upstream/http/errors.ts'
@@ -41,23 +40,13 @@ export interface IdReadOptions extends ReadsById {
 }
 
 /** How a read by id ended. `gone`: 404, once or more · `declined`: 403 · `failed`: anything else that is no answer. */
-export type IdReadEnd = 'read' | 'gone' | 'declined' | 'failed' | 'lost'
+export type IdReadEnd = 'read' | 'gone' | 'declined' | 'failed'
 
 /**
  * Carries out one claimed read by id, applies the answer, and schedules the next one. Failures concern neither the submission nor the account.
- * @throws errors of the database; the reason of `signal` when it aborts.
+ * @throws LeaseLostError when another process holds the read; errors of the database; the reason of `signal` when it aborts.
  */
 export async function carryOutIdRead(o: IdReadOptions, claim: IdClaim, cause: Cause, signal: AbortSignal): Promise<IdReadEnd> {
-  try {
-    return await readAndSettle(o, claim, cause, signal)
-  } catch (error) {
-    if (!(error instanceof LeaseLostError)) throw error
-    o.log.info(place(claim), messageOf(error))
-    return 'lost'
-  }
-}
-
-async function readAndSettle(o: IdReadOptions, claim: IdClaim, cause: Cause, signal: AbortSignal): Promise<IdReadEnd> {
   const asked = { read: claim.kind, id: claim.id, submissionId: claim.submissionId }
   try {
     const { view, answer } = await readById(o, asked, signal, priorityOf(claim))

@@ -47,6 +47,15 @@ export function replayIntervalMs(policy: PollPolicy, quietForMs: number, clock: 
   return jitter(interval, clock)
 }
 
+/** The longest waits of reads, by the time since the last activity. Jitter only shortens. */
+export function longestIntervals(policy: PollPolicy): (quietMs: number, read: ReadKind) => { pollMs: number; replayMs: number } {
+  const noJitter = { random: () => 0 }
+  return (quietMs, read) => ({
+    pollMs: readIntervalMs(policy, read, quietMs, noJitter),
+    replayMs: replayIntervalMs(policy, quietMs, noJitter),
+  })
+}
+
 function clamp(value: number, low: number, high: number): number {
   return Math.min(high, Math.max(low, value))
 }

@@ -7,6 +7,7 @@ import type { Observer } from '../base/observer.ts'
 import type { AccountConfig } from '../config/config.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { RejectedStore } from '../store/inbox/rejected.ts'
+import type { LastUses } from '../store/reads/last-uses.ts'
 import {
   checkHeaders,
   DeliveryVerifier,
@@ -21,7 +22,6 @@ import { Deadline } from './deadline.ts'
 import { type Appender, GroupCommit } from './group-commit.ts'
 import { MemoryBudget } from './memory-budget.ts'
 import { NO_ACCOUNT, Rejections, type RejectReason } from './rejections.ts'
-import type { SecretUses } from './secret-uses.ts'
 import { storedHeaders } from './stored-headers.ts'
 
 export interface ReceiverOptions {
@@ -29,7 +29,7 @@ export interface ReceiverOptions {
   readonly bodyLimitBytes: number
   readonly appender: Appender
   readonly rejectedStore: RejectedStore
-  readonly secretUses: Pick<SecretUses, 'note'>
+  readonly lastUses: Pick<LastUses, 'note'>
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
@@ -202,11 +202,11 @@ export class Receiver {
     verified: VerifyResult & { readonly ok: true },
     body: Buffer,
   ): Promise<Answer> {
-    const { log, observer, secretUses } = this.#o
+    const { log, observer, lastUses } = this.#o
     const { deliveryId, secret } = verified
     request.onSigned()
     observer.count('deliveries_verified_total', { account, secret: String(secret) })
-    secretUses.note(account, verifier.tags[secret - 1] ?? '', deadline.startedAt)
+    lastUses.note('webhook_secret', account, verifier.tags[secret - 1] ?? '', deadline.startedAt)
     const headers = storedHeaders(verified.headers, request.headers)
     const failure = await this.#commits.add(
       { account, deliveryId, receivedAt: timeFromMs(deadline.startedAt), headers, body, secret },

@@ -2,14 +2,13 @@ import { once } from 'node:events'
 import PQueue from 'p-queue'
 import { inApplyTransaction } from '../apply/apply.ts'
 import { backoffMs, type Clock } from '../base/clock.ts'
-import { FatalError, messageOf, TransientError } from '../base/errors.ts'
+import { FatalError, LeaseLostError, messageOf, TransientError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { Service } from '../base/service.ts'
 import type { DriftWatch } from '../model/interface-drift.ts'
 import { msFromTime, timeFromMs } from '../model/time.ts'
 import type { Db, Tx } from '../store/engine/db.ts'
-import { LeaseLostError } from '../store/engine/leases.ts'
 import {
   type ClaimedDelivery,
   claimDeliveries,

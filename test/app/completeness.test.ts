@@ -59,7 +59,7 @@ it.each(onSqlite)('a served mirror on $name finds what nobody named, and says ho
   ])
   expect(status.warnings).toContainEqual(expect.stringContaining('account default: probing /broker/no-such-list fails for 1 of 1 path'))
   await opened.db.write('test', (tx) =>
-    tx.sql.updateTable('sync_discovery').set({ outcome: 'limited' }).where('failures', '=', 0).execute(),
+    tx.sql.updateTable('sync_path_reads').set({ outcome: 'limited' }).where('failures', '=', 0).execute(),
   )
   const limited = json<Status>(await runHere(['status', '--json'], env))
   expect(limited.warnings).toContainEqual(expect.stringContaining('probing /broker/submissions names more submissions than one answer'))

@@ -52,7 +52,7 @@ it('a reload touches what goes by the settings that changed, and nothing else', 
   const before = configOf(SETTINGS)
   const all = (from: string, to: string) => touched(groups, before, configOf(SETTINGS.replaceAll(from, to)))
   const stages = (from: string, to: string) =>
-    all(from, to).filter((name) => /^(?:listener|worker|due times|poller of .*|fan-out|destination .*)$/.test(name))
+    all(from, to).filter((name) => /^(?:listener|worker|due time healer|poller of .*|fan-out|destination .*)$/.test(name))
   expect(groups(before).size).toBeGreaterThan(7)
   expect(all('{HOOK1}', '{HOOK3}')).toEqual([])
   expect(stages('{ONE}', '{NEW}')).toEqual(['poller of acme'])
@@ -60,7 +60,11 @@ it('a reload touches what goes by the settings that changed, and nothing else', 
   expect(stages('name: bi,', 'name: bi2,')).toEqual(['fan-out', 'destination bi', 'destination bi2'])
   expect(stages('\ndestinations:', '\nreconcile: { budget: 1h }\ndestinations:')).toEqual([])
   expect(all('\ndestinations:', '\nreconcile: { budget: 1h }\ndestinations:')).toContain('reconcile')
-  expect(stages('\ndestinations:', '\npoll: { active: 30s }\ndestinations:')).toEqual(['due times', 'poller of acme', 'poller of beta'])
+  expect(stages('\ndestinations:', '\npoll: { active: 30s }\ndestinations:')).toEqual([
+    'due time healer',
+    'poller of acme',
+    'poller of beta',
+  ])
   const fields = '\nrecord_fields: { insureds: { dba_name: [trading_as] } }\ndestinations:'
   expect(all('\ndestinations:', fields)).toEqual(['poller of acme', 'poller of beta', 'reconcile'])
   expect(all('\ndestinations:', '\nlog: { level: debug }\nops: { tokens: "ann:${OPS}" }\ndestinations:')).toEqual([])

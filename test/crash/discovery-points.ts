@@ -7,10 +7,9 @@ import type { CrashRig } from './rig.ts'
 const PATHS = ['/broker/submissions', '/broker/insureds', '/broker/insureds/{insured_id}']
 
 /** From a path that is probed to the submission that nobody has named. */
-export const discoveryPoints: readonly KillPoint[] = [
-  ...['discovery-paths', 'discovery-claim', 'discovery-track', 'discovery-settle'],
-  ...['extra-schedule', 'extra-claim', 'extra-read', 'extra-settle'],
-].map((transaction): KillPoint => ({ transaction, before: addUnnamed, settings }))
+export const discoveryPoints: readonly KillPoint[] = [...['path-add', 'path-claim', 'discovery-track', 'extra-read', 'path-settle']].map(
+  (transaction): KillPoint => ({ transaction, before: addUnnamed, settings }),
+)
 
 /** A submission of which no delivery tells; only its list does. When the product is settled, it was found. */
 async function addUnnamed(rig: CrashRig): Promise<void> {
@@ -20,13 +19,7 @@ async function addUnnamed(rig: CrashRig): Promise<void> {
   const db = await rig.store()
   await db.write('test', (tx) =>
     tx.sql
-      .updateTable('sync_discovery')
-      .set({ due_at: timeFromMs(0), lease_token: null })
-      .execute(),
-  )
-  await db.write('test', (tx) =>
-    tx.sql
-      .updateTable('sync_extra_reads')
+      .updateTable('sync_path_reads')
       .set({ due_at: timeFromMs(0), lease_token: null })
       .execute(),
   )

@@ -26,7 +26,7 @@ const OF_COMMANDS = [
 ]
 
 /** What a process counts in memory and writes now and then, one upsert a row: a kill loses what was counted since, on which nothing rests. */
-const COUNTED = ['credential-uses', 'interface-drift']
+const COUNTED = ['interface-drift']
 
 it('the product is killed at every transaction that it makes', () => {
   const source = fileURLToPath(new URL('../../src', import.meta.url))

@@ -45,21 +45,11 @@ const status = (code: number, over: Partial<FaultInput & { kind: 'status' }> = {
 })
 const reads = ['events', 'thread', 'requirements'] as const
 
-let pollActiveS = 60
-
 /** What a start does, each time. */
 export const startPoints: readonly KillPoint[] = [
   { transaction: 'migrate', before: nothing },
   { transaction: 'accounts', before: nothing },
   { transaction: 'process-beat', before: nothing },
-  // Only a start with other settings looks through the stored due times.
-  ...['waits-shortened', 'waits-checked'].map(
-    (transaction): KillPoint => ({
-      transaction,
-      before: work,
-      settings: () => ({ POLL_ACTIVE: `${--pollActiveS}s` }),
-    }),
-  ),
   {
     transaction: 'due-times',
     // As a clock leaves it that ran ahead.
@@ -94,7 +84,7 @@ export const inboxPoints: readonly KillPoint[] = [
   },
   {
     // The last uses are written down when it stops.
-    transaction: 'webhook-secrets',
+    transaction: 'last-uses',
     async provoke(rig) {
       const before = rig.acknowledged.size
       work(rig)

@@ -20,7 +20,7 @@ export async function letTimePass(db: Db, ms: number, { leases = false, submissi
     await sql`update sync_reads set ${older(reads)} where ${free} and ${those}`.execute(tx.sql)
     await sql`update sync_accounts set ${older(['retry_at', 'swept_at', 'throttled_since', 'throttled_until'])}`.execute(tx.sql)
     await sql`update sync_arrivals set ${older(['first_at'])}`.execute(tx.sql)
-    await sql`update sync_discovery set ${older(['due_at'])} where ${free}`.execute(tx.sql)
+    await sql`update sync_path_reads set ${older(['due_at'])} where ${free}`.execute(tx.sql)
     await sql`update sync_known_ids set ${older(['due_at', 'last_read_at'])} where ${free} and ${those}`.execute(tx.sql)
     await sql`update sync_reads_off set ${older(['retry_at'])}`.execute(tx.sql)
     await sql`update sync_push_lanes set ${older(['due_at'])} where ${free}`.execute(tx.sql)

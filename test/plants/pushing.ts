@@ -39,8 +39,8 @@ export const pushing: Plants = {
     file: 'store/outbox/work.ts',
     edits: [
       [
-        'set lease_token = ${leaseToken}, due_at = ${dbTime(tx, claim.leaseMs)} from due',
-        'set lease_token = ${leaseToken}, due_at = ${dbTime(tx)} from due',
+        'claimedLanes.claim<LaneKey>(tx, leaseToken, selection, { leaseMs: claim.leaseMs })',
+        'claimedLanes.claim<LaneKey>(tx, leaseToken, selection, { leaseMs: 0 })',
       ],
     ],
     foundBy: ['store/outbox/work.test.ts'],

@@ -31,17 +31,12 @@ export const reading: Plants = {
   'a read settles without its lease': { ...simulated['a read settles without its lease'], foundBy: ['store/reads/reads.test.ts'] },
   'reads of every account are claimed': {
     file: 'store/reads/claims.ts',
-    edits: [['from sync_reads where account = ${query.account} and ${which}', 'from sync_reads where ${which}']],
+    edits: [['sql`account = ${query.account} and ${ofSubmissions', 'sql`1 = 1 and ${ofSubmissions']],
     foundBy: ['store/reads/reads.test.ts'],
   },
   'a read is claimed before it is due': {
-    file: 'store/reads/claims.ts',
-    edits: [
-      [
-        'rank = ${sql.lit(query.rank ?? rank.live)} and due_at <= ${dbTime(tx)} ${notOff}',
-        'rank = ${sql.lit(query.rank ?? rank.live)} ${notOff}',
-      ],
-    ],
+    file: 'store/engine/leased.ts',
+    edits: [['const isDue = sql`${this.#due} <= ${dbTime(tx)}`', 'const isDue = sql`1 = 1`']],
     foundBy: ['store/reads/reads.test.ts'],
   },
   'a wake shortens the wait of a read that fails': {
@@ -116,12 +111,7 @@ export const reading: Plants = {
   },
   'a document is fetched by two processes': {
     file: 'store/reads/fetches.ts',
-    edits: [
-      [
-        'set lease_token = ${leaseToken}, due_at = ${dbTime(tx, FETCH_LEASE_MS)}',
-        'set lease_token = ${leaseToken}, due_at = ${dbTime(tx)}',
-      ],
-    ],
+    edits: [['leaseMs: FETCH_LEASE_MS', 'leaseMs: 0']],
     foundBy: ['store/reads/fetches.test.ts'],
   },
   'the typed client leaves out how many items a page may have': {

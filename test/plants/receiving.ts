@@ -67,8 +67,8 @@ function isAmong(`,
     foundBy: ['store/inbox/work.test.ts', 'work/leases.test.ts'],
   },
   'what a dead process claimed of the inbox stays claimed': {
-    file: 'store/inbox/work.ts',
-    edits: [['await releaseAll(tx).where(isClaimedBy(processId))', "await releaseAll(tx).where(isClaimedBy('nobody'))"]],
+    file: 'store/engine/leased.ts',
+    edits: [['= ${`${processId} `}`', "= ${'nobody'}`"]],
     foundBy: ['store/upkeep/dead-processes.test.ts'],
   },
   'a delivery is dead one attempt too late': {

@@ -25,13 +25,13 @@ export const storing: Plants = {
     foundBy: ['store/lookup-plans.test.ts'],
   },
   'times that lie too far ahead are left there': {
-    file: 'store/upkeep/heal-due-times.ts',
-    edits: [['if (time > timeFromMs(nowMs + longest.ms + SLACK_MS)) times', 'if (time < timeFromMs(nowMs - longest.ms - SLACK_MS)) times']],
+    file: 'store/engine/longest-waits.ts',
+    edits: [['if (time <= timeFromMs(nowMs + ms + SLACK_MS)) return []', 'if (time > timeFromMs(nowMs + ms + SLACK_MS)) return []']],
     foundBy: ['store/upkeep/due-times.test.ts', 'ops/clocks/due-time-healer.test.ts'],
   },
   'retention removes what may still be sent': {
     file: 'store/upkeep/retention.ts',
-    edits: [["and state in ('delivered', 'skipped') and", "and state in ('delivered', 'skipped', 'dead') and"]],
+    edits: [["state in ('delivered', 'skipped') and ${isBefore", "state in ('delivered', 'skipped', 'dead') and ${isBefore"]],
     foundBy: ['ops/retention/retention.test.ts'],
   },
   'retention removes changes that a destination has still to get': {

@@ -76,7 +76,7 @@ describe.each(onSqlite)('discovery on $name', ({ open }) => {
   it('blames no path for credentials that are refused', async () => {
     const db = await database('ours')
     await asked(db, new AuthRefusedError('auth', CALL, 'refused'))
-    const probes = await db.read.sql.selectFrom('sync_discovery').select(['failures', 'error']).execute()
+    const probes = await db.read.sql.selectFrom('sync_path_reads').select(['failures', 'error']).execute()
     expect(probes).toEqual(Array(2).fill({ failures: 0, error: null }))
   })
 })

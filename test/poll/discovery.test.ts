@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import { timeFromMs } from '../../src/model/time.ts'
+import { DueTimeHealer } from '../../src/ops/clocks/due-time-healer.ts'
 import type { SandboxOptions } from '../../src/sandbox/service/options.ts'
 import { findAccount } from '../../src/store/reads/accounts.ts'
-import { addProbes, discoveryStatus } from '../../src/store/reads/discovery.ts'
-import type { DiscoveryTable } from '../../src/store/schema/reads.ts'
-import { type TestDatabase, testDatabases } from '../tools/databases.ts'
+import { addPaths, discoveryStatus } from '../../src/store/reads/path-reads.ts'
+import type { PathReadsTable } from '../../src/store/schema/reads.ts'
+import { silentLog, type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { uuid } from '../tools/facts.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
-import { HOUR, Rig } from '../tools/poller.ts'
+import { HOUR, policy, Rig } from '../tools/poller.ts'
 
 const ACCOUNT = 'default'
 const LIST = '/broker/submissions'
@@ -22,8 +24,8 @@ async function open(database: TestDatabase, options: SandboxOptions = { lists: t
   return rig
 }
 
-async function probesOf(rig: Rig): Promise<DiscoveryTable[]> {
-  return rig.db.read.sql.selectFrom('sync_discovery').selectAll().orderBy('path').execute()
+async function probesOf(rig: Rig): Promise<PathReadsTable[]> {
+  return rig.db.read.sql.selectFrom('sync_path_reads').selectAll().orderBy('path').execute()
 }
 
 /** Probes whatever is due, and stops. */
@@ -40,7 +42,7 @@ async function discover(rig: Rig, paths: readonly string[], maxNew?: number): Pr
 async function passRound(rig: Rig): Promise<void> {
   await rig.db.write('test', (tx) =>
     tx.sql
-      .updateTable('sync_discovery')
+      .updateTable('sync_path_reads')
       .set({ due_at: timeFromMs(0) })
       .execute(),
   )
@@ -87,8 +89,8 @@ describe.each(testDatabases)('discovery on $name', (database) => {
     expect(new Set(Object.values(await trackedVia(rig)))).toEqual(new Set(['discovery:/broker/insureds/{insured_id}']))
     expect(await probesOf(rig)).toMatchObject([
       { path: INSUREDS[0], ids: 0, found: 0 },
-      { template: INSUREDS[1], ids: 2, found: 2 },
-      { template: INSUREDS[1], ids: 2, found: 2 },
+      { name: INSUREDS[1], ids: 2, found: 2 },
+      { name: INSUREDS[1], ids: 2, found: 2 },
     ])
     expect(await discoveryStatus(rig.db.read, ACCOUNT, INSUREDS)).toEqual([
       { template: INSUREDS[0], paths: 1, failing: 0, limited: 0, oldestAnswerAt: expect.any(String), found: 0, error: null },
@@ -197,13 +199,14 @@ describe.each(testDatabases)('discovery on $name', (database) => {
     const rig = await open(database)
     const far = timeFromMs(Date.now() + 32 * HOUR)
     await rig.db.write('test', async (tx) => {
-      const paths = [LIST, INSUREDS[0] ?? ''].map((path) => ({ path, template: path }))
-      await addProbes(tx, ACCOUNT, paths, far)
-      await tx.sql.updateTable('sync_discovery').set({ failures: 5 }).where('path', '=', LIST).execute()
+      const paths = [LIST, INSUREDS[0] ?? ''].map((path) => ({ name: path, submissionId: '', path }))
+      await addPaths(tx, ACCOUNT, paths)
+      await tx.sql.updateTable('sync_path_reads').set({ due_at: far }).execute()
+      await tx.sql.updateTable('sync_path_reads').set({ failures: 5 }).where('path', '=', LIST).execute()
     })
-    const running = rig.startDiscovery([LIST, INSUREDS[0] ?? ''])
-    await rig.until('the due times are capped', async () => (await probesOf(rig)).some((row) => row.due_at < far))
-    await running.stop()
+    const accounts = [{ name: ACCOUNT, discovery: { everyMs: HOUR }, extraReads: [] }] as never
+    const config = { accounts, destinations: [], ...policy }
+    await new DueTimeHealer({ db: rig.db, clock: systemClock, log: silentLog, config }).heal(new AbortController().signal)
     expect((await probesOf(rig)).map(({ path, due_at }) => [path, due_at === far])).toEqual([
       [INSUREDS[0], false],
       [LIST, true],

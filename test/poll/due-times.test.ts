@@ -1,34 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { timeFromMs } from '../../src/model/time.ts'
-import { capDueTimes, DueTimes } from '../../src/poll/due-times.ts'
+import { DueTimeHealer } from '../../src/ops/clocks/due-time-healer.ts'
 import type { PollPolicy } from '../../src/poll/intervals.ts'
 import type { Db } from '../../src/store/engine/db.ts'
-import { onSqlite } from '../tools/databases.ts'
+import { onSqlite, silentLog } from '../tools/databases.ts'
 import { interrupted } from '../tools/meddled.ts'
 import { policy, Rig } from '../tools/poller.ts'
 
 const ACCOUNT = 'default'
 const MINUTE = 60_000
 
-function cap(
-  db: Db,
-  poll: Partial<PollPolicy['poll']> = {},
-  replay: Partial<PollPolicy['replay']> = {},
-  signal = new AbortController().signal,
-): Promise<void> {
-  const changed = { poll: { ...policy.poll, ...poll }, replay: { ...policy.replay, ...replay } }
-  return capDueTimes({ db, clock: systemClock, account: ACCOUNT, policy: changed }, signal)
-}
-
 /** As `serve` does when it starts. */
-async function start(db: Db, poll: Partial<PollPolicy['poll']>): Promise<void> {
-  const stopping = new AbortController()
-  const changed = { ...policy, poll: { ...policy.poll, ...poll } }
-  const watched = interrupted(db, (name) => {
-    if (name === 'waits-checked') stopping.abort()
-  })
-  await new DueTimes({ db: watched, clock: systemClock, accounts: [ACCOUNT], policy: changed }).run(stopping.signal)
+async function start(db: Db, poll: Partial<PollPolicy['poll']> = {}, replay: Partial<PollPolicy['replay']> = {}): Promise<void> {
+  const changed = { poll: { ...policy.poll, ...poll }, replay: { ...policy.replay, ...replay } }
+  const config = { accounts: [], destinations: [], ...changed }
+  await new DueTimeHealer({ db, clock: systemClock, log: silentLog, config }).heal(new AbortController().signal)
 }
 
 /** A submission that was read, and in which nothing has moved for 12 hours. */
@@ -47,7 +34,7 @@ describe.each(onSqlite)('shorter waits on $name', (database) => {
   it('a shorter POLL_MAX takes effect on due times that are stored', async () => {
     const rig = await Rig.open(database)
     const id = await quiet(rig)
-    await cap(rig.db)
+    await start(rig.db)
     const before = await rig.read(id, 'events')
     expect(Date.parse(before.due_at)).toBeGreaterThan(Date.now() + 60 * MINUTE)
     await start(rig.db, { maxMs: 30 * MINUTE })
@@ -59,49 +46,36 @@ describe.each(onSqlite)('shorter waits on $name', (database) => {
   it('a shorter REPLAY_ACTIVE takes effect on due times that are stored', async () => {
     const rig = await Rig.open(database)
     const id = await quiet(rig)
-    await cap(rig.db)
+    await start(rig.db)
     expect(Date.parse((await rig.read(id, 'events')).replay_due_at ?? '')).toBeGreaterThan(Date.now() + 60 * MINUTE)
-    await cap(rig.db, {}, { activeMs: 10 * MINUTE })
+    await start(rig.db, {}, { activeMs: 10 * MINUTE })
     expect(Date.parse((await rig.read(id, 'events')).replay_due_at ?? '')).toBeLessThanOrEqual(Date.now() + 10 * MINUTE)
     expect(Date.parse((await rig.read(id, 'events')).due_at)).toBeLessThanOrEqual(Date.now() + 10 * MINUTE)
-  })
-
-  it('a shorter setting that a stop keeps from taking effect takes it at the next start', async () => {
-    const rig = await Rig.open(database)
-    const id = await quiet(rig)
-    const before = await rig.read(id, 'events')
-    await cap(rig.db, { maxMs: 30 * MINUTE }, {}, AbortSignal.abort())
-    expect(await rig.read(id, 'events')).toEqual(before)
-    await cap(rig.db, { maxMs: 30 * MINUTE })
-    expect(Date.parse((await rig.read(id, 'events')).due_at)).toBeLessThanOrEqual(Date.now() + 30 * MINUTE)
   })
 
   it('a longer setting, or the same, moves nothing', async () => {
     const rig = await Rig.open(database)
     const id = await quiet(rig)
-    await cap(rig.db)
+    await start(rig.db)
     const before = await rig.read(id, 'events')
     const written: string[] = []
     const db = interrupted(rig.db, (name) => written.push(name))
-    await cap(db, { maxMs: 24 * 60 * MINUTE }, { activeMs: 60 * 24 * 60 * MINUTE })
+    await start(db, { maxMs: 24 * 60 * MINUTE }, { activeMs: 60 * 24 * 60 * MINUTE })
     expect(await rig.read(id, 'events')).toEqual(before)
-    // Nor is anything looked at, however long the waits may be.
-    const due_at = timeFromMs(Date.now() + policy.poll.dormantMs)
-    await rig.db.write('test-dormant', (tx) => tx.sql.updateTable('sync_reads').set({ due_at }).execute())
-    await cap(db, { maxMs: 24 * 60 * MINUTE }, { activeMs: 60 * 24 * 60 * MINUTE })
-    expect(written).toEqual(['waits-checked'])
+    expect(written).toEqual([])
   })
 
   it('what fails keeps its backoff, and what is being read its lease', async () => {
     const rig = await Rig.open(database)
     const id = await quiet(rig)
-    await cap(rig.db)
+    await start(rig.db)
     await rig.db.write('test-failing', async (tx) => {
       await tx.sql.updateTable('sync_reads').set({ rank: 2, failures: 3 }).where('read', '=', 'events').execute()
-      await tx.sql.updateTable('sync_reads').set({ lease_token: 'someone' }).where('read', '=', 'thread').execute()
+      const lease = { lease_token: 'someone', due_at: timeFromMs(Date.now() + MINUTE) }
+      await tx.sql.updateTable('sync_reads').set(lease).where('read', '=', 'thread').execute()
     })
     const before = [await rig.read(id, 'events'), await rig.read(id, 'thread')].map((row) => row.due_at)
-    await cap(rig.db, { maxMs: 10 * MINUTE })
+    await start(rig.db, { maxMs: 10 * MINUTE })
     expect([await rig.read(id, 'events'), await rig.read(id, 'thread')].map((row) => row.due_at)).toEqual(before)
   })
 })

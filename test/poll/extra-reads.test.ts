@@ -12,7 +12,7 @@ const LIST = { name: 'list', path: '/broker/submissions', everyMs: DAY }
 
 describe.each(onSqlite)('extra reads on $name', (database) => {
   const answers = (rig: Rig) => rig.db.read.sql.selectFrom('extra_reads').selectAll().orderBy('name').orderBy('submission_id').execute()
-  const schedule = (rig: Rig) => rig.db.read.sql.selectFrom('sync_extra_reads').selectAll().orderBy('name').execute()
+  const schedule = (rig: Rig) => rig.db.read.sql.selectFrom('sync_path_reads').selectAll().orderBy('name').execute()
   const made = (rig: Rig) =>
     rig.until('each was tried', async () =>
       (await schedule(rig)).every((row) => row.lease_token === null && (row.last_read_at ?? row.error) !== null),

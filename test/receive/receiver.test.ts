@@ -32,7 +32,7 @@ async function bench(clock: ManualClock, beforeWrite: () => unknown = () => {}) 
     bodyLimitBytes: 1 << 20,
     appender: new InboxAppender(opened.db),
     rejectedStore: rejected,
-    secretUses: { note: (...use) => void uses.push(use) },
+    lastUses: { note: (_kind, ...use) => void uses.push(use) },
     clock,
     log,
     observer: new Counts(),

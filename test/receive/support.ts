@@ -106,7 +106,7 @@ export async function startTestReceiver(options: TestReceiverOptions): Promise<T
     accounts: options.accounts,
     appender: options.appender ?? new InboxAppender(options.db),
     rejectedStore: rejected,
-    secretUses: { note() {} },
+    lastUses: { note() {} },
     keepRefused: (refused) => keepRefusedConnections(options.db, refused),
     clock: options.clock ?? systemClock,
     log,

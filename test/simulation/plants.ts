@@ -106,16 +106,21 @@ export const simulated = {
     edits: [['if (before === null) session.requestReplay(fact)', 'void before']],
   },
   'claims of a killed process are never released': {
-    file: 'store/outbox/work.ts',
-    edits: [['due_at = ${dbTime(tx, claim.leaseMs)} from due', "due_at = '9999-01-01T00:00:00.000000Z' from due"]],
+    file: 'store/engine/leased.ts',
+    edits: [
+      [
+        '${this.#due} = ${dbTime(tx, leaseMs)} ${also(set)}\n      from free',
+        "${this.#due} = '9999-01-01T00:00:00.000000Z' ${also(set)}\n      from free",
+      ],
+    ],
   },
   'a push settles without its lease': {
     file: 'store/outbox/work.ts',
     edits: [['tokens.get(laneText(lane)) === lane.leaseToken\n    const ours', 'tokens.size >= 0\n    const ours']],
   },
   'a read settles without its lease': {
-    file: 'store/reads/claims.ts',
-    edits: [[' and read = ${claim.read} and lease_token = ${claim.leaseToken}`', ' and read = ${claim.read}`']],
+    file: 'store/engine/leased.ts',
+    edits: [['${sql.join(isSame, sql` and `)} and lease_token = ${claim.leaseToken}`', '${sql.join(isSame, sql` and `)}`']],
   },
 } as const satisfies Plants<Plant>
 

@@ -9,12 +9,10 @@ import type { AccountConfig, WebhookDestination } from '../../src/config/config.
 import { optionalReads } from '../../src/model/reads.ts'
 import { DueTimeHealer } from '../../src/ops/clocks/due-time-healer.ts'
 import { AccountPoller } from '../../src/poll/account-poller.ts'
-import { DueTimes } from '../../src/poll/due-times.ts'
 import { ReadSwitches } from '../../src/poll/read-switches.ts'
 import { FanOut } from '../../src/push/queue/fan-out.ts'
 import { OutboxSignal, Sender } from '../../src/push/send/sender.ts'
 import { Receiver } from '../../src/receive/receiver.ts'
-import { SecretUses } from '../../src/receive/secret-uses.ts'
 import { Reconciler } from '../../src/reconcile/run/service.ts'
 import { repairEnds } from '../../src/store/changes/log-ends.ts'
 import { checkLogEpoch } from '../../src/store/changes/log-epoch.ts'
@@ -24,6 +22,7 @@ import { RejectedStore } from '../../src/store/inbox/rejected.ts'
 import { openDb } from '../../src/store/open/open.ts'
 import { ensureDestinations } from '../../src/store/outbox/destinations.ts'
 import { ensureAccounts } from '../../src/store/reads/accounts.ts'
+import { LastUses } from '../../src/store/reads/last-uses.ts'
 import { requestRun } from '../../src/store/reconcile/runs.ts'
 import { createUpstreamClient, type UpstreamClient } from '../../src/upstream/client.ts'
 import { Worker } from '../../src/work/worker.ts'
@@ -189,15 +188,10 @@ export class Product {
       destinations.map(({ settings }) => settings),
     )
     const observer = silentObserver
-    const secretUses = new SecretUses(db, clock, log)
+    const lastUses = new LastUses(db, log)
     const common = { db, clock, log, observer }
     const client = createUpstreamClient({ ...UPSTREAM, clock, observer, log })
-    const stages: Stage[] = [
-      secretUses,
-      ...workingStages(common, client),
-      healer(common, destinations),
-      ...pushStages(common, destinations),
-    ]
+    const stages: Stage[] = [lastUses, ...workingStages(common, client), healer(common, destinations), ...pushStages(common, destinations)]
     this.#ended = Promise.all(stages.map((stage) => supervise(stage, clock, log, this.#stopping.signal))).catch((error: unknown) => {
       if (this.owner.alive) this.#p.onFatal(error)
     })
@@ -208,7 +202,7 @@ export class Product {
       bodyLimitBytes: 4 << 20,
       appender,
       rejectedStore,
-      secretUses,
+      lastUses,
       clock,
       log,
       observer,
@@ -233,7 +227,6 @@ interface Common {
 }
 
 function workingStages(common: Common, client: UpstreamClient): Stage[] {
-  const { db, clock } = common
   const clients = new Map([[ACCOUNT, client]])
   // Rows of a run are read on the database itself, not in a thread.
   const reconciling = {
@@ -249,7 +242,6 @@ function workingStages(common: Common, client: UpstreamClient): Stage[] {
   const switches = new ReadSwitches({ ...common, account: ACCOUNT, wanted: optionalReads })
   return [
     new Worker({ ...common, restMs: () => 0 }),
-    new DueTimes({ db, clock, accounts: [ACCOUNT], policy }),
     new AccountPoller({ ...common, account: ACCOUNT, client, policy, concurrency: 4, switches }),
     new Reconciler({ ...reconciling, schedule: null }),
   ]

@@ -275,7 +275,7 @@ export class Rig {
       const times = ['due_at', 'replay_due_at', 'last_replay_at', 'last_read_at', 'last_changed_at', 'active_at']
       await sql`update sync_reads set ${older(times)} where lease_token is null`.execute(tx.sql)
       await sql`update sync_known_ids set ${older(['due_at', 'last_read_at'])} where lease_token is null`.execute(tx.sql)
-      await sql`update sync_extra_reads set ${older(['due_at', 'last_read_at'])} where lease_token is null`.execute(tx.sql)
+      await sql`update sync_path_reads set ${older(['due_at', 'last_read_at'])} where lease_token is null`.execute(tx.sql)
       await sql`update sync_reads_off set ${older(['retry_at'])}`.execute(tx.sql)
       await sql`update sync_documents set ${older(['due_at', 'failing_since'])} where lease_token is null`.execute(tx.sql)
       await sql`update sync_accounts set ${older(['retry_at', 'swept_at', 'throttled_since', 'throttled_until'])}`.execute(tx.sql)

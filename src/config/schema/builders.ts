@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { distance, nearest } from '../../base/nearest.ts'
+import { editDistance, nearest } from '../../base/near-names.ts'
 import { Secret, secretQueryValues } from '../../base/secret.ts'
 import { destinationUrl } from './destination-values.ts'
 import { shownKey } from './reading.ts'
@@ -65,7 +65,9 @@ export function section<S extends z.core.$ZodLooseShape>(shape: S) {
 function unknownKey(key: string, known: readonly string[]): string {
   const closest = nearest(key, known)
   const hint =
-    key.length <= 40 && distance(key, closest) <= 1 + closest.length / 3 ? `the nearest one is ${closest}` : `known are ${known.join(', ')}`
+    key.length <= 40 && editDistance(key, closest) <= 1 + closest.length / 3
+      ? `the nearest one is ${closest}`
+      : `known are ${known.join(', ')}`
   return `has an unknown key, ${shownKey(key)}; ${hint}`
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { distance, nearest } from '../../base/nearest.ts'
+import { editDistance, nearest } from '../../base/near-names.ts'
 import type { Path } from '../schema/reading.ts'
 import { settingsSchema } from '../schema/schema.ts'
 import { metaOf, unwrapped } from '../schema/walk.ts'
@@ -69,7 +69,7 @@ export function misspelled(env: Environment, referred: ReadonlySet<string>): str
 /** Whether the names differ in one character, or in nothing but case and underscores. */
 function isNear(name: string, other: string): boolean {
   const letters = (text: string) => text.replaceAll('_', '').toUpperCase()
-  return letters(name) === letters(other) || distance(name.slice(0, 64), other) === 1
+  return letters(name) === letters(other) || editDistance(name.slice(0, 64), other) === 1
 }
 
 /** Variables that are set and that nobody is known to read. */

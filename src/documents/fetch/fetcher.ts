@@ -1,31 +1,30 @@
 import { inApplyTransaction } from '../../apply/apply.ts'
 import type { Clock } from '../../base/clock.ts'
+import { DueLoop } from '../../base/due-loop.ts'
 import { messageOf, TransientError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Observer } from '../../base/observer.ts'
-import type { Service } from '../../base/service.ts'
 import type { DocumentFact } from '../../model/facts.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { LeaseLostError } from '../../store/engine/leases.ts'
-import { findAccount } from '../../store/reads/accounts.ts'
+import { isAccountOpen } from '../../store/reads/accounts.ts'
 import {
+  claimedFetches,
   claimFetches,
   type FetchClaim,
   isFetchDue,
   releaseFetch,
-  releaseFetchesOf,
   requestFailed,
   requestRefused,
   settleFetch,
 } from '../../store/reads/fetches.ts'
-import { isCommandReading } from '../../store/upkeep/processes.ts'
+import { releaseLeft } from '../../store/upkeep/dead-processes.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { type Elsewhere, hostNotNamed } from '../../upstream/http/elsewhere.ts'
 import { AuthRefusedError, upstreamClass } from '../../upstream/http/errors.ts'
 import { StorageUnavailable } from '../storage/errors.ts'
 import type { DocumentStorage, StoredDocument } from '../storage/storage.ts'
-import { type Download, download } from './download.ts'
+import { download } from './download.ts'
 import { planRetry, STORAGE_PAUSE_MS } from './retry.ts'
 import type { Space } from './space.ts'
 
@@ -57,75 +56,48 @@ export interface FetcherOptions {
  * without its file, and a file without a row is swept. Requests go behind all reads. While the account is stopped, the service is down, the
  * storage takes nothing or is full, nothing is fetched.
  */
-export class DocumentFetcher implements Service {
-  readonly name: string
+export class DocumentFetcher extends DueLoop<FetchClaim> {
   readonly #o: FetcherOptions
-  readonly #download: Download
   /** On the steady clock. */
   #pausedUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: FetcherOptions) {
+    super(`documents of ${options.account}`, options.log)
     this.#o = options
-    this.#download = options
-    this.name = `documents of ${options.account}`
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { db, clock } = this.#o
-    try {
-      await this.#begin()
-      while (!signal.aborted) {
-        if (await this.#fetchNext(signal)) continue
-        await db.signals.wait('reads', TICK_MS, signal)
-        await clock.sleep(0, signal)
-      }
-    } catch (error) {
-      // Stopping aborts the requests in flight.
-      if (!signal.aborted) throw error
-    }
-  }
-
-  async #begin(): Promise<void> {
+  protected override async begin(): Promise<void> {
     const { db, account, maxBytes, hosts } = this.#o
-    const isAlone = db.kind === 'sqlite' && !(await isCommandReading(db.read))
+    await releaseLeft(db, claimedFetches, { account })
     await db.write('document-release', async (tx) => {
-      // On SQLite only one process serves (invariant 13), so every claim was left by a killed process.
-      if (isAlone) await releaseFetchesOf(tx, { account })
       // What earlier settings refused.
       await requestRefused(tx, account, maxBytes)
       await requestFailed(tx, account, hosts.map(hostNotNamed))
     })
   }
 
-  /** @returns whether anything was fetched, or tried. */
-  async #fetchNext(signal: AbortSignal): Promise<boolean> {
+  protected override async claim(): Promise<readonly FetchClaim[]> {
     const { db, account, client, clock, space } = this.#o
-    if (clock.steady() < this.#pausedUntil || client.waitMs() > 0 || !(await isFetchDue(db.read, account))) return false
-    const row = await findAccount(db.read, account)
-    if (row === null || row.state !== 'active' || row.brokerage === null || (await space.isFull())) return false
-    const claims = await claimFetches(db, account, AT_ONCE)
-    const ends = await Promise.allSettled(claims.map((claim) => this.#carryOut(claim, signal)))
-    for (const end of ends) if (end.status === 'rejected') throw end.reason
-    return claims.length > 0
+    if (clock.steady() < this.#pausedUntil || client.waitMs() > 0 || !(await isFetchDue(db.read, account))) return []
+    if (!(await isAccountOpen(db.read, account)) || (await space.isFull())) return []
+    return await claimFetches(db, account, AT_ONCE)
   }
 
-  async #carryOut(claim: FetchClaim, signal: AbortSignal): Promise<void> {
-    const { db, log, account } = this.#o
-    try {
-      await this.#fetch(claim, signal)
-    } catch (error) {
-      if (error instanceof LeaseLostError) return log.info({ account }, messageOf(error))
-      // Release it so that nobody waits for its lease to end.
-      await releaseFetch(db, claim).catch((second: unknown) => log.debug({ err: second }, messageOf(second)))
-      throw error
-    }
+  protected override async release(claim: FetchClaim): Promise<void> {
+    await releaseFetch(this.#o.db, claim)
   }
 
-  async #fetch(claim: FetchClaim, signal: AbortSignal): Promise<void> {
+  protected override async rest(signal: AbortSignal): Promise<void> {
+    const { db, clock } = this.#o
+    await db.signals.wait('reads', TICK_MS, signal)
+    await clock.sleep(0, signal)
+  }
+
+  protected override async carryOut(claim: FetchClaim, signal: AbortSignal): Promise<void> {
     const { observer, account, storage } = this.#o
     let stored: StoredDocument
     try {
-      stored = await download(this.#download, claim.document, signal)
+      stored = await download(this.#o, claim.document, signal)
     } catch (error) {
       signal.throwIfAborted()
       return error instanceof StorageUnavailable ? await this.#pause(claim, error) : await this.#settleFailure(claim, error)

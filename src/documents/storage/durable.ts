@@ -1,22 +1,8 @@
-import { mkdir, open } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { syncFolder } from '../../base/durable-file.ts'
 import { codeOf, messageOf } from '../../base/errors.ts'
-import { syncFolder } from '../../base/sync-folder.ts'
 import { StorageUnavailable } from './errors.ts'
-
-/** Creates a file that must not exist, for this user alone, and makes its content durable. */
-export async function writeDurably(path: string, chunks: AsyncIterable<Uint8Array>, onDisk: OnDisk): Promise<void> {
-  const file = await onDisk(open(path, 'wx', 0o600))
-  try {
-    for await (const chunk of chunks) await onDisk(file.writeFile(chunk))
-    await onDisk(file.sync())
-  } finally {
-    await file.close()
-  }
-}
-
-/** Awaits one call to the file system; its error becomes a sentence. */
-export type OnDisk = <T>(call: Promise<T>) => Promise<T>
 
 /** Creates a folder, with those above it, and makes its name durable. Nothing when it exists. */
 export async function makeFolder(path: string): Promise<void> {

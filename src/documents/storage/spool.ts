@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createFile, type OnDisk } from '../../base/durable-file.ts'
 import { CheckedBody } from './checked.ts'
-import { diskError, makeFolder, type OnDisk, writeDurably } from './durable.ts'
+import { diskError, makeFolder } from './durable.ts'
 import { StorageUnavailable } from './errors.ts'
 import type { Expected, StoredDocument } from './storage.ts'
 import { removeTemporaries, TEMPORARY } from './sweep-folder.ts'
@@ -11,6 +12,8 @@ import { removeTemporaries, TEMPORARY } from './sweep-folder.ts'
 export class Spool {
   readonly onDisk: OnDisk
   readonly #folder: string
+  /** Files for this user alone. */
+  readonly #own: { readonly mode: number; readonly onDisk: OnDisk }
 
   /** @param folder its absolute path. */
   constructor(folder: string) {
@@ -19,6 +22,7 @@ export class Spool {
       call.catch((error: unknown) => {
         throw diskError(folder, error)
       })
+    this.#own = { mode: 0o600, onDisk: this.onDisk }
   }
 
   /**
@@ -34,7 +38,7 @@ export class Spool {
     const file = this.#temporary()
     try {
       const checked = new CheckedBody(body, expected)
-      await writeDurably(file, checked.chunks(), this.onDisk)
+      await createFile(file, checked.chunks(), this.#own)
       const stored = checked.stored()
       await done(file, stored)
       return stored
@@ -54,7 +58,7 @@ export class Spool {
     await this.onDisk(makeFolder(this.#folder))
     const file = this.#temporary()
     try {
-      await writeDurably(file, probe(), this.onDisk)
+      await createFile(file, probe(), this.#own)
       const text = await this.onDisk(readFile(file, 'utf8'))
       if (text !== 'probe') throw new StorageUnavailable(`${this.#folder} gives back other bytes than were written: check its disk`)
       return (await this.onDisk(stat(file))).mtimeMs

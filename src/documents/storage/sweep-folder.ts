@@ -1,7 +1,7 @@
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { OnDisk } from '../../base/durable-file.ts'
 import { codeOf } from '../../base/errors.ts'
-import type { OnDisk } from './durable.ts'
 import { isDocumentPath, type KnownPaths, pathOf, SPARED_MS } from './storage.ts'
 
 /** How the names of half-written files begin. */

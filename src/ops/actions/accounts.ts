@@ -4,7 +4,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { auditedDb } from '../../store/operators/actions.ts'
 import { retryAccountNow } from '../../store/reads/accounts.ts'
-import { credentialUses } from '../../store/reads/credential-uses.ts'
+import { lastUses } from '../../store/reads/last-uses.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { ConflictError, MismatchError, NotFoundError } from '../output/refusals.ts'
 import { type KnownAccount, knownAccounts } from '../status/accounts.ts'
@@ -28,7 +28,7 @@ interface ShownCredential {
 /** Every account of the database and of the settings, by name. */
 export async function shownAccounts(q: Query, configured: readonly AccountConfig[]): Promise<ShownAccount[]> {
   const secrets = await secretStates(q, configured)
-  const uses = new Map((await credentialUses(q)).map(({ account, clientId, at }) => [`${account} ${clientId}`, at]))
+  const lastUse = await lastUses(q, 'credential')
   return (await knownAccounts(q, configured)).map((each) => {
     const credentials = configured.find(({ name }) => name === each.account)?.clientCredentials ?? []
     return {
@@ -37,7 +37,7 @@ export async function shownAccounts(q: Query, configured: readonly AccountConfig
       credentials: credentials.map(({ id }) => ({
         client_id: id,
         is_in_use: id === each.client_id,
-        last_token_at: uses.get(`${each.account} ${id}`) ?? null,
+        last_token_at: lastUse(each.account, id),
       })),
     }
   })

@@ -1,3 +1,4 @@
+import type { Config } from '../../config/config.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { auditAction } from '../../store/operators/actions.ts'
 import { countRetrying, hastenRows } from '../../store/outbox/hasten.ts'
@@ -7,7 +8,6 @@ import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
 import { type ActionContext, idsForAudit, untilDone } from './context.ts'
 import { filterForAudit } from './inbox.ts'
-import { type DestinationsWithLookup, destinationsWithLookup } from './lookups.ts'
 
 /** Rows per transaction: few enough that a running `serve` does not wait. */
 const STEP = 200
@@ -48,11 +48,15 @@ export interface Settled {
  * @throws NotFoundError for unknown ids; ConflictError for rows in another state, and for a message to several destinations of which none is
  * named.
  */
-export async function settleOutbox(a: ActionContext & DestinationsWithLookup, change: StateChange, choice: Choice): Promise<Settled> {
+export async function settleOutbox(
+  a: ActionContext & { readonly config: Pick<Config, 'destinations'> },
+  change: StateChange,
+  choice: Choice,
+): Promise<Settled> {
   const selection = 'ids' in choice ? { outboxIds: await outboxIdsOf(a.db, change, choice) } : choice.filter
   const target = ('ids' in choice ? choice.destination : choice.filter.destination) ?? null
   const detail = 'ids' in choice ? idsForAudit(choice.ids) : filterForAudit({ ...choice.filter })
-  const withLookup = change.name === 'retry' ? await destinationsWithLookup(a, target) : []
+  const withLookup = change.name === 'retry' ? destinationsWithLookup(a.config, target) : []
   return await auditAction(a.db, { who: a.who, action: `outbox.${change.name}`, target, detail }, async () => {
     let [changed, inFlight] = [0, 0]
     const take = (step: OutboxStep) => {
@@ -65,6 +69,15 @@ export async function settleOutbox(a: ActionContext & DestinationsWithLookup, ch
     if (waiting !== null) await untilDone(a, async (after) => take(await hastenRows(a.db, waiting, after, STEP)))
     return { changed, inFlight, detail: { changed, under_way: inFlight } }
   })
+}
+
+/**
+ * Destinations that must not get a change twice and can be asked whether they have it. Before a retry, a change that may have arrived is
+ * looked up there.
+ */
+function destinationsWithLookup({ destinations }: Pick<Config, 'destinations'>, only: string | null): string[] {
+  const found = destinations.filter((one) => !one.idempotent && one.kind === 'http' && one.lookup !== null)
+  return found.map(({ name }) => name).filter((name) => only === null || name === only)
 }
 
 /** Counting stops here. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
+import { replaceFile } from '../../base/durable-file.ts'
 import { messageOf } from '../../base/errors.ts'
 import { renderHtml } from '../../reconcile/report/html.ts'
 import type { ReportData } from '../../reconcile/report/report-data.ts'
@@ -21,17 +21,9 @@ export function reportProblem(path: string): string | null {
 export async function writeReportFile(path: string, data: ReportData): Promise<void> {
   const beside = join(dirname(path), `.${basename(path)}.${randomUUID()}`)
   try {
-    const file = await open(beside, 'wx', 0o640)
-    try {
-      await file.writeFile(renderHtml(data))
-      // A report is kept as evidence: it must survive a power cut.
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(beside, path)
+    // A report is kept as evidence: it must survive a power cut.
+    await replaceFile(path, beside, renderHtml(data))
   } catch (error) {
-    await rm(beside, { force: true })
     throw new Error(
       `the report cannot be written to ${path} (${messageOf(error)}); the run is stored, so write its report elsewhere with \`reconcile show RUN --report FILE\``,
       {

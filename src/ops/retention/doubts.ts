@@ -1,7 +1,7 @@
 import type { ClockJudgement } from '../../model/clocks.ts'
 import { msFromTime, timeFromMs } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { databaseNowMs } from '../../store/upkeep/heal-due-times.ts'
+import { databaseNowMs } from '../../store/engine/longest-waits.ts'
 import { sizeOfTurn, type TurnSize, type TurnTable } from '../../store/upkeep/turn-size.ts'
 import { lastUpkeep, slotText, type UpkeepSlot } from '../../store/upkeep/upkeep.ts'
 import type { ClockJudge } from '../clocks/clock-watch.ts'

@@ -3,7 +3,7 @@ import { type TimeText, timeFromMs } from '../../model/time.ts'
 import { accountCompleteness } from '../../store/completeness/ledger.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { webhookLoss } from '../../store/operators/alarm-queries.ts'
-import { discoveryStatus } from '../../store/reads/discovery.ts'
+import { discoveryStatus } from '../../store/reads/path-reads.ts'
 import type { Table } from '../output/table.ts'
 import { ago, pluralize } from '../output/text.ts'
 

@@ -1,7 +1,7 @@
 import type { AccountConfig } from '../../config/config.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { secretUses } from '../../store/reads/webhook-secrets.ts'
+import { lastUses } from '../../store/reads/last-uses.ts'
 import { secretTag } from '../../upstream/webhook/signature.ts'
 import { ago } from '../output/text.ts'
 
@@ -18,13 +18,13 @@ export async function secretStates(
   q: Query,
   accounts: readonly Pick<AccountConfig, 'name' | 'webhookSecrets'>[],
 ): Promise<ReadonlyMap<string, readonly SecretState[]>> {
-  const uses = new Map((await secretUses(q)).map(({ account, tag, at }) => [`${account} ${tag}`, at]))
+  const lastUse = await lastUses(q, 'webhook_secret')
   return new Map(
     accounts.map(({ name, webhookSecrets }) => [
       name,
       webhookSecrets.map((secret, index) => ({
         position: index + 1,
-        last_verified_at: uses.get(`${name} ${secretTag(secret)}`) ?? null,
+        last_verified_at: lastUse(name, secretTag(secret)),
       })),
     ]),
   )

@@ -40,8 +40,6 @@ export interface Taken {
 export interface Adapter {
   /** @param item has a mapping, unless the destination has `mapping: none`. */
   deliver(item: PushItem, steps: Steps): Promise<Taken>
-  /** Looks up a change that may have been taken; null when the target does not have it. Left out where there is no way to look it up. */
-  readonly lookUp?: (item: PushItem, steps: Steps) => Promise<Taken | null>
   /** Finds the client of the AMS by an id, never by a name; null when there is none. */
   readonly findMapping?: (item: PushItem, steps: Steps) => Promise<Mapping | null>
   /** One harmless request. @returns a sentence that says what is right. */

@@ -1,8 +1,8 @@
-import { open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { abortable } from '../../base/abortable.ts'
+import { createFile, syncFolder } from '../../base/durable-file.ts'
 import { codeOf, messageOf, TransientError } from '../../base/errors.ts'
-import { syncFolder } from '../../base/sync-folder.ts'
 import type { Drop, DropEntry, DropTarget } from './drop.ts'
 
 /** A local or mounted folder. It is never created: when its share is not mounted, that would be the wrong folder. */
@@ -21,7 +21,7 @@ async function openFolder(path: string, signal: AbortSignal): Promise<Drop> {
   }
   await attempt(mustBeFolder(path))
   return {
-    write: (name, chunks) => attempt(writeDurably(join(path, name), chunks, signal)),
+    write: (name, chunks) => attempt(createFile(join(path, name), untilAborted(chunks, signal), { mode: 0o666 })),
     rename: (from, to) => attempt(rename(join(path, from), join(path, to))),
     sync: () => attempt(syncFolder(path)),
     remove: (name) => attempt(rm(join(path, name), { force: true })),
@@ -34,16 +34,10 @@ async function mustBeFolder(path: string): Promise<void> {
   if (!(await stat(path)).isDirectory()) throw codeError('ENOTDIR')
 }
 
-async function writeDurably(path: string, chunks: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void> {
-  const file = await open(path, 'wx')
-  try {
-    for await (const chunk of chunks) {
-      signal.throwIfAborted()
-      await file.writeFile(chunk)
-    }
-    await file.sync()
-  } finally {
-    await file.close()
+async function* untilAborted(chunks: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    signal.throwIfAborted()
+    yield chunk
   }
 }
 

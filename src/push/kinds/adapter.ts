@@ -44,7 +44,6 @@ function nameProblems(part: 'settings' | 'credentials', definition: AdapterDefin
 
 class AdapterKind implements DeliveryKind {
   readonly batch = { type: 'one' } as const
-  readonly lookUp: DeliveryKind['lookUp']
   readonly findMapping: DeliveryKind['findMapping']
   readonly #destination: AdapterDestination
   readonly #adapter: Adapter
@@ -56,8 +55,7 @@ class AdapterKind implements DeliveryKind {
     this.#adapter = adapter
     this.#transport = transport
     this.#clock = clock
-    const { lookUp, findMapping } = adapter
-    this.lookUp = lookUp && ((item, signal) => this.#judge(async () => orNull(await lookUp.call(adapter, item, this.#steps(signal)))))
+    const { findMapping } = adapter
     this.findMapping = findMapping && ((item, signal) => findMapping.call(adapter, item, this.#steps(signal)))
   }
 
@@ -112,7 +110,7 @@ class AdapterKind implements DeliveryKind {
   }
 
   /** Turns what an adapter throws into an outcome. */
-  async #judge<T extends Outcome | null>(work: () => Promise<T>): Promise<T | Failure> {
+  async #judge(work: () => Promise<Outcome>): Promise<Outcome> {
     try {
       return await work()
     } catch (error) {
@@ -125,8 +123,4 @@ class AdapterKind implements DeliveryKind {
 
 function delivered({ status, remoteId, detail }: Taken): Outcome {
   return taken(status, remoteIdOf(remoteId), detail)
-}
-
-function orNull(found: Taken | null): Outcome | null {
-  return found === null ? null : delivered(found)
 }

@@ -71,11 +71,24 @@ export function unindexed(q: Pick<Query, 'kind'>, column: string): RawBuilder<un
   return q.kind === 'sqlite' ? sql`+${sql.ref(column)}` : sql.ref(column)
 }
 
-/** The accounts that have rows in a table. Skips from one to the next through an index that begins with `account`, whatever the row count. */
-export function accountsIn(table: string): RawBuilder<unknown> {
-  const next = (behind: RawBuilder<unknown>) => sql`(select min(account) from ${sql.table(table)} ${behind})`
+/** Which values of a column to find. */
+export interface Distinct {
+  /** Values of the columns that stand before it in the index, and other conditions that it fulfils. */
+  readonly where?: RawBuilder<unknown>
+  /** Only values behind this one. */
+  readonly after?: string
+  /** At most so many. Default: all. */
+  readonly limit?: number
+}
+
+/** The distinct values of a column, in order: skips from one to the next through an index, whatever the row count. */
+export function distinctIn(table: string, column: string, { where = sql`1 = 1`, after, limit }: Distinct = {}): RawBuilder<unknown> {
+  const next = (behind: RawBuilder<unknown>) => sql`(select min(${sql.ref(column)}) from ${sql.table(table)} where ${where} ${behind})`
+  const isBehind = (value: RawBuilder<unknown>) => sql`and ${sql.ref(column)} > ${value}`
   return sql`(
-    with recursive known(account) as (
-      select ${next(sql``)} union all select ${next(sql`where account > known.account`)} from known where known.account is not null)
-    select account from known where account is not null)`
+    with recursive known(value, n) as (
+      select ${next(after === undefined ? sql`` : isBehind(sql`${after}`))}, 1
+      union all select ${next(isBehind(sql`known.value`))}, n + 1 from known
+        where value is not null ${limit === undefined ? sql`` : sql`and n < ${sql.lit(limit)}`})
+    select value from known where value is not null)`
 }

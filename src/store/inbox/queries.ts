@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
-import { accountsIn, dbTime, timeValue, unindexed } from '../engine/sql.ts'
+import { dbTime, distinctIn, timeValue, unindexed } from '../engine/sql.ts'
 import type { InboxState } from '../schema/inbox.ts'
 import { fits, type InboxSearch } from './fits.ts'
 
@@ -64,7 +64,7 @@ export function numberIn(text: string): number | null {
 /** The deliveries with that `svix-id` (one per account that received it), or the one with that inbox id when `id` is a number. */
 export async function findDeliveries(q: Query, id: string): Promise<InboxDelivery[]> {
   const query = q.sql.selectFrom('sync_inbox').select([...ENTRY, 'available_at', 'settled_at', 'secret', 'headers', 'body'])
-  const known = sql<boolean>`account in ${accountsIn('sync_inbox')}`
+  const known = sql<boolean>`account in ${distinctIn('sync_inbox', 'account')}`
   const byDelivery = await query.where(known).where('delivery_id', '=', id).orderBy('account').execute()
   const inboxId = numberIn(id)
   if (byDelivery.length > 0 || inboxId === null) return byDelivery
@@ -205,7 +205,7 @@ function matches(q: Query, filter: Part): RawBuilder<unknown> {
   // What is ready has an index of its own, without the account.
   if (account !== undefined)
     conditions.push(sql`${state === 'ready' && !ofSubmission ? unindexed(q, 'account') : sql`account`} = ${account}`)
-  else if (ofSubmission) conditions.push(sql`account in ${accountsIn('sync_inbox')}`)
+  else if (ofSubmission) conditions.push(sql`account in ${distinctIn('sync_inbox', 'account')}`)
   if (ofSubmission) conditions.push(sql`submission_id = ${submissionId}`)
   if (filter.since !== undefined) conditions.push(sql`received_at >= ${timeValue(q, filter.since)}`)
   if (filter.until !== undefined) conditions.push(sql`received_at < ${timeValue(q, filter.until)}`)

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
+import { LeaseLostError } from '../../base/errors.ts'
 import { storableText } from '../../model/json.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, TableSpec, Tx } from '../engine/db.ts'
-import { isClaimedBy, LeaseLostError, newLeaseToken } from '../engine/leases.ts'
-import { wake } from '../engine/notify.ts'
+import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime, skipLocked } from '../engine/sql.ts'
 import type { InboxState } from '../schema/inbox.ts'
 
@@ -33,6 +33,15 @@ export interface Settlement {
   /** Whether body and headers are removed: it was about a purged submission, or is of use to nobody. */
   readonly isEmptied?: boolean
 }
+
+export const claimedDeliveries = new Leased<ClaimedDelivery>({
+  table: 'sync_inbox',
+  what: 'delivery',
+  key: { inbox_id: ({ inboxId }) => inboxId },
+  due: 'available_at',
+  topic: 'inbox',
+  claimed: () => sql`state = 'ready'`,
+})
 
 const settled: TableSpec = {
   table: 'sync_inbox',
@@ -66,25 +75,24 @@ interface ClaimedRow {
 const CLAIM_BYTES = { sqlite: 512 << 10, postgres: 2 << 20 } as const
 
 /**
- * Claims up to `limit` due deliveries, the oldest first, within `CLAIM_BYTES`; a larger body is claimed alone. The lease moves `available_at`
- * on, so that deliveries of a dead process become available again by themselves.
+ * Claims up to `limit` due deliveries, the oldest first, within `CLAIM_BYTES`; a larger body is claimed alone.
  */
 export async function claimDeliveries(db: Db, limit: number, leaseMs: number): Promise<ClaimedDelivery[]> {
   const leaseToken = newLeaseToken(db)
-  const claim = async (tx: Tx): Promise<ClaimedRow[]> => {
-    const { rows } = await sql<ClaimedRow>`
-      update sync_inbox set lease_token = ${leaseToken}, available_at = ${dbTime(tx, leaseMs)}
-      where inbox_id in (
-        select inbox_id from (
-          select inbox_id, row_number() over oldest as position, sum(bytes) over oldest as bytes
-          from (
-            select inbox_id, available_at, coalesce(length(body), 0) as bytes
-            from sync_inbox where state = 'ready' and available_at <= ${dbTime(tx)}
-            order by available_at, inbox_id limit ${sql.lit(limit)} ${skipLocked(tx)}) as due
-          window oldest as (order by available_at, inbox_id)) as measured
-        where position = 1 or bytes <= ${sql.lit(CLAIM_BYTES[tx.kind])})
-      returning inbox_id, account, delivery_id, received_at, body, attempts`.execute(tx.sql)
-    return rows
+  const claim = (tx: Tx): Promise<ClaimedRow[]> => {
+    const due = sql`
+      select inbox_id, available_at, coalesce(length(body), 0) as bytes
+      from sync_inbox where state = 'ready' and available_at <= ${dbTime(tx)}
+      order by available_at, inbox_id limit ${sql.lit(limit)} ${skipLocked(tx)}`
+    const withinBytes = sql`
+      select inbox_id from (
+        select inbox_id, row_number() over oldest as position, sum(bytes) over oldest as bytes
+        from (${due}) as due window oldest as (order by available_at, inbox_id)) as measured
+      where position = 1 or bytes <= ${sql.lit(CLAIM_BYTES[tx.kind])}`
+    return claimedDeliveries.claim<ClaimedRow>(tx, leaseToken, withinBytes, {
+      leaseMs,
+      returning: sql`account, delivery_id, received_at, body, attempts`,
+    })
   }
   const rows = await db.write('inbox-claim', claim, { relaxedDurability: true })
   return rows
@@ -157,40 +165,15 @@ async function setAvailable(tx: Tx, inboxId: number, inMs: number): Promise<void
 
 /** Releases the unsettled deliveries of a claim at once, without counting an attempt: for a database that was unreachable. */
 export async function releaseDeliveries(db: Db, deliveries: readonly ClaimedDelivery[]): Promise<void> {
-  const ids = deliveries.map((delivery) => delivery.inboxId)
-  const token = deliveries[0]?.leaseToken
-  if (token === undefined) return
+  const [first] = deliveries
+  if (first === undefined) return
+  const ids = sql.join(deliveries.map(({ inboxId }) => inboxId))
   await db.write('inbox-release', (tx) =>
-    tx.sql
-      .updateTable('sync_inbox')
-      .set({ available_at: dbTime(tx), lease_token: null })
-      .where('inbox_id', 'in', ids)
-      .where('lease_token', '=', token)
-      .where('state', '=', 'ready')
-      .execute(),
+    claimedDeliveries.releaseWhere(tx, sql`inbox_id in (${ids}) and lease_token = ${first.leaseToken}`),
   )
 }
 
 /** Releases everything claimed, without counting attempts. For a process that knows that no other one works. */
 export async function releaseAllDeliveries(db: Db): Promise<void> {
-  await db.write('inbox-release', (tx) => releaseAll(tx).execute())
-}
-
-/** Releases what a dead process had claimed. @returns how many. */
-export async function releaseDeliveriesOf(tx: Tx, processId: string): Promise<number> {
-  const { numUpdatedRows } = await releaseAll(tx).where(isClaimedBy(processId)).executeTakeFirstOrThrow()
-  if (numUpdatedRows > 0) wake(tx, 'inbox')
-  return Number(numUpdatedRows)
-}
-
-function releaseAll(tx: Tx) {
-  return (
-    tx.sql
-      .updateTable('sync_inbox')
-      .set({ available_at: dbTime(tx), lease_token: null })
-      .where('state', '=', 'ready')
-      // Few rows, whatever the backlog: an ended claim needs no release.
-      .where('available_at', '>', dbTime(tx))
-      .where('lease_token', 'is not', null)
-  )
+  await db.write('inbox-release', (tx) => claimedDeliveries.releaseAll(tx))
 }

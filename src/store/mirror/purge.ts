@@ -28,7 +28,7 @@ const OWN = [
   'sync_proofs',
   'reconcile_findings',
   'sync_known_ids',
-  'sync_extra_reads',
+  'sync_path_reads',
   'extra_reads',
   'sync_search_words',
   'sync_record_counts',

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { accountsIn } from '../engine/sql.ts'
+import { distinctIn } from '../engine/sql.ts'
 import { numberIn } from '../inbox/queries.ts'
 
 /** A delivery that was looked for. */
@@ -20,8 +20,8 @@ export async function findDeliveriesFor(q: Query, text: string, limit: number): 
   const number = numberIn(text)
   const which =
     number === null
-      ? sql`account in ${accountsIn('sync_inbox')} and delivery_id = ${text}`
-      : sql`inbox_id = ${number} or (account in ${accountsIn('sync_inbox')} and delivery_id = ${text})`
+      ? sql`account in ${distinctIn('sync_inbox', 'account')} and delivery_id = ${text}`
+      : sql`inbox_id = ${number} or (account in ${distinctIn('sync_inbox', 'account')} and delivery_id = ${text})`
   const { rows } = await sql<FoundDelivery>`
     select inbox_id, delivery_id, account, submission_id, kind, state, received_at from sync_inbox where ${which}
     order by inbox_id desc limit ${sql.lit(limit)}`.execute(q.sql)

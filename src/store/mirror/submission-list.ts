@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { parseDate, parseTime } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
+import { distinctIn } from '../engine/sql.ts'
 import { orderKeys } from '../schema/list-keys.ts'
 import { type Condition, conditionsOf, type SubmissionFilter } from './submission-search.ts'
 
@@ -132,10 +133,7 @@ async function countUpTo(q: Query, rows: RawBuilder<unknown>, most: number): Pro
 /** The accounts of which there are submissions. */
 export async function accountsWithSubmissions(q: Query): Promise<string[]> {
   const { rows } = await sql<{ account: string }>`
-    with recursive known(account) as (
-      select min(account) from submissions
-      union all select (select min(account) from submissions where account > known.account) from known where known.account is not null)
-    select account from known where account is not null order by account`.execute(q.sql)
+    select value as account from ${distinctIn('submissions', 'account')} as known order by value`.execute(q.sql)
   return rows.map(({ account }) => account)
 }
 

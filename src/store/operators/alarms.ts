@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
-import { LeaseLostError } from '../engine/leases.ts'
+import { Leased } from '../engine/leased.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
 import type { AlarmsTable, OperatorNoticesTable } from '../schema/operators.ts'
 import { writeHistory } from './alarm-history.ts'
@@ -45,6 +45,13 @@ export function listAlarms(q: Query): Promise<ListedAlarm[]> {
   return q.sql.selectFrom('alarms').selectAll().orderBy('name').orderBy('account').orderBy('destination').execute()
 }
 
+export const claimedWatch = new Leased({
+  table: 'sync_alarm_watch',
+  what: 'evaluation of alarms',
+  key: { id: () => 1 },
+  due: 'lease_until',
+})
+
 /**
  * Claims or renews the lease of the one process that evaluates alarms.
  * @param token identifies the process.
@@ -52,11 +59,11 @@ export function listAlarms(q: Query): Promise<ListedAlarm[]> {
  */
 export async function claimWatch(db: Db, token: string, leaseMs: number): Promise<boolean> {
   return db.write('alarm-watch', async (tx) => {
-    const { numAffectedRows } = await sql`
-      insert into sync_alarm_watch (id, lease_token, lease_until) values (1, ${token}, ${dbTime(tx, leaseMs)})
-      on conflict (id) do update set lease_token = excluded.lease_token, lease_until = excluded.lease_until
-      where sync_alarm_watch.lease_token = excluded.lease_token or sync_alarm_watch.lease_until < ${dbTime(tx)}`.execute(tx.sql)
-    return numAffectedRows === 1n
+    await sql`insert into sync_alarm_watch (id, lease_token, lease_until) values (1, ${token}, ${dbTime(tx)}) on conflict do nothing`.execute(
+      tx.sql,
+    )
+    const selection = claimedWatch.select(tx, { where: sql`id = 1`, limit: 1, evenIfNotDue: true, heldBy: token })
+    return (await claimedWatch.claim(tx, token, selection, { leaseMs })).length === 1
   })
 }
 
@@ -77,7 +84,7 @@ export async function storeEvaluation(
   plan: (alarms: readonly AlarmRow[], notices: readonly NoticeRow[]) => AlarmPlan,
 ): Promise<AlarmPlan> {
   return db.write('alarms', async (tx) => {
-    await requireWatch(tx, token)
+    await claimedWatch.hold(tx, { leaseToken: token })
     const decided = plan(await listAlarms(tx), await listNotices(tx))
     for (const row of decided.alarms) await putAlarm(tx, row)
     for (const key of decided.forgotten) {
@@ -105,13 +112,6 @@ export async function reportAlarm(db: Db, alarm: AlarmRow, sent: readonly NewNot
     for (const notice of sent) await putNotice(tx, notice)
     await writeHistory(tx)
   })
-}
-
-/** Checks and locks the lease until the transaction ends. @throws LeaseLostError when `token` no longer holds it. */
-async function requireWatch(tx: Tx, token: string): Promise<void> {
-  const { numAffectedRows } = await sql`
-    update sync_alarm_watch set lease_token = lease_token where id = 1 and lease_token = ${token}`.execute(tx.sql)
-  if (numAffectedRows !== 1n) throw new LeaseLostError('evaluating alarms')
 }
 
 /** All messages to operators, sent or to be sent. */

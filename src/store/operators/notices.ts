@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { storableText } from '../../model/json.ts'
-import type { Db, Query } from '../engine/db.ts'
-import { dbTime, skipLocked } from '../engine/sql.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { Leased, newLeaseToken } from '../engine/leased.ts'
+import { dbTime } from '../engine/sql.ts'
 import type { AlarmKey } from './alarms.ts'
 
 /** A message that this process may send until its lease ends. */
@@ -23,18 +23,28 @@ export type NoticeResult =
   /** Not attempted: due again at once. */
   | { readonly type: 'untried' }
 
+export const claimedNotices = new Leased<ClaimedNotice>({
+  table: 'sync_operator_notices',
+  what: 'message',
+  key: { notice_id: ({ noticeId }) => noticeId },
+})
+
 /** Claims due messages of the operators, the oldest first, for `leaseMs`. */
 export async function claimNotices(db: Db, operators: readonly string[], limit: number, leaseMs: number): Promise<ClaimedNotice[]> {
   if (operators.length === 0) return []
-  const leaseToken = randomUUID()
+  const leaseToken = newLeaseToken(db)
   return db.write('notice-claim', async (tx) => {
-    const { rows } = await sql<Omit<ClaimedNotice, 'noticeId' | 'leaseToken'> & { notice_id: string }>`
-      update sync_operator_notices set lease_token = ${leaseToken}, due_at = ${dbTime(tx, leaseMs)}
-      where notice_id in (
-        select notice_id from sync_operator_notices
-        where settled_at is null and due_at <= ${dbTime(tx)} and operator in (${sql.join(operators)})
-        order by due_at limit ${sql.lit(limit)} ${skipLocked(tx)})
-      returning operator, name, account, destination, notice_id, body, attempts`.execute(tx.sql)
+    const selection = claimedNotices.select(tx, { where: sql`settled_at is null and operator in (${sql.join(operators)})`, limit })
+    const returning = sql`operator, name, account, destination, body, attempts`
+    const rows = await claimedNotices.claim<Omit<ClaimedNotice, 'noticeId' | 'leaseToken'> & { notice_id: string }>(
+      tx,
+      leaseToken,
+      selection,
+      {
+        leaseMs,
+        returning,
+      },
+    )
     return rows.map(({ notice_id: noticeId, ...row }) => ({ ...row, noticeId, leaseToken }))
   })
 }
@@ -43,30 +53,27 @@ export async function claimNotices(db: Db, operators: readonly string[], limit: 
  * Settles an attempt; a sent message also marks its alarm as notified. A message that was replaced meanwhile is left alone.
  */
 export async function settleNotice(db: Db, claimed: ClaimedNotice, result: NoticeResult): Promise<void> {
-  const { noticeId, leaseToken, name, account, destination } = claimed
+  const { name, account, destination } = claimed
   await db.write('notice-settle', async (tx) => {
-    const ours = sql`where notice_id = ${noticeId} and lease_token = ${leaseToken} and settled_at is null`
-    if (result.type === 'untried') {
-      await sql`update sync_operator_notices set lease_token = null, due_at = ${dbTime(tx)} ${ours}`.execute(tx.sql)
-      return
-    }
-    if (result.type === 'failed') {
-      const { attempts, waitMs } = result
-      const error = storableText(result.error)
-      const end = waitMs === null ? sql`outcome = 'given_up', settled_at = ${dbTime(tx)}` : sql`due_at = ${dbTime(tx, waitMs)}`
-      await sql`update sync_operator_notices set lease_token = null, attempts = ${attempts}, error = ${error}, ${end} ${ours}`.execute(
-        tx.sql,
-      )
-      return
-    }
-    await sql`
-      update sync_operator_notices set lease_token = null, attempts = attempts + 1, error = null, outcome = 'sent', settled_at = ${dbTime(tx)}
-      ${ours}`.execute(tx.sql)
+    if (result.type === 'untried') return await claimedNotices.release(tx, claimed)
+    const set =
+      result.type === 'failed'
+        ? failed(tx, result)
+        : sql`attempts = attempts + 1, error = null, outcome = 'sent', settled_at = ${dbTime(tx)}`
+    await sql`update sync_operator_notices set lease_token = null, ${set} where ${claimedNotices.isOurs(claimed)} and settled_at is null`.execute(
+      tx.sql,
+    )
+    if (result.type === 'failed') return
     // It was sent, whatever became of the message since.
     await sql`
       update alarms set notified_at = ${dbTime(tx)}
       where name = ${name} and account = ${account} and destination = ${destination}`.execute(tx.sql)
   })
+}
+
+function failed(tx: Tx, { attempts, waitMs, error }: Extract<NoticeResult, { type: 'failed' }>): RawBuilder<unknown> {
+  const end = waitMs === null ? sql`outcome = 'given_up', settled_at = ${dbTime(tx)}` : sql`due_at = ${dbTime(tx, waitMs)}`
+  return sql`attempts = ${attempts}, error = ${storableText(error)}, ${end}`
 }
 
 /** Unsent messages by operator. */

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { accountsIn, timeValue, unindexed } from '../engine/sql.ts'
+import { distinctIn, timeValue, unindexed } from '../engine/sql.ts'
 import { numberIn } from '../inbox/queries.ts'
 import type { OutboxState, PushStatusView } from '../schema/push.ts'
 import { ofPush } from '../schema/push-states.ts'
@@ -87,7 +87,7 @@ export function matches(q: Query, filter: OutboxFilter, byState = isIndexed(filt
   if (filter.destination !== undefined) conditions.push(sql`o.destination = ${filter.destination}`)
   const account = byState && !ofSubmission ? unindexed(q, 'o.account') : sql`o.account`
   if (filter.account !== undefined) conditions.push(sql`${account} = ${filter.account}`)
-  else if (ofSubmission) conditions.push(sql`o.account in ${accountsIn('sync_outbox')}`)
+  else if (ofSubmission) conditions.push(sql`o.account in ${distinctIn('sync_outbox', 'account')}`)
   if (ofSubmission) conditions.push(sql`o.submission_id = ${filter.submissionId}`)
   if (filter.state !== undefined) conditions.push(sql`o.state = ${sql.lit(filter.state)}`)
   if (filter.state !== undefined && STOPPED.includes(filter.state)) conditions.push(sql`o.state in ('dead', 'unknown', 'skipped')`)

@@ -1,12 +1,12 @@
-import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { Row } from '../../model/entity.ts'
 import { storableText } from '../../model/json.ts'
 import { timeFromMs } from '../../model/time.ts'
 import { requireCheckedServer } from '../engine/checked-server.ts'
 import type { Db, TableSpec, Tx } from '../engine/db.ts'
+import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime, skipLocked, valuesTable } from '../engine/sql.ts'
+import { dbTime, valuesTable } from '../engine/sql.ts'
 import type { LaneBlock, OutboxState } from '../schema/push.ts'
 import { closeEmptyLanes, givenLanes, type LaneKey, laneText, lockLanes } from './lanes.ts'
 import { lockMappings, mappedLanes } from './push-map.ts'
@@ -78,23 +78,24 @@ const settled: TableSpec = {
 }
 const SETTLED = ['state', 'attempts', 'uncertain', 'status', 'detail', 'error', 'settled_at']
 
-/**
- * Claims due lanes of a destination, the longest due first; none while the destination is stopped or backs off. The lease, by the database's
- * clock, moves the lane's due time on, so that the lane of a dead process becomes due again by itself.
- */
+export const claimedLanes = new Leased<ClaimedLane>({
+  table: 'sync_push_lanes',
+  what: 'lane',
+  key: { destination: ({ destination }) => destination, account: ({ account }) => account, lane: ({ lane }) => lane },
+  topic: 'outbox',
+})
+
+/** Claims due lanes of a destination, the longest due first; none while the destination is stopped or backs off. */
 export async function claimLanes(db: Db, destination: string, claim: LaneClaim): Promise<ClaimedLane[]> {
-  const leaseToken = randomUUID()
+  const leaseToken = newLeaseToken(db)
   const take = async (tx: Tx): Promise<ClaimedLane[]> => {
-    const { rows: keys } = await sql<LaneKey>`
-      with due as (
-        select destination, account, lane from sync_push_lanes
-        where destination = ${destination} and ${claim.unmapped ? sql`blocked = 'unmapped'` : sql`blocked is null`} and due_at <= ${dbTime(tx)} and exists (
-          select 1 from sync_destinations d
-          where d.destination = ${destination} and d.state = 'active' and (d.retry_at is null or d.retry_at <= ${dbTime(tx)}))
-        order by due_at limit ${sql.lit(claim.lanes)} ${skipLocked(tx)})
-      update sync_push_lanes set lease_token = ${leaseToken}, due_at = ${dbTime(tx, claim.leaseMs)} from due
-      where sync_push_lanes.destination = due.destination and sync_push_lanes.account = due.account and sync_push_lanes.lane = due.lane
-      returning sync_push_lanes.destination, sync_push_lanes.account, sync_push_lanes.lane`.execute(tx.sql)
+    const isOpen = sql`exists (
+      select 1 from sync_destinations d
+      where d.destination = ${destination} and d.state = 'active' and (d.retry_at is null or d.retry_at <= ${dbTime(tx)}))`
+    const blocked = claim.unmapped ? sql`blocked = 'unmapped'` : sql`blocked is null`
+    const where = sql`destination = ${destination} and ${blocked} and ${isOpen}`
+    const selection = claimedLanes.select(tx, { where, limit: claim.lanes })
+    const keys = await claimedLanes.claim<LaneKey>(tx, leaseToken, selection, { leaseMs: claim.leaseMs })
     if (keys.length === 0) return []
     // What waits here may have been sent by a server that has failed since.
     await requireCheckedServer(tx)
@@ -261,11 +262,7 @@ export async function releaseLanes(db: Db, lanes: readonly ClaimedLane[], option
  * stay.
  */
 export async function releaseAllLanes(db: Db, destination: string): Promise<void> {
-  await db.write('outbox-release', async (tx) => {
-    await sql`
-      update sync_push_lanes set lease_token = null, due_at = ${dbTime(tx)}
-      where destination = ${destination} and lease_token is not null and due_at > ${dbTime(tx)}`.execute(tx.sql)
-  })
+  await db.write('outbox-release', (tx) => claimedLanes.releaseAll(tx, { destination }))
 }
 
 /** Ends the leases of locked lanes, which are then due at once. */

@@ -45,6 +45,12 @@ export async function findAccount(q: Query, account: string): Promise<AccountsTa
   return (await q.sql.selectFrom('sync_accounts').selectAll().where('account', '=', account).executeTakeFirst()) ?? null
 }
 
+/** Whether reads beside those of its poller may be made: the account is active, and its brokerage was checked. */
+export async function isAccountOpen(q: Query, account: string): Promise<boolean> {
+  const row = await findAccount(q, account)
+  return row !== null && row.state === 'active' && row.brokerage !== null
+}
+
 /** Whether a stopped account may be tried again. Uses the database's clock, which set the time (invariant 14). */
 export async function isRetryDue(q: Query, account: string): Promise<boolean> {
   const row = await q.sql

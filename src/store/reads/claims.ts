@@ -4,12 +4,9 @@ import { storableText } from '../../model/json.ts'
 import { isDetail, type OwnRead, type ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
-import { isClaimedBy, LeaseLostError, LONGEST_LEASE_MS, newLeaseToken } from '../engine/leases.ts'
-import { wake } from '../engine/notify.ts'
-import { dbTime, least, skipLocked, timeValue } from '../engine/sql.ts'
+import { Leased, LONGEST_LEASE_MS, newLeaseToken } from '../engine/leased.ts'
+import { dbTime, distinctIn, least, timeValue } from '../engine/sql.ts'
 import { hashColumns } from './content-hashes.ts'
-import { releaseExtraReadsOf } from './extra-reads.ts'
-import { releaseIdsOf } from './known-ids.ts'
 import { DETAIL_WAKE_DELAY_MS, LOOK_AGAIN_MS, nextReadNumber, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
 
 /** A read that this process may carry out until its lease ends. */
@@ -47,24 +44,36 @@ export interface ClaimQuery {
   readonly leaseMs: number
 }
 
-/** Claims reads, the longest due first. A lease makes the read due again by itself when its process dies. */
+export const claimedReads = new Leased<ReadClaim>({
+  table: 'sync_reads',
+  what: 'read',
+  key: { account: ({ account }) => account, submission_id: ({ submissionId }) => submissionId, read: ({ read }) => read },
+  topic: 'reads',
+  // Claims end within the longest lease, so the index on `due_at` finds them.
+  claimed: (tx) => sql`account in ${distinctIn('sync_reads', 'account')}
+    and rank in (${sql.join(Object.values(rank).map((one) => sql.lit(one)))}) and due_at <= ${dbTime(tx, LONGEST_LEASE_MS)}`,
+})
+
+/** Claims reads, the longest due first. */
 export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]> {
   const leaseToken = newLeaseToken(db)
   const ofKind = query.read === undefined ? sql`` : sql`and read = ${query.read}`
   const without = query.without ?? []
   const notOff = without.length === 0 ? sql`` : sql`and read not in (${sql.join(without)})`
+  const ofSubmissions = query.submissionIds === undefined ? null : sql`submission_id in (${sql.join(query.submissionIds)}) ${ofKind}`
+  const where = sql`account = ${query.account} and ${ofSubmissions ?? sql`rank = ${sql.lit(query.rank ?? rank.live)} ${notOff}`}`
   const claim = async (tx: Tx): Promise<ReadClaim[]> => {
-    const which = query.submissionIds
-      ? sql`submission_id in (${sql.join(query.submissionIds)}) and (lease_token is null or due_at <= ${dbTime(tx)}) ${ofKind}`
-      : sql`rank = ${sql.lit(query.rank ?? rank.live)} and due_at <= ${dbTime(tx)} ${notOff}`
-    const { rows } = await sql<ClaimedRow>`
-      with due as (
-        select account, submission_id, read from sync_reads where account = ${query.account} and ${which}
-        order by due_at limit ${sql.lit(query.limit)} ${skipLocked(tx)})
-      update sync_reads set lease_token = ${leaseToken}, due_at = ${dbTime(tx, query.leaseMs)}, issued_no = ${nextReadNumber(tx)}
-      from due where sync_reads.account = due.account and sync_reads.submission_id = due.submission_id and sync_reads.read = due.read
-      returning sync_reads.account, sync_reads.submission_id, sync_reads.read, rank, issued_no, wake_no, cursor, failures, misses, stalls, active_at, last_read_at,
-        last_replay_at, replay_due_at, case when replay_due_at <= ${dbTime(tx)} then 1 else 0 end as replay_due`.execute(tx.sql)
+    const rows = await claimedReads.claim<ClaimedRow>(
+      tx,
+      leaseToken,
+      claimedReads.select(tx, { where, limit: query.limit, evenIfNotDue: ofSubmissions !== null }),
+      {
+        leaseMs: query.leaseMs,
+        set: sql`issued_no = ${nextReadNumber(tx)}`,
+        returning: sql`rank, issued_no, wake_no, cursor, failures, misses, stalls, active_at, last_read_at,
+          last_replay_at, replay_due_at, case when replay_due_at <= ${dbTime(tx)} then 1 else 0 end as replay_due`,
+      },
+    )
     return rows.map((row) => claimOf(row, leaseToken))
   }
   return db.write('read-claim', claim, { relaxedDurability: true })
@@ -82,20 +91,20 @@ export interface PageProgress {
  * @throws LeaseLostError when the lease is lost, or a later walk has moved the cursor.
  */
 export async function recordPage(tx: Tx, claim: ReadClaim, mark: PageProgress): Promise<void> {
-  const cursor = mark.cursor === undefined ? sql`` : sql`, cursor = ${mark.cursor}, cursor_no = ${claim.readNo}`
-  const fence = mark.cursor === undefined ? sql`` : sql`and cursor_no <= ${claim.readNo}`
-  const result = await sql`
-    update sync_reads set due_at = ${dbTime(tx, mark.leaseMs)} ${cursor}
-    where ${mine(claim)} ${fence}`.execute(tx.sql)
-  if (result.numAffectedRows !== 1n) throw new LeaseLostError(nameOf(claim))
+  const { cursor, leaseMs } = mark
+  if (cursor === undefined) await claimedReads.renew(tx, claim, leaseMs)
+  else await claimedReads.renew(tx, claim, leaseMs, sql`cursor = ${cursor}, cursor_no = ${claim.readNo}`, ownCursor(claim))
+}
+
+/** Only a later walk may have moved the cursor. */
+function ownCursor({ readNo }: ReadClaim): RawBuilder<unknown> {
+  return sql`and cursor_no <= ${readNo}`
 }
 
 /** Clears a refused cursor, keeping it in `refused_cursor` for diagnosis (trap 17). */
 export async function refuseCursor(tx: Tx, claim: ReadClaim, leaseMs: number): Promise<void> {
-  const result = await sql`
-    update sync_reads set refused_cursor = cursor, cursor = null, cursor_no = ${claim.readNo}, due_at = ${dbTime(tx, leaseMs)}
-    where ${mine(claim)} and cursor_no <= ${claim.readNo}`.execute(tx.sql)
-  if (result.numAffectedRows !== 1n) throw new LeaseLostError(nameOf(claim))
+  const set = sql`refused_cursor = cursor, cursor = null, cursor_no = ${claim.readNo}`
+  await claimedReads.renew(tx, claim, leaseMs, set, ownCursor(claim))
 }
 
 /** How a read ended, and when it is due again. */
@@ -141,7 +150,6 @@ export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): P
     ? least(tx, dbTime(tx, s.dueInMs), sql`coalesce(${replayDueAt}, ${dbTime(tx, s.dueInMs)})`)
     : dbTime(tx, s.dueInMs)
   const set = [
-    sql`lease_token = null`,
     sql`rank = case when ${woken} then ${sql.lit(isMissed ? s.rank : wokenRank)} else ${s.rank} end`,
     sql`due_at = case when ${woken} then ${dbTime(tx, wokenInMs)} else ${dueAt} end`,
     sql`failures = ${s.failures}, misses = ${s.misses}, stalls = ${s.stalls}, error = ${s.error === null ? null : storableText(s.error)}`,
@@ -153,9 +161,7 @@ export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): P
   if (s.replayDueInMs !== undefined) set.push(sql`last_replay_at = ${now}`)
   if (s.activeAt !== undefined) set.push(sql`active_at = ${activity(tx, claim, s.activeAt)}`)
   if (s.contentHash !== undefined) set.push(hashColumns(s.contentHash, claim.readNo))
-  const fence = s.cursor === undefined ? sql`` : sql`and cursor_no <= ${claim.readNo}`
-  const result = await sql`update sync_reads set ${sql.join(set)} where ${mine(claim)} ${fence}`.execute(tx.sql)
-  if (result.numAffectedRows !== 1n) throw new LeaseLostError(nameOf(claim))
+  await claimedReads.settle(tx, claim, sql.join(set), s.cursor === undefined ? undefined : ownCursor(claim))
 }
 
 /** A replay requested while this one ran may concern a part that it had already passed, so it stays due (see `requestReplay`). */
@@ -177,40 +183,7 @@ function activity(tx: Tx, claim: ReadClaim, activeAt: TimeText): RawBuilder<unkn
 
 /** Releases a claim unchanged, due at once. */
 export async function releaseRead(db: Db, claim: ReadClaim): Promise<void> {
-  const release = (tx: Tx) => sql`update sync_reads set lease_token = null, due_at = ${dbTime(tx)} where ${mine(claim)}`.execute(tx.sql)
-  await db.write('read-release', release, { relaxedDurability: true })
-}
-
-/** Releases all claimed reads of an account, due at once. For a process that knows that no other reads the account and that has none in flight. */
-export async function releaseAllReads(db: Db, account: string): Promise<void> {
-  await db.write('read-release', (tx) => releaseClaimed(tx, sql`account = ${account}`))
-}
-
-/** Releases what a dead process had claimed, in any account. @returns how many. */
-export async function releaseReadsOf(tx: Tx, processId: string): Promise<number> {
-  await releaseIdsOf(tx, { processId })
-  await releaseExtraReadsOf(tx, processId)
-  const released = await releaseClaimed(tx, sql`account in (select account from sync_accounts) and ${isClaimedBy(processId)}`)
-  if (released > 0) wake(tx, 'reads')
-  return released
-}
-
-/** Claims end within the longest lease, so the index on `due_at` finds them. */
-async function releaseClaimed(tx: Tx, which: RawBuilder<unknown>): Promise<number> {
-  const ranks = sql.join(Object.values(rank).map((one) => sql.lit(one)))
-  const { numAffectedRows } = await sql`
-    update sync_reads set lease_token = null, due_at = ${dbTime(tx)}
-    where rank in (${ranks}) and due_at > ${dbTime(tx)} and due_at <= ${dbTime(tx, LONGEST_LEASE_MS)} and lease_token is not null
-      and ${which}`.execute(tx.sql)
-  return Number(numAffectedRows ?? 0)
-}
-
-function mine(claim: ReadClaim) {
-  return sql`account = ${claim.account} and submission_id = ${claim.submissionId} and read = ${claim.read} and lease_token = ${claim.leaseToken}`
-}
-
-function nameOf(claim: ReadClaim): string {
-  return `${claim.read} of submission ${claim.submissionId}`
+  await db.write('read-release', (tx) => claimedReads.release(tx, claim), { relaxedDurability: true })
 }
 
 interface ClaimedRow {

@@ -1,10 +1,10 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Change } from '../../model/change.ts'
 import { type DocumentRow, documents } from '../../model/entities/documents.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
-import { isClaimedBy, LeaseLostError, newLeaseToken } from '../engine/leases.ts'
-import { dbTime, skipLocked, valuesTable } from '../engine/sql.ts'
+import { Leased, newLeaseToken } from '../engine/leased.ts'
+import { dbTime, valuesTable } from '../engine/sql.ts'
 
 /*
  * Each document has a row in `sync_documents` that says when its file is fetched. It is written with the document's own row, so that none is
@@ -25,6 +25,12 @@ export interface FetchClaim {
   /** Since when every attempt has failed, in ms since the epoch; null: none has. */
   readonly failingSince: number | null
 }
+
+export const claimedFetches = new Leased<FetchClaim>({
+  table: 'sync_documents',
+  what: 'document',
+  key: { account: ({ account }) => account, document_key: ({ document }) => document.document_key },
+})
 
 /** How an attempt ended. */
 export interface FetchSettlement {
@@ -68,13 +74,13 @@ export async function isFetchDue(q: Query, account: string): Promise<boolean> {
 export async function claimFetches(db: Db, account: string, limit: number): Promise<FetchClaim[]> {
   const leaseToken = newLeaseToken(db)
   return db.write('document-claim', async (tx) => {
-    const { rows } = await sql<{ document_key: string; failures: number; failing_since: TimeText | null }>`
-      with due as (
-        select account, document_key from sync_documents where account = ${account} and due_at <= ${dbTime(tx)}
-        order by due_at limit ${sql.lit(limit)} ${skipLocked(tx)})
-      update sync_documents set lease_token = ${leaseToken}, due_at = ${dbTime(tx, FETCH_LEASE_MS)}
-      from due where sync_documents.account = due.account and sync_documents.document_key = due.document_key
-      returning sync_documents.document_key, failures, failing_since`.execute(tx.sql)
+    const selection = claimedFetches.select(tx, { where: sql`account = ${account}`, limit })
+    const rows = await claimedFetches.claim<{ document_key: string; failures: number; failing_since: TimeText | null }>(
+      tx,
+      leaseToken,
+      selection,
+      { leaseMs: FETCH_LEASE_MS, returning: sql`failures, failing_since` },
+    )
     const keys = rows.map(({ document_key }) => ({ account, document_key }))
     const found = keys.length === 0 ? [] : ((await tx.selectMany(documents, keys)) as DocumentRow[])
     const open = new Map(found.filter(isOpen).map((row) => [row.document_key, row]))
@@ -100,25 +106,17 @@ function isOpen({ stored_at, gone_at }: DocumentRow): boolean {
  * @throws LeaseLostError when another process has taken it over.
  */
 export async function settleFetch(tx: Tx, claim: FetchClaim, { dueInMs, failures, refusedOverBytes }: FetchSettlement): Promise<void> {
-  const now = dbTime(tx)
-  const result = await sql`
-    update sync_documents set lease_token = null, failures = ${failures}, due_at = ${dueInMs === null ? null : dbTime(tx, dueInMs)},
-      failing_since = ${failures === 0 ? null : sql`coalesce(failing_since, ${now})`}, refused_over_bytes = ${refusedOverBytes ?? null}
-    where ${mine(claim)}`.execute(tx.sql)
-  if (result.numAffectedRows !== 1n) throw new LeaseLostError(`document ${claim.document.document_key}`)
+  await claimedFetches.settle(
+    tx,
+    claim,
+    sql`failures = ${failures}, due_at = ${dueInMs === null ? null : dbTime(tx, dueInMs)},
+      failing_since = ${failures === 0 ? null : sql`coalesce(failing_since, ${dbTime(tx)})`}, refused_over_bytes = ${refusedOverBytes ?? null}`,
+  )
 }
 
 /** Releases a claim unchanged. @param dueInMs when it is due again. */
 export async function releaseFetch(db: Db, claim: FetchClaim, dueInMs = 0): Promise<void> {
-  await db.write('document-release', (tx) =>
-    sql`update sync_documents set lease_token = null, due_at = ${dbTime(tx, dueInMs)} where ${mine(claim)}`.execute(tx.sql),
-  )
-}
-
-/** Releases what a dead process had claimed; of an account, everything that is claimed. */
-export async function releaseFetchesOf(tx: Tx, of: { readonly processId: string } | { readonly account: string }): Promise<void> {
-  const which = 'account' in of ? sql`account = ${of.account}` : isClaimedBy(of.processId)
-  await sql`update sync_documents set lease_token = null, due_at = ${dbTime(tx)} where lease_token is not null and ${which}`.execute(tx.sql)
+  await db.write('document-release', (tx) => claimedFetches.release(tx, claim, dueInMs))
 }
 
 /** Makes documents due that were longer than an earlier, smaller limit. */
@@ -170,8 +168,4 @@ export async function knownPaths(q: Query, paths: readonly string[]): Promise<Se
   if (paths.length === 0) return new Set()
   const rows = await q.sql.selectFrom('documents').select('stored_path').distinct().where('stored_path', 'in', paths).execute()
   return new Set(rows.flatMap(({ stored_path }) => stored_path ?? []))
-}
-
-function mine({ account, document, leaseToken }: FetchClaim): RawBuilder<unknown> {
-  return sql`account = ${account} and document_key = ${document.document_key} and lease_token = ${leaseToken}`
 }

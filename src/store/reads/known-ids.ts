@@ -5,9 +5,9 @@ import type { KnownId, KnownKind } from '../../model/known-ids.ts'
 import { type IdRead, idReads, type ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
-import { isClaimedBy, LeaseLostError, newLeaseToken } from '../engine/leases.ts'
+import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime, greatest, skipLocked, valuesTable } from '../engine/sql.ts'
+import { dbTime, greatest, valuesTable } from '../engine/sql.ts'
 import { hashColumns, isOfSubmission } from './content-hashes.ts'
 import { DETAIL_WAKE_DELAY_MS, type Wake } from './reads.ts'
 
@@ -92,6 +92,13 @@ export interface IdClaim extends KnownId {
   readonly changedAt: TimeText
 }
 
+export const claimedIds = new Leased<IdClaim>({
+  table: 'sync_known_ids',
+  what: 'read of',
+  key: { account: ({ account }) => account, kind: ({ kind }) => kind, id: ({ id }) => id },
+  topic: 'reads',
+})
+
 /** Whether an id is due. Saves a write transaction that would claim nothing. */
 export async function isIdDue(q: Query, account: string, without: readonly ReadKind[]): Promise<boolean> {
   const { rows } = await sql`
@@ -114,20 +121,15 @@ export interface IdQuery {
 export async function claimIds(db: Db, { account, limit, leaseMs, only, without = [] }: IdQuery): Promise<IdClaim[]> {
   const leaseToken = newLeaseToken(db)
   return db.write('read-claim', async (tx) => {
-    const which =
-      only === undefined
-        ? sql`due_at <= ${dbTime(tx)}`
-        : sql`kind = ${only.kind} and id = ${only.id} and due_at is not null and (lease_token is null or due_at <= ${dbTime(tx)})`
-    const { rows } = await sql<ClaimedRow>`
-      with due as (
-        select account, kind, id from sync_known_ids where account = ${account} and ${which} ${notOf(without)}
-        order by due_at limit ${sql.lit(limit)} ${skipLocked(tx)})
-      update sync_known_ids set lease_token = ${leaseToken}, due_at = ${dbTime(tx, leaseMs)}, issued_no = ${nextNumber(tx)}
-      from due where sync_known_ids.account = due.account and sync_known_ids.kind = due.kind and sync_known_ids.id = due.id
-      returning sync_known_ids.account, sync_known_ids.kind, sync_known_ids.id, submission_id, issued_no, wake_no, failures, misses, rests,
-        case when last_read_at is null then 0 else 1 end as was_read, coalesce(last_changed_at, first_seen_at) as changed_at`.execute(
-      tx.sql,
-    )
+    const isOnly = only === undefined ? sql`` : sql`and kind = ${only.kind} and id = ${only.id} and due_at is not null`
+    const where = sql`account = ${account} ${isOnly} ${notOf(without)}`
+    const selection = claimedIds.select(tx, { where, limit, evenIfNotDue: only !== undefined })
+    const rows = await claimedIds.claim<ClaimedRow>(tx, leaseToken, selection, {
+      leaseMs,
+      set: sql`issued_no = ${nextNumber(tx)}`,
+      returning: sql`submission_id, issued_no, wake_no, failures, misses, rests,
+        case when last_read_at is null then 0 else 1 end as was_read, coalesce(last_changed_at, first_seen_at) as changed_at`,
+    })
     return rows.map((row) => ({
       account: row.account,
       kind: row.kind,
@@ -146,9 +148,13 @@ export async function claimIds(db: Db, { account, limit, leaseMs, only, without 
 }
 
 /** The ids that are read and were named for submissions; `''`: for none. */
-export async function listIdsOf(q: Query, account: string, submissionIds: readonly string[]): Promise<{ kind: IdRead; id: string }[]> {
-  const { rows } = await sql<{ kind: IdRead; id: string }>`
-    select kind, id from sync_known_ids
+export async function listIdsOf(
+  q: Query,
+  account: string,
+  submissionIds: readonly string[],
+): Promise<{ kind: IdRead; id: string; submissionId: string }[]> {
+  const { rows } = await sql<{ kind: IdRead; id: string; submissionId: string }>`
+    select kind, id, coalesce(submission_id, '') as "submissionId" from sync_known_ids
     where account = ${account} and ${isOfSubmission(submissionIds)} and due_at is not null order by kind, id`.execute(q.sql)
   return rows
 }
@@ -180,36 +186,19 @@ export interface IdSettlement {
 export async function settleId(tx: Tx, claim: IdClaim, s: IdSettlement): Promise<void> {
   const woken = s.failures === 0 ? sql`wake_no > ${claim.wakeNo}` : sql`1 = 0`
   const set = [
-    sql`lease_token = null, failures = ${s.failures}, misses = ${s.misses}, error = ${s.error === null ? null : storableText(s.error)}`,
+    sql`failures = ${s.failures}, misses = ${s.misses}, error = ${s.error === null ? null : storableText(s.error)}`,
     sql`due_at = case when ${woken} then ${dbTime(tx, Math.min(s.dueInMs, DETAIL_WAKE_DELAY_MS))} else ${dbTime(tx, s.dueInMs)} end`,
   ]
   if (s.complete) set.push(sql`last_read_at = ${dbTime(tx)}`)
   if (s.changed) set.push(sql`last_changed_at = ${dbTime(tx)}`)
   if (s.rests !== undefined) set.push(sql`rests = ${s.rests ? 1 : 0}`)
   if (s.contentHash !== undefined) set.push(hashColumns(s.contentHash, claim.readNo))
-  const result = await sql`update sync_known_ids set ${sql.join(set)} where ${mine(claim)}`.execute(tx.sql)
-  if (result.numAffectedRows !== 1n) throw new LeaseLostError(`${claim.kind} ${claim.id}`)
+  await claimedIds.settle(tx, claim, sql.join(set))
 }
 
 /** Releases a claim unchanged, due at once. */
 export async function releaseId(db: Db, claim: IdClaim): Promise<void> {
-  await db.write('read-release', (tx) =>
-    sql`update sync_known_ids set lease_token = null, due_at = ${dbTime(tx)} where ${mine(claim)}`.execute(tx.sql),
-  )
-}
-
-/** Releases what a dead process had claimed; of an account, everything that is claimed. */
-export async function releaseIdsOf(tx: Tx, of: { readonly processId: string } | { readonly account: string }): Promise<void> {
-  const which = 'account' in of ? sql`account = ${of.account}` : isClaimedBy(of.processId)
-  await sql`update sync_known_ids set lease_token = null, due_at = ${dbTime(tx)} where lease_token is not null and ${which}`.execute(tx.sql)
-}
-
-/** Applies a shorter wait to stored due times of ids that are read without failure. */
-export async function capIds(tx: Tx, account: string, kind: IdRead, rests: boolean, longestMs: number): Promise<void> {
-  await sql`
-    update sync_known_ids set due_at = ${dbTime(tx, longestMs)}
-    where account = ${account} and due_at > ${dbTime(tx, longestMs)} and kind = ${kind} and rests = ${rests ? 1 : 0}
-      and lease_token is null and failures + misses = 0`.execute(tx.sql)
+  await db.write('read-release', (tx) => claimedIds.release(tx, claim))
 }
 
 /** Forgets "not found" of all ids of an account, which was at fault itself. */
@@ -266,10 +255,6 @@ function notOf(kinds: readonly ReadKind[]): RawBuilder<unknown> {
 
 function nextNumber(tx: Tx): RawBuilder<number> {
   return sql<number>`${greatest(tx, sql`issued_no`, sql`applied_no`)} + 1`
-}
-
-function mine(claim: IdClaim): RawBuilder<unknown> {
-  return sql`account = ${claim.account} and kind = ${claim.kind} and id = ${claim.id} and lease_token = ${claim.leaseToken}`
 }
 
 function rowOf({ account, kind, id, via, ...of }: NewKnownId) {

@@ -89,7 +89,7 @@ export async function requestReplays(db: Db, account: string, after: string, lim
 /** Records that all replays of an epoch, and of those before it, were requested. What is probed for submissions is probed now. */
 export async function endRequests(db: Db, logEpoch: string): Promise<void> {
   await db.write('replays-requested-all', async (tx) => {
-    await sql`update sync_discovery set due_at = ${dbTime(tx)} where lease_token is null and failures = 0`.execute(tx.sql)
+    await sql`update sync_path_reads set due_at = ${dbTime(tx)} where path <> '' and lease_token is null and failures = 0`.execute(tx.sql)
     await sql`update sync_log_epochs set replays_at = ${dbTime(tx)} where log_epoch = ${logEpoch} and replays_at is null`.execute(tx.sql)
   })
 }

@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { storableText } from '../../model/json.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
-import { LeaseLostError } from '../engine/leases.ts'
-import { dbTime, rowLock } from '../engine/sql.ts'
+import { Leased, newLeaseToken } from '../engine/leased.ts'
+import { dbTime } from '../engine/sql.ts'
 import type { RunState } from '../schema/reconcile.ts'
 import { insertRun, NOTHING_DONE, newRun, type RunRequest, type RunRow, sameOptions } from './runs.ts'
 
@@ -22,6 +21,15 @@ export interface RunClaim {
   /** An earlier process began it and died. */
   readonly resumed: boolean
 }
+
+type RunLease = Pick<RunClaim, 'leaseToken'> & { readonly run: Pick<RunRow, 'account'> }
+
+export const claimedRuns = new Leased<RunLease>({
+  table: 'sync_reconcile',
+  what: 'reconcile run of account',
+  key: { account: ({ run }) => run.account },
+  due: 'lease_until',
+})
 
 /** Another run of the account is in progress; its lease ends at `leaseUntil` unless it is renewed. */
 export interface RunBusy {
@@ -50,7 +58,7 @@ export async function ensureReconcileRows(db: Db, accounts: readonly string[]): 
 export async function claimNewRun(db: Db, request: RunRequest): Promise<RunClaim | RunBusy> {
   await ensureReconcileRows(db, [request.account])
   return db.write('reconcile-claim', async (tx) => {
-    const lease = await takeLease(tx, request.account)
+    const lease = await takeLease(tx, newLeaseToken(db), request.account)
     if ('busy' in lease) return lease
     const interrupted = (await interruptedRuns(tx, request.account)).find(({ options }) => sameOptions(options, request.options))
     if (interrupted) return begin(tx, interrupted, lease.token, true)
@@ -71,7 +79,7 @@ export async function claimWaitingRun(db: Db, account: string): Promise<RunClaim
     .executeTakeFirst()
   if (!waits) return null
   return db.write('reconcile-claim', async (tx) => {
-    const lease = await takeLease(tx, account)
+    const lease = await takeLease(tx, newLeaseToken(db), account)
     if ('busy' in lease) return null
     const [interrupted] = await interruptedRuns(tx, account)
     const run = interrupted ?? (await firstRequested(tx, account))
@@ -92,7 +100,7 @@ export async function endAbandonedRuns(db: Db, accounts: readonly string[]): Pro
   await ensureReconcileRows(db, abandoned)
   for (const account of abandoned) {
     await db.write('reconcile-end', async (tx) => {
-      const lease = await takeLease(tx, account)
+      const lease = await takeLease(tx, newLeaseToken(db), account)
       if ('busy' in lease) return
       const now = timeFromMs(tx.clock.now())
       const note = `account ${account} is not in the settings any more`
@@ -107,12 +115,10 @@ export async function endAbandonedRuns(db: Db, accounts: readonly string[]): Pro
   }
 }
 
-async function takeLease(tx: Tx, account: string): Promise<{ token: string } | RunBusy> {
-  const token = randomUUID()
-  const result = await sql`
-    update sync_reconcile set lease_token = ${token}, lease_until = ${dbTime(tx, RUN_LEASE_MS)}
-    where account = ${account} and (lease_token is null or lease_until <= ${dbTime(tx)})`.execute(tx.sql)
-  if (result.numAffectedRows === 1n) return { token }
+async function takeLease(tx: Tx, token: string, account: string): Promise<{ token: string } | RunBusy> {
+  const selection = claimedRuns.select(tx, { where: sql`account = ${account}`, limit: 1, evenIfNotDue: true })
+  const taken = await claimedRuns.claim(tx, token, selection, { leaseMs: RUN_LEASE_MS })
+  if (taken.length === 1) return { token }
   const held = await tx.sql
     .selectFrom('sync_reconcile')
     .select(['run_id', 'lease_until'])
@@ -150,10 +156,7 @@ async function begin(tx: Tx, run: RunRow, leaseToken: string, resumed: boolean):
 
 /** @throws LeaseLostError when another process has taken over the run. */
 export async function renewLease(tx: Tx, claim: RunClaim): Promise<void> {
-  const until = dbTime(tx, RUN_LEASE_MS)
-  const held = sql`account = ${claim.run.account} and lease_token = ${claim.leaseToken}`
-  const result = await sql`update sync_reconcile set lease_until = ${until} where ${held}`.execute(tx.sql)
-  if (result.numAffectedRows !== 1n) throw lost(claim)
+  await claimedRuns.renew(tx, claim, RUN_LEASE_MS)
 }
 
 /**
@@ -161,10 +164,7 @@ export async function renewLease(tx: Tx, claim: RunClaim): Promise<void> {
  * @throws LeaseLostError when another process has taken over the run.
  */
 export async function lockRun(tx: Tx, claim: RunClaim): Promise<void> {
-  const share = rowLock(tx, 'for share')
-  const { rows } = await sql`
-    select run_id from sync_reconcile where account = ${claim.run.account} and lease_token = ${claim.leaseToken} ${share}`.execute(tx.sql)
-  if (rows.length !== 1) throw lost(claim)
+  await claimedRuns.hold(tx, claim)
 }
 
 /** How a run ends. */
@@ -220,15 +220,10 @@ async function endRow(tx: Tx, runId: string, state: RunState, exitCode: number, 
     .execute()
 }
 
-async function releaseLease(tx: Tx, account: string, token: string): Promise<void> {
+async function releaseLease(tx: Tx, account: string, leaseToken: string): Promise<void> {
   await tx.sql
     .updateTable('sync_reconcile')
     .set({ run_id: null, lease_token: null, lease_until: null })
-    .where('account', '=', account)
-    .where('lease_token', '=', token)
+    .where(claimedRuns.isOurs({ run: { account }, leaseToken }))
     .execute()
-}
-
-function lost(claim: RunClaim): LeaseLostError {
-  return new LeaseLostError(`reconcile run ${claim.run.run_id} of account ${claim.run.account}`)
 }

@@ -4,7 +4,7 @@ import { hasValue } from '../../model/merge.ts'
 import { readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { dbTime, timeValue } from '../engine/sql.ts'
+import { dbTime, distinctIn, timeValue } from '../engine/sql.ts'
 import type { RunOptions } from '../schema/reconcile.ts'
 import type { RunRow } from './runs.ts'
 
@@ -115,17 +115,10 @@ export async function nextOtherRunStart(q: Query, run: Pick<RunRow, 'run_id' | '
   return first
 }
 
-/** The distinct ids in a table, found by skipping from one to the next in the index: some ids have many rows. */
+/** The distinct ids in a table: some have many rows. */
 function idsIn(table: string, account: string, after: string, limit: number): RawBuilder<unknown> {
-  const next = (behind: RawBuilder<unknown>) =>
-    sql`(select min(submission_id) from ${sql.table(table)} where account = ${account} and submission_id > ${behind} ${provedIn(table)})`
-  const found = sql.ref(`of_${table}`)
-  return sql`
-    select id as submission_id from (
-      with recursive ${found}(id, n) as (
-        select ${next(sql`${after}`)}, 1
-        union all select ${next(sql`${found}.id`)}, n + 1 from ${found} where id is not null and n < ${sql.lit(limit)})
-      select id from ${found} where id is not null) as ${sql.ref(`some_${table}`)}`
+  const where = sql`account = ${account} ${provedIn(table)}`
+  return sql`select value as submission_id from ${distinctIn(table, 'submission_id', { where, after, limit })} as ${sql.ref(`of_${table}`)}`
 }
 
 function provedIn(table: string): RawBuilder<unknown> {

@@ -82,15 +82,3 @@ export const syncDifferingDeliveries = internal({
     is_compared: int('0 when retention had removed the first body: then nobody knows whether this one differs'),
   },
 })
-
-export const syncWebhookSecrets = internal({
-  name: 'sync_webhook_secrets',
-  holds:
-    'for each account and webhook secret when it verified a delivery last; `account list`. A secret is known by a short tag ' +
-    'that is made of it and that nothing can be made of',
-  columns: {
-    account: text(),
-    tag: text('identifies the secret within the account; see `secretTag`'),
-    last_verified_at: time(),
-  },
-})

@@ -140,45 +140,31 @@ export const extraReads = relation({
   },
 })
 
-export const syncExtraReads = internal({
-  name: 'sync_extra_reads',
-  holds: 'each extra read, for each submission that it is made for: when it is read next, lease, failures, the last error',
-  columns: {
-    account: text(),
-    submission_id: text(),
-    name: text(),
-    due_at: time(),
-    lease_token: orNull(text()),
-    failures: int(),
-    error: orNull(text()),
-    last_read_at: orNull(time()),
-  },
-})
-
-export const syncDiscovery = internal({
-  name: 'sync_discovery',
+/** One row per path of discovery, and per extra read of each submission that it is made for. */
+export const syncPathReads = internal({
+  name: 'sync_path_reads',
   holds:
-    'each path that is probed for submissions, when it is due, how it ended last, and the last answer (its first 1 MiB; 16 ' +
-    'KiB of each path with an id in it)',
+    'each path that is probed for submissions, and each extra read, for each submission that it is made for: when it is read next, lease, failures, the ' +
+    'last error; of what is probed the last answer (its first 1 MiB; 16 KiB of each path with an id in it)',
   columns: {
     account: text(),
-    path: text('the requested path'),
-    template: text('its form in the settings: the same, or with a key in braces where `path` has an id'),
+    submission_id: text('empty for a path without a submission'),
+    name: text('of an extra read; of discovery its form in the settings, with a key in braces where `path` has an id'),
+    path: text('the requested path of discovery; empty for an extra read'),
     due_at: time(),
     lease_token: orNull(text()),
-    probed_at: orNull(time()),
-    answered_at: orNull(time('when it last answered with JSON, which is in `raw`')),
-    outcome: orNull(text('`ok`, or the class of the failure')),
+    outcome: orNull(text('`ok`, `limited`, or the class of the failure')),
     failures: int('consecutive failures'),
     error: orNull(text()),
-    ids: int('submission ids in the last answer'),
+    last_read_at: orNull(time('when it last answered with JSON')),
+    ids: int('of discovery: submission ids in the last answer'),
     found: int('submissions discovered through it, in total'),
-    raw: orNull(text('the last answer, cut to a limit')),
+    raw: orNull(text('the last answer of discovery, cut to a limit')),
     raw_bytes: orNull(int('length of the last answer')),
   },
 })
 
-export type DiscoveryTable = TableOf<typeof syncDiscovery>
+export type PathReadsTable = TableOf<typeof syncPathReads>
 
 export const syncAccounts = internal({
   name: 'sync_accounts',
@@ -207,15 +193,21 @@ export const syncAccounts = internal({
 
 export type AccountsTable = TableOf<typeof syncAccounts>
 
-export const syncCredentialUses = internal({
-  name: 'sync_credential_uses',
-  holds: 'for each account and credential, by its id, when the service last gave a token for it; `account list`',
+/** Secrets and credentials are stored nowhere. */
+export const syncLastUses = internal({
+  name: 'sync_last_uses',
+  holds:
+    'for each account when a webhook secret verified a delivery last, and when the service last gave a token for a credential; `account list`. ' +
+    'A credential is known by its id, a secret by a short tag that is made of it and that nothing can be made of',
   columns: {
     account: text(),
-    client_id: text('its id; its secret is stored nowhere'),
-    last_token_at: time(),
+    kind: text<'credential' | 'webhook_secret'>(),
+    key: text('the id of a credential, or the tag of a secret; see `secretTag`'),
+    last_used_at: time(),
   },
 })
+
+export type LastUsesTable = TableOf<typeof syncLastUses>
 
 export const syncPurged = internal({
   name: 'sync_purged',

@@ -1,5 +1,6 @@
-import { open, readFile, rename } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
+import { replaceFile } from '../../base/durable-file.ts'
 import type { LogMark } from '../engine/log-seen.ts'
 
 /**
@@ -45,13 +46,5 @@ export async function readMark(database: string): Promise<MarkFile | null> {
 /** Replaces the file in one step, durably: a power failure leaves the old or the new one. @throws what the file system throws. */
 export async function writeMark(database: string, mark: MarkFile): Promise<void> {
   const path = markFileOf(database)
-  const fresh = `${path}.new`
-  const file = await open(fresh, 'w', 0o640)
-  try {
-    await file.writeFile(JSON.stringify(mark))
-    await file.datasync()
-  } finally {
-    await file.close()
-  }
-  await rename(fresh, path)
+  await replaceFile(path, `${path}.new`, JSON.stringify(mark))
 }

@@ -3,6 +3,7 @@ import { entities } from '../../model/entities.ts'
 import { idReads, type ReadKind, readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
+import { distinctIn } from '../engine/sql.ts'
 import { countCapped } from './gauges.ts'
 
 /** How far one read of an account has come, and how old it is. */
@@ -37,21 +38,12 @@ export async function idReadCoverage(q: Query, account: string): Promise<(ReadCo
 
 /** @returns the extra reads that were ever scheduled. */
 export async function extraReadCoverage(q: Query, account: string): Promise<ReadCoverage[]> {
+  const names = distinctIn('sync_path_reads', 'name', { where: sql`account = ${account} and path = ''` })
+  const { rows } = await sql<{ value: string }>`select value from ${names} as known`.execute(q.sql)
   const all: ReadCoverage[] = []
-  // From one name to the next by the index, however many rows each has.
-  for (let name = ''; ; ) {
-    const next = await q.sql
-      .selectFrom('sync_extra_reads')
-      .select('name')
-      .where('account', '=', account)
-      .where('name', '>', name)
-      .orderBy('name')
-      .limit(1)
-      .executeTakeFirst()
-    if (next === undefined) return all
-    name = next.name
-    all.push(await coverageOf(q, `extra:${name}`, sql`sync_extra_reads where account = ${account} and name = ${name}`))
-  }
+  for (const { value: name } of rows)
+    all.push(await coverageOf(q, `extra:${name}`, sql`sync_path_reads where account = ${account} and path = '' and name = ${name}`))
+  return all
 }
 
 async function coverageOf(q: Query, read: string, from: RawBuilder<unknown>): Promise<ReadCoverage> {

@@ -1,8 +1,11 @@
-import type { Tx } from '../engine/db.ts'
-import { releaseDeliveriesOf } from '../inbox/work.ts'
-import { releaseReadsOf } from '../reads/claims.ts'
-import { releaseFetchesOf } from '../reads/fetches.ts'
-import { removeDeadProcesses } from './processes.ts'
+import type { Db, Tx } from '../engine/db.ts'
+import type { Claimed, Leased } from '../engine/leased.ts'
+import { claimedDeliveries } from '../inbox/work.ts'
+import { claimedReads } from '../reads/claims.ts'
+import { claimedFetches } from '../reads/fetches.ts'
+import { claimedIds } from '../reads/known-ids.ts'
+import { claimedPaths } from '../reads/path-reads.ts'
+import { isCommandReading, removeDeadProcesses } from './processes.ts'
 
 /** Claims of a dead process that were released. */
 export interface ReleasedClaims {
@@ -12,14 +15,28 @@ export interface ReleasedClaims {
 }
 
 /**
+ * Releases what is claimed when a service starts. On SQLite only one process serves (invariant 13), so every claim was left by a killed one,
+ * unless a command reads beside it.
+ * @param of columns of the rows: those of one account, for example.
+ */
+export async function releaseLeft<C extends Claimed>(db: Db, claimed: Leased<C>, of: Readonly<Record<string, string>>): Promise<void> {
+  if (db.kind === 'sqlite' && !(await isCommandReading(db.read))) await db.write('read-release', (tx) => claimed.releaseAll(tx, of))
+}
+
+const READS = [claimedReads, claimedIds, claimedPaths, claimedFetches]
+
+/**
  * Removes processes that were not seen for a while and releases their claimed deliveries and reads, so that nobody waits for the leases to
- * end. If such a process still lives, it can settle none of them. Lanes of pushes keep their leases: only time tells that no request is in flight.
+ * end. If such a process still lives, it can settle none of them. Lanes of pushes and messages to operators keep their leases: only time tells
+ * that no request is in flight.
  */
 export async function releaseClaimsOfDeadProcesses(tx: Tx): Promise<ReleasedClaims[]> {
   const left: ReleasedClaims[] = []
   for (const processId of await removeDeadProcesses(tx)) {
-    await releaseFetchesOf(tx, { processId })
-    left.push({ processId, deliveries: await releaseDeliveriesOf(tx, processId), reads: await releaseReadsOf(tx, processId) })
+    const deliveries = await claimedDeliveries.releaseOf(tx, processId)
+    let reads = 0
+    for (const claimed of READS) reads += await claimed.releaseOf(tx, processId)
+    left.push({ processId, deliveries, reads })
   }
   return left
 }

@@ -115,7 +115,7 @@ export async function freshnessGauges(q: Query, account: string): Promise<Freshn
  */
 export async function failingProbes(q: Query, account: string, templates: readonly string[]): Promise<number> {
   if (templates.length === 0) return 0
-  const failing = sql`sync_discovery where account = ${account} and failures > 0 and template in (${sql.join(templates)})`
+  const failing = sql`sync_path_reads where account = ${account} and failures > 0 and name in (${sql.join(templates)})`
   return await countCapped(q, failing, SMALL_COUNT_CAP)
 }
 

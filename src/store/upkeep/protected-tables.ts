@@ -56,8 +56,12 @@ const unreadable: ProtectedTable = {
 }
 
 const discovery: ProtectedTable = {
-  spec: { table: 'sync_discovery', key: ['account', 'path'], columns: { account: 'text', path: 'text', raw: 'text' } },
-  protect: (protection, row) => textProtected(protection, row, ['raw'], 'sync_discovery', JSON.stringify([row['path']])),
+  spec: {
+    table: 'sync_path_reads',
+    key: ['account', 'submission_id', 'name', 'path'],
+    columns: { account: 'text', submission_id: 'text', name: 'text', path: 'text', raw: 'text' },
+  },
+  protect: (protection, row) => textProtected(protection, row, ['raw'], 'sync_path_reads', JSON.stringify([row['path']])),
 }
 
 const extraReads: ProtectedTable = {

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
@@ -45,23 +45,17 @@ function step(db: Db, lease: UpkeepLease, work: Work): Promise<RetentionStep> {
   return db.write('retention', timed, { onWorkerThread: true })
 }
 
-interface Passed {
-  readonly id: number
-  /** See `isPassed`. */
-  readonly old: boolean
-  readonly bytes: number
-}
-
 /**
  * Trims the next old deliveries in order of arrival: settled ones lose body and headers and keep their ids, so that a repeated delivery is
  * recognised. Unsettled ones are noted for `trimLeftOver`. The position is stored with the lease.
  */
 export function trimInbox(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
-    const { rows } = await sql<RawPassed>`
-      select inbox_id as id, ${isPassed(tx, 'received_at', before)} as old, coalesce(length(body), 0) as bytes
-      from sync_inbox where inbox_id > ${after} order by inbox_id limit ${sql.lit(limit)}`.execute(tx.sql)
-    const last = lastOld(rows.map(passed))
+    const last = await lastOld(
+      tx,
+      sql`inbox_id as id, ${isPassed(tx, 'received_at', before)} as old, ${BODY_BYTES} as bytes
+      from sync_inbox where inbox_id > ${after} order by inbox_id limit ${sql.lit(limit)}`,
+    )
     await renewUpkeep(tx, lease, last ?? after)
     if (last === null) return { removed: 0, next: null }
     const range = sql`inbox_id > ${after} and inbox_id <= ${last}`
@@ -76,11 +70,12 @@ export function trimInbox(db: Db, { lease, before, limit, after }: StepInput): P
 /** Trims deliveries that were not settled when `trimInbox` passed them. */
 export function trimLeftOver(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
-    const { rows } = await sql<RawPassed>`
-      select l.inbox_id as id, 1 as old, coalesce(length(i.body), 0) as bytes
+    const last = await lastOld(
+      tx,
+      sql`l.inbox_id as id, 1 as old, ${BODY_BYTES} as bytes
       from sync_inbox_left l left join sync_inbox i on i.inbox_id = l.inbox_id
-      where l.inbox_id > ${after} order by l.inbox_id limit ${sql.lit(limit)}`.execute(tx.sql)
-    const last = lastOld(rows.map(passed))
+      where l.inbox_id > ${after} order by l.inbox_id limit ${sql.lit(limit)}`,
+    )
     if (last === null) return { removed: 0, next: null }
     const left = sql`sync_inbox_left where inbox_id > ${after} and inbox_id <= ${last}`
     const removed = await relieve(tx, sql`inbox_id in (select inbox_id from ${left})`, before)
@@ -99,32 +94,39 @@ async function relieve(tx: Tx, range: ReturnType<typeof sql>, before: TimeText):
 }
 
 /** Deletes rejected deliveries. */
-export function removeRejected(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
-  return step(db, lease, async (tx) => {
-    const { rows } = await sql<RawPassed>`
-      select rejected_id as id, ${isPassed(tx, 'received_at', before)} as old, coalesce(length(body), 0) as bytes
-      from sync_rejected where rejected_id > ${after} order by rejected_id limit ${sql.lit(limit)}`.execute(tx.sql)
-    const last = lastOld(rows.map(passed))
-    if (last === null) return { removed: 0, next: null }
-    const { numAffectedRows } = await sql`
-      delete from sync_rejected where rejected_id > ${after} and rejected_id <= ${last} and ${isBefore(tx, 'received_at', before)}`.execute(
-      tx.sql,
-    )
-    return { removed: Number(numAffectedRows ?? 0), next: last }
-  })
+export function removeRejected(db: Db, input: StepInput): Promise<RetentionStep> {
+  const which = (tx: Tx) => isBefore(tx, 'received_at', input.before)
+  return removeNext(db, input, { table: 'sync_rejected', id: 'rejected_id', time: 'received_at', bytes: BODY_BYTES, which })
 }
 
 /** Deletes delivered and skipped outbox rows. Rows that may still be sent, or need a person, stay. */
-export function removePushed(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
+export function removePushed(db: Db, input: StepInput): Promise<RetentionStep> {
+  const which = (tx: Tx) => sql`state in ('delivered', 'skipped') and ${isBefore(tx, 'settled_at', input.before)}`
+  return removeNext(db, input, { table: 'sync_outbox', id: 'outbox_id', time: 'queued_at', bytes: sql`0`, which })
+}
+
+/** A table that retention passes in the order of its numbers. */
+interface Passed {
+  readonly table: string
+  readonly id: string
+  readonly time: string
+  /** What a row frees. */
+  readonly bytes: RawBuilder<unknown>
+  /** Which of the rows that are passed go. */
+  readonly which: (tx: Tx) => RawBuilder<unknown>
+}
+
+function removeNext(db: Db, { lease, before, limit, after }: StepInput, { table, id, time, bytes, which }: Passed): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
-    const { rows } = await sql<RawPassed>`
-      select outbox_id as id, ${isPassed(tx, 'queued_at', before)} as old, 0 as bytes
-      from sync_outbox where outbox_id > ${after} order by outbox_id limit ${sql.lit(limit)}`.execute(tx.sql)
-    const last = lastOld(rows.map(passed))
+    const [from, number] = [sql.table(table), sql.ref(id)]
+    const last = await lastOld(
+      tx,
+      sql`${number} as id, ${isPassed(tx, time, before)} as old, ${bytes} as bytes
+      from ${from} where ${number} > ${after} order by ${number} limit ${sql.lit(limit)}`,
+    )
     if (last === null) return { removed: 0, next: null }
     const { numAffectedRows } = await sql`
-      delete from sync_outbox where outbox_id > ${after} and outbox_id <= ${last}
-        and state in ('delivered', 'skipped') and ${isBefore(tx, 'settled_at', before)}`.execute(tx.sql)
+      delete from ${from} where ${number} > ${after} and ${number} <= ${last} and ${which(tx)}`.execute(tx.sql)
     return { removed: Number(numAffectedRows ?? 0), next: last }
   })
 }
@@ -184,30 +186,38 @@ async function removeSkipped(tx: Tx, upTo: number, limit: number): Promise<void>
  * and remembers that it was reported before.
  */
 export function removeFindings(db: Db, { lease, before, limit }: StepInput): Promise<RetentionStep> {
-  return step(db, lease, async (tx) => {
-    const { numAffectedRows } = await sql`
+  return step(db, lease, (tx) =>
+    removeSome(
+      tx,
+      limit,
+      sql`
       delete from reconcile_findings where (run_id, finding_no) in (
         select run_id, finding_no from reconcile_findings where run_id in (
           select r.run_id from reconcile_runs r where ${isBefore(tx, 'r.ended_at', before)} and exists (
             select 1 from reconcile_runs later where later.account = r.account and later.requested_at > r.requested_at
               and later.state = 'done' and ${hasNoOptionsBut(tx, 'later.options', ['concurrency', 'dry_run'])}))
-        limit ${sql.lit(limit)})`.execute(tx.sql)
-    const removed = Number(numAffectedRows ?? 0)
-    return { removed, next: removed < limit ? null : 0 }
-  })
+        limit ${sql.lit(limit)})`,
+    ),
+  )
 }
 
 /** Deletes times at which alarms fired and that are over. */
 export function removeEpisodes(db: Db, { lease, before, limit }: StepInput): Promise<RetentionStep> {
-  return step(db, lease, async (tx) => {
-    const { numAffectedRows } = await sql`
+  return step(db, lease, (tx) =>
+    removeSome(
+      tx,
+      limit,
+      sql`
       delete from alarm_history where episode_id in (
-        select episode_id from alarm_history where ${isBefore(tx, 'resolved_at', before)} order by episode_id limit ${sql.lit(limit)})`.execute(
-      tx.sql,
-    )
-    const removed = Number(numAffectedRows ?? 0)
-    return { removed, next: removed < limit ? null : 0 }
-  })
+        select episode_id from alarm_history where ${isBefore(tx, 'resolved_at', before)} order by episode_id limit ${sql.lit(limit)})`,
+    ),
+  )
+}
+
+/** @param statement deletes up to `limit` rows. */
+async function removeSome(tx: Tx, limit: number, statement: RawBuilder<unknown>): Promise<Omit<RetentionStep, 'workedMs'>> {
+  const removed = Number((await statement.execute(tx.sql)).numAffectedRows ?? 0)
+  return { removed, next: removed < limit ? null : 0 }
 }
 
 /** The oldest change number that somebody may still need; larger than any when nobody does. */
@@ -241,21 +251,16 @@ function stopped(state: string): string {
   return `state = '${state}' and state in ('dead', 'unknown', 'skipped')`
 }
 
-interface RawPassed {
-  readonly id: number
-  readonly old: unknown
-  readonly bytes: number
-}
+const BODY_BYTES = sql`coalesce(length(body), 0)`
 
-function passed({ id, old, bytes }: RawPassed): Passed {
-  return { id, old: Boolean(old), bytes }
-}
-
-/** @returns the id up to which rows are handled: the last old one, or less when that would free too much; null when none is old. */
-function lastOld(rows: readonly Passed[]): number | null {
+/**
+ * @param rows selects `id`, `old` (see `isPassed`) and `bytes` of the next rows.
+ * @returns the id up to which rows are handled: the last old one, or less when that would free too much; null when none is old.
+ */
+async function lastOld(tx: Tx, rows: RawBuilder<unknown>): Promise<number | null> {
   let last: number | null = null
   let bytes = 0
-  for (const row of rows) {
+  for (const row of (await sql<{ id: number; old: unknown; bytes: number }>`select ${rows}`.execute(tx.sql)).rows) {
     if (bytes >= MAX_BYTES) break
     bytes += row.bytes
     if (row.old) last = row.id
@@ -264,10 +269,10 @@ function lastOld(rows: readonly Passed[]): number | null {
 }
 
 /** Old rows, and rows dated into the future by a wrong clock: their time says nothing about the rows after them. */
-function isPassed(tx: Tx, column: string, before: TimeText) {
+export function isPassed(tx: Query, column: string, before: TimeText): RawBuilder<unknown> {
   return sql`(${isBefore(tx, column, before)} or ${sql.ref(column)} > ${timeValue(tx, timeFromMs(tx.clock.now() + AHEAD_MS))})`
 }
 
-function isBefore(tx: Tx, column: string, time: TimeText) {
+function isBefore(tx: Query, column: string, time: TimeText): RawBuilder<unknown> {
   return sql`${sql.ref(column)} < ${timeValue(tx, time)}`
 }

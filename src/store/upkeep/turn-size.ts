@@ -1,8 +1,7 @@
-import { type RawBuilder, sql } from 'kysely'
-import { type TimeText, timeFromMs } from '../../model/time.ts'
+import { sql } from 'kysely'
+import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { timeValue } from '../engine/sql.ts'
-import { oldestNeeded } from './retention.ts'
+import { isPassed, oldestNeeded } from './retention.ts'
 import { lastUpkeep } from './upkeep.ts'
 
 /** Tables of which a turn of retention removes the oldest rows, by their number. */
@@ -18,9 +17,6 @@ export interface TurnSize {
   readonly rows: number
   readonly of: number
 }
-
-/** A time further in the future than this comes from a wrong clock; a turn passes such rows. */
-const AHEAD_MS = 86_400_000
 
 /**
  * How much of a table is older than `before`, and so goes or is emptied. Found by some twenty lookups, since times follow the numbers nearly
@@ -44,8 +40,7 @@ export async function sizeOfTurn(q: Query, name: TurnTable, before: TimeText, de
 /** @returns the number of the first row that is not passed; one more than the last when all are. */
 async function firstKept(q: Query, name: TurnTable, first: number, last: number, before: TimeText): Promise<number> {
   const { table, number, time } = TABLES[name]
-  const ahead = timeFromMs(q.clock.now() + AHEAD_MS)
-  const old: RawBuilder<unknown> = sql`case when ${sql.ref(time)} < ${timeValue(q, before)} or ${sql.ref(time)} > ${timeValue(q, ahead)} then 1 else 0 end`
+  const old = sql`case when ${isPassed(q, time, before)} then 1 else 0 end`
   let [low, high] = [first, last + 1]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)

@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
-import { LeaseLostError } from '../engine/leases.ts'
+import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime } from '../engine/sql.ts'
 import type { UpkeepTable } from '../schema/upkeep.ts'
 
@@ -12,7 +11,7 @@ const AHEAD_MS = 2 * 86_400_000
 /** The right to do one run of a task that one process does for all. */
 export interface UpkeepLease {
   readonly task: string
-  readonly token: string
+  readonly leaseToken: string
   readonly leaseMs: number
   /** Progress of the task. */
   readonly position: number
@@ -29,6 +28,13 @@ export interface UpkeepSlot {
 /** `done`: this run is done. `held`: another process is doing it, or was a moment ago. */
 export type UpkeepClaim = UpkeepLease | 'done' | 'held'
 
+export const claimedTasks = new Leased<UpkeepLease>({
+  table: 'sync_upkeep',
+  what: 'task',
+  key: { task: ({ task }) => task },
+  due: 'lease_until',
+})
+
 /** Starts a run of a task, or resumes one whose process died. Only one process gets it. */
 export async function claimUpkeep(db: Db, task: string, turn: UpkeepSlot, leaseMs: number): Promise<UpkeepClaim> {
   const { slot, settings } = turn
@@ -40,20 +46,16 @@ export async function claimUpkeep(db: Db, task: string, turn: UpkeepSlot, leaseM
     const locked = tx.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task)
     const row = await (tx.kind === 'postgres' ? locked.forUpdate() : locked).executeTakeFirstOrThrow()
     if (isDone(row, turn, tx.clock.now())) return 'done'
-    const token = randomUUID()
+    const leaseToken = newLeaseToken(db)
     // A resumed run keeps its start time, which shows for how long it has not finished.
     const goesOn = row.began_at !== null && row.ended_at === null
-    const taken = await tx.sql
-      .updateTable('sync_upkeep')
-      .set({
-        ...{ slot, settings, lease_token: token, lease_until: dbTime(tx, leaseMs), ended_at: null, note: null },
-        ...{ waits_since: null, waits_for: null },
-        ...(!goesOn && { began_at: dbTime(tx) }),
-      })
-      .where('task', '=', task)
-      .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<', dbTime(tx))]))
-      .executeTakeFirst()
-    return taken.numUpdatedRows === 1n ? { task, token, leaseMs, position: row.position } : 'held'
+    const selection = claimedTasks.select(tx, { where: sql`task = ${task}`, limit: 1, evenIfNotDue: true })
+    const taken = await claimedTasks.claim(tx, leaseToken, selection, {
+      leaseMs,
+      set: sql`slot = ${slot}, settings = ${settings}, began_at = ${goesOn ? sql.ref('began_at') : dbTime(tx)}, ended_at = null, note = null,
+        waits_since = null, waits_for = null`,
+    })
+    return taken.length === 1 ? { task, leaseToken, leaseMs, position: row.position } : 'held'
   })
 }
 
@@ -78,13 +80,7 @@ function isDone(row: Pick<UpkeepTable, 'slot' | 'settings' | 'ended_at'>, { slot
  * @throws LeaseLostError when another process has taken over; the transaction must then roll back.
  */
 export async function renewUpkeep(tx: Tx, lease: UpkeepLease, position?: number): Promise<void> {
-  const { numUpdatedRows } = await tx.sql
-    .updateTable('sync_upkeep')
-    .set({ lease_until: dbTime(tx, lease.leaseMs), ...(position !== undefined && { position }) })
-    .where('task', '=', lease.task)
-    .where('lease_token', '=', lease.token)
-    .executeTakeFirst()
-  if (numUpdatedRows !== 1n) throw new LeaseLostError(lease.task)
+  await claimedTasks.renew(tx, lease, lease.leaseMs, position === undefined ? undefined : sql`position = ${position}`)
 }
 
 /** Ends the run. @param note what it did, in a sentence; null when it was interrupted: another process may then resume it at once. */
@@ -93,8 +89,7 @@ export async function endUpkeep(db: Db, lease: UpkeepLease, note: string | null)
     tx.sql
       .updateTable('sync_upkeep')
       .set({ lease_token: null, lease_until: null, note, ...(note !== null && { ended_at: dbTime(tx) }) })
-      .where('task', '=', lease.task)
-      .where('lease_token', '=', lease.token)
+      .where(claimedTasks.isOurs(lease))
       .execute(),
   )
 }

@@ -49,7 +49,7 @@ async function startProduct(): Promise<number> {
     ],
     appender: new InboxAppender(db),
     rejectedStore: new RejectedStore(db, log),
-    secretUses: { note() {} },
+    lastUses: { note() {} },
     keepRefused: async () => {},
     clock: systemClock,
     log,

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import Fastify from 'fastify'
 import { Webhook } from 'svix'
 import { describe, expect, test } from 'vitest'
-import { distance, nearest } from '../../../src/base/nearest.ts'
+import { editDistance, nearest } from '../../../src/base/near-names.ts'
 import {
   anySecret,
   baseUrl,
@@ -190,8 +190,8 @@ describe('trusted proxies', () => {
 })
 
 test('the nearest name is that with the fewest changes of letters', () => {
-  expect([distance('', 'abc'), distance('kitten', 'sitting'), distance('abc', 'abc')]).toEqual([3, 3, 0])
+  expect([editDistance('', 'abc'), editDistance('kitten', 'sitting'), editDistance('abc', 'abc')]).toEqual([3, 3, 0])
   expect(nearest('POLL_ACTVE', ['POLL_MAX', 'POLL_ACTIVE', 'REPLAY_ACTIVE'])).toBe('POLL_ACTIVE')
   const word = fc.string({ maxLength: 12 })
-  fc.assert(fc.property(word, word, (a, b) => distance(a, b) === distance(b, a)))
+  fc.assert(fc.property(word, word, (a, b) => editDistance(a, b) === editDistance(b, a)))
 })

@@ -62,22 +62,6 @@ describe.each(testDatabases)('bringing due times forward on $name', ({ open }) =
       expect(msFromTime(read?.due_at ?? '') - Date.now()).toBeLessThanOrEqual(config.poll.quietMs)
     },
   )
-
-  it('each minute: another process left it there', async () => {
-    const stopping = new AbortController()
-    let checks = 0
-    const { clock } = steppedClock(async (ms) => {
-      if (ms < 1_000) return
-      checks += 1
-      if (checks === 2) await withRead(db, 2 * YEAR)
-      if (checks === 5) expect(await furthest(db)).toBeGreaterThan(YEAR)
-      if (checks === 7) stopping.abort()
-    })
-    const { db, close } = await open({ clock })
-    onTestFinished(close)
-    await new DueTimeHealer({ db, clock, log: silentLog, config }).run(stopping.signal)
-    expect(await furthest(db)).toBeLessThanOrEqual(config.replay.activeMs)
-  })
 })
 
 describe.each(testDatabases.filter(({ name }) => name === 'sqlite'))('the clock of the database is ours on $name', ({ open }) => {

@@ -7,7 +7,7 @@ import { StoreGauges } from '../../../src/ops/metrics/store-gauges.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { ensureDestinations, setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { ensureAccounts, stopAccount } from '../../../src/store/reads/accounts.ts'
-import { addProbes } from '../../../src/store/reads/discovery.ts'
+import { addPaths } from '../../../src/store/reads/path-reads.ts'
 import { savePause } from '../../../src/store/reads/pauses.ts'
 import { account } from '../../config/support.ts'
 import { silentLog, testDatabases } from '../../tools/databases.ts'
@@ -130,10 +130,10 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
     const { db } = opened
     try {
       await ensureAccounts(db, [ACCOUNT])
-      const paths = ['/broker/submissions', '/broker/taken-out'].map((path) => ({ path, template: path }))
+      const paths = ['/broker/submissions', '/broker/taken-out'].map((path) => ({ name: path, submissionId: '', path }))
       await db.write('test', async (tx) => {
-        await addProbes(tx, ACCOUNT, paths, timeFromMs(Date.now()))
-        await tx.sql.updateTable('sync_discovery').set({ failures: 3 }).execute()
+        await addPaths(tx, ACCOUNT, paths)
+        await tx.sql.updateTable('sync_path_reads').set({ failures: 3 }).execute()
       })
       const failing = async (templates: readonly string[]) => {
         const { registry } = createMetrics()
@@ -141,7 +141,7 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
         await new StoreGauges(registry, db, silentLog, () => ({ accounts }), up).refresh()
         return /discovery_failing\{account="default"\} (\d+)/.exec(await registry.metrics())?.[1]
       }
-      expect(await failing(paths.map(({ template }) => template))).toBe('2')
+      expect(await failing(paths.map(({ path }) => path))).toBe('2')
       expect(await failing(['/broker/submissions'])).toBe('1')
       expect(await failing([])).toBe('0')
     } finally {

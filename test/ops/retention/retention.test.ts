@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Clock, systemClock } from '../../../src/base/clock.ts'
+import { LeaseLostError } from '../../../src/base/errors.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { Pace } from '../../../src/ops/retention/pace.ts'
 import { removeExpired } from '../../../src/ops/retention/remove-expired.ts'
 import { Retention, slotAt } from '../../../src/ops/retention/retention.ts'
 import type { Db, Tx } from '../../../src/store/engine/db.ts'
-import { LeaseLostError } from '../../../src/store/engine/leases.ts'
 import { timeValue } from '../../../src/store/engine/sql.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { findDeliveries, makeReady } from '../../../src/store/inbox/queries.ts'
@@ -347,7 +347,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect(await claimUpkeep(two, 'retention', { slot: '2026-06-16', settings: '30 400' }, 60_000)).toBe('held')
     await one.write('test', (tx) => sql`update sync_upkeep set lease_until = ${sql.raw(`'${daysAgo(1)}'`)}`.execute(tx.sql))
     const heir = await leaseOf(two, '2026-06-16')
-    expect(heir.token).not.toBe(dead.token)
+    expect(heir.leaseToken).not.toBe(dead.leaseToken)
     await deliver(one, 'older', 32, 'done')
     const parts = { db: one, clock, config }
     await expect(removeExpired(parts, dead, never)).rejects.toThrow(LeaseLostError)

@@ -6,8 +6,8 @@ import type { Coverage } from '../../../src/ops/operations/coverage.ts'
 import type { AccountStatus } from '../../../src/ops/status/status.ts'
 import { reportAlarm } from '../../../src/store/operators/alarms.ts'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
-import { scheduleExtraReads } from '../../../src/store/reads/extra-reads.ts'
 import { learnIds } from '../../../src/store/reads/known-ids.ts'
+import { addPaths, extraReadsOf } from '../../../src/store/reads/path-reads.ts'
 import { addReads } from '../../../src/store/reads/reads.ts'
 import { setReadsOffBySettings, switchReadOff } from '../../../src/store/reads/reads-off.ts'
 import { readsStatus } from '../../../src/store/upkeep/status.ts'
@@ -105,7 +105,7 @@ describe.each(testDatabases)('status on $name', (database) => {
       const policy = { kind: 'policy', id: crypto.randomUUID(), ...place, via: 'thread' } as const
       await learnIds(tx, [policy])
     })
-    await scheduleExtraReads(db, 'default', ['detail'], [place.submissionId], at)
+    await db.write('test', (tx) => addPaths(tx, 'default', extraReadsOf(['detail'], [place.submissionId])))
     await switchReadOff(db, 'default', 'sessions', 'it is refused', 86_400_000)
     const env = databaseEnv(opened.config)
     const { accounts, gaps } = json<Coverage>(await runHere(['status', '--coverage', '--json'], env))

@@ -4,7 +4,6 @@ import { timeFromMs } from '../../../src/model/time.ts'
 import { keepRefusedConnections, refusedConnectionsSince } from '../../../src/store/inbox/refused-connections.ts'
 import { RejectedStore } from '../../../src/store/inbox/rejected.ts'
 import { rejectedSince } from '../../../src/store/operators/alarm-queries.ts'
-import { credentialUses, saveCredentialUses } from '../../../src/store/reads/credential-uses.ts'
 import { silentLog, testDatabases } from '../../tools/databases.ts'
 import { at } from '../../tools/facts.ts'
 
@@ -49,14 +48,5 @@ describe.each(testDatabases)('who came and was refused, and by which credentials
         .execute(),
     )
     expect(await counted(0)).toEqual([zenith])
-  })
-
-  it('the last use of a credential is the newest, whoever saves it', async () => {
-    const { db, close } = await open()
-    onTestFinished(close)
-    const use = (account: string, minute: number) => ({ account, clientId: 'bac_1', at: time(minute) })
-    await saveCredentialUses(db, [use('zenith', 1), use('acme', 5)])
-    await saveCredentialUses(db, [use('acme', 3), use('zenith', 2)])
-    expect(await credentialUses(db.read)).toEqual([use('acme', 5), use('zenith', 2)])
   })
 })

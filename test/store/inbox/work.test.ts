@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
+import { LeaseLostError } from '../../../src/base/errors.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { LeaseLostError } from '../../../src/store/engine/leases.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import {
   type ClaimedDelivery,

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { LeaseLostError } from '../../../src/base/errors.ts'
 import { type TimeText, timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { LeaseLostError } from '../../../src/store/engine/leases.ts'
 import {
   actionInProgress,
   auditAction,

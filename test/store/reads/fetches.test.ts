@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { LeaseLostError } from '../../../src/store/engine/leases.ts'
+import { LeaseLostError } from '../../../src/base/errors.ts'
 import { claimFetches, releaseFetch, settleFetch } from '../../../src/store/reads/fetches.ts'
 import { openedDb } from '../../push/outbox.ts'
 import { testDatabases } from '../../tools/databases.ts'

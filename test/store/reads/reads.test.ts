@@ -1,17 +1,17 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { LeaseLostError } from '../../../src/base/errors.ts'
 import { readKinds } from '../../../src/model/reads.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { LeaseLostError } from '../../../src/store/engine/leases.ts'
 import { claimSweep, endSweep, resetMisses, sweepStep } from '../../../src/store/reads/account-reads.ts'
 import { ensureAccounts, requestSweep } from '../../../src/store/reads/accounts.ts'
 import {
+  claimedReads,
   claimReads,
   type ReadClaim,
   type ReadSettlement,
   recordPage,
   refuseCursor,
-  releaseAllReads,
   releaseRead,
   settleRead,
 } from '../../../src/store/reads/claims.ts'
@@ -101,7 +101,7 @@ describe.each(testDatabases)('claims of reads on $name', (database) => {
     await db.write('test-add', (tx) => addReads(tx, [other], timeFromMs(Date.now() - 1_000), false))
     const due = (account: string) => claimReads(db, { account, rank: rank.routine, limit: 10, leaseMs: LEASE_MS })
     for (const account of [ACCOUNT, other.account]) expect(await due(account)).toHaveLength(3)
-    await releaseAllReads(db, ACCOUNT)
+    await db.write('test', (tx) => claimedReads.releaseAll(tx, { account: ACCOUNT }))
     expect(await due(ACCOUNT)).toHaveLength(3)
     expect(await due(other.account)).toEqual([])
   })

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
+import { LeaseLostError } from '../../../src/base/errors.ts'
 import { readKinds } from '../../../src/model/reads.ts'
 import { type TimeText, timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { LeaseLostError } from '../../../src/store/engine/leases.ts'
 import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { LeaseLostError } from '../../../src/base/errors.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { LeaseLostError } from '../../../src/store/engine/leases.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work.ts'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'

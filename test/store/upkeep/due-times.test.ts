@@ -3,22 +3,22 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { entities } from '../../../src/model/entities.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
+import { capWaits, databaseNowMs, SLACK_MS, type WaitingTimes } from '../../../src/store/engine/longest-waits.ts'
 import { timeValue } from '../../../src/store/engine/sql.ts'
-import { type DueTimes, dueTimes, type LongestWaits, notDueTimes } from '../../../src/store/upkeep/due-times.ts'
-import { databaseNowMs, HEAL_START, type HealPosition, healStep, SLACK_MS } from '../../../src/store/upkeep/heal-due-times.ts'
+import { type AllowedWaits, dueTimes } from '../../../src/store/upkeep/due-times.ts'
 import { testDatabases } from '../../tools/databases.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-const waits: LongestWaits = {
-  accounts: ['acme'],
-  destinations: ['ams'],
+const waits: AllowedWaits = {
   reads: (quietMs) => (quietMs < 90 * DAY ? { pollMs: 6 * HOUR, replayMs: DAY } : { pollMs: 7 * DAY, replayMs: 30 * DAY }),
   pushMs: DAY,
   laneLeaseMs: 2 * MINUTE,
-  probeMs: 2 * DAY,
+  ids: () => DAY,
+  probes: () => 2 * DAY,
+  extraReads: () => DAY,
 }
 
 /** A row of each table that has due times: text, numbers, and times by `now()`. `variants` change its legal waits. */
@@ -47,10 +47,6 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
   sync_accounts: {
     row: `(account, state, sweep_wanted, retry_at, swept_at, throttled_until) values ('acme', 'parked', 0, :now, :now, :now)`,
   },
-  sync_discovery: {
-    row: `(account, path, template, due_at, failures, ids, found) values ('acme', '/x', '/x', :now, 0, 0, 0)`,
-    variants: [`lease_token = 't'`],
-  },
   sync_known_ids: {
     row: `(account, kind, id, submission_id, via, first_seen_at, due_at, wake_no, issued_no, applied_no, failures, misses, rests)
       values ('acme', 'policy', 'p', 's', 'thread', :now, :now, 0, 0, 0, 0, 0, 0)`,
@@ -60,9 +56,9 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
     row: `(account, document_key, due_at, failing_since, failures) values ('acme', 'd', :now, :now, 1)`,
     variants: [`lease_token = 'p t'`],
   },
-  sync_extra_reads: {
-    row: `(account, submission_id, name, due_at, failures) values ('acme', 's', 'x', :now, 0)`,
-    variants: [`lease_token = 'p t'`],
+  sync_path_reads: {
+    row: `(account, submission_id, name, path, due_at, failures, ids, found) values ('acme', 's', 'x', '', :now, 0, 0, 0)`,
+    variants: [`path = '/x'`, `lease_token = 'p t'`],
   },
   sync_reads_off: { row: `(account, read, cause, reason, since, retry_at) values ('acme', 'sessions', 'service', 'x', :now, :now)` },
   sync_alarm_watch: { row: `(id, lease_token, lease_until) values (1, 't', :now)` },
@@ -82,18 +78,52 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
   sync_processes: { row: `(process_id, role, version, started_at, seen_at) values ('p', 'work', '1', :now, :now)` },
 }
 
+/** Times that only tell when something happened: nothing waits for them. Tables of service data and `changes` are not listed. */
+const notDueTimes: Readonly<Record<string, readonly string[]>> = {
+  sync_inbox: ['received_at', 'settled_at'],
+  sync_rejected: ['received_at', 'replayed_at'],
+  sync_reads: ['last_read_at', 'last_changed_at', 'last_replay_at'],
+  sync_accounts: ['since', 'events_unreadable_at', 'identity_failing_since', 'throttled_since'],
+  sync_arrivals: ['first_at'],
+  sync_conflicts: ['seen_at'],
+  sync_unreadable: ['seen_at'],
+  sync_processes: ['started_at'],
+  sync_migrations: ['applied_at'],
+  push_map: ['mapped_at'],
+  sync_destinations: ['since'],
+  sync_outbox: ['queued_at', 'tried_at', 'settled_at'],
+  sync_remote_ids: ['stored_at'],
+  reconcile_runs: ['requested_at', 'started_at', 'updated_at'],
+  reconcile_findings: ['repaired_at', 'found_at'],
+  sync_proofs: ['visited_at'],
+  arrival_counts: ['hour'],
+  sync_known_ids: ['first_seen_at', 'last_read_at', 'last_changed_at'],
+  sync_reads_off: ['since'],
+  extra_reads: ['read_at'],
+  sync_path_reads: ['last_read_at'],
+  operator_actions: ['at'],
+  alarms: ['resolved_at', 'notified_at', 'acknowledged_at'],
+  alarm_history: ['since', 'fired_at', 'resolved_at', 'acknowledged_at'],
+  sync_operator_notices: ['queued_at'],
+  sync_alarm_watch: ['evaluated_at'],
+  sync_log_epochs: ['began_at', 'replays_at', 'replayed_at'],
+  sync_purged: ['purged_at', 'finished_at'],
+  sync_console_sessions: ['began_at', 'seen_at'],
+  sync_restatements: ['requested_at'],
+  sync_upkeep: ['began_at', 'ended_at', 'waits_since'],
+  sync_last_uses: ['last_used_at'],
+  sync_refused_connections: ['noted_at'],
+  sync_differing_deliveries: ['first_at', 'last_at'],
+  sync_figures: ['at'],
+  sync_interface_drift: ['first_seen_at', 'last_seen_at'],
+}
+
 async function exec(db: Db, statement: string): Promise<void> {
   await db.write('test', (tx) => sql.raw(statement).execute(tx.sql))
 }
 
-async function healAll(db: Db, due: DueTimes): Promise<number> {
-  let healed = 0
-  for (let at: HealPosition = HEAL_START; at !== null; ) {
-    const step: Awaited<ReturnType<typeof healStep>> = await healStep(db, due, waits, at)
-    healed += step.healed
-    at = step.next
-  }
-  return healed
+function healAll(db: Db, due: WaitingTimes<AllowedWaits>): Promise<number> {
+  return capWaits(db, due, waits, async () => true)
 }
 
 /** Puts a time where a clock that was wrong by `ms` would have left it. */
@@ -200,7 +230,7 @@ async function queued(db: Db, now: TimeText, lane = 's'): Promise<void> {
   )
 }
 
-async function rowOf(db: Db, due: DueTimes): Promise<Record<string, string | number | null>> {
+async function rowOf(db: Db, due: WaitingTimes<AllowedWaits>): Promise<Record<string, string | number | null>> {
   const { rows } = await sql<Record<string, string | number | null>>`select * from ${sql.table(due.table)}`.execute(db.read.sql)
   return { ...rows[0], now_ms: await databaseNowMs(db.read) }
 }

@@ -1,6 +1,6 @@
 import type { Observer } from '../../../base/observer.ts'
 import { AccountPauses } from '../../../poll/account-pauses.ts'
-import { CredentialUses } from '../../../poll/credential-uses.ts'
+import { LastUses } from '../../../store/reads/last-uses.ts'
 import { LONG_PAUSE_MS } from '../../../store/reads/pauses.ts'
 import { createAccountClient } from '../../../upstream/account-client.ts'
 import type { UpstreamClient } from '../../../upstream/client.ts'
@@ -26,7 +26,7 @@ export async function withAccountClient<T>(
   work: (client: UpstreamClient) => Promise<T>,
 ): Promise<T> {
   const drift = new DriftRecorder(db, log)
-  const credentialUses = new CredentialUses(db, clock, log)
+  const credentialUses = new LastUses(db, log)
   const clients = new Map<string, UpstreamClient>()
   const tell = (_account: string, sentence: string, ms: number) => {
     // `sync` ends in a long pause, and its error says why.

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../../../src/model/time.ts'
 import { stopAccount } from '../../../../src/store/reads/accounts.ts'
-import { saveCredentialUses } from '../../../../src/store/reads/credential-uses.ts'
+import { LastUses } from '../../../../src/store/reads/last-uses.ts'
 import { recordHeartbeat } from '../../../../src/store/upkeep/processes.ts'
 import { json, runHere } from '../../../app/run.ts'
-import { testDatabases } from '../../../tools/databases.ts'
+import { silentLog, testDatabases } from '../../../tools/databases.ts'
 import { AdminRig } from '../rig.ts'
 
 const ONE = 'bbbbbbbb-0000-4000-8000-000000000001'
@@ -28,9 +28,12 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
   })
 
   it('tells by its id when each credential last got a token, the newest time', async () => {
-    const use = (ms: number) => [{ account: 'default', clientId: 'bac_1', at: timeFromMs(ms) }]
-    for (const ms of [2_000, 3_000, 1_000]) await saveCredentialUses(rig.db, use(ms))
-    await saveCredentialUses(rig.db, [{ account: 'default', clientId: 'bac_removed', at: timeFromMs(4_000) }])
+    for (const ms of [2_000, 3_000, 1_000]) {
+      const uses = new LastUses(rig.db, silentLog)
+      uses.note('credential', 'default', 'bac_1', ms)
+      uses.note('credential', 'default', 'bac_removed', 4_000)
+      await uses.write()
+    }
     const answer = await rig.ask<{ items: unknown[] }>('GET', '/accounts')
     const credentials = [{ client_id: 'bac_1', is_in_use: false, last_token_at: timeFromMs(3_000) }]
     expect(answer.json.items).toMatchObject([{ account: 'default', credentials }])

@@ -1,0 +1,79 @@
+import PQueue from 'p-queue'
+import { doClaimed } from '../base/due-loop.ts'
+import { waitForPause } from './account-pauses.ts'
+import { slotsAt } from './slots.ts'
+import type { FailedRead, SyncOptions } from './sync-options.ts'
+
+/** Attempts of a failing read, with doubling waits, before it is reported. */
+const MAX_ATTEMPTS = 3
+const RETRY_BASE_MS = 1_000
+/** Wait before claiming again what another process reads. */
+const HELD_MS = 200
+
+/** Why a read failed. `isFinal`: another attempt now would fail as well. */
+export interface Failure {
+  readonly reason: string
+  readonly isFinal: boolean
+}
+
+/** A read that a command makes now, due or not. */
+export interface WantedRead<Claim> {
+  readonly of: Omit<FailedRead, 'reason'>
+  /** @returns null while another process makes the read. */
+  claim(): Promise<Claim | null>
+  /** Makes the read and settles it. @returns null when it did not fail. */
+  carryOut(claim: Claim): Promise<Failure | null>
+  release(claim: Claim): Promise<unknown>
+}
+
+/**
+ * Makes reads now, within the account's rate. One that another process has claimed is awaited and then made, too.
+ * @param stopReason why no further read may be made; null as long as they may.
+ * @returns the reads that failed.
+ * @throws BusyError when the service asks for a long pause; errors of the database, once the other reads in flight have ended.
+ */
+export async function readNow<Claim>(
+  o: SyncOptions,
+  wanted: readonly WantedRead<Claim>[],
+  signal: AbortSignal,
+  stopReason: () => string | null = () => null,
+): Promise<FailedRead[]> {
+  const { client, clock, log } = o
+  const failures: FailedRead[] = []
+  const queue = new PQueue({ concurrency: slotsAt(client.rate(), o.concurrency) })
+  let isOver = false
+  const attempt = async (one: WantedRead<Claim>): Promise<Failure | null | 'held'> => {
+    const stopped = stopReason()
+    if (stopped !== null) return { reason: stopped, isFinal: true }
+    if (isOver || signal.aborted) return null
+    await waitForPause(o, signal)
+    const claim = await one.claim()
+    if (claim === null) return 'held'
+    const end = await doClaimed(
+      log,
+      () => one.carryOut(claim),
+      () => one.release(claim),
+    )
+    return end === 'lost' ? 'held' : end
+  }
+  // Known before the next attempt begins.
+  const over = (error: unknown) => {
+    isOver = true
+    throw error
+  }
+  const read = async (one: WantedRead<Claim>): Promise<void> => {
+    for (let attempts = 0; ; ) {
+      const end = await queue.add(() => attempt(one).catch(over))
+      if (end === null || signal.aborted) return
+      if (end === 'held') {
+        await clock.sleep(HELD_MS, signal)
+        continue
+      }
+      attempts += 1
+      if (end.isFinal || attempts === MAX_ATTEMPTS || stopReason() !== null) return void failures.push({ ...one.of, reason: end.reason })
+      await clock.sleep(Math.max(RETRY_BASE_MS * 2 ** (attempts - 1), client.waitMs()), signal)
+    }
+  }
+  for (const end of await Promise.allSettled(wanted.map(read))) if (end.status === 'rejected') throw end.reason
+  return failures
+}
