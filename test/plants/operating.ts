@@ -99,7 +99,7 @@ export const operating: Plants = {
     foundBy: ['ops/http/session.test.ts'],
   },
   'a replay of deliveries is not noted': {
-    file: 'ops/actions/inbox.ts',
+    file: 'ops/operations/inbox-settling.ts',
     edits: [
       [
         'return await change.change(auditedDb(a.db, { who: a.who, action: `inbox.${change.name}`, target: null, detail: idsForAudit(ids) }), found)',

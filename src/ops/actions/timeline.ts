@@ -14,7 +14,6 @@ import {
   messagesBefore,
   pushesBefore,
   pushesOf,
-  type TimelineAttachment,
   type TimelineChange,
   type TimelineKind,
   type TimelinePlace,
@@ -24,7 +23,7 @@ import {
 } from '../../store/mirror/timeline.ts'
 import type { ArrivalsView } from '../../store/schema/tables-completeness.ts'
 import { NotFoundError } from '../output/refusals.ts'
-import { untrackedText } from './submissions.ts'
+import { untrackedText } from './names.ts'
 
 export interface TimelineAsked {
   readonly account: string
@@ -101,7 +100,7 @@ function sentOf({ id, destination, state, seq, delivered_at, tried_at, attempts,
 }
 
 type Sent = ReturnType<typeof sentOf>
-type Attached = Omit<TimelineAttachment, 'message_id'>
+type Attached = Omit<Awaited<ReturnType<typeof attachmentsOf>>[number], 'message_id'>
 
 /** What every entry has; the others are null where a kind does not have them. */
 const NOTHING = {

@@ -24,11 +24,7 @@ export const commands: Readonly<Record<string, Listed>> = {
     examples: ['migrate', 'migrate --grant-reader analysts --without-personal'],
     load: async () => (await import('./commands/migrate.ts')).addMigrate,
   },
-  track: {
-    group: 'Run',
-    examples: ['track ID', 'track --file submissions.csv --account acme'],
-    load: async () => (await import('./commands/track.ts')).addTrack,
-  },
+  track: subject('track'),
   sync: {
     group: 'Run',
     examples: ['sync ID', 'sync --all'],

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { z } from 'zod'
 import { UsageError } from '../../base/errors.ts'
+import type { Config } from '../../config/config.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { readTextFile } from '../actions/arguments.ts'
@@ -12,6 +13,7 @@ import { showMend } from '../operations/index.ts'
 import { type AnyOperation, commandOf } from '../operations/operation.ts'
 import { check } from '../operations/problems.ts'
 import {
+  accountOf,
   actionContextOf,
   type CommandContext,
   type OpenStore,
@@ -133,7 +135,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
   const problems: string[] = []
   for (const field of Object.keys(given)) {
     const schema: z.ZodType | undefined = op.input.shape[field]
-    if (schema !== undefined && isDocument(schema)) given[field] = readTextFile(String(given[field]), problems, nameOf(field)) ?? ''
+    if (schema !== undefined && isDocument(schema)) given[field] = readTextFile(String(given[field]), problems, nameOf(field))
     if (schema !== undefined) continue
     // Of another operation that the same command calls.
     problems.push(`${nameOf(field)} does not go with \`${commandOf(op)}\``)
@@ -144,7 +146,9 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
   const most = isList ? mostOf(given, problems) : 0
   const placeOf = ([field, ...rest]: readonly PropertyKey[]) =>
     field === undefined ? commandOf(op) : [nameOf(String(field)), ...rest].join('.')
-  const checked = check(op.input, given, placeOf, texts)
+  // What a file that cannot be read holds is nothing to judge by.
+  const isRead = Object.values(given).every((value) => value !== undefined)
+  const checked = isRead ? check(op.input, given, placeOf, texts) : { problems: [] }
   if ('problems' in checked) problems.push(...checked.problems)
   const work = async ({ config, db, log }: OpenStore, attempt = attemptsOf(actionContextOf(c, db))) => {
     const input = 'value' in checked ? (checked.value as Record<string, unknown>) : {}
@@ -177,7 +181,11 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
     const config = await settings(c, { accounts: 'optional', problems })
     return await work({ config, db: noDatabase, log: silentLog() }, (note, attempt) => notedIfPossible(c, note, attempt))
   }
-  await withStore(c, { accounts: op.needs === 'account' ? 'needed' : 'optional', prepare: false, problems }, (store) => work(store))
+  // Before a database is opened, or made.
+  const isKnown = (config: Config) =>
+    op.needs === 'account' && given['account'] !== undefined && accountOf(config, String(given['account']))
+  const accounts = op.needs === 'account' ? 'needed' : 'optional'
+  await withStore(c, { accounts, prepare: op.mayPrepare ?? false, problems, check: isKnown }, (store) => work(store))
 }
 
 /** The submission that is given by less than its whole id, which stands there until it is looked up in the database. */

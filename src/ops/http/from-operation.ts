@@ -1,8 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { together } from '../../base/together.ts'
-import { attemptsOf } from '../actions/context.ts'
-import { noteShowing } from '../actions/showing.ts'
+import { attemptsOf, noteShowing } from '../actions/context.ts'
 import { isDocument } from '../operations/from-text.ts'
 import { masked } from '../operations/hidden.ts'
 import { showMend } from '../operations/index.ts'
@@ -61,7 +60,8 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
   })
 }
 
-function contextOf(p: AdminParts, request: Pick<FastifyRequest, 'who'>): OperationContext {
+/** What an operation works with when a request asks for it. */
+export function contextOf(p: AdminParts, request: Pick<FastifyRequest, 'who'>): OperationContext {
   const { log, version, sums, reload } = p
   const context = actionContextFor(p, request)
   const here = { config: p.config(), isTerminal: false, nameOf: (field: string) => field, showMend, tell: () => undefined }

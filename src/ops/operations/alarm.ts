@@ -1,9 +1,15 @@
+import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import type { Clock } from '../../base/clock.ts'
+import { meantOrListed } from '../../base/near-names.ts'
+import { type Config, proxySettings } from '../../config/config.ts'
 import { MASK } from '../../model/masking.ts'
+import { timeFromMs } from '../../model/time.ts'
 import { auditedDb } from '../../store/operators/actions.ts'
 import { acknowledgeAlarms, listEpisodes } from '../../store/operators/alarm-history.ts'
 import { listAlarms, listNotices } from '../../store/operators/alarms.ts'
-import { operatorsOf, testOperators } from '../alarms/operator-test.ts'
+import { testMessage } from '../alarms/message.ts'
+import { Senders } from '../alarms/senders.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { ago, pluralize, printableLine, since } from '../output/text.ts'
 import { time } from '../output/time.ts'
@@ -174,6 +180,8 @@ function ofWhat(account: string | undefined, destination: string | undefined): s
   return of.length === 0 ? '' : ` of ${of.join(' and ')}`
 }
 
+const tried = z.object({ operator: z.string(), ok: z.boolean(), text: z.string() }).meta({ id: 'OperatorTried' })
+
 const test = operation({
   name: 'alarm.test',
   summary: 'send a test message to operators, and tell what came of it',
@@ -182,7 +190,7 @@ const test = operation({
   http: 'POST /alarms/test',
   input: z.strictObject({ operator: name.optional().meta({ description: 'the name of the operator; all of them when left out' }) }),
   argument: 'operator',
-  output: pageOf(z.object({ operator: z.string(), ok: z.boolean(), text: z.string() }).meta({ id: 'OperatorTried' })),
+  output: pageOf(tried),
   exit: ({ items }) => (items.some(({ ok }) => !ok) ? 1 : 0),
   run: async (c, { operator = null }) => {
     // Before anything is noted: there must be such an operator.
@@ -198,6 +206,37 @@ const test = operation({
     for (const { operator, text } of items) to.line(`operator ${operator}: ${text}`)
   },
 })
+
+/**
+ * Sends a test message to one operator, or to all of them.
+ * @param name null for all.
+ * @throws UsageError when the settings have none, or none of that name.
+ */
+async function testOperators(config: Config, name: string | null, clock: Clock, signal: AbortSignal): Promise<z.output<typeof tried>[]> {
+  const operators = operatorsOf(config, name)
+  const senders = new Senders(operators, { clock, proxy: proxySettings(config) })
+  const tests: z.output<typeof tried>[] = []
+  try {
+    for (const operator of operators) {
+      const result = await senders.send(operator, randomUUID(), JSON.stringify(testMessage(timeFromMs(clock.now()))), signal)
+      const text = result.ok ? `it took a test message${result.remark === undefined ? '' : `, ${result.remark}`}` : result.error
+      tests.push({ operator: operator.name, ok: result.ok && result.remark === undefined, text: printableLine(text, 500) })
+    }
+  } finally {
+    await senders.close()
+  }
+  return tests
+}
+
+/** One operator, or all of them. @throws NotFoundError when the settings have none, or none of that name. */
+function operatorsOf({ operators }: Pick<Config, 'operators'>, name: string | null): Config['operators'] {
+  if (operators.length === 0)
+    throw new NotFoundError(['there are no operators in the settings; list them in CONFIG_FILE under `operators`'])
+  const found = operators.filter((operator) => name === null || operator.name === name)
+  if (found.length > 0) return found
+  const names = operators.map((operator) => operator.name)
+  throw new NotFoundError([`there is no operator ${JSON.stringify(name)} in the settings; ${meantOrListed(name ?? '', names)}`])
+}
 
 /** `alarm list|history|acknowledge|test` */
 export const operations = [list, history, acknowledge, test]

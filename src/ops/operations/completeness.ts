@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { accountCompleteness } from '../../store/completeness/ledger.ts'
 import { listCompleteness } from '../../store/completeness/ledger-list.ts'
-import { refuseUnknownNames } from '../actions/unknown-names.ts'
+import { refuseUnknownNames } from '../actions/names.ts'
 import { time } from '../output/time.ts'
 import { knownAccounts } from '../status/accounts.ts'
 import { COMPLETENESS_SCOPE } from '../status/completeness.ts'

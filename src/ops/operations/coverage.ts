@@ -18,11 +18,8 @@ import { ago, wrapped } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { knownAccounts } from '../status/accounts.ts'
 import { COMPLETENESS_SCOPE } from '../status/completeness.ts'
-import type { AccountStatus } from '../status/status.ts'
+import { readOff } from '../status/status.ts'
 
-type Off = AccountStatus['reads_off'][number]
-
-const off = z.object({ cause: z.enum(['settings', 'service']), reason: z.string(), since: time, retry_at: time.nullable() })
 /** What is mirrored and how fresh, and what the service gives no way to find. */
 export const coverage = z
   .object({
@@ -39,7 +36,7 @@ export const coverage = z
             never: z.int(),
             oldest_at: time.nullable(),
             median_at: time.nullable(),
-            off: off.nullable().meta({ description: 'why it is not made; null when it is' }),
+            off: readOff.nullable().meta({ description: 'why it is not made; null when it is' }),
           }),
         ),
         tables: z
@@ -122,7 +119,7 @@ function tablesOf(read: string): string[] {
 function shownRead(
   { read, total, done, oldestAt, medianAt }: ReadCoverage,
   of: 'submissions' | 'ids',
-  off: readonly Off[],
+  off: ReturnType<Awaited<ReturnType<typeof readsOffStatus>>>,
 ): AccountCoverage['reads'][number] {
   const found = off.find((one) => one.read === read)
   const filled = read.startsWith('extra:') ? ['extra_reads'] : tablesOf(read)

@@ -1,6 +1,11 @@
 import { z } from 'zod'
-import { destinationNamed, pauseDestination, resumeDestination } from '../actions/destinations.ts'
-import { probeDestination } from '../actions/probe.ts'
+import { auditedDb } from '../../store/operators/actions.ts'
+import { type DestinationRow, makeLanesDue, setDestinationState } from '../../store/outbox/destinations.ts'
+import { type ActionContext, untilDone } from '../actions/context.ts'
+import { destinationNamed, knownDestination } from '../actions/names.ts'
+import { probeDestination } from '../doctor/destination.ts'
+import { resumeAdvice } from '../health/verdict-text.ts'
+import { ConflictError } from '../output/refusals.ts'
 import { ago, printableLine, until } from '../output/text.ts'
 import { destinationStatus, readPushStatus, destinationStates as states } from '../status/destinations.ts'
 import { name, pageOf, whole } from './inputs.ts'
@@ -28,6 +33,45 @@ const list = operation({
     to.table({ title: 'Destinations', headings, rows }, 'There is no destination.')
   },
 })
+
+/** Lanes made due in one transaction, which stays short (invariant 13). */
+const STEP = 500
+
+/**
+ * Stops sending to a destination; its changes are still queued.
+ * @param reason null keeps the reason of a destination that is paused already.
+ * @returns the destination as it was before.
+ * @throws NotFoundError when it was never served; ConflictError when it is parked or disabled, which must not look like a pause that can
+ * simply end; BusyError when its state changes at the same time.
+ */
+async function pauseDestination(a: ActionContext, name: string, reason: string | null): Promise<DestinationRow> {
+  const before = await knownDestination(a.db.read, name)
+  const { state } = before
+  if (state === 'parked' || state === 'disabled') {
+    const why = before.reason === null ? '' : ` (${printableLine(before.reason)})`
+    throw new ConflictError([
+      `destination ${name} is ${state}${why}, so nothing is sent to it anyway, and it stays so; ${resumeAdvice(state)}, then \`submission-mirror destination resume ${name}\``,
+    ])
+  }
+  if (state === 'paused' && reason === null) return before
+  const said = printableLine(reason ?? `paused by ${a.who === 'command' ? 'an operator' : a.who}`)
+  const db = auditedDb(a.db, { who: a.who, action: 'destination.pause', target: name, detail: { reason: said } })
+  await setDestinationState(db, name, 'paused', said, state)
+  return before
+}
+
+/**
+ * Resumes a paused, parked or disabled destination, ends its retry pause, and makes what failed before due now.
+ * @returns the destination as it was before.
+ * @throws NotFoundError when it was never served.
+ */
+export async function resumeDestination(a: ActionContext, name: string): Promise<DestinationRow> {
+  const before = await knownDestination(a.db.read, name)
+  const db = auditedDb(a.db, { who: a.who, action: 'destination.resume', target: name, detail: { was: before.state } })
+  await setDestinationState(db, name, 'active', null)
+  await untilDone(a, async (after) => ((await makeLanesDue(a.db, name, STEP)) === STEP ? after + STEP : null))
+  return before
+}
 
 const named = { name: name.meta({ description: 'of the destination' }) }
 

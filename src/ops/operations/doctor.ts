@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { destinationNamed } from '../actions/destinations.ts'
+import { destinationNamed } from '../actions/names.ts'
 import { diagnose } from '../doctor/doctor.ts'
 import { name, pageOf, whole } from './inputs.ts'
 import { operation } from './operation.ts'

@@ -3,7 +3,7 @@ import { createDocumentStorage } from '../../documents/storage/create.ts'
 import { listDocuments } from '../../store/mirror/documents.ts'
 import { documentStates } from '../../store/schema/tables-documents.ts'
 import { checkDocumentFiles, fetchAgain } from '../actions/document-check.ts'
-import { refuseUnknownNames } from '../actions/unknown-names.ts'
+import { refuseUnknownNames } from '../actions/names.ts'
 import { ago } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { ofAccount, page, pageOf, paging, placeIn, submissionId } from './inputs.ts'
@@ -95,7 +95,7 @@ const check = operation({
   run: async (c, { repair: repaired }) => {
     const { looked, lost } = await checkDocumentFiles(c, createDocumentStorage(c.config))
     if (repaired && lost.length > 0) await fetchAgain(c, lost)
-    return { looked, lost: [...lost], repaired }
+    return { looked, lost, repaired }
   },
   print: (to, { looked, lost, repaired }) => {
     const headings = ['key', 'account', 'submission', 'name', 'path', 'bytes', 'found']

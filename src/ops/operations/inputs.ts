@@ -5,9 +5,8 @@ import type { TimeText } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { listAccounts } from '../../store/reads/accounts.ts'
-import { accountNamed } from '../actions/accounts.ts'
 import { parseMoment } from '../actions/arguments.ts'
-import { refuseUnknownNames } from '../actions/unknown-names.ts'
+import { accountNamed, refuseUnknownNames } from '../actions/names.ts'
 import type { OperationContext } from './operation.ts'
 
 /** Fields that several operations share. */
@@ -59,7 +58,13 @@ export const submissionId = z
 export const ofAccount = name.optional().meta({ description: 'only of this account' })
 
 /** The account of one submission: `accountIn` gives its name. */
-export const inAccount = name.optional().meta({ description: 'the account that it belongs to; the default account when left out' })
+const inAccount = name.optional().meta({ description: 'the account that it belongs to; the default account when left out' })
+
+/** One submission, and its account. */
+export const oneSubmission = { account: inAccount, submission_id: submissionId }
+
+/** The account of several submissions: `accountNamed` gives its name. */
+export const inOneAccount = name.optional().meta({ description: 'the account that they belong to; the default account when left out' })
 
 /** The name of a submission's account. @throws NotFoundError when nobody knows it. */
 export async function accountIn(c: OperationContext, given: string | undefined): Promise<string> {

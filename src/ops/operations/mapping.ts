@@ -1,10 +1,15 @@
 import { z } from 'zod'
+import { UsageError } from '../../base/errors.ts'
+import type { Config } from '../../config/config.ts'
+import { knownSubmissions } from '../../store/mirror/submissions.ts'
 import { listUnmapped } from '../../store/mirror/unmapped.ts'
-import { listMappings } from '../../store/outbox/push-map.ts'
-import { readMapFile, readRows } from '../actions/map-file.ts'
-import { importMappings, mapTarget } from '../actions/mappings.ts'
-import { refuseUnknownNames } from '../actions/unknown-names.ts'
-import { ago, pluralize } from '../output/text.ts'
+import { auditAction } from '../../store/operators/actions.ts'
+import { listMappings, storeMappings } from '../../store/outbox/push-map.ts'
+import { type ActionContext, inSteps } from '../actions/context.ts'
+import { type MapFile, type MapTarget, readMapFile, readRows } from '../actions/map-file.ts'
+import { destinationNamed, refuseUnknownNames } from '../actions/names.ts'
+import { MismatchError } from '../output/refusals.ts'
+import { ago, firstProblems, pluralize } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { name, page, pageOf, paging, placeIn, submissionId } from './inputs.ts'
 import { operation } from './operation.ts'
@@ -161,3 +166,38 @@ export const map = operation({
     if (unknown > 0) to.line(`${unknown} of these submissions not known to the mirror yet`)
   },
 })
+
+/** Mappings per transaction: few enough that a running `serve` does not wait. */
+const STEP = 200
+
+/** The destination of an import, and its accounts. @throws NotFoundError, or MismatchError when it takes no mappings. */
+function mapTarget(config: Pick<Config, 'destinations'>, name: string): MapTarget {
+  const { accounts, mapping } = destinationNamed(config, name)
+  if (mapping === 'none') {
+    throw new MismatchError([`destination ${name} uses no mapping, so nothing was stored; set its \`mapping\` to required first`])
+  }
+  if (accounts.length === 0)
+    throw new MismatchError([`destination ${name} has no account in the settings; run this with the same settings as \`serve\``])
+  return { destination: name, accounts }
+}
+
+/**
+ * Stores mappings of one destination, all or none; changes that waited for them go out.
+ * @returns how many, and of how many the mirror does not know the submission yet.
+ * @throws UsageError with what is wrong with them.
+ */
+async function importMappings(a: ActionContext, { destination }: MapTarget, { rows, problems }: MapFile) {
+  if (problems.length > 0) throw new UsageError([...firstProblems(problems), 'nothing was stored'])
+  // The audit entry need not repeat the mappings: they are in the table.
+  const note = { who: a.who, action: 'mapping.import', target: destination, detail: { rows: rows.length } }
+  const { unknown } = await auditAction(a.db, note, async () => {
+    let unknown = 0
+    await inSteps(a, rows, STEP, async (step) => {
+      await storeMappings(a.db, step, a.who === 'command' ? 'import' : 'admin')
+      const keys = step.map(({ account, submissionId }) => ({ account, submission_id: submissionId }))
+      unknown += step.length - (await knownSubmissions(a.db.read, keys)).size
+    })
+    return { unknown, detail: { unknown_submissions: unknown } }
+  })
+  return { stored: rows.length, unknown_submissions: unknown }
+}

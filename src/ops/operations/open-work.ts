@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import type { Query } from '../../store/engine/db.ts'
-import { listOpenItems, listQuotes, type OpenWorkFilter, type OpenWorkPage, type OpenWorkPlace } from '../../store/mirror/open-work.ts'
-import { refuseUnknownNames } from '../actions/unknown-names.ts'
+import { listOpenWork, type OpenWorkPlace, openItemsOf, quotesOf } from '../../store/mirror/open-work.ts'
+import { refuseUnknownNames } from '../actions/names.ts'
 import { cursorOf, noCursor, ofAccount, pageOf, paging, placeIn, submissionId } from './inputs.ts'
 import { type OperationContext, operation } from './operation.ts'
 import { cents, openItem, quoteOnBoard } from './submission-answers.ts'
@@ -18,16 +17,14 @@ const input = z.strictObject({
 
 const ofSubmission = { account: z.string(), submission_id: z.string(), insured_name: z.string().nullable() }
 
-type List<T> = (q: Query, filter: OpenWorkFilter, after: OpenWorkPlace | null, limit: number) => Promise<OpenWorkPage<T>>
-
 async function pageFrom<T>(
   c: OperationContext,
-  list: List<T>,
+  itemsOf: Parameters<typeof listOpenWork<T>>[1],
   { account, submission_id: submissionId, limit, cursor }: z.output<typeof input>,
 ) {
   await refuseUnknownNames(c.db.read, c.config, { account })
-  const { items, next } = await list(c.db.read, { account, submissionId }, placeFrom(cursor), limit)
-  return { items: [...items], next_cursor: next && cursorOf([next.account, next.submissionId, next.skip]) }
+  const { items, next } = await listOpenWork(c.db.read, itemsOf, { account, submissionId }, placeFrom(cursor), limit)
+  return { items, next_cursor: next && cursorOf([next.account, next.submissionId, next.skip]) }
 }
 
 function placeFrom(cursor: string | undefined): OpenWorkPlace | null {
@@ -36,6 +33,8 @@ function placeFrom(cursor: string | undefined): OpenWorkPlace | null {
   if (!Number.isSafeInteger(skip) || skip < 0) throw noCursor()
   return { account, submissionId, skip }
 }
+
+const listedItem = openItem.extend(ofSubmission).meta({ id: 'ListedOpenItem' })
 
 /** `item list` */
 export const itemList = operation({
@@ -46,8 +45,8 @@ export const itemList = operation({
   http: 'GET /open-items',
   tool: 'list_open_items',
   input,
-  output: pageOf(openItem.extend(ofSubmission).meta({ id: 'ListedOpenItem' })),
-  run: (c, given) => pageFrom(c, listOpenItems, given),
+  output: pageOf(listedItem),
+  run: (c, given) => pageFrom(c, openItemsOf<z.output<typeof listedItem>>, given),
   print: (to, { items }) => {
     const headings = ['submission', 'account', 'insured', 'from', 'market', 'what', { heading: 'how', fit: 'below' } as const]
     const rows = items.map((item) => [
@@ -56,6 +55,23 @@ export const itemList = operation({
     to.table({ title: 'Open items', headings, rows }, 'Nothing is outstanding.')
   },
 })
+
+const listedQuote = quoteOnBoard
+  .extend({
+    ...ofSubmission,
+    market_name: z.string().nullable(),
+    program: z.string().nullable(),
+    program_category: z.string().nullable(),
+    status: z.string().nullable().meta({ description: 'of its lane' }),
+    status_label: z.string().nullable(),
+    chip: z.string().nullable(),
+    bound: z.boolean().nullable().meta({ description: 'its lane is bound, at this quote or another' }),
+    premium_display: z.string().nullable().meta({ description: 'to show, never to compute with' }),
+    total_cents: cents.nullable(),
+    lines: z.unknown().meta({ description: 'lines of business, a list of slugs' }),
+    is_revision: z.boolean().nullable(),
+  })
+  .meta({ id: 'ListedQuote' })
 
 /** `quote list` */
 export const quoteList = operation({
@@ -68,25 +84,8 @@ export const quoteList = operation({
   http: 'GET /quotes',
   tool: 'list_quotes',
   input,
-  output: pageOf(
-    quoteOnBoard
-      .extend({
-        ...ofSubmission,
-        market_name: z.string().nullable(),
-        program: z.string().nullable(),
-        program_category: z.string().nullable(),
-        status: z.string().nullable().meta({ description: 'of its lane' }),
-        status_label: z.string().nullable(),
-        chip: z.string().nullable(),
-        bound: z.boolean().nullable().meta({ description: 'its lane is bound, at this quote or another' }),
-        premium_display: z.string().nullable().meta({ description: 'to show, never to compute with' }),
-        total_cents: cents.nullable(),
-        lines: z.unknown().meta({ description: 'lines of business, a list of slugs' }),
-        is_revision: z.boolean().nullable(),
-      })
-      .meta({ id: 'ListedQuote' }),
-  ),
-  run: (c, given) => pageFrom(c, listQuotes, given),
+  output: pageOf(listedQuote),
+  run: (c, given) => pageFrom(c, quotesOf<z.output<typeof listedQuote>>, given),
   print: (to, { items }) => {
     const headings = ['submission', 'account', 'insured', 'market', 'premium', 'status', 'superseded', 'bound']
     const rows = items.map((quote) => [

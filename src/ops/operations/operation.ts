@@ -5,7 +5,7 @@ import type { Role } from '../../config/schema/roles.ts'
 import type { Db } from '../../store/engine/db.ts'
 import type { ActionDetail } from '../../store/operators/actions.ts'
 import type { ActionContext, Attempt } from '../actions/context.ts'
-import type { ReloadResult } from '../actions/reload-result.ts'
+import type { ReloadResult } from '../actions/reload.ts'
 import type { ShowMend } from '../health/mend.ts'
 import type { Printer } from './printer.ts'
 
@@ -46,6 +46,8 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
    * what it attempts is noted where there is one.
    */
   readonly needs?: 'account' | 'settings' | 'destinations'
+  /** Whether the terminal may create or migrate the database for it, as `serve` does. */
+  readonly mayPrepare?: boolean
   /** Whether one answer serves all who ask by HTTP at the same time; only without an input. */
   readonly isShared?: boolean
   /** Method and path under `/api/v1`; `:name` comes from the input, and all else is the query of a GET or the body. */

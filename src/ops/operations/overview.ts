@@ -3,18 +3,10 @@ import type { Db } from '../../store/engine/db.ts'
 import type { Pile } from '../../store/upkeep/health.ts'
 import { servedAccounts } from '../health/matters.ts'
 import type { ShowMend } from '../health/mend.ts'
+import { verdictWords } from '../health/verdict.ts'
 import { needOf, sentenceOf } from '../health/verdict-text.ts'
 import { time } from '../output/time.ts'
-import { judgeNow, type VerdictConfig } from '../status/status.ts'
-
-/** A matter that needs a person. */
-export const need = z.object({
-  kind: z.string(),
-  what: z.string(),
-  since: z.string().nullable(),
-  count: z.int(),
-  mend: z.union([z.object({ command: z.string() }), z.object({ runbook: z.string() })]),
-})
+import { judgeNow, need, type VerdictConfig } from '../status/status.ts'
 
 const pile = z.object({
   count: z.int().meta({ description: 'counted up to a limit' }),
@@ -38,7 +30,7 @@ const mend = z.object({
 /** Whether the mirror is right, and what that is judged by. */
 export const overview = z
   .object({
-    verdict: z.enum(['complete', 'catching_up', 'attention']),
+    verdict: z.enum(verdictWords),
     sentence: z.string().meta({ description: 'the verdict and its reasons, for people' }),
     since: time.nullable().meta({ description: 'since when it needs a person or is behind; null when not known, or complete' }),
     needs: z.array(

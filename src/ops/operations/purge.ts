@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { createDocumentStorage } from '../../documents/storage/create.ts'
 import { parseTime } from '../../model/time.ts'
-import { accountNamed } from '../actions/accounts.ts'
+import { accountNamed } from '../actions/names.ts'
 import { purgePreview, purgeSubmissions, submissionsGoneBefore } from '../actions/purge.ts'
 import { pluralize } from '../output/text.ts'
 import { name, submissionId } from './inputs.ts'

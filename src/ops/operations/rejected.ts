@@ -1,8 +1,10 @@
 import { z } from 'zod'
-import { RejectedStore } from '../../store/inbox/rejected.ts'
-import { accountNamed } from '../actions/accounts.ts'
-import { rejectedFields, replayRefused, showRejected } from '../actions/inbox.ts'
-import { refuseUnknownNames } from '../actions/unknown-names.ts'
+import { replayRejected } from '../../receive/replay-rejected.ts'
+import { InboxAppender } from '../../store/inbox/append.ts'
+import { RejectedStore, type RejectedSummary } from '../../store/inbox/rejected.ts'
+import { DeliveryVerifier } from '../../upstream/webhook/signature.ts'
+import { filterForAudit } from '../actions/context.ts'
+import { accountNamed, refuseUnknownNames } from '../actions/names.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { ago, pluralize, printableLine } from '../output/text.ts'
 import { time } from '../output/time.ts'
@@ -43,7 +45,7 @@ const list = operation({
     await refuseUnknownNames(c.db.read, c.config, chosen)
     const filter = { ...filterOf(c, chosen), after: numberIn(cursor) }
     const rows = await new RejectedStore(c.db, c.log).list({ ...filter, limit: limit + 1 })
-    return page(rows.map(rejectedFields), limit, ({ rejected_id }) => [rejected_id])
+    return page(rows.map(entryOf), limit, ({ rejected_id }) => [rejected_id])
   },
   print: (to, { items }) => {
     const headings = ['number', 'received', 'account', 'reason', 'address', 'path', 'bytes', 'replayed']
@@ -91,9 +93,9 @@ const show = operation({
   output: entry.extend({ headers: keptHeaders, body: keptBody }).meta({ id: 'RefusedDeliveryShown' }),
   shows: ({ account: of }, { id }) => ({ target: id, detail: { account: of } }),
   run: async (c, { id }) => {
-    const found = await showRejected(new RejectedStore(c.db, c.log), Number(id))
+    const found = await new RejectedStore(c.db, c.log).get(Number(id))
     if (found === null) throw new NotFoundError([`there is no refused delivery ${printableLine(id)}`])
-    return found
+    return { ...entryOf(found), headers: { ...found.headers }, body: found.body?.toString('utf8') ?? null }
   },
   print: (to, refused) => to.line(deliveryText(refused)),
 })
@@ -115,7 +117,17 @@ const replay = operation({
     .meta({ id: 'RefusedReplayed' }),
   run: async (c, given) => {
     if (given.account !== undefined) accountNamed(c.config, given.account, c.nameOf('account'))
-    const { accepted, refused } = await replayRefused(c, c.log, c.config.accounts, filterOf(c, given))
+    const { account: of, since, until } = filterOf(c, given)
+    const note = { action: 'rejected.replay', target: of ?? null, detail: filterForAudit({ since, until }) }
+    const { accepted, refused } = await c.attempt(note, async () => {
+      const replayed = await replayRejected({
+        store: new RejectedStore(c.db, c.log),
+        appender: new InboxAppender(c.db),
+        verifiers: new Map(c.config.accounts.map(({ name: each, webhookSecrets }) => [each, new DeliveryVerifier(webhookSecrets)])),
+        ...{ account: of, since, until },
+      })
+      return { ...replayed, detail: { accepted: replayed.accepted } }
+    })
     return { accepted, refused: { ...refused } }
   },
   print: (to, { accepted, refused }) => {
@@ -123,6 +135,13 @@ const replay = operation({
     for (const [reason, n] of Object.entries(refused)) to.line(`${n} still refused: ${reason}`)
   },
 })
+
+/** A refused delivery as lists show it. */
+function entryOf(r: RejectedSummary): z.output<typeof entry> {
+  const { id, account, path, address, reason, cut } = r
+  const times = { received_at: r.receivedAt, replayed_at: r.replayedAt }
+  return { rejected_id: id, account, path, address, reason, ...times, body_bytes: r.bodyBytes, body_cut: cut }
+}
 
 /** `inbox list|show|replay --rejected`, `inbox reasons` */
 export const operations = [list, reasons, show, replay]

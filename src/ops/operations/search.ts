@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { searchAll } from '../actions/search.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { findDeliveriesFor, findPushesFor } from '../../store/mirror/search.ts'
+import { submissionsPage } from '../actions/submissions-page.ts'
 import { ago } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { LONGEST_ID, pageOf, whole } from './inputs.ts'
@@ -19,6 +21,33 @@ const found = z
     at: time.meta({ description: 'when the submission last moved, the delivery came, the push was queued' }),
   })
   .meta({ id: 'Found' })
+
+type Found = z.output<typeof found>
+
+/** Submissions by name, id, market or status, and deliveries and pushes by their ids. */
+export async function searchAll(q: Query, text: string, limit: number) {
+  const [submissions, deliveries, pushes] = await Promise.all([
+    submissionsPage(q, { search: text, order: '-moved', limit }),
+    findDeliveriesFor(q, text, limit),
+    findPushesFor(q, text, limit),
+  ])
+  const all: Found[] = [
+    ...deliveries.map((row): Found => {
+      const { inbox_id, account, submission_id, delivery_id, state, kind, received_at } = row
+      return { kind: 'delivery', id: String(inbox_id), account, submission_id, title: delivery_id, state, about: kind, at: received_at }
+    }),
+    ...pushes.map((row): Found => {
+      const { outbox_id, account, submission_id, message_id, state, destination, queued_at } = row
+      return { kind: 'push', id: String(outbox_id), account, submission_id, title: message_id, state, about: destination, at: queued_at }
+    }),
+    ...submissions.items.map((item): Found => {
+      const { account, submission_id, insured_name, stands, moved_at } = item
+      const about = { title: insured_name, state: stands, about: null, at: moved_at }
+      return { kind: 'submission', id: submission_id, account, submission_id, ...about }
+    }),
+  ]
+  return all.slice(0, limit)
+}
 
 /** `search` */
 export const operations = [

@@ -1,22 +1,30 @@
 import { z } from 'zod'
 import { isPlaceIn, type SubmissionOrder, type SubmissionPlace, submissionOrders } from '../../store/mirror/submission-list.ts'
 import { type TimelinePlace, timelineKinds, timelinePlace } from '../../store/mirror/timeline.ts'
-import { MOST_ROWS } from '../../store/mirror/whole-submission.ts'
-import { accountNamed } from '../actions/accounts.ts'
-import { submissionsPage, submissionView as viewOf } from '../actions/submission-views.ts'
-import { requestSync, trackSubmissions } from '../actions/submissions.ts'
+import { auditedDb } from '../../store/operators/actions.ts'
+import { requestReads } from '../../store/reads/request-reads.ts'
+import { idsForAudit } from '../actions/context.ts'
+import { accountNamed, refuseUnknownNames, refuseUntracked } from '../actions/names.ts'
+import { submissionsPage } from '../actions/submissions-page.ts'
 import { timelinePage } from '../actions/timeline.ts'
-import { refuseUnknownNames } from '../actions/unknown-names.ts'
 import { ago } from '../output/text.ts'
-import { accountIn, count, cursorOf, inAccount, name, noCursor, ofAccount, pageOf, paging, placeIn, submissionId } from './inputs.ts'
+import {
+  accountIn,
+  cursorOf,
+  inOneAccount,
+  name,
+  noCursor,
+  ofAccount,
+  oneSubmission,
+  pageOf,
+  paging,
+  placeIn,
+  submissionId,
+} from './inputs.ts'
 import { type OperationContext, operation } from './operation.ts'
-import type { Printer } from './printer.ts'
-import { submissionItem, submissionView, timelineItem } from './submission-answers.ts'
+import { submissionItem, timelineItem } from './submission-answers.ts'
 
-const MOST_TRACKED = 10_000
 const MOST_SYNCED = 500
-/** Room for the most that may be tracked. */
-const TRACK_LIMIT_BYTES = 1024 * 1024
 
 const list = operation({
   name: 'submission.list',
@@ -64,51 +72,6 @@ function submissionPlace({ db }: OperationContext, order: SubmissionOrder, curso
   return place
 }
 
-const one = { account: inAccount, submission_id: submissionId }
-
-const show = operation({
-  name: 'submission.show',
-  summary: 'show everything that is mirrored of a submission, how fresh it is, and its last proof',
-  description:
-    'Lanes, quotes, requirements, what is outstanding, applications, bind requests and documents, without the objects of the service; its ' +
-    'timeline tells of the rest. Personal values are masked but at the terminal: `GET /api/v1/rows/{table}/{key}` shows a row whole.',
-  role: 'viewer',
-  http: 'GET /submissions/:account/:submission_id',
-  tool: 'get_submission',
-  toolDefaults: { limit: 50 },
-  input: z.strictObject({
-    ...one,
-    limit: count(MOST_ROWS)
-      .default(MOST_ROWS)
-      .meta({ description: 'how many rows of each table at most; `cut` names the tables with more' }),
-  }),
-  argument: 'submission_id',
-  output: submissionView,
-  run: async (c, { account, submission_id, limit }) =>
-    await viewOf(c.db.read, await accountIn(c, account), submission_id, { limit, destinations: c.config.destinations }),
-  print: printView,
-})
-
-function printView(to: Printer, { summary, open_items, freshness }: z.output<typeof submissionView>): void {
-  const line = [summary.stands, ...[summary.state, summary.effective_date].filter((each) => each !== null)].join(', ')
-  to.line(`${summary.insured_name ?? 'without a name'}: ${line}\n`)
-  const lanes = summary.lanes.map((lane) => [lane.market_name, lane.category, lane.status_label ?? lane.status, lane.chip])
-  to.table({ title: 'Lanes', headings: ['market', 'category', 'status', 'chip'], rows: lanes }, 'No lane.')
-  const best = summary.best_quote
-  to.line(`\nBest quote: ${best === null ? 'none' : `${best.premium_display ?? best.total_cents} from ${best.market_name}`}\n`)
-  const outstanding = {
-    title: 'Outstanding',
-    headings: ['from', 'market', 'what', { heading: 'how', fit: 'below' } as const],
-    rows: open_items.map((item) => [item.source, item.market_name, item.label, item.how_to_provide]),
-  }
-  to.table(outstanding, 'Nothing is outstanding.')
-  to.line('')
-  const reads = freshness.map((read) => [read.read, ago(read.last_read_at, to.now), ago(read.last_changed_at, to.now)])
-  to.table({ title: 'Freshness', headings: ['read', 'last read ago', 'last changed ago'], rows: reads }, 'Never read.')
-  const proved = summary.proved_at === null ? 'never yet' : `${ago(summary.proved_at, to.now)} ago`
-  to.line(`\nProved equal to the service: ${proved}. All rows: --json.`)
-}
-
 const timeline = operation({
   name: 'submission.timeline',
   summary: 'list what happened in a submission, the newest first: events, messages, changes of its state, pushes',
@@ -119,7 +82,7 @@ const timeline = operation({
   http: 'GET /submissions/:account/:submission_id/timeline',
   tool: 'get_timeline',
   input: z.strictObject({
-    ...one,
+    ...oneSubmission,
     kinds: z
       .array(z.enum(timelineKinds))
       .min(1)
@@ -154,35 +117,6 @@ function placeOfEntry(cursor: string | undefined): TimelinePlace | undefined {
   return place
 }
 
-const inOneAccount = name.optional().meta({ description: 'the account that they belong to; the default account when left out' })
-
-const track = operation({
-  name: 'submission.track',
-  summary: 'make submissions known: their feeds are read from the beginning and kept up to date',
-  role: 'operator',
-  http: 'POST /submissions/track',
-  mostBytes: TRACK_LIMIT_BYTES,
-  withoutCommand: '`track` takes files too, and other ids',
-  input: z.strictObject({
-    account: inOneAccount,
-    ids: z.array(submissionId).min(1).max(MOST_TRACKED),
-    again: z.boolean().default(false).meta({ description: 'submissions that were purged too' }),
-  }),
-  output: z
-    .object({
-      account: z.string(),
-      added: z.int().meta({ description: 'not known before' }),
-      known: z.int().meta({ description: 'known before' }),
-      purged: z.int().meta({ description: 'purged before, and therefore not tracked' }),
-    })
-    .meta({ id: 'SubmissionsTracked' }),
-  run: async (c, { account: of, ids, again }) => {
-    const { name: account } = accountNamed(c.config, of, c.nameOf('account'))
-    return { account, ...(await trackSubmissions(c, account, [...new Set(ids)], again)) }
-  },
-  print: () => undefined,
-})
-
 const sync = operation({
   name: 'submission.sync',
   summary: 'have submissions read from the service now, feeds and state',
@@ -207,11 +141,12 @@ const sync = operation({
   run: async (c, { account: of, ids: given, replay }) => {
     const { name: account } = accountNamed(c.config, of, c.nameOf('account'))
     const ids = [...new Set(given)]
-    await requestSync(c, account, ids, { replay })
+    await refuseUntracked(c.db.read, account, ids)
+    const detail = { ...idsForAudit(ids), ...(!replay && { replay }) }
+    await requestReads(auditedDb(c.db, { who: c.who, action: 'submission.sync', target: account, detail }), account, ids, { replay })
     return { account, submissions: ids.length }
   },
-  print: () => undefined,
 })
 
-/** `submission list|show|timeline`, and what the commands `track` and `sync` do, asked of the process that serves. */
-export const operations = [list, show, timeline, track, sync]
+/** `submission list|timeline`, and what the command `sync` does, asked of the process that serves. */
+export const operations = [list, timeline, sync]

@@ -1,15 +1,23 @@
+import { z } from 'zod'
 import type { AccountConfig } from '../../config/config.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { type AccountState, listAccounts } from '../../store/reads/accounts.ts'
-import type { AccountsTable } from '../../store/schema/tables.ts'
-
-/** An account's state as operators see it. `not configured`: only in the database. `not started`: only in the settings. */
-export type ShownState = AccountState | 'not configured' | 'not started'
+import { listAccounts } from '../../store/reads/accounts.ts'
+import { time } from '../output/time.ts'
 
 /** An account of the settings or of the database. */
-export interface KnownAccount extends Pick<AccountsTable, 'account' | 'reason' | 'since' | 'retry_at' | 'brokerage' | 'client_id'> {
-  readonly state: ShownState
-}
+export const knownAccount = z.object({
+  account: z.string(),
+  state: z
+    .enum(['active', 'paused', 'parked', 'not configured', 'not started'])
+    .meta({ description: '`not configured`: only in the database; `not started`: only in the settings' }),
+  reason: z.string().nullable(),
+  since: time.nullable(),
+  retry_at: time.nullable().meta({ description: 'when it asks the service again by itself' }),
+  brokerage: z.string().nullable().meta({ description: 'the brokerage that its credentials were found to belong to' }),
+  client_id: z.string().nullable(),
+})
+
+type KnownAccount = z.output<typeof knownAccount>
 
 /**
  * Every account of the database and of the settings, by name. Settings without any account are those of somebody who only looks into

@@ -1,11 +1,13 @@
+import { z } from 'zod'
 import type { AccountConfig } from '../../config/config.ts'
-import { type TimeText, timeFromMs } from '../../model/time.ts'
+import { timeFromMs } from '../../model/time.ts'
 import { accountCompleteness } from '../../store/completeness/ledger.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { webhookLoss } from '../../store/operators/alarm-queries.ts'
 import { discoveryStatus } from '../../store/reads/discovery.ts'
 import type { Table } from '../output/table.ts'
 import { ago, pluralize } from '../output/text.ts'
+import { time } from '../output/time.ts'
 
 const DAY_MS = 86_400_000
 
@@ -14,35 +16,34 @@ export const COMPLETENESS_SCOPE =
   'Complete means: for every submission that is known. The service offers no list of submissions, so one that no delivery, no `track` and no ' +
   'probed path (accounts[].discovery) has named is not known here. That such submissions exist cannot be excluded.'
 
-/** An account's completeness in `status --json`. The names are part of the contract. */
-export interface CompletenessStatus {
-  /** Submissions of which at least one read never finished. */
-  readonly never_read: number
-  /** Age of the most overdue read. */
-  readonly lag_seconds: number
-  /** Submissions that a reconcile run has proven, and those not proven yet. */
-  readonly proven: number
-  readonly unproven: number
-  readonly oldest_proof_at: TimeText | null
-  /** Events and messages by how they became known first. */
-  readonly known_by: { readonly webhook: number; readonly poll: number; readonly backfill: number; readonly reconcile: number }
-  /** Lost webhooks as a share of those expected, ever and in the last 24 hours; null: none was expected. */
-  readonly webhook_loss_ratio: number | null
-  readonly webhook_loss_day: { readonly expected: number; readonly lost: number }
-  /** Paths of the settings that are probed for submissions. */
-  readonly discovery: readonly {
-    readonly path: string
-    /** How many the path stands for. */
-    readonly paths: number
-    readonly failing: number
-    /** Of which the last answer named more new submissions than one may bring in. */
-    readonly limited: number
-    readonly oldest_answer_at: TimeText | null
-    /** Submissions that became known by it. */
-    readonly found: number
-    readonly error: string | null
-  }[]
-}
+/** What is known to be complete of an account, and by what means. */
+export const completeness = z.object({
+  never_read: z.int().meta({ description: 'submissions of which at least one read never finished' }),
+  lag_seconds: z.int().meta({ description: 'age of the most overdue read' }),
+  proven: z.int().meta({ description: 'submissions that a reconcile run has proven' }),
+  unproven: z.int(),
+  oldest_proof_at: time.nullable(),
+  known_by: z
+    .object({ webhook: z.int(), poll: z.int(), backfill: z.int(), reconcile: z.int() })
+    .meta({ description: 'events and messages by how they became known first' }),
+  webhook_loss_ratio: z.number().nullable().meta({ description: 'lost webhooks as a share of those expected; null: none was expected' }),
+  webhook_loss_day: z.object({ expected: z.int(), lost: z.int() }).meta({ description: 'of the last 24 hours' }),
+  discovery: z
+    .array(
+      z.object({
+        path: z.string(),
+        paths: z.int().meta({ description: 'how many the path stands for' }),
+        failing: z.int(),
+        limited: z.int().meta({ description: 'of which the last answer named more new submissions than one may bring in' }),
+        oldest_answer_at: time.nullable(),
+        found: z.int().meta({ description: 'submissions that became known by it' }),
+        error: z.string().nullable(),
+      }),
+    )
+    .meta({ description: 'paths of the settings that are probed for submissions' }),
+})
+
+type CompletenessStatus = z.output<typeof completeness>
 
 /** @param settings of the account; undefined when it is not configured any more. @returns null when it was never started. */
 export async function completenessStatus(

@@ -1,9 +1,46 @@
-import type { Replication, Slot, Standby } from '../../store/upkeep/replication.ts'
+import { z } from 'zod'
 import { pluralize } from '../output/text.ts'
 
 /** From here on a slot is said to fall behind, though the server still keeps all that it needs. */
 const BEHIND_BYTES = 1024 ** 3
 const MIB = 1024 ** 2
+
+/** How a Postgres server hands on what is committed, as far as the program's role may see it (`pg_monitor` may see all). */
+export const replication = z.object({
+  servers: z
+    .int()
+    .meta({ description: 'on whose disk a delivery lies when it is acknowledged: the primary, and those that its commit waits for' }),
+  synchronous_standby_names: z.string().meta({ description: 'the setting that names those; empty: a commit waits for none' }),
+  standbys: z
+    .array(
+      z.object({
+        name: z.string().nullable(),
+        state: z.string().nullable(),
+        sync_state: z.string().nullable().meta({ description: '`sync`, `quorum`, `potential` or `async`' }),
+        behind_bytes: z.int().nullable().meta({ description: "what it has not yet written, in bytes of the server's log" }),
+      }),
+    )
+    .nullable()
+    .meta({ description: 'null: the server does not tell' }),
+  slots: z
+    .array(
+      z.object({
+        name: z.string(),
+        active: z.boolean(),
+        wal_status: z
+          .string()
+          .nullable()
+          .meta({ description: '`reserved`, `extended`, `unreserved` or `lost`; null while it holds nothing back' }),
+        kept_bytes: z.int().nullable().meta({ description: 'what the server keeps for it, in bytes of its log' }),
+      }),
+    )
+    .nullable()
+    .meta({ description: 'null: the server does not tell' }),
+})
+
+type Replication = z.output<typeof replication>
+type Standby = NonNullable<Replication['standbys']>[number]
+type Slot = NonNullable<Replication['slots']>[number]
 
 /** What is to be said of the replication of a Postgres server; `ok: false` is a warning, null is what cannot be told. */
 export interface ReplicationNote {

@@ -1,23 +1,12 @@
 import { isIdRead, type ReadKind } from '../../model/reads.ts'
-import type { ShownMend } from '../health/mend.ts'
-import type { Need } from '../health/verdict-text.ts'
 import { type Table, table } from '../output/table.ts'
 import { ago, printableLine, wrapped } from '../output/text.ts'
 import { completenessTables } from './completeness.ts'
 import { notesOf, type Status } from './status.ts'
 import { secretsText } from './webhook-secrets.ts'
 
-interface ShownNeed extends Omit<Need, 'mend'> {
-  readonly mend: ShownMend
-}
-
-/** What `status --json` prints. */
-export interface ShownStatus extends Omit<Status, 'needs'> {
-  readonly needs: readonly ShownNeed[]
-}
-
 /** What `status` prints: the verdict, what needs a person, then tables, notes, and what "complete" means. */
-export function statusText(status: ShownStatus, nowMs: number, width: number): string {
+export function statusText(status: Status, nowMs: number, width: number): string {
   const tables = [...accountTables(status, nowMs), ...completenessTables(status.accounts, nowMs), ...otherTables(status, nowMs)]
   const { first_seq, last_seq } = status.change_log
   const log = last_seq < first_seq ? 'The change log is empty.' : `The change log holds changes ${first_seq} to ${last_seq}.`
@@ -39,7 +28,7 @@ function copiesText({ replication }: Status): string {
   return replication !== null && replication.servers > 1 ? `An acknowledged delivery lies on ${replication.servers} servers.\n` : ''
 }
 
-function needText({ what, since, mend }: ShownNeed, nowMs: number, width: number): string {
+function needText({ what, since, mend }: Status['needs'][number], nowMs: number, width: number): string {
   const age = since === null ? '' : ` (for ${ago(since, nowMs)})`
   // Not wrapped: it is there to be copied.
   const way = 'command' in mend ? `    ${mend.command}\n` : `    see ${mend.runbook}\n`

@@ -2,12 +2,7 @@ import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
-import type { AlarmHistoryTable, AlarmSeverity } from '../schema/tables-alarms.ts'
-
-/** One time that an alarm fired. */
-export interface AlarmEpisode extends Readonly<Omit<AlarmHistoryTable, 'episode_id'>> {
-  readonly episode_id: number
-}
+import type { AlarmSeverity } from '../schema/tables-alarms.ts'
 
 /** Which times to list; fields left out do not narrow. */
 export interface EpisodeFilter {
@@ -47,7 +42,7 @@ export async function writeHistory(tx: Tx): Promise<void> {
 }
 
 /** When alarms fired and ended, the newest first. */
-export async function listEpisodes(q: Query, filter: EpisodeFilter, limit: number): Promise<AlarmEpisode[]> {
+export async function listEpisodes(q: Query, filter: EpisodeFilter, limit: number) {
   let query = q.sql.selectFrom('alarm_history').selectAll()
   for (const column of ['name', 'account', 'destination', 'severity'] as const) {
     const wanted = filter[column]

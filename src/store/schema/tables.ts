@@ -101,8 +101,11 @@ export interface InboxTable {
   account: string
   delivery_id: string
   received_at: TimeText
+  /** As JSON text. */
   headers: string
+  /** null when retention has removed it. */
   body: Buffer | null
+  /** Position, from 1, of the account's webhook secret that verified it. */
   secret: number
   state: InboxState
   attempts: number

@@ -171,7 +171,7 @@ describe('what the admin routes refuse', () => {
     expect(await refused('GET', '/rejected/nope')).toBe('path id: "nope" is no number')
     expect(await refused('POST', '/submissions/track', { ids: [] })).toBe('body ids: must hold at least 1')
     expect(await refused('POST', '/submissions/track')).toBe('body: is missing')
-    expect(await refused('POST', '/submissions/track', {})).toBe('body ids: is missing')
+    expect(await refused('POST', '/submissions/track', {})).toBe('body: give ids of submissions, or a file of them')
     expect(await refused('POST', '/submissions/track', { ids: 'x', colour: 'red', size: 1 })).toEqual([
       'body ids: "x" is no list',
       'body: there is no "colour" here; there are account, ids, again',

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
 import { mainReads } from '../../../src/model/reads.ts'
 import { type TimeText, timeFromMs } from '../../../src/model/time.ts'
-import { readVerdict, type Verdict } from '../../../src/ops/status/status.ts'
+import { readVerdict } from '../../../src/ops/status/status.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { timeValue } from '../../../src/store/engine/sql.ts'
 import { reportAlarm } from '../../../src/store/operators/alarms.ts'
@@ -39,7 +39,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
   })
   afterEach(() => opened.close())
 
-  const verdict = (): Promise<Verdict> => readVerdict(db, loadConfig(environment))
+  const verdict = () => readVerdict(db, loadConfig(environment))
   const at = (agoMs: number) => timeFromMs(Date.now() - agoMs)
   const kinds = async () => (await verdict()).needs.map(({ kind }) => kind)
 
@@ -220,7 +220,8 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     await fresh()
     await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
     // Settings without an account: whoever only looks into the database.
-    const looked = async () => json<Verdict>(await runHere(['status', '--json'], databaseEnv(opened.config)))
+    const looked = async () =>
+      json<Awaited<ReturnType<typeof readVerdict>>>(await runHere(['status', '--json'], databaseEnv(opened.config)))
     expect((await looked()).verdict).toBe('complete')
     const lane = { destination: 'ams', account: ACCOUNT, due_at: at(HOUR), lease_token: null, held_by: null }
     await db.write('test', (tx) =>

@@ -3,7 +3,7 @@ import { entities } from '../../../src/model/entities.ts'
 import { idReads, readKinds } from '../../../src/model/reads.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { Coverage } from '../../../src/ops/operations/coverage.ts'
-import type { AccountStatus } from '../../../src/ops/status/status.ts'
+import type { Status } from '../../../src/ops/status/status.ts'
 import { reportAlarm } from '../../../src/store/operators/alarms.ts'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
 import { scheduleExtraReads } from '../../../src/store/reads/extra-reads.ts'
@@ -49,7 +49,7 @@ describe.each(testDatabases)('status on $name', (database) => {
     expect(await switchReadOff(db, 'default', 'sessions', 'it is refused', 86_400_000)).toBe(true)
     await setReadsOffBySettings(db, 'default', ['workspace'])
     const env = databaseEnv(opened.config)
-    const told = json<{ accounts: AccountStatus[]; warnings: string[] }>(await runHere(['status', '--json'], env))
+    const told = json<{ accounts: Status['accounts']; warnings: string[] }>(await runHere(['status', '--json'], env))
     expect(told.accounts[0]?.reads_off).toMatchObject([
       { read: 'sessions', cause: 'service', reason: 'it is refused', retry_at: expect.any(String) },
       { read: 'workspace', cause: 'settings', reason: 'STATE_READS leaves it out', retry_at: null },
@@ -82,7 +82,7 @@ describe.each(testDatabases)('status on $name', (database) => {
         .execute(),
     )
     const env = databaseEnv(opened.config)
-    const { accounts } = json<{ accounts: AccountStatus[] }>(await runHere(['status', '--json'], env))
+    const { accounts } = json<Pick<Status, 'accounts'>>(await runHere(['status', '--json'], env))
     expect(accounts[0]?.freshness.find(({ read }) => read === 'workspace')).toMatchObject({
       never: 2,
       total: 3,

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { UsageError } from '../../../base/errors.ts'
 import type { Config } from '../../../config/config.ts'
-import { destinationNamed } from '../../actions/destinations.ts'
+import { destinationNamed } from '../../actions/names.ts'
 import { diagnose } from '../../doctor/doctor.ts'
 import { type Finding, markOf } from '../../doctor/finding.ts'
 import { showMend } from '../../operations/index.ts'

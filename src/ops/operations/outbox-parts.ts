@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import type { ListedState } from '../../store/outbox/queries.ts'
+import { NotFoundError } from '../output/refusals.ts'
+import { printableLine } from '../output/text.ts'
+import { moment, name, submissionId, whole } from './inputs.ts'
+
+/** Which changes; states are those that the operation can be about. */
+export function choice<S extends ListedState>(states: readonly S[], about = '') {
+  return {
+    destination: name.optional().meta({ description: 'only to this destination' }),
+    account: name.optional().meta({ description: 'only of this account' }),
+    submission_id: submissionId.optional().meta({ description: 'only of this submission' }),
+    state: z
+      .enum(states)
+      .optional()
+      .meta({ description: `only in this state${about}` }),
+    since: moment.optional().meta({ description: 'only queued since: a date, a date-time, or how long ago (`2h`, `7d`)' }),
+    until: moment.optional().meta({ description: 'only queued before' }),
+  }
+}
+
+/** One message, or one row. */
+export const byId = z.strictObject({ id: name.meta({ description: 'its message id (webhook-id), or its number in the list' }) })
+
+/** Hands rows out. @throws NotFoundError when there are none. */
+export function found<T>(id: string, rows: readonly T[]) {
+  if (rows.length === 0) throw new NotFoundError([`there is no change ${printableLine(id)} in the outbox`])
+  return whole(rows)
+}
+
+/** The audit entry of who saw rows whole. */
+export function numbersOf({ items }: { readonly items: readonly { readonly outbox_id: number }[] }) {
+  return { action: 'outbox.show', target: null, detail: { changes: items.map(({ outbox_id }) => outbox_id) } }
+}
