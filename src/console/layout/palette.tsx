@@ -3,9 +3,9 @@ import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
 import { Palette as Colours, FileStack, Inbox, type LucideIcon, Play, Send } from 'lucide-react'
 import { useDeferredValue, useMemo, useState } from 'react'
+import { wordOf } from '../../ops/output/words.ts'
 import type { Schemas } from '../api/client.ts'
 import { searchQuery } from '../api/queries.ts'
-import { plainWord } from '../parts/chip.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { places } from './navigation.ts'
 import { PaletteActions } from './palette-actions.tsx'
@@ -130,7 +130,7 @@ function FoundItems({ text, onClose }: GroupProps & { readonly text: string }) {
           >
             <Icon aria-hidden="true" />
             <bdi>{found.title ?? found.id}</bdi>
-            <span className="quiet">{plainWord(found.state)}</span>
+            <span className="quiet">{wordOf(found.state)}</span>
           </Command.Item>
         )
       })}

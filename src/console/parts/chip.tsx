@@ -1,4 +1,5 @@
 import { CircleCheck, CircleDashed, Clock3, TriangleAlert } from 'lucide-react'
+import { wordOf } from '../../ops/output/words.ts'
 
 /** The four meanings, and no more. */
 export type Tone = 'good' | 'waiting' | 'bad' | 'unknown'
@@ -37,11 +38,6 @@ export function toneOf(word: string | null | undefined): Tone {
   return tones.get(word ?? '') ?? 'unknown'
 }
 
-/** @returns a word of a vocabulary as people write it. */
-export function plainWord(word: string): string {
-  return word.replaceAll('_', ' ')
-}
-
 interface ChipProps {
   readonly word: string | null | undefined
   /** When it is not the word's own. */
@@ -55,7 +51,7 @@ export function Chip({ word, tone = toneOf(word), label }: ChipProps) {
   return (
     <span className={`chip ${tone}`}>
       <Icon aria-hidden="true" />
-      {label ?? plainWord(word ?? 'unknown')}
+      {label ?? wordOf(word ?? 'unknown')}
     </span>
   )
 }

@@ -33,7 +33,7 @@ export function clocksDisagree(judged: ClockJudgement, config: Pick<Config, 'des
   return ofInstallation(
     'clocks_disagree',
     doubt !== null || (apart.length > 0 && !isConfirmed) ? 'on' : 'off',
-    `the clocks disagree: ${what}${waiting}; set the wrong one by NTP (\`submission-mirror doctor\` compares them)`,
+    `the clocks disagree: ${what}${waiting}`,
   )
 }
 
@@ -48,7 +48,7 @@ export async function retentionConditions(q: Query, nowMs: number): Promise<Cond
     ran !== null &&
     nowMs - msFromTime(ran) > LATE_MS &&
     (await listProcesses(q)).some(({ role }) => role !== 'sync' && role !== 'reconcile')
-  const text = `retention has not ended for ${ago(ran, nowMs)}, so the database grows; the log of \`serve\` tells why (\`retention\`)`
+  const text = `retention has not ended for ${ago(ran, nowMs)}, so the database grows`
   return [
     wait === null ? waits : { ...waits, sinceMs: msFromTime(wait.since) },
     { ...ofInstallation('retention_late', isLate ? 'on' : 'off', text), ...(ran !== null && { sinceMs: msFromTime(ran) }) },

@@ -44,10 +44,8 @@ export function diskWatcher(observer: Observer, space: (folder: string) => Promi
 export function diskNearlyFull(folder: string, { freeBytes, sizeBytes }: DiskSpace): Condition {
   const needed = Math.min(sizeBytes * SHARE, ENOUGH_BYTES)
   const level = freeBytes < needed ? 'on' : freeBytes < needed * RELIEF ? 'between' : 'off'
-  const text =
-    `${sizeText(freeBytes)} of ${sizeText(sizeBytes)} are free on the volume of the database (${folder}), and when it is full deliveries are answered 503; ` +
-    'make room, lower RETENTION_DAYS, or use a larger volume'
-  return ofInstallation('disk_space', level, text)
+  const free = `${sizeText(freeBytes)} of ${sizeText(sizeBytes)} are free on the volume of the database (${folder})`
+  return ofInstallation('disk_space', level, `${free}, and when it is full deliveries are answered 503`)
 }
 
 function sizeText(bytes: number): string {

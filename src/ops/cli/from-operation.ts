@@ -6,6 +6,7 @@ import { parseUuid } from '../../model/uuid.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { readTextFile } from '../actions/arguments.ts'
 import { type Attempt, type Attempted, attemptsOf } from '../actions/context.ts'
+import { destinationNamed } from '../actions/names.ts'
 import { optionOf } from '../operations/calling.ts'
 import { isDocument, isOptional, kindOf, valuesOf } from '../operations/from-text.ts'
 import { shaped } from '../operations/hidden.ts'
@@ -52,7 +53,9 @@ export function addOperations(program: Command, c: CommandContext, about: string
   const group = isGroup === undefined ? program : (present ?? program.command(subject).description(about))
   for (const op of operations) {
     const command = commandOf(op)
-    if (op.withoutCommand !== undefined || command.includes(' --')) continue
+    // `submission track` is called `track`.
+    const isOther = command.split(' ')[0] !== subject
+    if (op.withoutCommand !== undefined || command.includes(' --') || isOther) continue
     const others = operations.filter((each) => commandOf(each).startsWith(`${command} --`))
     add(group.command(command.split(' ').at(-1) ?? ''), c, op, others)
   }
@@ -151,7 +154,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
   const checked = isRead ? check(op.input, given, placeOf, texts) : { problems: [] }
   if ('problems' in checked) problems.push(...checked.problems)
   const work = async ({ config, db, log }: OpenStore, attempt = attemptsOf(actionContextOf(c, db))) => {
-    const input = 'value' in checked ? (checked.value as Record<string, unknown>) : {}
+    const input = { ...taken }
     if (named !== null) {
       const found = await submissionNamed({ config, db }, named, input['account'] as string | undefined)
       for (const field of ['account', 'submission_id'] as const) if (field in op.input.shape) input[field] = found[field]
@@ -167,6 +170,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
       isTerminal: true,
       nameOf,
       showMend,
+      live: asJson ? null : printerOf(c),
       tell: (line: string) => void c.host.stderr.write(`${line}\n`),
     }
     const output = isList
@@ -176,15 +180,16 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
     if (asJson) return printJson(c, shaped(op.output, output, { isWhole: true }))
     op.print?.(printerOf(c), output, input)
   }
-  if (op.needs === 'settings' || op.needs === 'destinations') {
-    const settings = op.needs === 'destinations' ? sendingSettingsOf : settingsOf
-    const config = await settings(c, { accounts: 'optional', problems })
+  const taken = 'value' in checked ? (checked.value as Record<string, unknown>) : {}
+  const needs = typeof op.needs === 'function' ? op.needs(taken) : op.needs
+  const accounts = needs === 'account' || needs === 'sending' ? 'needed' : 'optional'
+  const isThere = (config: Config) => taken['destination'] !== undefined && destinationNamed(config, String(taken['destination']))
+  if (needs !== undefined && needs !== 'account') {
+    const config = await (needs === 'settings' ? settingsOf : sendingSettingsOf)(c, { accounts, problems, check: isThere })
     return await work({ config, db: noDatabase, log: silentLog() }, (note, attempt) => notedIfPossible(c, note, attempt))
   }
   // Before a database is opened, or made.
-  const isKnown = (config: Config) =>
-    op.needs === 'account' && given['account'] !== undefined && accountOf(config, String(given['account']))
-  const accounts = op.needs === 'account' ? 'needed' : 'optional'
+  const isKnown = (config: Config) => needs === 'account' && given['account'] !== undefined && accountOf(config, String(given['account']))
   await withStore(c, { accounts, prepare: op.mayPrepare ?? false, problems, check: isKnown }, (store) => work(store))
 }
 

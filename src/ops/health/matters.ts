@@ -17,6 +17,15 @@ export const pushLate = {
     `the oldest change for destination ${destination} has waited for ${ago(oldest, nowMs)}`,
 }
 
+/** Records that contradict what was kept, and items that could not be understood: told of for so long after they came. */
+export const evidence = {
+  forMs: 24 * 3_600_000,
+  conflicts: (account: string, n: number) =>
+    `${pluralize(n, 'record')} of account ${account} changed within a day though records must not; both versions are in \`sync_conflicts\``,
+  unreadable: (account: string, n: number) =>
+    `${pluralize(n, 'item')} of account ${account} could not be understood within a day (kept in \`sync_unreadable\`)`,
+}
+
 /** Something that an alarm is about, and that holds. */
 export interface Standing {
   readonly name: string

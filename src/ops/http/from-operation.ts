@@ -64,7 +64,7 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
 export function contextOf(p: AdminParts, request: Pick<FastifyRequest, 'who'>): OperationContext {
   const { log, version, sums, reload } = p
   const context = actionContextFor(p, request)
-  const here = { config: p.config(), isTerminal: false, nameOf: (field: string) => field, showMend, tell: () => undefined }
+  const here = { config: p.config(), isTerminal: false, nameOf: (field: string) => field, showMend, live: null, tell: () => undefined }
   return { ...context, ...here, attempt: attemptsOf(context), log, version, sums, reload }
 }
 

@@ -7,7 +7,7 @@ import { credentialUses } from '../../store/reads/credential-uses.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { unknownName } from '../actions/names.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
-import { ago, until } from '../output/text.ts'
+import { when } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { knownAccount, knownAccounts } from '../status/accounts.ts'
 import { secretStates, secretsText, webhookSecrets } from '../status/webhook-secrets.ts'
@@ -35,19 +35,18 @@ const list = operation({
   input: z.strictObject({}),
   output: pageOf(account),
   run: async (c) => whole(await shownAccounts(c.db.read, c.config.accounts)),
-  print: (to, { items }) => {
-    const headings = [
-      ...['account', 'state', 'for', 'next try', 'brokerage', 'client id'],
-      { heading: 'last token by credential', fit: 'below' } as const,
-      { heading: 'last good signature by secret', fit: 'below' } as const,
-      { heading: 'reason', fit: 'below' } as const,
-    ]
-    const rows = items.map((a) => [
-      ...[a.account, a.state, ago(a.since, to.now), until(a.retry_at, to.now), a.brokerage, a.client_id],
-      ...[credentialsText(a, to.now), secretsText(a.webhook_secrets, to.now), a.reason],
-    ])
-    to.table({ title: 'Accounts', headings, rows }, 'There is no account yet.')
-  },
+  print: (to, { items }) =>
+    to.rows(
+      'Accounts',
+      items,
+      [
+        ...(['account', 'state', 'since', 'retry_at', 'brokerage', 'client_id'] as const),
+        ['last token by credential', credentialsText, 'below'],
+        ['last good signature by secret', (a, now) => secretsText(a.webhook_secrets, now), 'below'],
+        'reason',
+      ],
+      'There is no account yet.',
+    ),
 })
 
 /** Every account of the database and of the settings, by name. */
@@ -70,7 +69,7 @@ async function shownAccounts(q: Query, configured: readonly AccountConfig[]) {
 
 /** @returns `bac_1: 3 min ago, bac_2: never`. */
 function credentialsText({ credentials }: z.output<typeof account>, nowMs: number): string {
-  return credentials.map(({ client_id: id, last_token_at: at }) => `${id}: ${at === null ? 'never' : `${ago(at, nowMs)} ago`}`).join(', ')
+  return credentials.map(({ client_id: id, last_token_at: at }) => `${id}: ${at === null ? 'never' : when(at, nowMs)}`).join(', ')
 }
 
 const resume = operation({

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { listActions } from '../../store/operators/actions.ts'
-import { since } from '../output/text.ts'
 import { time } from '../output/time.ts'
-import { moment, momentOf, name, numberIn, page, pageOf, paging } from './inputs.ts'
+import { momentOf, name, numberIn, page, pageOf, paging, period } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const action = z
@@ -25,7 +24,7 @@ const list = operation({
   input: z.strictObject({
     who: name.optional().meta({ description: 'only by this token; `command`: at the terminal' }),
     action: name.optional().meta({ description: 'only this action, like outbox.retry' }),
-    since: moment.optional().meta({ description: 'only since: a date, a date-time, or how long ago (`2h`, `7d`)' }),
+    since: period('done').since,
     ...paging,
   }),
   output: pageOf(action),
@@ -33,11 +32,13 @@ const list = operation({
     const filter = { who, action: what, since: momentOf(c, since), after: numberIn(cursor) }
     return page(await listActions(c.db.read, filter, limit + 1), limit, ({ action_id }) => [action_id])
   },
-  print: (to, { items }) => {
-    const headings = ['time', 'who', 'action', 'target', 'outcome', { heading: 'detail', fit: 'below' } as const]
-    const rows = items.map((a) => [since(a.at, to.now), a.who, a.action, a.target, a.outcome, JSON.stringify(a.detail)])
-    to.table({ title: 'What operators did, the newest first', headings, rows }, 'Nothing was done yet.')
-  },
+  print: (to, { items }) =>
+    to.rows(
+      'What operators did, the newest first',
+      items,
+      ['at', 'who', 'action', 'target', 'outcome', 'detail'],
+      'No operator has done anything yet.',
+    ),
 })
 
 /** `action list` */

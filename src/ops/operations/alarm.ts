@@ -11,10 +11,10 @@ import { listAlarms, listNotices } from '../../store/operators/alarms.ts'
 import { testMessage } from '../alarms/message.ts'
 import { Senders } from '../alarms/senders.ts'
 import { NotFoundError } from '../output/refusals.ts'
-import { ago, pluralize, printableLine, since } from '../output/text.ts'
+import { pluralize, printableLine } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { hidden } from './hidden.ts'
-import { filterOf, moment, name, numberIn, page, pageOf, paging, whole } from './inputs.ts'
+import { filterOf, name, numberIn, page, pageOf, paging, period, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const acknowledged = {
@@ -67,29 +67,13 @@ const list = operation({
     return { ...whole(alarms), not_told: notTold }
   },
   print: (to, { items, not_told }, { all }) => {
-    const headings = [
-      ...['alarm', 'severity', 'account', 'destination', 'state', 'for', 'ended', 'notified', 'noted by'],
-      { heading: 'what', fit: 'below' } as const,
-    ]
-    const rows = items.map((each) => {
-      const isFiring = each.state === 'firing'
-      const times = [
-        isFiring ? ago(each.since, to.now) : null,
-        isFiring ? null : since(each.resolved_at, to.now),
-        since(each.notified_at, to.now),
-      ]
-      return [
-        each.name,
-        each.severity,
-        each.account,
-        each.destination,
-        each.state,
-        ...times,
-        each.acknowledged_by,
-        isFiring ? each.text : null,
-      ]
-    })
-    to.table({ title: all ? 'Alarms that fire or are over' : 'Alarms that fire', headings, rows }, 'nothing fires')
+    const shown = items.map((each) => (each.state === 'firing' ? { ...each, resolved_at: null } : { ...each, since: null, text: null }))
+    to.rows(
+      all ? 'Alarms that fire or have ended' : 'Alarms that fire',
+      shown,
+      ['name', 'severity', 'account', 'destination', 'state', 'since', 'resolved_at', 'notified_at', 'acknowledged_by', 'text'],
+      'No alarm fires.',
+    )
     for (const { operator, alarm: of, error } of not_told)
       to.sentence(`warning: operator ${operator} could not be told of alarm ${of}: ${printableLine(error, 300)}`)
   },
@@ -106,8 +90,7 @@ const history = operation({
     account: name.optional().meta({ description: 'only about this account' }),
     destination: name.optional().meta({ description: 'only about this destination' }),
     severity: about.severity.optional().meta({ description: 'only of this severity' }),
-    since: moment.optional().meta({ description: 'only what fired since: a date, a date-time, or how long ago (`2h`, `7d`)' }),
-    until: moment.optional().meta({ description: 'only what fired before' }),
+    ...period('what fired'),
     ...paging,
   }),
   output: pageOf(
@@ -125,17 +108,13 @@ const history = operation({
     const rows = await listEpisodes(c.db.read, { ...filterOf(c, chosen), after: numberIn(cursor) }, limit + 1)
     return page(rows, limit, ({ episode_id }) => [episode_id])
   },
-  print: (to, { items }) => {
-    const headings = [
-      ...['alarm', 'severity', 'account', 'destination', 'fired ago', 'over ago', 'noted by'],
-      { heading: 'what', fit: 'below' } as const,
-    ]
-    const rows = items.map((each) => [
-      ...[each.name, each.severity, each.account, each.destination, ago(each.fired_at, to.now), ago(each.resolved_at, to.now)],
-      ...[each.acknowledged_by, each.text],
-    ])
-    to.table({ title: 'When alarms fired, the newest first', headings, rows }, 'no alarm fired')
-  },
+  print: (to, { items }) =>
+    to.rows(
+      'When alarms fired, the newest first',
+      items,
+      ['name', 'severity', 'account', 'destination', 'fired_at', 'resolved_at', 'acknowledged_by', 'text'],
+      'No alarm has fired.',
+    ),
 })
 
 const acknowledge = operation({

@@ -5,7 +5,6 @@ import { infoOf } from '../../store/changes/log-info.ts'
 import { changesAfter } from '../../store/changes/reader.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
 import { ConflictError, GoneError } from '../output/refusals.ts'
-import { ago } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { hidden } from './hidden.ts'
 import { name, noCursor, ofAccount, pageOf, paging } from './inputs.ts'
@@ -77,14 +76,13 @@ const list = operation({
     const end = found.length > limit ? (items.at(-1)?.seq ?? from) : until
     return { items, next_cursor: end < last_seq ? String(end) : null, log_epoch, first_seq, last_seq }
   },
-  print: (to, { items }) => {
-    const headings = ['seq', 'ago', 'account', 'submission', 'change', 'key', 'cause']
-    const rows = items.map((each) => [
-      ...[each.seq, ago(each.changed_at, to.now), each.account, each.submission_id, `${each.entity}.${each.operation}`],
-      ...[each.entity_id, each.cause],
-    ])
-    to.table({ title: 'Changes, the oldest first', headings, rows }, 'No change.')
-  },
+  print: (to, { items }) =>
+    to.rows(
+      'Changes, the oldest first',
+      items,
+      ['seq', 'changed_at', 'account', 'submission_id', ['change', (each) => `${each.entity}.${each.operation}`], 'entity_id', 'cause'],
+      'No change.',
+    ),
 })
 
 /** The number in a cursor of this list, which is that number. */

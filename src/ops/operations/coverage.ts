@@ -13,8 +13,9 @@ import {
 } from '../../store/upkeep/coverage.ts'
 import { COUNT_CAP } from '../../store/upkeep/gauges.ts'
 import { readsOffStatus } from '../../store/upkeep/status.ts'
-import { type Table, table } from '../output/table.ts'
-import { ago, wrapped } from '../output/text.ts'
+import { tableOf } from '../output/columns.ts'
+import { table } from '../output/table.ts'
+import { wrapped } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { knownAccounts } from '../status/accounts.ts'
 import { COMPLETENESS_SCOPE } from '../status/completeness.ts'
@@ -131,29 +132,34 @@ function shownRead(
 
 /** What `status --coverage` prints. */
 export function coverageText({ accounts, gaps }: Coverage, nowMs: number, width: number): string {
-  const tables: Table[] = [
-    {
-      title: 'What is read, and how long ago',
-      headings: ['account', 'read', 'for', 'read of', 'never', 'oldest', 'median', 'off', { heading: 'fills', fit: 'below' }],
-      rows: accounts.flatMap(({ account, reads }) =>
-        reads.map((r) => [
-          ...[account, r.read, r.of, `${r.done} of ${r.total}`, r.never, ago(r.oldest_at, nowMs), ago(r.median_at, nowMs)],
-          ...[r.off?.cause ?? null, r.tables.join(', ')],
-        ]),
-      ),
-    },
-    {
-      title: 'What is mirrored',
-      headings: ['account', 'table', 'rows', 'from the read'],
-      rows: accounts.flatMap(({ account, tables: all }) =>
-        all.map((t) => [account, t.table, t.more ? `${t.rows} or more` : t.rows, t.read]),
-      ),
-    },
-    {
-      title: 'Documents',
-      headings: ['account', 'known', 'stored'],
-      rows: accounts.map(({ account, documents }) => [account, documents.known, documents.stored]),
-    },
+  const ofEach = <T extends object>(rowsOf: (of: AccountCoverage) => readonly T[]) =>
+    accounts.flatMap((each) => rowsOf(each).map((row) => ({ account: each.account, ...row })))
+  const tables = [
+    tableOf(
+      'What is read, and when it was last read',
+      ofEach(({ reads }) => reads),
+      [
+        ...(['account', 'read'] as const),
+        ['for', (r) => r.of],
+        ['read of', (r) => `${r.done} of ${r.total}`],
+        ...(['never', 'oldest_at', 'median_at'] as const),
+        ['off', (r) => r.off?.cause],
+        ['fills', (r) => r.tables.join(', '), 'below'],
+      ],
+      nowMs,
+    ),
+    tableOf(
+      'What is mirrored',
+      ofEach(({ tables: all }) => all),
+      ['account', 'table', ['rows', (t) => (t.more ? `${t.rows} or more` : t.rows)], ['from the read', (t) => t.read]],
+      nowMs,
+    ),
+    tableOf(
+      'Documents',
+      ofEach(({ documents }) => [documents]),
+      ['account', 'known', 'stored'],
+      nowMs,
+    ),
   ]
   const missing = gaps.map(({ about, what }) => wrapped(`• ${about}: ${what}`, width, '', '  ')).join('')
   return [...tables.map((each) => table({ ...each, width })), `What the service gives no way to find, or to know sooner\n${missing}`]

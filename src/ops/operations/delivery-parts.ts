@@ -3,23 +3,17 @@ import { printable } from '../../base/printable.ts'
 import { MASK } from '../../model/masking.ts'
 import { printableLine } from '../output/text.ts'
 import { hidden } from './hidden.ts'
-import { moment, name, submissionId } from './inputs.ts'
+import { name, ofAccount, ofSubmission, period } from './inputs.ts'
 
 /** What stored and refused deliveries have in common. */
-
-/** When they came, as a filter. */
-export const received = {
-  since: moment.optional().meta({ description: 'only received since: a date, a date-time, or how long ago (`2h`, `7d`)' }),
-  until: moment.optional().meta({ description: 'only received before' }),
-}
 
 export const inboxStates = ['ready', 'done', 'aside', 'dead'] as const
 
 /** Which stored deliveries. */
 export const filters = {
-  account: name.optional().meta({ description: 'only of this account' }),
-  submission_id: submissionId.optional().meta({ description: 'only of this submission' }),
-  ...received,
+  account: ofAccount,
+  submission_id: ofSubmission,
+  ...period('received'),
   kind: name.optional().meta({ description: 'only of this type, like `submission.events`' }),
   text: name.optional().meta({ description: "only those with this part in their svix-id, their error or their submission's id" }),
 }

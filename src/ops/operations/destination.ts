@@ -6,7 +6,7 @@ import { destinationNamed, knownDestination } from '../actions/names.ts'
 import { probeDestination } from '../doctor/destination.ts'
 import { resumeAdvice } from '../health/verdict-text.ts'
 import { ConflictError } from '../output/refusals.ts'
-import { ago, printableLine, until } from '../output/text.ts'
+import { printableLine } from '../output/text.ts'
 import { destinationStatus, readPushStatus, destinationStates as states } from '../status/destinations.ts'
 import { name, pageOf, whole } from './inputs.ts'
 import { map, mappings, unmapped } from './mapping.ts'
@@ -21,17 +21,13 @@ const list = operation({
   input: z.strictObject({}),
   output: pageOf(destinationStatus),
   run: async (c) => whole(await readPushStatus(c.db.read, c.config.destinations)),
-  print: (to, { items }) => {
-    const headings = [
-      ...['destination', 'kind', 'state', 'for', 'queued', 'oldest', 'dead', 'unknown', 'next try'],
-      { heading: 'reason', fit: 'below' } as const,
-    ]
-    const rows = items.map((d) => [
-      ...[d.destination, d.kind, d.state, ago(d.since, to.now), d.queued, ago(d.oldest_queued_at, to.now), d.dead, d.unknown],
-      ...[until(d.retry_at, to.now), d.reason],
-    ])
-    to.table({ title: 'Destinations', headings, rows }, 'There is no destination.')
-  },
+  print: (to, { items }) =>
+    to.rows(
+      'Destinations',
+      items,
+      ['destination', 'kind', 'state', 'since', 'queued', 'oldest_queued_at', 'dead', 'unknown', 'retry_at', 'reason'],
+      'There is no destination.',
+    ),
 })
 
 /** Lanes made due in one transaction, which stays short (invariant 13). */

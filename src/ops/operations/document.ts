@@ -4,9 +4,9 @@ import { listDocuments } from '../../store/mirror/documents.ts'
 import { documentStates } from '../../store/schema/tables-documents.ts'
 import { checkDocumentFiles, fetchAgain } from '../actions/document-check.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
-import { ago } from '../output/text.ts'
+import { when } from '../output/text.ts'
 import { time } from '../output/time.ts'
-import { ofAccount, page, pageOf, paging, placeIn, submissionId } from './inputs.ts'
+import { ofAccount, ofSubmission, page, pageOf, paging, placeIn } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const entry = z
@@ -40,7 +40,7 @@ const list = operation({
   http: 'GET /documents',
   input: z.strictObject({
     account: ofAccount,
-    submission_id: submissionId.optional().meta({ description: 'only of this submission' }),
+    submission_id: ofSubmission,
     state: z.enum(documentStates).optional().meta({ description: 'only in this state' }),
     ...paging,
   }),
@@ -52,17 +52,17 @@ const list = operation({
     const found = await listDocuments(c.db.read, { ...asked, submissionId, after: place }, limit + 1)
     return page(found, limit, ({ document_key, account }) => [document_key, account])
   },
-  print: (to, { items }) => {
-    const headings = [
-      ...['key', 'account', 'submission', 'name', 'origin', 'state', 'bytes', 'since'],
-      { heading: 'error', fit: 'below' } as const,
-    ]
-    const rows = items.map((d) => [
-      ...[d.document_key, d.account, d.submission_id, d.name, d.origin, d.state, d.stored_bytes],
-      ...[ago(d.stored_at ?? d.tried_at, to.now), d.error],
-    ])
-    to.table({ title: 'Documents', headings, rows }, 'No document.')
-  },
+  print: (to, { items }) =>
+    to.rows(
+      'Documents',
+      items,
+      [
+        ...(['document_key', 'account', 'submission_id', 'name', 'origin', 'state', 'stored_bytes'] as const),
+        ['stored or tried', (d, now) => when(d.stored_at ?? d.tried_at, now)],
+        'error',
+      ],
+      'No document.',
+    ),
 })
 
 const lost = z
@@ -98,9 +98,12 @@ const check = operation({
     return { looked, lost, repaired }
   },
   print: (to, { looked, lost, repaired }) => {
-    const headings = ['key', 'account', 'submission', 'name', 'path', 'bytes', 'found']
-    const rows = lost.map((d) => [d.document_key, d.account, d.submission_id, d.name, d.stored_path, d.stored_bytes, d.found_bytes])
-    to.table({ title: 'Lost files', headings, rows }, `The files of all ${looked} stored documents are there.`)
+    to.rows(
+      'Lost files',
+      lost,
+      ['document_key', 'account', 'submission_id', 'name', ['path', (d) => d.stored_path], 'stored_bytes', 'found_bytes'],
+      `The files of all ${looked} stored documents are there.`,
+    )
     if (lost.length === 0) return
     const next = repaired
       ? 'A running `serve` fetches them again.'

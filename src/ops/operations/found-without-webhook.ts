@@ -5,7 +5,6 @@ import { type FoundPlace, foundWithoutWebhook } from '../../store/completeness/f
 import { LOST_AFTER_MS } from '../../store/completeness/lost-webhooks.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
-import { since } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { knownAccounts } from '../status/accounts.ts'
 import { noCursor, ofAccount, page, pageOf, paging, placeIn } from './inputs.ts'
@@ -45,14 +44,16 @@ const lost = operation({
     const rows = await newestFound(c.db, c.config.accounts, { account, after: foundBefore(cursor), limit: limit + 1 })
     return page(rows, limit, ({ known_at, record_id }) => [known_at, record_id])
   },
-  print: (to, { items }) => {
-    const headings = ['first seen', 'by', 'happened', 'insured', 'what', 'market', 'submission', 'webhook']
-    const rows = items.map((each) => [
-      ...[since(each.known_at, to.now), each.known_via, since(each.occurred_at, to.now), each.insured_name, each.what, each.market_name],
-      ...[each.submission_id, each.before_tracked ? 'before it was tracked' : each.lost ? 'lost' : 'may still come'],
-    ])
-    to.table({ title: 'Found without a webhook, the newest first', headings, rows }, 'Whatever came was told of by a webhook.')
-  },
+  print: (to, { items }) =>
+    to.rows(
+      'Found without a webhook, the newest first',
+      items,
+      [
+        ...(['known_at', 'known_via', 'occurred_at', 'insured_name', 'what', 'market_name', 'submission_id'] as const),
+        ['webhook', (each) => (each.before_tracked ? 'before it was tracked' : each.lost ? 'lost' : 'may still come')],
+      ],
+      'A webhook announced every event and message.',
+    ),
 })
 
 function foundBefore(cursor: string | undefined) {

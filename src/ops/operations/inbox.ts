@@ -7,7 +7,7 @@ import { searchDeliveries } from '../../store/inbox/search.ts'
 import { withInsured } from '../../store/mirror/insured.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
 import { NotFoundError } from '../output/refusals.ts'
-import { ago, printableLine } from '../output/text.ts'
+import { printableLine } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { deliveryText, filters, inboxStates, keptBody, keptHeaders } from './delivery-parts.ts'
 import { cursorOf, deliveryId, filterOf, numberIn, page, pageOf, paging, whole } from './inputs.ts'
@@ -44,16 +44,13 @@ const list = operation({
     const found = await pageFound(c, { ...filterOf(c, chosen), after: numberIn(cursor) }, { kind, text }, limit)
     return { ...found, items: await withInsured(c.db.read, found.items) }
   },
-  print: (to, { items }) => {
-    const headings = [
-      ...['number', 'delivery', 'account', 'received', 'state', 'kind', 'submission', 'tries'],
-      { heading: 'error', fit: 'below' } as const,
-    ]
-    const rows = items.map((d) => [
-      ...[d.inbox_id, d.delivery_id, d.account, ago(d.received_at, to.now), d.state, d.kind, d.submission_id, d.attempts, d.error],
-    ])
-    to.table({ title: 'Deliveries, the newest first', headings, rows }, 'No delivery.')
-  },
+  print: (to, { items }) =>
+    to.rows(
+      'Deliveries, the newest first',
+      items,
+      ['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'kind', 'submission_id', 'attempts', 'error'],
+      'No delivery.',
+    ),
 })
 
 async function pageFound(c: OperationContext, filter: InboxFilter, search: Search, limit: number) {
@@ -136,21 +133,13 @@ const changes = operation({
     }
     return whole(items)
   },
-  print: (to, { items }) => {
-    const rows = items.flatMap((of) =>
-      of.changes.map((each) => [
-        of.inbox_id,
-        of.account,
-        each.seq,
-        each.entity,
-        each.entity_id,
-        each.operation,
-        ago(each.changed_at, to.now),
-      ]),
-    )
-    const headings = ['delivery', 'account', 'seq', 'entity', 'id', 'change', 'ago']
-    to.table({ title: 'What became of it', headings, rows }, 'It changed nothing: the mirror had all of it, or it only caused a read.')
-  },
+  print: (to, { items }) =>
+    to.rows(
+      'Result: changes to the mirror',
+      items.flatMap(({ inbox_id, account, changes: all }) => all.map((each) => ({ inbox_id, account, ...each }))),
+      ['inbox_id', 'account', 'seq', 'entity', 'entity_id', 'operation', 'changed_at'],
+      'It changed nothing: the mirror had all of it, or it only caused a read.',
+    ),
 })
 
 /** `inbox list|show|changes` */

@@ -65,6 +65,7 @@ export const subjects = {
   doctor: {
     about: 'look whether everything works',
     group: 'Repair',
+    examples: ['doctor', 'doctor --destination ams', 'doctor --conformance'],
     load: async () => (await import('./doctor.ts')).operations,
   },
   document: {
@@ -148,13 +149,7 @@ export const subjects = {
     about: 'look at submissions as they are mirrored',
     group: 'Look',
     examples: ['submission list --search bakery', 'submission show 5f0c', 'submission timeline "acme bakery" --kinds event,message'],
-    load: () => together(import('./submission.ts'), import('./submission-show.ts')),
-  },
-  track: {
-    about: 'make submissions known',
-    group: 'Run',
-    examples: ['track ID', 'track --file submissions.csv --account acme'],
-    load: async () => (await import('./track.ts')).operations,
+    load: () => together(import('./submission.ts'), import('./submission-show.ts'), import('./track.ts')),
   },
 } as const satisfies Readonly<Record<string, Subject>>
 

@@ -57,6 +57,17 @@ export const submissionId = z
 /** The account of a list's items. */
 export const ofAccount = name.optional().meta({ description: 'only of this account' })
 
+/** The submission of a list's items. */
+export const ofSubmission = submissionId.optional().meta({ description: 'only of this submission' })
+
+/** From when to when. @param what happened then: `received`. */
+export function period(what: string) {
+  return {
+    since: moment.optional().meta({ description: `only ${what} since: a date, a date-time, or how long ago (\`2h\`, \`7d\`)` }),
+    until: moment.optional().meta({ description: `only ${what} before` }),
+  }
+}
+
 /** The account of one submission: `accountIn` gives its name. */
 const inAccount = name.optional().meta({ description: 'the account that it belongs to; the default account when left out' })
 

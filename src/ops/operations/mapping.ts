@@ -9,9 +9,9 @@ import { type ActionContext, inSteps } from '../actions/context.ts'
 import { type MapFile, type MapTarget, readMapFile, readRows } from '../actions/map-file.ts'
 import { destinationNamed, refuseUnknownNames } from '../actions/names.ts'
 import { MismatchError } from '../output/refusals.ts'
-import { ago, firstProblems, pluralize } from '../output/text.ts'
+import { firstProblems, pluralize } from '../output/text.ts'
 import { time } from '../output/time.ts'
-import { name, page, pageOf, paging, placeIn, submissionId } from './inputs.ts'
+import { name, ofAccount, ofSubmission, page, pageOf, paging, placeIn, submissionId } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const MOST_ROWS = 20_000
@@ -19,7 +19,7 @@ const MOST_ROWS = 20_000
 const destination = name.meta({ description: 'of the destination' })
 const listed = {
   name: destination,
-  account: name.optional().meta({ description: 'only of this account' }),
+  account: ofAccount,
 }
 
 /** The place of a submission in a list by account and id. */
@@ -50,7 +50,7 @@ export const mappings = operation({
   http: 'GET /destinations/:name/mappings',
   input: z.strictObject({
     ...listed,
-    submission_id: submissionId.optional().meta({ description: 'only of this submission' }),
+    submission_id: ofSubmission,
     ...paging,
   }),
   argument: 'name',
@@ -64,14 +64,13 @@ export const mappings = operation({
     }))
     return page(rows, limit, (last) => [last.account, last.submission_id])
   },
-  print: (to, { items }) => {
-    const headings = ['destination', 'account', 'submission', 'client', 'policy', 'fields', 'age', 'by']
-    const rows = items.map((m) => [
-      ...[m.destination, m.account, m.submission_id, m.client, m.policy],
-      ...[Object.keys(m.fields).length === 0 ? null : JSON.stringify(m.fields), ago(m.mapped_at, to.now), m.mapped_via],
-    ])
-    to.table({ title: 'Submissions and their clients', headings, rows }, 'No submission is mapped.')
-  },
+  print: (to, { items }) =>
+    to.rows(
+      'Submissions and their clients',
+      items,
+      ['destination', 'account', 'submission_id', 'client', 'policy', 'fields', 'mapped_at', 'mapped_via'],
+      'No submission is mapped.',
+    ),
 })
 
 const waiting = z
@@ -104,11 +103,13 @@ export const unmapped = operation({
     await refuseUnknownNames(c.db.read, c.config, filter)
     return page(await listUnmapped(c.db.read, filter, limit + 1), limit, (last) => [last.account, last.submission_id])
   },
-  print: (to, { items }) => {
-    const headings = ['account', 'submission', 'insured', 'changes', 'oldest']
-    const rows = items.map((u) => [u.account, u.submission_id, u.insured_name, u.changes, ago(u.since, to.now)])
-    to.table({ title: 'Submissions without a client', headings, rows }, 'No submission waits for a client.')
-  },
+  print: (to, { items }) =>
+    to.rows(
+      'Submissions without a client',
+      items,
+      ['account', 'submission_id', 'insured_name', 'changes', 'since'],
+      'No submission waits for a client.',
+    ),
 })
 
 const text = z.string().max(500)

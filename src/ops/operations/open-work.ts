@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { listOpenWork, type OpenWorkPlace, openItemsOf, quotesOf } from '../../store/mirror/open-work.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
-import { cursorOf, noCursor, ofAccount, pageOf, paging, placeIn, submissionId } from './inputs.ts'
+import { cursorOf, noCursor, ofAccount, ofSubmission, pageOf, paging, placeIn } from './inputs.ts'
 import { type OperationContext, operation } from './operation.ts'
 import { cents, openItem, quoteOnBoard } from './submission-answers.ts'
 
@@ -11,11 +11,11 @@ const SHORT_PAGES = 'A page may be short, or empty; the list ends when `next_cur
 
 const input = z.strictObject({
   account: ofAccount,
-  submission_id: submissionId.optional().meta({ description: 'only of this submission' }),
+  submission_id: ofSubmission,
   ...paging,
 })
 
-const ofSubmission = { account: z.string(), submission_id: z.string(), insured_name: z.string().nullable() }
+const whose = { account: z.string(), submission_id: z.string(), insured_name: z.string().nullable() }
 
 async function pageFrom<T>(
   c: OperationContext,
@@ -34,7 +34,7 @@ function placeFrom(cursor: string | undefined): OpenWorkPlace | null {
   return { account, submissionId, skip }
 }
 
-const listedItem = openItem.extend(ofSubmission).meta({ id: 'ListedOpenItem' })
+const listedItem = openItem.extend(whose).meta({ id: 'ListedOpenItem' })
 
 /** `item list` */
 export const itemList = operation({
@@ -47,18 +47,18 @@ export const itemList = operation({
   input,
   output: pageOf(listedItem),
   run: (c, given) => pageFrom(c, openItemsOf<z.output<typeof listedItem>>, given),
-  print: (to, { items }) => {
-    const headings = ['submission', 'account', 'insured', 'from', 'market', 'what', { heading: 'how', fit: 'below' } as const]
-    const rows = items.map((item) => [
-      ...[item.submission_id, item.account, item.insured_name, item.source, item.market_name, item.label, item.how_to_provide],
-    ])
-    to.table({ title: 'Open items', headings, rows }, 'Nothing is outstanding.')
-  },
+  print: (to, { items }) =>
+    to.rows(
+      'Open items',
+      items,
+      ['submission_id', 'account', 'insured_name', 'source', 'market_name', 'label', 'how_to_provide'],
+      'Nothing is outstanding.',
+    ),
 })
 
 const listedQuote = quoteOnBoard
   .extend({
-    ...ofSubmission,
+    ...whose,
     market_name: z.string().nullable(),
     program: z.string().nullable(),
     program_category: z.string().nullable(),
@@ -86,14 +86,19 @@ export const quoteList = operation({
   input,
   output: pageOf(listedQuote),
   run: (c, given) => pageFrom(c, quotesOf<z.output<typeof listedQuote>>, given),
-  print: (to, { items }) => {
-    const headings = ['submission', 'account', 'insured', 'market', 'premium', 'status', 'superseded', 'bound']
-    const rows = items.map((quote) => [
-      ...[quote.submission_id, quote.account, quote.insured_name, quote.market_name, quote.premium_display ?? quote.total_cents],
-      ...[quote.status_label ?? quote.status, said(quote.may_be_superseded), said(quote.is_bound_quote)],
-    ])
-    to.table({ title: 'Quotes', headings, rows }, 'No quote.')
-  },
+  print: (to, { items }) =>
+    to.rows(
+      'Quotes',
+      items,
+      [
+        ...(['submission_id', 'account', 'insured_name', 'market_name'] as const),
+        ['premium', (quote) => quote.premium_display ?? quote.total_cents],
+        ['status', (quote) => quote.status_label ?? quote.status],
+        ['superseded', (quote) => said(quote.may_be_superseded)],
+        ['bound', (quote) => said(quote.is_bound_quote)],
+      ],
+      'No quote.',
+    ),
 })
 
 function said(flag: boolean | null): string {

@@ -25,9 +25,13 @@ export interface OperationContext extends ActionContext {
   /** How the interface at hand calls a field of the input, for problems: `submission_id`, or `--submission`. */
   readonly nameOf: (field: string) => string
   readonly showMend: ShowMend
+  /** Where a person at a terminal is shown what comes of it meanwhile; null: nobody waits there, or a program reads. */
+  readonly live: Printer | null
   /** Tells whoever waits at a terminal what is about to be done. */
   readonly tell: (line: string) => void
 }
+
+type Needs = 'account' | 'settings' | 'destinations' | 'sending'
 
 /**
  * What an operator can look at or do. The command, the route with its description, and the tool of assistants are made from it: see
@@ -42,10 +46,10 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   /** The least role that may ask for it. The user of the terminal may do everything. */
   readonly role: Role
   /**
-   * What the terminal must find: at least one account in the settings besides the database, or the settings alone. Then it has no database, and
-   * what it attempts is noted where there is one.
+   * What the terminal must find: at least one account in the settings besides the database, or the settings alone; `destinations`: with what
+   * destinations need, `sending`: and an account. With the settings alone it has no database, and what it attempts is noted where there is one.
    */
-  readonly needs?: 'account' | 'settings' | 'destinations'
+  readonly needs?: Needs | ((input: z.output<I>) => Needs)
   /** Whether the terminal may create or migrate the database for it, as `serve` does. */
   readonly mayPrepare?: boolean
   /** Whether one answer serves all who ask by HTTP at the same time; only without an input. */

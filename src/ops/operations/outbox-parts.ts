@@ -2,20 +2,19 @@ import { z } from 'zod'
 import type { ListedState } from '../../store/outbox/queries.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
-import { moment, name, submissionId, whole } from './inputs.ts'
+import { name, ofAccount, ofSubmission, period, whole } from './inputs.ts'
 
 /** Which changes; states are those that the operation can be about. */
 export function choice<S extends ListedState>(states: readonly S[], about = '') {
   return {
     destination: name.optional().meta({ description: 'only to this destination' }),
-    account: name.optional().meta({ description: 'only of this account' }),
-    submission_id: submissionId.optional().meta({ description: 'only of this submission' }),
+    account: ofAccount,
+    submission_id: ofSubmission,
     state: z
       .enum(states)
       .optional()
       .meta({ description: `only in this state${about}` }),
-    since: moment.optional().meta({ description: 'only queued since: a date, a date-time, or how long ago (`2h`, `7d`)' }),
-    until: moment.optional().meta({ description: 'only queued before' }),
+    ...period('queued'),
   }
 }
 

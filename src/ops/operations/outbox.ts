@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { MASK, maskedText } from '../../model/masking.ts'
 import { findOutboxRows, listedStates, listOutbox } from '../../store/outbox/queries.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
-import { ago, fieldsText, until } from '../output/text.ts'
+import { fieldsText } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { hidden, shownOutcome } from './hidden.ts'
 import { filterOf, numberIn, page, pageOf, paging } from './inputs.ts'
@@ -53,17 +53,17 @@ const list = operation({
     const rows = await listOutbox(c.db.read, { ...filterOf(c, chosen), after: numberIn(cursor) }, limit + 1)
     return page(rows, limit, ({ outbox_id }) => [outbox_id])
   },
-  print: (to, { items }) => {
-    const headings = [
-      ...['number', 'destination', 'account', 'submission', 'change', 'seq', 'state', 'tries', 'queued', 'next try'],
-      { heading: 'error', fit: 'below' } as const,
-    ]
-    const rows = items.map((e) => [
-      ...[e.outbox_id, e.destination, e.account, e.submission_id, `${e.entity}.${e.operation}`, e.seq, e.state],
-      ...[e.attempts, ago(e.queued_at, to.now), until(e.next_try_at, to.now), e.error],
-    ])
-    to.table({ title: 'Changes on their way, the newest first', headings, rows }, 'No change.')
-  },
+  print: (to, { items }) =>
+    to.rows(
+      'Changes on their way, the newest first',
+      items,
+      [
+        ...(['outbox_id', 'destination', 'account', 'submission_id'] as const),
+        ['change', (e) => `${e.entity}.${e.operation}`],
+        ...(['seq', 'state', 'attempts', 'queued_at', 'next_try_at', 'error'] as const),
+      ],
+      'No change.',
+    ),
 })
 
 const show = operation({

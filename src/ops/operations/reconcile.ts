@@ -8,7 +8,7 @@ import { findRun, listRuns } from '../../store/reconcile/runs.ts'
 import { type FieldDifference, findingKinds, type RunOptions } from '../../store/schema/tables-reconcile.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
 import { accountsOfRun, futureProblem, requestReconcile, runNamed, stopReconcile } from '../actions/reconcile.ts'
-import { findingsTable, runSummary, runsTable } from '../output/reconcile-text.ts'
+import { findingColumns, runColumns, runSummary } from '../output/reconcile-text.ts'
 import { MismatchError } from '../output/refusals.ts'
 import { time } from '../output/time.ts'
 import { hidden } from './hidden.ts'
@@ -19,9 +19,12 @@ import {
   name,
   noCursor,
   numberIn,
+  ofAccount,
+  ofSubmission,
   page,
   pageOf,
   paging,
+  period,
   placeIn,
   rowKeySchema,
   submissionId,
@@ -61,7 +64,7 @@ const run = z
   .meta({ id: 'ReconcileRun' })
 
 function printRuns(to: Printer, { items }: { readonly items: z.output<typeof run>[] }): void {
-  to.table(runsTable(items, to.now), 'No run.')
+  to.rows('Reconcile runs, the newest first', items, runColumns, 'No run.')
 }
 
 const list = operation({
@@ -70,9 +73,9 @@ const list = operation({
   role: 'viewer',
   http: 'GET /reconcile-runs',
   input: z.strictObject({
-    account: name.optional().meta({ description: 'only of this account' }),
+    account: ofAccount,
     state: z.enum(states).optional().meta({ description: 'only in this state' }),
-    since: moment.optional().meta({ description: 'only requested since: a date, a date-time, or how long ago (`2h`, `7d`)' }),
+    since: period('requested').since,
     ...paging,
   }),
   output: pageOf(run),
@@ -159,7 +162,7 @@ const findings = operation({
     ...byId,
     kind: z.enum(findingKinds).optional().meta({ description: 'only of this kind' }),
     standing: z.boolean().optional().meta({ description: 'only what was known before; false: only what was not' }),
-    submission_id: submissionId.optional().meta({ description: 'only of this submission' }),
+    submission_id: ofSubmission,
     ...paging,
   }),
   argument: 'id',
@@ -171,7 +174,7 @@ const findings = operation({
     const rows = found.items.map((row) => ({ ...row, row_key: rowKey([row.run_id, String(row.finding_no)]) }))
     return { ...found, items: await withInsured(c.db.read, rows) }
   },
-  print: (to, { items }) => to.table(findingsTable(items), 'No finding.'),
+  print: (to, { items }) => to.rows('Findings', items, findingColumns, 'No finding.'),
 })
 
 const MOST_READS = 256

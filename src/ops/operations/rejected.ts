@@ -6,10 +6,10 @@ import { DeliveryVerifier } from '../../upstream/webhook/signature.ts'
 import { filterForAudit } from '../actions/context.ts'
 import { accountNamed, refuseUnknownNames } from '../actions/names.ts'
 import { NotFoundError } from '../output/refusals.ts'
-import { ago, pluralize, printableLine } from '../output/text.ts'
+import { pluralize, printableLine } from '../output/text.ts'
 import { time } from '../output/time.ts'
-import { deliveryText, keptBody, keptHeaders, received } from './delivery-parts.ts'
-import { filterOf, name, numberIn, page, pageOf, paging, whole } from './inputs.ts'
+import { deliveryText, keptBody, keptHeaders } from './delivery-parts.ts'
+import { filterOf, name, numberIn, ofAccount, page, pageOf, paging, period, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const entry = z
@@ -26,8 +26,6 @@ const entry = z
   })
   .meta({ id: 'RefusedDelivery' })
 
-const account = name.optional().meta({ description: 'only of this account' })
-
 const list = operation({
   name: 'rejected.list',
   command: 'inbox list --rejected',
@@ -35,9 +33,9 @@ const list = operation({
   role: 'viewer',
   http: 'GET /rejected',
   input: z.strictObject({
-    account,
+    account: ofAccount,
     reason: name.optional().meta({ description: 'only those refused for this reason' }),
-    ...received,
+    ...period('received'),
     ...paging,
   }),
   output: pageOf(entry),
@@ -47,14 +45,13 @@ const list = operation({
     const rows = await new RejectedStore(c.db, c.log).list({ ...filter, limit: limit + 1 })
     return page(rows.map(entryOf), limit, ({ rejected_id }) => [rejected_id])
   },
-  print: (to, { items }) => {
-    const headings = ['number', 'received', 'account', 'reason', 'address', 'path', 'bytes', 'replayed']
-    const rows = items.map((r) => [
-      ...[r.rejected_id, ago(r.received_at, to.now), r.account, r.reason, r.address, r.path, r.body_bytes],
-      r.replayed_at === null ? null : `${ago(r.replayed_at, to.now)} ago`,
-    ])
-    to.table({ title: 'Refused deliveries, the newest first', headings, rows }, 'No refused delivery.')
-  },
+  print: (to, { items }) =>
+    to.rows(
+      'Refused deliveries, the newest first',
+      items,
+      ['rejected_id', 'received_at', 'account', 'reason', 'address', 'path', 'body_bytes', 'replayed_at'],
+      'No refused delivery.',
+    ),
 })
 
 const reasons = operation({
@@ -63,17 +60,14 @@ const reasons = operation({
   summary: 'list why deliveries were refused: how many of those that are kept, by reason',
   role: 'viewer',
   http: 'GET /rejected/reasons',
-  input: z.strictObject({ account }),
+  input: z.strictObject({ account: ofAccount }),
   output: pageOf(z.object({ reason: z.string(), count: z.int(), newest_at: time }).meta({ id: 'RefusedReason' })),
   run: async (c, given) => {
     await refuseUnknownNames(c.db.read, c.config, given)
     return whole(await new RejectedStore(c.db, c.log).countByReason(given.account))
   },
-  print: (to, { items }) => {
-    const rows = items.map(({ reason, count, newest_at }) => [reason, count, ago(newest_at, to.now)])
-    const headings = ['reason', 'deliveries', 'newest ago']
-    to.table({ title: 'Why deliveries were refused', headings, rows }, 'No refused delivery.')
-  },
+  print: (to, { items }) =>
+    to.rows('Why deliveries were refused', items, ['reason', ['deliveries', ({ count }) => count], 'newest_at'], 'No refused delivery.'),
 })
 
 const show = operation({
@@ -108,7 +102,7 @@ const replay = operation({
   role: 'operator',
   needs: 'account',
   http: 'POST /rejected/replay',
-  input: z.strictObject({ account, ...received }),
+  input: z.strictObject({ account: ofAccount, ...period('received') }),
   output: z
     .object({
       accepted: z.int().meta({ description: 'how many verify now' }),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseSeqRange } from '../actions/arguments.ts'
 import { prepareResend, resend as queue, resendEntities, shownResend } from '../actions/resend.ts'
 import { pluralize } from '../output/text.ts'
-import { moment, momentOf, name, submissionId } from './inputs.ts'
+import { momentOf, name, ofSubmission, period } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const resent = z
@@ -34,15 +34,14 @@ export const resend = operation({
   input: z
     .strictObject({
       name: name.meta({ description: 'of the destination' }),
-      since: moment.optional().meta({ description: 'only changes logged since: a date, a date-time, or how long ago (`2h`, `7d`)' }),
-      until: moment.optional().meta({ description: 'only changes logged before' }),
+      ...period('changes logged'),
       seq: z
         .string()
         .max(40)
         .refine((text) => parseSeqRange(text, '', []) !== undefined, 'is no range of changes; give the first and the last, like 100-250')
         .optional()
         .meta({ description: 'only changes with these numbers, like `100-250`' }),
-      submission_id: submissionId.optional().meta({ description: 'only of this submission' }),
+      submission_id: ofSubmission,
       entity: z.enum(resendEntities).optional().meta({ description: 'only of this table' }),
       new_ids: z.boolean().default(false).meta({ description: 'under new message ids, for a receiver that leaves out those it has seen' }),
       dry_run: z.boolean().default(false).meta({ description: 'only say how many they are' }),

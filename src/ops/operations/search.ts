@@ -2,7 +2,6 @@ import { z } from 'zod'
 import type { Query } from '../../store/engine/db.ts'
 import { findDeliveriesFor, findPushesFor } from '../../store/mirror/search.ts'
 import { submissionsPage } from '../actions/submissions-page.ts'
-import { ago } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { LONGEST_ID, pageOf, whole } from './inputs.ts'
 import { operation } from './operation.ts'
@@ -69,9 +68,7 @@ export const operations = [
     argument: 'q',
     output: pageOf(found),
     run: async (c, { q }) => whole(await searchAll(c.db.read, q.trim(), MOST_FOUND)),
-    print: (to, { items }) => {
-      const rows = items.map((f) => [f.kind, f.id, f.account, f.title, f.state, f.about, ago(f.at, to.now)])
-      to.table({ title: 'Found', headings: ['what', 'id', 'account', 'name', 'state', 'about', 'ago'], rows }, 'Nothing is called that.')
-    },
+    print: (to, { items }) =>
+      to.rows('Found', items, ['kind', 'id', 'account', 'title', 'state', 'about', 'at'], 'Nothing is called that.'),
   }),
 ]

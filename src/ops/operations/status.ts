@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { MOST_DRIFT } from '../../store/upkeep/interface-drift.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { time } from '../output/time.ts'
-import { driftItem, driftText, interfaceDrift } from '../status/interface-drift.ts'
+import { driftItem, interfaceDrift } from '../status/interface-drift.ts'
 import { readStatus, status as statusSchema } from '../status/status.ts'
 import { statusText } from '../status/status-text.ts'
 import { coverage as coverageSchema, coverageText, readCoverage } from './coverage.ts'
@@ -63,9 +64,17 @@ const drift = operation({
   }),
   run: async (c) => {
     const { items, full } = await interfaceDrift(c.db.read)
-    return { ...whole(items), full: [...full] }
+    return { ...whole(items), full }
   },
-  print: (to, output) => to.text(driftText(output, to.now, to.width)),
+  print: (to, { items, full }) => {
+    to.rows(
+      'Where the service differs from its specification',
+      items,
+      ['account', 'resource', 'kind', 'type', 'answers', 'first_seen_at', 'last_seen_at', 'path'],
+      'Every answer is as the specification names it.',
+    )
+    for (const account of full) to.sentence(`Account ${account} has ${MOST_DRIFT} of them, so nothing new is recorded for it.`)
+  },
 })
 
 const running = z

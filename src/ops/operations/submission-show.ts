@@ -10,8 +10,10 @@ import { reachedOf } from '../../store/mirror/reached.ts'
 import { submissionItems } from '../../store/mirror/submission-items.ts'
 import { clientsOf, extraReadsOf, freshnessOf, MOST_ROWS, wholeSubmission } from '../../store/mirror/whole-submission.ts'
 import { untrackedText } from '../actions/names.ts'
+import type { Column } from '../output/columns.ts'
 import { NotFoundError } from '../output/refusals.ts'
-import { ago } from '../output/text.ts'
+import { when } from '../output/text.ts'
+import { wordOf } from '../output/words.ts'
 import { accountIn, count, oneSubmission } from './inputs.ts'
 import { operation } from './operation.ts'
 import type { Printer } from './printer.ts'
@@ -44,23 +46,16 @@ const show = operation({
 })
 
 function printView(to: Printer, { summary, open_items, freshness }: z.output<typeof submissionView>): void {
-  const line = [summary.stands, ...[summary.state, summary.effective_date].filter((each) => each !== null)].join(', ')
+  const line = [wordOf(summary.stands), ...[summary.state, summary.effective_date].filter((each) => each !== null)].join(', ')
   to.line(`${summary.insured_name ?? 'without a name'}: ${line}\n`)
-  const lanes = summary.lanes.map((lane) => [lane.market_name, lane.category, lane.status_label ?? lane.status, lane.chip])
-  to.table({ title: 'Lanes', headings: ['market', 'category', 'status', 'chip'], rows: lanes }, 'No lane.')
+  const status: Column<View['summary']['lanes'][number]> = ['status', (lane) => lane.status_label ?? lane.status]
+  to.rows('Lanes', summary.lanes, ['market_name', 'category', status, 'chip'], 'No lane.')
   const best = summary.best_quote
-  to.line(`\nBest quote: ${best === null ? 'none' : `${best.premium_display ?? best.total_cents} from ${best.market_name}`}\n`)
-  const outstanding = {
-    title: 'Outstanding',
-    headings: ['from', 'market', 'what', { heading: 'how', fit: 'below' } as const],
-    rows: open_items.map((item) => [item.source, item.market_name, item.label, item.how_to_provide]),
-  }
-  to.table(outstanding, 'Nothing is outstanding.')
+  to.line(`\nLowest quote: ${best === null ? 'none' : `${best.premium_display ?? best.total_cents} from ${best.market_name}`}\n`)
+  to.rows('Outstanding', open_items, ['source', 'market_name', 'label', 'how_to_provide'], 'Nothing is outstanding.')
   to.line('')
-  const reads = freshness.map((read) => [read.read, ago(read.last_read_at, to.now), ago(read.last_changed_at, to.now)])
-  to.table({ title: 'Freshness', headings: ['read', 'last read ago', 'last changed ago'], rows: reads }, 'Never read.')
-  const proved = summary.proved_at === null ? 'never yet' : `${ago(summary.proved_at, to.now)} ago`
-  to.line(`\nProved equal to the service: ${proved}. All rows: --json.`)
+  to.rows('Freshness', freshness, ['read', 'last_read_at', 'last_changed_at'], 'Never read.')
+  to.line(`\nLast verified: ${summary.proved_at === null ? 'never' : when(summary.proved_at, to.now)}. All rows: --json.`)
 }
 
 /**

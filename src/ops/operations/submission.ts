@@ -7,7 +7,6 @@ import { idsForAudit } from '../actions/context.ts'
 import { accountNamed, refuseUnknownNames, refuseUntracked } from '../actions/names.ts'
 import { submissionsPage } from '../actions/submissions-page.ts'
 import { timelinePage } from '../actions/timeline.ts'
-import { ago } from '../output/text.ts'
 import {
   accountIn,
   cursorOf,
@@ -54,14 +53,17 @@ const list = operation({
     const { items, next } = await submissionsPage(c.db.read, { ...asked, order, after: submissionPlace(c, order, cursor) })
     return { items, next_cursor: next && cursorOf([next.account, next.submission_id, next.key]) }
   },
-  print: (to, { items }) => {
-    const headings = ['submission', 'account', 'insured', 'stands', 'best quote', 'open', 'moved', 'read', 'proved']
-    const rows = items.map((one) => [
-      ...[one.submission_id, one.account, one.insured_name, one.stands, one.best_quote?.premium_display, one.outstanding_count],
-      ...[ago(one.moved_at, to.now), ago(one.oldest_read_at, to.now), ago(one.proved_at, to.now)],
-    ])
-    to.table({ title: 'Submissions', headings, rows }, 'No submission.')
-  },
+  print: (to, { items }) =>
+    to.rows(
+      'Submissions',
+      items,
+      [
+        ...(['submission_id', 'account', 'insured_name', 'stands'] as const),
+        ['lowest quote', (one) => one.best_quote?.premium_display],
+        ...(['outstanding_count', 'moved_at', 'oldest_read_at', 'proved_at'] as const),
+      ],
+      'No submission.',
+    ),
 })
 
 function submissionPlace({ db }: OperationContext, order: SubmissionOrder, cursor: string | undefined): SubmissionPlace | undefined {
@@ -100,14 +102,17 @@ const timeline = operation({
     const { items, next } = await timelinePage(c.db.read, { ...asked, account, submissionId, after: placeOfEntry(cursor) })
     return { items, next_cursor: next && cursorOf([next.at, next.kind, next.id]) }
   },
-  print: (to, { items }) => {
-    const rows = items.map((item) => [
-      ...[ago(item.at, to.now), item.kind, item.what, item.party],
-      ...[item.known_via ?? item.destination, item.summary ?? item.state],
-    ])
-    const headings = ['ago', 'kind', 'what', 'who', 'how', 'says']
-    to.table({ title: 'Timeline, the newest first', headings, rows }, 'Nothing has happened.')
-  },
+  print: (to, { items }) =>
+    to.rows(
+      'Timeline, the newest first',
+      items,
+      [
+        ...(['at', 'kind', 'what', 'party'] as const),
+        ['by', (item) => item.known_via ?? item.destination],
+        ['summary', (item) => item.summary ?? item.state],
+      ],
+      'Nothing has happened.',
+    ),
 })
 
 function placeOfEntry(cursor: string | undefined): TimelinePlace | undefined {

@@ -5,8 +5,7 @@ import { accountCompleteness } from '../../store/completeness/ledger.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { webhookLoss } from '../../store/operators/alarm-queries.ts'
 import { discoveryStatus } from '../../store/reads/discovery.ts'
-import type { Table } from '../output/table.ts'
-import { ago, pluralize } from '../output/text.ts'
+import { pluralize } from '../output/text.ts'
 import { time } from '../output/time.ts'
 
 const DAY_MS = 86_400_000
@@ -91,38 +90,4 @@ export function completenessWarnings(account: string, c: CompletenessStatus | nu
         'submissions, and take it out of accounts[].discovery.paths if it does not',
     )
   return [...probes, ...limits]
-}
-
-/** The tables of completeness, for a terminal. */
-export function completenessTables(
-  accounts: readonly { account: string; completeness: CompletenessStatus | null }[],
-  nowMs: number,
-): Table[] {
-  const known = accounts.flatMap(({ account, completeness: c }) => (c === null ? [] : [{ account, c }]))
-  const probed = known.flatMap(({ account, c }) => c.discovery.map((path) => ({ account, path })))
-  return [
-    {
-      title: 'Proofs by reconciling',
-      headings: ['account', 'proven', 'never proven', 'oldest proof'],
-      rows: known.map(({ account, c }) => [account, c.proven, c.unproven, ago(c.oldest_proof_at, nowMs)]),
-    },
-    {
-      title: 'How events and messages became known',
-      headings: ['account', 'by webhook', 'by poll', 'backfill', 'by reconcile', 'webhooks lost', 'in 24 h'],
-      rows: known.map(({ account, c }) => [
-        ...[account, c.known_by.webhook, c.known_by.poll, c.known_by.backfill, c.known_by.reconcile],
-        c.webhook_loss_ratio === null ? null : percent(c.webhook_loss_ratio),
-        c.webhook_loss_day.expected === 0 ? null : percent(c.webhook_loss_day.lost / c.webhook_loss_day.expected),
-      ]),
-    },
-    {
-      title: 'Paths probed for submissions',
-      headings: ['account', 'path', 'paths', 'failing', 'oldest answer', 'found'],
-      rows: probed.map(({ account, path: p }) => [account, p.path, p.paths, p.failing, ago(p.oldest_answer_at, nowMs), p.found]),
-    },
-  ]
-}
-
-function percent(share: number): string {
-  return `${Math.round(share * 1_000) / 10} %`
 }

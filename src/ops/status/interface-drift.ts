@@ -2,8 +2,6 @@ import { z } from 'zod'
 import { surpriseKinds } from '../../model/interface-drift.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { MOST_DRIFT, readInterfaceDrift } from '../../store/upkeep/interface-drift.ts'
-import { table } from '../output/table.ts'
-import { ago, printableLine, wrapped } from '../output/text.ts'
 import { time } from '../output/time.ts'
 
 /** Where the service differs from its specification. */
@@ -23,32 +21,11 @@ export const driftItem = z
   .meta({ id: 'InterfaceDrift' })
 
 /** `full`: accounts with so many that nothing new is recorded. */
-export interface InterfaceDrift {
-  readonly items: readonly z.output<typeof driftItem>[]
-  readonly full: readonly string[]
-}
-
-export async function interfaceDrift(q: Query): Promise<InterfaceDrift> {
+export async function interfaceDrift(q: Query) {
   const rows = await readInterfaceDrift(q)
   // A row that somebody damaged is not told.
   const items = rows.filter(({ kind }) => surpriseKinds.includes(kind))
   const perAccount = Map.groupBy(items, ({ account }) => account)
   const full = [...perAccount].filter(([, own]) => own.length >= MOST_DRIFT).map(([account]) => account)
   return { items, full }
-}
-
-/** What `status --drift` prints. */
-export function driftText({ items, full }: InterfaceDrift, nowMs: number, width: number): string {
-  if (items.length === 0) return 'Nothing: whatever was read is as the specification names it.\n'
-  const shown = table({
-    title: 'Where the service differs from its specification',
-    headings: ['account', 'read', 'kind', 'type', 'answers', 'first seen', 'last seen', { heading: 'path', fit: 'below' }],
-    rows: items.map((item) => [
-      ...[item.account, printableLine(item.resource, 60), item.kind, item.type, item.answers],
-      ...[ago(item.first_seen_at, nowMs), ago(item.last_seen_at, nowMs), printableLine(item.path, 200)],
-    ]),
-    width,
-  })
-  const notes = full.map((account) => wrapped(`Account ${account} has ${MOST_DRIFT} of them, so nothing new is recorded for it.`, width))
-  return [shown, ...notes].join('\n')
 }

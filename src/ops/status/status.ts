@@ -17,9 +17,9 @@ import { compareClocks } from '../clocks/clock-watch.ts'
 import { retentionWait, waitText } from '../clocks/retention-wait.ts'
 import type { Expected } from '../health/matters.ts'
 import { mendText, type ShowMend } from '../health/mend.ts'
+import { withAdvice } from '../health/rules.ts'
 import { judge, verdictWords } from '../health/verdict.ts'
 import { needOf, sentenceOf } from '../health/verdict-text.ts'
-import { pluralize } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { knownAccount, knownAccounts } from './accounts.ts'
 import { COMPLETENESS_SCOPE, completeness, completenessStatus, completenessWarnings } from './completeness.ts'
@@ -187,7 +187,7 @@ export async function readStatus(db: Db, version: string, config: StatusConfig, 
 async function clockStatus(db: Db, config: StatusConfig): Promise<Status['clocks']> {
   const judged = await compareClocks(db)
   const wait = await retentionWait(db.read)
-  const waits = [...waitsForClocks(judged, config), ...(wait === null ? [] : [waitText(wait.reason)])]
+  const waits = [...waitsForClocks(judged, config), ...(wait === null ? [] : [withAdvice('retention_waits', waitText(wait.reason))])]
   return { apart: judged.apart.map(({ clock, aheadMs }) => ({ clock, ahead_ms: Math.round(aheadMs) })), waits }
 }
 
@@ -214,11 +214,5 @@ function accountNotes(a: AccountStatus): string[] {
         `account ${a.account} is not read by ${off.read}: ${off.reason}; it is tried again daily. If it is to be had, ask the service for the right ` +
           'to it; else take it out of STATE_READS',
       )
-  if (a.conflicts > 0)
-    notes.push(
-      `account ${a.account} has ${pluralize(a.conflicts, 'record')} that contradict what was kept; both versions are in sync_conflicts`,
-    )
-  if (a.unreadable > 0)
-    notes.push(`account ${a.account} has ${pluralize(a.unreadable, 'item')} that could not be read; see sync_unreadable`)
   return [...notes, ...completenessWarnings(a.account, a.completeness)]
 }

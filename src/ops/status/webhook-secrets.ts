@@ -3,7 +3,7 @@ import type { AccountConfig } from '../../config/config.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { secretUses } from '../../store/reads/webhook-secrets.ts'
 import { secretTag } from '../../upstream/webhook/signature.ts'
-import { ago } from '../output/text.ts'
+import { when } from '../output/text.ts'
 import { time } from '../output/time.ts'
 
 /** Webhook secrets of the settings. A delivery that two of them signed counts for the first; times are true to some ten seconds. */
@@ -33,5 +33,5 @@ export async function secretStates(
 
 /** @returns `1: 3 min ago, 2: never`. */
 export function secretsText(states: SecretStates, nowMs: number): string {
-  return states.map(({ position, last_verified_at: at }) => `${position}: ${at === null ? 'never' : `${ago(at, nowMs)} ago`}`).join(', ')
+  return states.map(({ position, last_verified_at: at }) => `${position}: ${at === null ? 'never' : when(at, nowMs)}`).join(', ')
 }

@@ -304,12 +304,12 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
         'Needs attention: 1 delivery of account default was given up; no process is',
         '• 1 delivery of account default was given up (for 3 h)',
       ],
-      ...['Accounts', 'Requests to the service, a second', 'Freshness: how long ago submissions were read', 'Deliveries'],
-      ...['Proofs by reconciling', 'How events and messages became known', expect.stringMatching(/^The change log/)],
+      ...['Accounts', 'Requests to the service, a second', 'Freshness: when submissions were last read', 'Deliveries'],
+      ...['Submissions verified by reconciling', 'How events and messages were found first', expect.stringMatching(/^The change log/)],
       expect.stringMatching(/^Complete means/),
     ])
     expect(parts[5]).toBe(
-      'Deliveries\naccount  ready  done  aside  dead  lost events  lost messages\ndefault      0     0      0     1            0              0',
+      'Deliveries\naccount  ready  done  set aside  dead  lost events  lost messages\ndefault      0     0          0     1            0              0',
     )
     for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
   })

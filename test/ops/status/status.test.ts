@@ -132,7 +132,7 @@ describe.each(testDatabases)('status on $name', (database) => {
     expect(tables?.filter((table) => !filled.has(table))).toEqual(['documents'])
     expect(gaps.map(({ about }) => about)).toEqual(expect.arrayContaining(['submissions', 'bind requests', 'documents']))
     const { out } = await runHere(['status', '--coverage'], { ...env, COLUMNS: '200' })
-    expect(out).toMatch(/What is read, and how long ago[\s\S]*What is mirrored[\s\S]*What the service gives no way to find/)
+    expect(out).toMatch(/What is read, and when it was last read[\s\S]*What is mirrored[\s\S]*What the service gives no way to find/)
     expect(out).toContain('• bind requests: Nothing lists them.')
   })
 })

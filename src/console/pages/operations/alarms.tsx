@@ -1,4 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { headOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
 import { alarmHistoryQuery, alarmsQuery } from '../../api/queries.ts'
@@ -123,7 +124,7 @@ const columns: readonly Column<Alarm>[] = [
   { id: 'of', head: 'About', rank: 2, isOnPhone: true, cell: aboutOf },
   {
     id: 'text',
-    head: 'What happened',
+    head: headOf('text'),
     isWide: true,
     isOnPhone: true,
     rank: 2,
@@ -134,10 +135,10 @@ const columns: readonly Column<Alarm>[] = [
     ),
   },
   { id: 'since', head: 'Since', isNumber: true, cell: ({ since }) => <Age at={since} isAgo /> },
-  { id: 'over', head: 'Over', isNumber: true, rank: 3, cell: ({ resolved_at }) => <Age at={resolved_at} isAgo /> },
+  { id: 'over', head: headOf('resolved_at'), isNumber: true, rank: 3, cell: ({ resolved_at }) => <Age at={resolved_at} isAgo /> },
   {
     id: 'noted',
-    head: 'Noted by',
+    head: headOf('acknowledged_by'),
     holds: 'buttons',
     cell: (alarm) =>
       alarm.state === 'firing' && alarm.acknowledged_by === null ? (
@@ -153,7 +154,7 @@ const episodeColumns: readonly Column<Schemas['AlarmEpisode']>[] = [
   { id: 'of', head: 'About', rank: 2, isOnPhone: true, cell: aboutOf },
   {
     id: 'text',
-    head: 'What happened',
+    head: headOf('text'),
     isWide: true,
     isOnPhone: true,
     rank: 3,
@@ -163,11 +164,11 @@ const episodeColumns: readonly Column<Schemas['AlarmEpisode']>[] = [
       </span>
     ),
   },
-  { id: 'fired', head: 'Fired', isNumber: true, cell: ({ fired_at }) => <Age at={fired_at} isAgo /> },
-  { id: 'ended', head: 'Ended', isNumber: true, cell: ({ resolved_at }) => <Age at={resolved_at} none="fires" isAgo /> },
+  { id: 'fired', head: headOf('fired_at'), isNumber: true, cell: ({ fired_at }) => <Age at={fired_at} isAgo /> },
+  { id: 'ended', head: headOf('resolved_at'), isNumber: true, cell: ({ resolved_at }) => <Age at={resolved_at} none="fires" isAgo /> },
   {
     id: 'noted',
-    head: 'Noted by',
+    head: headOf('acknowledged_by'),
     rank: 2,
     cell: ({ acknowledged_by, acknowledged_at }) => <Noted by={acknowledged_by} at={acknowledged_at} />,
   },

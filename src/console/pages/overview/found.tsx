@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { headOf, wordOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
 import { foundQuery } from '../../api/queries.ts'
 import { useOfAccount } from '../../layout/search.ts'
@@ -13,8 +14,6 @@ const NEWEST = 8
 const MANY = 200
 
 type Found = Schemas['FoundWithoutWebhook']
-
-const WAYS: Readonly<Record<string, string>> = { poll: 'by polling', replay: 'by a replay', reconcile: 'by reconciling' }
 
 /** The webhooks that have not come, and how what they would have told was found. Nothing is shown while all came. */
 export function FoundWithoutWebhook() {
@@ -54,11 +53,11 @@ const columns: readonly Column<Found>[] = [
       </Link>
     ),
   },
-  { id: 'what', head: 'What', cell: ({ what }) => (what ?? '–').replaceAll('_', ' ') },
+  { id: 'what', head: headOf('what'), cell: ({ what }) => (what ?? '–').replaceAll('_', ' ') },
   { id: 'market', head: 'Market', rank: 2, isOnPhone: true, cell: ({ market_name }) => market_name ?? '–' },
   { id: 'how', head: 'Found', cell: howFound },
   { id: 'webhook', head: 'Webhook', rank: 2, isOnPhone: true, cell: webhookText },
-  { id: 'at', head: 'Known', isNumber: true, rank: 2, isOnPhone: true, cell: ({ known_at }) => <Age at={known_at} isAgo /> },
+  { id: 'at', head: headOf('known_at'), isNumber: true, rank: 2, isOnPhone: true, cell: ({ known_at }) => <Age at={known_at} isAgo /> },
 ]
 
 function webhookText({ lost, before_tracked }: Found): string {
@@ -67,6 +66,6 @@ function webhookText({ lost, before_tracked }: Found): string {
 }
 
 function howFound({ occurred_at, known_at, known_via }: Found): string {
-  const way = WAYS[known_via] ?? known_via
+  const way = `by ${wordOf(known_via)}`
   return occurred_at === null ? way : `${way}, ${durationText(Math.max(0, Date.parse(known_at) - Date.parse(occurred_at)))} later`
 }

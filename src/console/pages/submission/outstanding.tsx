@@ -1,5 +1,5 @@
+import { wordOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
-import { plainWord } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
 import { shortId } from '../../parts/id.tsx'
 import { textOf } from '../../parts/masked.tsx'
@@ -41,7 +41,7 @@ function Line({ items }: LineProps) {
   const markets = [...new Set(items.map(({ market_name }) => market_name).filter((name) => name !== null))]
   const whose = item.bind_request_id === null ? markets.join(', ') : bindOf(item)
   const how = item.how_to_provide
-  const words = [whose || 'the submission as a whole', plainWord(item.source), how && /^[a-z]+(_[a-z]+)+$/.test(how) ? plainWord(how) : how]
+  const words = [whose || 'the submission as a whole', wordOf(item.source), how && /^[a-z]+(_[a-z]+)+$/.test(how) ? wordOf(how) : how]
   return (
     <li>
       <span>{textOf(item.label)}</span>

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
+import { headOf, wordOf } from '../../../ops/output/words.ts'
 import { Refusal } from '../../api/client.ts'
 import { submissionQuery } from '../../api/queries.ts'
-import { Chip, plainWord } from '../../parts/chip.tsx'
+import { Chip } from '../../parts/chip.tsx'
 import { Id, shortId } from '../../parts/id.tsx'
 import { Raw, textOf } from '../../parts/masked.tsx'
 import { money } from '../../parts/numbers.ts'
@@ -52,10 +53,10 @@ function Header({ view }: { readonly view: View }) {
   useTitle(name)
   const row = `${encodeURIComponent(summary.account)}/${encodeURIComponent(summary.submission_id)}`
   const words = [
-    Array.isArray(summary.lines) ? summary.lines.map((line) => plainWord(String(line))).join(', ') : null,
+    Array.isArray(summary.lines) ? summary.lines.map((line) => wordOf(String(line))).join(', ') : null,
     summary.state,
     summary.effective_date && `effective ${dateText(summary.effective_date)}`,
-    summary.marketing_status && plainWord(summary.marketing_status),
+    summary.marketing_status && wordOf(summary.marketing_status),
   ].filter(Boolean)
   return (
     <header className="submission-head">
@@ -87,14 +88,14 @@ function Header({ view }: { readonly view: View }) {
             <span className="quiet">none yet</span>
           )}
         </Figure>
-        <Figure name="Moved">
+        <Figure name={headOf('moved_at')}>
           <Age at={summary.moved_at} />
         </Figure>
-        <Figure name="Read">
+        <Figure name={headOf('oldest_read_at')}>
           <Age at={summary.oldest_read_at} none="never" />
         </Figure>
-        <Figure name="Proved">
-          <Age at={summary.proved_at} none="never yet" />
+        <Figure name={headOf('proved_at')}>
+          <Age at={summary.proved_at} none="never" />
         </Figure>
         <Figure name="Lost webhooks">{ledger ? ledger.lost_webhooks : '–'}</Figure>
       </dl>
