@@ -6,6 +6,7 @@ import { retryAccountNow } from '../../store/reads/accounts.ts'
 import { credentialUses } from '../../store/reads/credential-uses.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { unknownName } from '../actions/names.ts'
+import { record } from '../output/record.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { when } from '../output/text.ts'
 import { time } from '../output/time.ts'
@@ -20,9 +21,7 @@ const account = knownAccount
     credentials: z
       .array(z.object({ client_id: z.string(), is_in_use: z.boolean(), last_token_at: time.nullable() }))
       .readonly()
-      .meta({
-        description: 'in the order of the settings; in use is the one that the service last took; and when it last gave a token for each',
-      }),
+      .describe('in the order of the settings; in use is the one that the service last took; and when it last gave a token for each'),
   })
   .meta({ id: 'Account' })
 
@@ -77,17 +76,15 @@ const resume = operation({
   summary: 'let a parked or paused account try at once instead of at its time',
   role: 'operator',
   http: 'POST /accounts/:name/resume',
-  input: z.strictObject({ name: name.meta({ description: 'of the account' }) }),
+  input: z.strictObject({ name: name.describe('of the account') }),
   argument: 'name',
-  output: z
-    .object({
-      account: z.string(),
-      was: account.shape.state,
-      reason: z.string().nullable().meta({ description: 'why it was so' }),
-      resumed: z.boolean().meta({ description: 'false: it was active, and there was nothing to resume' }),
-      at_once: z.boolean().meta({ description: 'whether a process runs that tries now' }),
-    })
-    .meta({ id: 'AccountResumed' }),
+  output: record('AccountResumed', {
+    account: z.string(),
+    was: account.shape.state,
+    reason: z.string().nullable().describe('why it was so'),
+    resumed: z.boolean().describe('false: it was active, and there was nothing to resume'),
+    at_once: z.boolean().describe('whether a process runs that tries now'),
+  }),
   run: async (c, { name: of }) => {
     const known = await knownAccounts(c.db.read, c.config.accounts)
     const { account: found, state: was, reason } = known.find((each) => each.account === of) ?? {}

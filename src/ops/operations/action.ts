@@ -1,20 +1,19 @@
 import { z } from 'zod'
 import { listActions } from '../../store/operators/actions.ts'
+import { record } from '../output/record.ts'
 import { time } from '../output/time.ts'
 import { momentOf, name, numberIn, page, pageOf, paging, period } from './inputs.ts'
 import { operation } from './operation.ts'
 
-const action = z
-  .object({
-    action_id: z.int(),
-    at: time,
-    who: z.string().meta({ description: 'the name of a token, `command`, or `signal`' }),
-    action: z.string(),
-    target: z.string().nullable(),
-    detail: z.record(z.string(), z.unknown()),
-    outcome: z.enum(['begun', 'done', 'failed']).meta({ description: '`begun`: under way, or its process died meanwhile' }),
-  })
-  .meta({ id: 'Action' })
+const action = record('Action', {
+  action_id: z.int(),
+  at: time,
+  who: z.string().describe('the name of a token, `command`, or `signal`'),
+  action: z.string(),
+  target: z.string().nullable(),
+  detail: z.record(z.string(), z.unknown()),
+  outcome: z.enum(['begun', 'done', 'failed']).describe('`begun`: under way, or its process died meanwhile'),
+})
 
 const list = operation({
   name: 'action.list',
@@ -22,8 +21,8 @@ const list = operation({
   role: 'viewer',
   http: 'GET /actions',
   input: z.strictObject({
-    who: name.optional().meta({ description: 'only by this token; `command`: at the terminal' }),
-    action: name.optional().meta({ description: 'only this action, like outbox.retry' }),
+    who: name.optional().describe('only by this token; `command`: at the terminal'),
+    action: name.optional().describe('only this action, like outbox.retry'),
     since: period('done').since,
     ...paging,
   }),

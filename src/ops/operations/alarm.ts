@@ -10,6 +10,7 @@ import { acknowledgeAlarms, listEpisodes } from '../../store/operators/alarm-his
 import { listAlarms, listNotices } from '../../store/operators/alarms.ts'
 import { testMessage } from '../alarms/message.ts'
 import { Senders } from '../alarms/senders.ts'
+import { record } from '../output/record.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { pluralize, printableLine } from '../output/text.ts'
 import { time } from '../output/time.ts'
@@ -18,46 +19,42 @@ import { filterOf, name, numberIn, page, pageOf, paging, period, whole } from '.
 import { operation } from './operation.ts'
 
 const acknowledged = {
-  acknowledged_by: z.string().nullable().meta({ description: 'who took note of it; null: nobody' }),
+  acknowledged_by: z.string().nullable().describe('who took note of it; null: nobody'),
   acknowledged_at: time.nullable(),
 }
 
 const about = {
   name: z.string(),
-  account: z.string().meta({ description: 'empty when it is about no account' }),
-  destination: z.string().meta({ description: 'empty when it is about no destination' }),
+  account: z.string().describe('empty when it is about no account'),
+  destination: z.string().describe('empty when it is about no destination'),
   severity: z.enum(['warning', 'critical']),
-  since: time.meta({ description: 'since when it was so' }),
-  text: z.string().meta({ description: 'what happened, and what to do' }),
+  since: time.describe('since when it was so'),
+  text: z.string().describe('what happened, and what to do'),
 }
 
-const alarm = z
-  .object({
-    ...about,
-    state: z.enum(['pending', 'firing', 'resolved']),
-    last_at: time,
-    resolved_at: time.nullable(),
-    notified_at: time.nullable(),
-    ...acknowledged,
-  })
-  .meta({ id: 'Alarm' })
+const alarm = record('Alarm', {
+  ...about,
+  state: z.enum(['pending', 'firing', 'resolved']),
+  last_at: time,
+  resolved_at: time.nullable(),
+  notified_at: time.nullable(),
+  ...acknowledged,
+})
 
 const list = operation({
   name: 'alarm.list',
   summary: 'list the alarms that fire, and which operators could not be told',
   role: 'viewer',
   http: 'GET /alarms',
-  input: z.strictObject({ all: z.boolean().default(false).meta({ description: 'also what is over' }) }),
+  input: z.strictObject({ all: z.boolean().default(false).describe('also what is over') }),
   output: pageOf(alarm).extend({
     not_told: z.array(
-      z
-        .object({
-          operator: z.string(),
-          alarm: z.string(),
-          // What an operator's server answered may repeat anything.
-          error: hidden(z.string(), () => MASK),
-        })
-        .meta({ id: 'NotTold' }),
+      record('NotTold', {
+        operator: z.string(),
+        alarm: z.string(),
+        // What an operator's server answered may repeat anything.
+        error: hidden(z.string(), () => MASK),
+      }),
     ),
   }),
   run: async (c, { all }) => {
@@ -86,23 +83,21 @@ const history = operation({
   role: 'viewer',
   http: 'GET /alarms/history',
   input: z.strictObject({
-    name: name.optional().meta({ description: 'only of this alarm' }),
-    account: name.optional().meta({ description: 'only about this account' }),
-    destination: name.optional().meta({ description: 'only about this destination' }),
-    severity: about.severity.optional().meta({ description: 'only of this severity' }),
+    name: name.optional().describe('only of this alarm'),
+    account: name.optional().describe('only about this account'),
+    destination: name.optional().describe('only about this destination'),
+    severity: about.severity.optional().describe('only of this severity'),
     ...period('what fired'),
     ...paging,
   }),
   output: pageOf(
-    z
-      .object({
-        episode_id: z.int().meta({ description: 'in the order in which they fired' }),
-        ...about,
-        fired_at: time,
-        resolved_at: time.nullable().meta({ description: 'null while it fires' }),
-        ...acknowledged,
-      })
-      .meta({ id: 'AlarmEpisode' }),
+    record('AlarmEpisode', {
+      episode_id: z.int().describe('in the order in which they fired'),
+      ...about,
+      fired_at: time,
+      resolved_at: time.nullable().describe('null while it fires'),
+      ...acknowledged,
+    }),
   ),
   run: async (c, { limit, cursor, ...chosen }) => {
     const rows = await listEpisodes(c.db.read, { ...filterOf(c, chosen), after: numberIn(cursor) }, limit + 1)
@@ -124,17 +119,15 @@ const acknowledge = operation({
   role: 'operator',
   http: 'POST /alarms/acknowledge',
   input: z.strictObject({
-    name: name.meta({ description: 'of the alarm, as the list shows it; all of that name when no account and no destination is given' }),
-    account: name.optional().meta({ description: 'only about this account' }),
-    destination: name.optional().meta({ description: 'only about this destination' }),
+    name: name.describe('of the alarm, as the list shows it; all of that name when no account and no destination is given'),
+    account: name.optional().describe('only about this account'),
+    destination: name.optional().describe('only about this destination'),
   }),
   argument: 'name',
-  output: z
-    .object({
-      acknowledged: z.int().meta({ description: 'of how many nobody had taken note' }),
-      already: z.int().meta({ description: 'of how many somebody had' }),
-    })
-    .meta({ id: 'Acknowledged' }),
+  output: record('Acknowledged', {
+    acknowledged: z.int().describe('of how many nobody had taken note'),
+    already: z.int().describe('of how many somebody had'),
+  }),
   run: async (c, choice) => {
     const { name: of, account, destination } = choice
     const firing = (await listAlarms(c.db.read)).filter((each) => {
@@ -159,7 +152,7 @@ function ofWhat(account: string | undefined, destination: string | undefined): s
   return of.length === 0 ? '' : ` of ${of.join(' and ')}`
 }
 
-const tried = z.object({ operator: z.string(), ok: z.boolean(), text: z.string() }).meta({ id: 'OperatorTried' })
+const tried = record('OperatorTried', { operator: z.string(), ok: z.boolean(), text: z.string() })
 
 const test = operation({
   name: 'alarm.test',
@@ -167,7 +160,7 @@ const test = operation({
   role: 'operator',
   needs: 'settings',
   http: 'POST /alarms/test',
-  input: z.strictObject({ operator: name.optional().meta({ description: 'the name of the operator; all of them when left out' }) }),
+  input: z.strictObject({ operator: name.optional().describe('the name of the operator; all of them when left out') }),
   argument: 'operator',
   output: pageOf(tried),
   exit: ({ items }) => (items.some(({ ok }) => !ok) ? 1 : 0),

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { messageOf, PermanentError, UsageError } from '../../base/errors.ts'
 import { backupSqlite, megabytes } from '../../store/backup/backup.ts'
 import { factsText, lostText, namedFacts, sqliteFileOf } from '../actions/backup.ts'
+import { record } from '../output/record.ts'
 import { ConflictError } from '../output/refusals.ts'
 import { operation } from './operation.ts'
 
@@ -27,18 +28,16 @@ const backup = operation({
       }),
   }),
   argument: 'file',
-  output: z
-    .object({
-      path: z.string(),
-      bytes: z.int(),
-      schema_version: z.int(),
-      log_epoch: z.string(),
-      first_seq: z.int().meta({ description: 'of the change log' }),
-      last_seq: z.int(),
-      lost: z.int().meta({ description: 'numbers of the change log that have no row, as in the database itself' }),
-      rows: z.record(z.string(), z.int()).meta({ description: 'by table' }),
-    })
-    .meta({ id: 'Backup' }),
+  output: record('Backup', {
+    path: z.string(),
+    bytes: z.int(),
+    schema_version: z.int(),
+    log_epoch: z.string(),
+    first_seq: z.int().describe('of the change log'),
+    last_seq: z.int(),
+    lost: z.int().describe('numbers of the change log that have no row, as in the database itself'),
+    rows: z.record(z.string(), z.int()).describe('by table'),
+  }),
   run: async (c, { file }) => {
     const source = sqliteFileOf(c.config.database)
     if (!c.isTerminal && !BESIDE.test(file))

@@ -14,6 +14,7 @@ import {
 import { COUNT_CAP } from '../../store/upkeep/gauges.ts'
 import { readsOffStatus } from '../../store/upkeep/status.ts'
 import { tableOf } from '../output/columns.ts'
+import { record } from '../output/record.ts'
 import { table } from '../output/table.ts'
 import { wrapped } from '../output/text.ts'
 import { time } from '../output/time.ts'
@@ -22,35 +23,31 @@ import { COMPLETENESS_SCOPE } from '../status/completeness.ts'
 import { readOff } from '../status/status.ts'
 
 /** What is mirrored and how fresh, and what the service gives no way to find. */
-export const coverage = z
-  .object({
-    accounts: z.array(
-      z.object({
-        account: z.string(),
-        reads: z.array(
-          z.object({
-            read: z.string().meta({ description: 'a kind of read; `extra:` and the name of an extra read' }),
-            tables: z.array(z.string()).meta({ description: 'that it fills, in part or whole' }),
-            of: z.enum(['submissions', 'ids']).meta({ description: 'what it is made for' }),
-            total: z.int(),
-            done: z.int(),
-            never: z.int(),
-            oldest_at: time.nullable(),
-            median_at: time.nullable(),
-            off: readOff.nullable().meta({ description: 'why it is not made; null when it is' }),
-          }),
-        ),
-        tables: z
-          .array(z.object({ table: z.string(), read: z.string(), rows: z.int(), more: z.boolean() }))
-          .meta({ description: 'rows, counted up to 100,000 (`more`: there are at least so many)' }),
-        documents: z.object({ known: z.int(), stored: z.int() }),
-      }),
-    ),
-    gaps: z
-      .array(z.object({ about: z.string(), what: z.string() }))
-      .meta({ description: 'what the service gives no way to find or to know sooner' }),
-  })
-  .meta({ id: 'Coverage' })
+export const coverage = record('Coverage', {
+  accounts: z.array(
+    z.object({
+      account: z.string(),
+      reads: z.array(
+        z.object({
+          read: z.string().describe('a kind of read; `extra:` and the name of an extra read'),
+          tables: z.array(z.string()).describe('that it fills, in part or whole'),
+          of: z.enum(['submissions', 'ids']).describe('what it is made for'),
+          total: z.int(),
+          done: z.int(),
+          never: z.int(),
+          oldest_at: time.nullable(),
+          median_at: time.nullable(),
+          off: readOff.nullable().describe('why it is not made; null when it is'),
+        }),
+      ),
+      tables: z
+        .array(z.object({ table: z.string(), read: z.string(), rows: z.int(), more: z.boolean() }))
+        .describe('rows, counted up to 100,000 (`more`: there are at least so many)'),
+      documents: z.object({ known: z.int(), stored: z.int() }),
+    }),
+  ),
+  gaps: z.array(z.object({ about: z.string(), what: z.string() })).describe('what the service gives no way to find or to know sooner'),
+})
 
 export type Coverage = z.output<typeof coverage>
 type AccountCoverage = Coverage['accounts'][number]

@@ -14,12 +14,12 @@ export const filters = {
   account: ofAccount,
   submission_id: ofSubmission,
   ...period('received'),
-  kind: name.optional().meta({ description: 'only of this type, like `submission.events`' }),
-  text: name.optional().meta({ description: "only those with this part in their svix-id, their error or their submission's id" }),
+  kind: name.optional().describe('only of this type, like `submission.events`'),
+  text: name.optional().describe("only those with this part in their svix-id, their error or their submission's id"),
 }
 
 export const keptHeaders = z.record(z.string(), z.string())
-export const keptBody = hidden(z.string().nullable().meta({ description: 'as it came; null when it is not kept' }), () => MASK)
+export const keptBody = hidden(z.string().nullable().describe('as it came; null when it is not kept'), () => MASK)
 
 /** A delivery for a person: a field a line, then its headers and its body. */
 export function deliveryText({ headers, body, ...fields }: { readonly headers: object; readonly body: string | null }): string {

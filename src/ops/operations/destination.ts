@@ -5,6 +5,7 @@ import { type ActionContext, untilDone } from '../actions/context.ts'
 import { destinationNamed, knownDestination } from '../actions/names.ts'
 import { probeDestination } from '../doctor/destination.ts'
 import { resumeAdvice } from '../health/verdict-text.ts'
+import { record } from '../output/record.ts'
 import { ConflictError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
 import { destinationStatus, readPushStatus, destinationStates as states } from '../status/destinations.ts'
@@ -69,23 +70,21 @@ export async function resumeDestination(a: ActionContext, name: string): Promise
   return before
 }
 
-const named = { name: name.meta({ description: 'of the destination' }) }
+const named = { name: name.describe('of the destination') }
 
-const changed = z
-  .object({
-    destination: z.string(),
-    state: states,
-    was: states,
-    reason: z.string().nullable().meta({ description: 'why it was so' }),
-  })
-  .meta({ id: 'DestinationChanged' })
+const changed = record('DestinationChanged', {
+  destination: z.string(),
+  state: states,
+  was: states,
+  reason: z.string().nullable().describe('why it was so'),
+})
 
 const pause = operation({
   name: 'destination.pause',
   summary: 'send nothing to a destination any more; its changes are queued all the same',
   role: 'operator',
   http: 'POST /destinations/:name/pause',
-  input: z.strictObject({ ...named, reason: name.optional().meta({ description: 'why, for whoever looks at the list' }) }),
+  input: z.strictObject({ ...named, reason: name.optional().describe('why, for whoever looks at the list') }),
   argument: 'name',
   output: changed,
   run: async (c, { name: of, reason: why }) => {
@@ -126,13 +125,11 @@ const test = operation({
   needs: 'destinations',
   input: z.strictObject(named),
   argument: 'name',
-  output: z
-    .object({
-      destination: z.string(),
-      ok: z.boolean().nullable().meta({ description: 'null: nothing harmless can be tried' }),
-      text: z.string().meta({ description: 'what the try showed, in a sentence' }),
-    })
-    .meta({ id: 'DestinationTried' }),
+  output: record('DestinationTried', {
+    destination: z.string(),
+    ok: z.boolean().nullable().describe('null: nothing harmless can be tried'),
+    text: z.string().describe('what the try showed, in a sentence'),
+  }),
   exit: ({ ok }) => (ok ? 0 : 1),
   run: async (c, { name: of }) => {
     const settings = destinationNamed(c.config, of)

@@ -2,20 +2,17 @@ import { z } from 'zod'
 import { accountNamed, destinationNamed } from '../actions/names.ts'
 import { diagnose } from '../doctor/doctor.ts'
 import { markOf } from '../doctor/finding.ts'
+import { record } from '../output/record.ts'
 import { pluralize, wrapped } from '../output/text.ts'
 import { name, pageOf, submissionId, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
-const finding = z
-  .object({
-    about: z.string(),
-    ok: z.boolean().nullable().meta({ description: 'null: not checked' }),
-    fails: z
-      .boolean()
-      .meta({ description: 'whether something is wrong, or should have been checked and could not be: the command ends with 1' }),
-    text: z.string().meta({ description: 'what is right, what is wrong and what to do, or what was not checked and why' }),
-  })
-  .meta({ id: 'Finding' })
+const finding = record('Finding', {
+  about: z.string(),
+  ok: z.boolean().nullable().describe('null: not checked'),
+  fails: z.boolean().describe('whether something is wrong, or should have been checked and could not be: the command ends with 1'),
+  text: z.string().describe('what is right, what is wrong and what to do, or what was not checked and why'),
+})
 
 type Found = z.output<typeof finding>
 
@@ -31,7 +28,7 @@ const doctor = operation({
   needs: ({ destination }) => (destination === undefined ? 'sending' : 'destinations'),
   http: 'POST /doctor',
   input: z.strictObject({
-    destination: name.optional().meta({ description: 'only this destination: one harmless attempt, and what waits for it' }),
+    destination: name.optional().describe('only this destination: one harmless attempt, and what waits for it'),
   }),
   output: pageOf(finding),
   exit,
@@ -61,10 +58,10 @@ function counted(found: readonly Found[], wanted: boolean | null): number {
 
 const compared = finding
   .extend({
-    row: z.string().nullable().meta({ description: 'its id; null when no row could be compared, which `text` explains' }),
-    spec: z.string().meta({ description: 'the line of the specification, in short' }),
+    row: z.string().nullable().describe('its id; null when no row could be compared, which `text` explains'),
+    spec: z.string().describe('the line of the specification, in short'),
     result: z.enum(['agrees', 'differs', 'untold', 'failed']),
-    more: z.array(z.string()).readonly().meta({ description: 'what the service sends there beyond the specification' }),
+    more: z.array(z.string()).readonly().describe('what the service sends there beyond the specification'),
   })
   .meta({ id: 'ComparedRow' })
 
@@ -78,8 +75,8 @@ const conformance = operation({
   needs: 'sending',
   http: 'POST /doctor/conformance',
   input: z.strictObject({
-    account: name.optional().meta({ description: 'only this account' }),
-    submission_id: submissionId.optional().meta({ description: 'look at this submission instead of some that the mirror knows' }),
+    account: name.optional().describe('only this account'),
+    submission_id: submissionId.optional().describe('look at this submission instead of some that the mirror knows'),
   }),
   output: pageOf(compared),
   exit,

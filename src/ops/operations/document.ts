@@ -4,34 +4,33 @@ import { listDocuments } from '../../store/mirror/documents.ts'
 import { documentStates } from '../../store/schema/tables-documents.ts'
 import { checkDocumentFiles, fetchAgain } from '../actions/document-check.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
+import { record } from '../output/record.ts'
 import { when } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { ofAccount, ofSubmission, page, pageOf, paging, placeIn } from './inputs.ts'
 import { operation } from './operation.ts'
 
-const entry = z
-  .object({
-    document_key: z.string(),
-    account: z.string(),
-    submission_id: z.string().nullable(),
-    insured_name: z.string().nullable(),
-    document_id: z.string().nullable(),
-    origin: z.string().nullable(),
-    name: z.string().nullable(),
-    source_label: z.string().nullable(),
-    content_type: z.string().nullable(),
-    created_at: time.nullable(),
-    state: z.enum(documentStates),
-    stored_path: z.string().nullable(),
-    stored_bytes: z.int().nullable(),
-    sha256: z.string().nullable(),
-    stored_at: time.nullable(),
-    error: z.string().nullable(),
-    tried_at: time.nullable(),
-    retry_at: time.nullable().meta({ description: 'when it is fetched again' }),
-    gone_at: time.nullable(),
-  })
-  .meta({ id: 'Document' })
+const entry = record('Document', {
+  document_key: z.string(),
+  account: z.string(),
+  submission_id: z.string().nullable(),
+  insured_name: z.string().nullable(),
+  document_id: z.string().nullable(),
+  origin: z.string().nullable(),
+  name: z.string().nullable(),
+  source_label: z.string().nullable(),
+  content_type: z.string().nullable(),
+  created_at: time.nullable(),
+  state: z.enum(documentStates),
+  stored_path: z.string().nullable(),
+  stored_bytes: z.int().nullable(),
+  sha256: z.string().nullable(),
+  stored_at: time.nullable(),
+  error: z.string().nullable(),
+  tried_at: time.nullable(),
+  retry_at: time.nullable().describe('when it is fetched again'),
+  gone_at: time.nullable(),
+})
 
 const list = operation({
   name: 'document.list',
@@ -41,7 +40,7 @@ const list = operation({
   input: z.strictObject({
     account: ofAccount,
     submission_id: ofSubmission,
-    state: z.enum(documentStates).optional().meta({ description: 'only in this state' }),
+    state: z.enum(documentStates).optional().describe('only in this state'),
     ...paging,
   }),
   output: pageOf(entry),
@@ -65,17 +64,15 @@ const list = operation({
     ),
 })
 
-const lost = z
-  .object({
-    document_key: z.string(),
-    account: z.string(),
-    submission_id: z.string().nullable(),
-    name: z.string().nullable(),
-    stored_path: z.string().nullable(),
-    stored_bytes: z.int().nullable().meta({ description: 'its length by the table' }),
-    found_bytes: z.int().nullable().meta({ description: 'its length in the storage; null: it is not there' }),
-  })
-  .meta({ id: 'LostDocument' })
+const lost = record('LostDocument', {
+  document_key: z.string(),
+  account: z.string(),
+  submission_id: z.string().nullable(),
+  name: z.string().nullable(),
+  stored_path: z.string().nullable(),
+  stored_bytes: z.int().nullable().describe('its length by the table'),
+  found_bytes: z.int().nullable().describe('its length in the storage; null: it is not there'),
+})
 
 const check = operation({
   name: 'document.check',
@@ -83,14 +80,12 @@ const check = operation({
   description: 'By its length: a file that was damaged and kept it is not found.',
   role: 'operator',
   http: 'POST /documents/check',
-  input: z.strictObject({ repair: z.boolean().default(false).meta({ description: 'have lost files fetched again' }) }),
-  output: z
-    .object({
-      looked: z.int().meta({ description: 'how many were looked for' }),
-      lost: z.array(lost),
-      repaired: z.boolean().meta({ description: 'whether lost ones are fetched again' }),
-    })
-    .meta({ id: 'DocumentCheck' }),
+  input: z.strictObject({ repair: z.boolean().default(false).describe('have lost files fetched again') }),
+  output: record('DocumentCheck', {
+    looked: z.int().describe('how many were looked for'),
+    lost: z.array(lost),
+    repaired: z.boolean().describe('whether lost ones are fetched again'),
+  }),
   exit: ({ lost }) => (lost.length > 0 ? 1 : 0),
   run: async (c, { repair: repaired }) => {
     const { looked, lost } = await checkDocumentFiles(c, createDocumentStorage(c.config))

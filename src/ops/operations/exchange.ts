@@ -6,6 +6,7 @@ import { personalDataFilter } from '../../model/personal.ts'
 import { findChange } from '../../store/changes/reader.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { findOutboxRows, type OutboxEntry } from '../../store/outbox/queries.ts'
+import { record } from '../output/record.ts'
 import { fieldsText } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { hiderOf } from '../status/settings.ts'
@@ -14,32 +15,27 @@ import { operation } from './operation.ts'
 import { byId, found, numbersOf } from './outbox-parts.ts'
 
 const columns = z.record(z.string(), z.unknown()).nullable()
-const exchanged = z
-  .object({
-    outbox_id: z.int(),
-    destination: z.string(),
-    attempts: z.int(),
-    request: z.object({
-      kind: z
-        .enum(['webhook', 'http', 'adapter', 'file'])
-        .nullable()
-        .meta({ description: 'null: the destination is not in the settings any more' }),
-      method: z.string().nullable(),
-      url: z.string().nullable().meta({ description: 'null for files, and where a template says it' }),
-      message_id: z.string(),
-      entity: z.string(),
-      operation: z.string(),
-      seq: z.int(),
-      changed_at: time.nullable(),
-      before: columns,
-      after: columns.meta({ description: 'what it is sent of the row; null when the log does not have the change any more' }),
-    }),
-    answer: z
-      .object({ at: time, status: z.int().nullable(), text: z.string().nullable() })
-      .nullable()
-      .meta({ description: 'what came of the last attempt; null before the first' }),
-  })
-  .meta({ id: 'Exchange' })
+const exchanged = record('Exchange', {
+  outbox_id: z.int(),
+  destination: z.string(),
+  attempts: z.int(),
+  request: z.object({
+    kind: z.enum(['webhook', 'http', 'adapter', 'file']).nullable().describe('null: the destination is not in the settings any more'),
+    method: z.string().nullable(),
+    url: z.string().nullable().describe('null for files, and where a template says it'),
+    message_id: z.string(),
+    entity: z.string(),
+    operation: z.string(),
+    seq: z.int(),
+    changed_at: time.nullable(),
+    before: columns,
+    after: columns.describe('what it is sent of the row; null when the log does not have the change any more'),
+  }),
+  answer: z
+    .object({ at: time, status: z.int().nullable(), text: z.string().nullable() })
+    .nullable()
+    .describe('what came of the last attempt; null before the first'),
+})
 
 const exchange = operation({
   name: 'outbox.exchange',

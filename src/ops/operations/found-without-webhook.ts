@@ -5,29 +5,26 @@ import { type FoundPlace, foundWithoutWebhook } from '../../store/completeness/f
 import { LOST_AFTER_MS } from '../../store/completeness/lost-webhooks.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
+import { record } from '../output/record.ts'
 import { time } from '../output/time.ts'
 import { knownAccounts } from '../status/accounts.ts'
 import { noCursor, ofAccount, page, pageOf, paging, placeIn } from './inputs.ts'
 import { operation } from './operation.ts'
 
-const found = z
-  .object({
-    account: z.string(),
-    submission_id: z.string(),
-    insured_name: z.string().nullable(),
-    entity: z.enum(['market_events', 'thread_messages']),
-    record_id: z.string(),
-    what: z.string().nullable().meta({ description: 'the type of the event, the kind of the message' }),
-    market_name: z.string().nullable(),
-    occurred_at: time.nullable(),
-    known_at: time.meta({ description: 'when the reading found it' }),
-    known_via: z.string().meta({ description: '`poll`, `replay` (a later reading of the feed from its beginning), `reconcile`' }),
-    lost: z.boolean().meta({ description: 'its webhook counts as lost: it has not come for 15 minutes' }),
-    before_tracked: z
-      .boolean()
-      .meta({ description: 'it happened before its submission was tracked here: its webhook may have come before' }),
-  })
-  .meta({ id: 'FoundWithoutWebhook' })
+const found = record('FoundWithoutWebhook', {
+  account: z.string(),
+  submission_id: z.string(),
+  insured_name: z.string().nullable(),
+  entity: z.enum(['market_events', 'thread_messages']),
+  record_id: z.string(),
+  what: z.string().nullable().describe('the type of the event, the kind of the message'),
+  market_name: z.string().nullable(),
+  occurred_at: time.nullable(),
+  known_at: time.describe('when the reading found it'),
+  known_via: z.string().describe('`poll`, `replay` (a later reading of the feed from its beginning), `reconcile`'),
+  lost: z.boolean().describe('its webhook counts as lost: it has not come for 15 minutes'),
+  before_tracked: z.boolean().describe('it happened before its submission was tracked here: its webhook may have come before'),
+})
 
 type Found = z.output<typeof found>
 

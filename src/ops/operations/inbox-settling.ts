@@ -14,6 +14,7 @@ import { auditAction, auditedDb } from '../../store/operators/actions.ts'
 import type { InboxState } from '../../store/schema/tables.ts'
 import { type ActionContext, filterForAudit, idsForAudit, untilDone } from '../actions/context.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
+import { record } from '../output/record.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { pluralize, printableLine } from '../output/text.ts'
 import { filters } from './delivery-parts.ts'
@@ -102,10 +103,10 @@ async function settleAll(a: ActionContext, change: StateChange, filter: Delivery
 /** Which deliveries a change is about: ids, or what finds them. */
 function choiceFor(change: StateChange) {
   return z.strictObject({
-    ids: z.array(deliveryId).min(1).max(500).optional().meta({ description: 'ids of deliveries (svix-id), or their numbers in the list' }),
-    state: z.enum(change.states).optional().meta({ description: 'all deliveries in this state' }),
+    ids: z.array(deliveryId).min(1).max(500).optional().describe('ids of deliveries (svix-id), or their numbers in the list'),
+    state: z.enum(change.states).optional().describe('all deliveries in this state'),
     ...filters,
-    dry_run: z.boolean().optional().meta({ description: 'only tell how many there are; nothing is changed' }),
+    dry_run: z.boolean().optional().describe('only tell how many there are; nothing is changed'),
   })
 }
 
@@ -135,7 +136,7 @@ const replay = operation({
     'give ids or a filter, and only one of them',
   ),
   argument: 'ids',
-  output: z.object({ replayed: z.int() }).meta({ id: 'Replayed', description: 'how many; with `dry_run` how many it would be' }),
+  output: record('Replayed', { replayed: z.int() }, 'how many; with `dry_run` how many it would be'),
   run: async (c, given) => ({ replayed: await settle(c, replayDeed, given) }),
   print: (to, { replayed }, { dry_run }) =>
     to.line(`${pluralize(replayed, 'delivery', 'deliveries')} ${dry_run ? 'would' : 'will'} be worked again`),
@@ -155,7 +156,7 @@ const skip = operation({
       'account, submission_id, since, until, kind and text go with state, not with ids',
     ),
   argument: 'ids',
-  output: z.object({ skipped: z.int() }).meta({ id: 'Skipped', description: 'how many; with `dry_run` how many it would be' }),
+  output: record('Skipped', { skipped: z.int() }, 'how many; with `dry_run` how many it would be'),
   run: async (c, given) => ({ skipped: await settle(c, skipDeed, given) }),
   print: (to, { skipped }, { dry_run }) =>
     to.line(`${pluralize(skipped, 'dead delivery', 'dead deliveries')} ${dry_run ? 'would be ' : ''}set aside`),

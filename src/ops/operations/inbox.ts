@@ -6,6 +6,7 @@ import { findDeliveries, type InboxDelivery, type InboxEntry, type InboxFilter, 
 import { searchDeliveries } from '../../store/inbox/search.ts'
 import { withInsured } from '../../store/mirror/insured.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
+import { record } from '../output/record.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
 import { time } from '../output/time.ts'
@@ -14,8 +15,8 @@ import { cursorOf, deliveryId, filterOf, numberIn, page, pageOf, paging, whole }
 import { type OperationContext, operation } from './operation.ts'
 
 const entry = z.object({
-  inbox_id: z.int().meta({ description: 'its number' }),
-  delivery_id: z.string().meta({ description: 'the svix-id' }),
+  inbox_id: z.int().describe('its number'),
+  delivery_id: z.string().describe('the svix-id'),
   account: z.string(),
   received_at: time,
   state: z.enum(inboxStates),
@@ -26,7 +27,7 @@ const entry = z.object({
 })
 
 type Search = Pick<z.output<typeof listed>, 'kind' | 'text'>
-const listed = z.strictObject({ state: z.enum(inboxStates).optional().meta({ description: 'only in this state' }), ...filters, ...paging })
+const listed = z.strictObject({ state: z.enum(inboxStates).optional().describe('only in this state'), ...filters, ...paging })
 
 const list = operation({
   name: 'inbox.list',
@@ -38,7 +39,7 @@ const list = operation({
   http: 'GET /inbox',
   tool: 'list_deliveries',
   input: listed,
-  output: pageOf(entry.extend({ insured_name: z.string().nullable().meta({ description: 'of its submission' }) }).meta({ id: 'Delivery' })),
+  output: pageOf(entry.extend({ insured_name: z.string().nullable().describe('of its submission') }).meta({ id: 'Delivery' })),
   run: async (c, { limit, cursor, kind, text, ...chosen }) => {
     await refuseUnknownNames(c.db.read, c.config, chosen)
     const found = await pageFound(c, { ...filterOf(c, chosen), after: numberIn(cursor) }, { kind, text }, limit)
@@ -60,7 +61,7 @@ async function pageFound(c: OperationContext, filter: InboxFilter, search: Searc
   return { items, next_cursor: after === null ? null : cursorOf([after]) }
 }
 
-const byId = z.strictObject({ id: deliveryId.meta({ description: 'its svix-id, or its number in the list' }) })
+const byId = z.strictObject({ id: deliveryId.describe('its svix-id, or its number in the list') })
 
 /** @throws NotFoundError when there are none. */
 function found<T>(id: string, deliveries: readonly T[]): readonly T[] {
@@ -81,7 +82,7 @@ const show = operation({
       .extend({
         available_at: time,
         settled_at: time.nullable(),
-        secret: z.int().meta({ description: "which of the account's webhook secrets verified it, from 1" }),
+        secret: z.int().describe("which of the account's webhook secrets verified it, from 1"),
         headers: keptHeaders,
         body: keptBody,
       })
@@ -110,9 +111,11 @@ async function changesBy(q: Query, { account, submission_id: submissionId, recei
   return await changesBetween(q, { account, submissionId, cause: 'webhook', since, until }, MOST_CHANGES)
 }
 
-const changed = z
-  .object({ seq: z.int(), entity: z.string(), entity_id: z.string(), operation: z.string(), cause: z.string(), changed_at: time })
-  .meta({ id: 'ChangeName', description: 'a change to the mirror, without its values' })
+const changed = record(
+  'ChangeName',
+  { seq: z.int(), entity: z.string(), entity_id: z.string(), operation: z.string(), cause: z.string(), changed_at: time },
+  'a change to the mirror, without its values',
+)
 
 const changes = operation({
   name: 'inbox.changes',
@@ -124,7 +127,7 @@ const changes = operation({
   http: 'GET /inbox/:id/changes',
   input: byId,
   argument: 'id',
-  output: pageOf(z.object({ inbox_id: z.int(), account: z.string(), changes: z.array(changed) }).meta({ id: 'DeliveryBecame' })),
+  output: pageOf(record('DeliveryBecame', { inbox_id: z.int(), account: z.string(), changes: z.array(changed) })),
   run: async (c, { id }) => {
     const items = []
     for (const delivery of found(id, await findDeliveries(c.db.read, id))) {

@@ -8,6 +8,7 @@ import { listMappings, storeMappings } from '../../store/outbox/push-map.ts'
 import { type ActionContext, inSteps } from '../actions/context.ts'
 import { type MapFile, type MapTarget, readMapFile, readRows } from '../actions/map-file.ts'
 import { destinationNamed, refuseUnknownNames } from '../actions/names.ts'
+import { record } from '../output/record.ts'
 import { MismatchError } from '../output/refusals.ts'
 import { firstProblems, pluralize } from '../output/text.ts'
 import { time } from '../output/time.ts'
@@ -16,7 +17,7 @@ import { operation } from './operation.ts'
 
 const MOST_ROWS = 20_000
 
-const destination = name.meta({ description: 'of the destination' })
+const destination = name.describe('of the destination')
 const listed = {
   name: destination,
   account: ofAccount,
@@ -29,18 +30,16 @@ function placeOf(cursor: string | undefined) {
   return { account: String(account), submissionId: String(id) }
 }
 
-const mapping = z
-  .object({
-    destination: z.string(),
-    account: z.string(),
-    submission_id: z.string(),
-    client: z.string(),
-    policy: z.string().nullable(),
-    fields: z.record(z.string(), z.unknown()),
-    mapped_at: time,
-    mapped_via: z.string().meta({ description: '`import`, `admin`, `lookup`, or `sql` (written into the table by hand)' }),
-  })
-  .meta({ id: 'Mapping' })
+const mapping = record('Mapping', {
+  destination: z.string(),
+  account: z.string(),
+  submission_id: z.string(),
+  client: z.string(),
+  policy: z.string().nullable(),
+  fields: z.record(z.string(), z.unknown()),
+  mapped_at: time,
+  mapped_via: z.string().describe('`import`, `admin`, `lookup`, or `sql` (written into the table by hand)'),
+})
 
 /** Which client submissions belong to. */
 export const mappings = operation({
@@ -73,15 +72,13 @@ export const mappings = operation({
     ),
 })
 
-const waiting = z
-  .object({
-    account: z.string(),
-    submission_id: z.string(),
-    insured_name: z.string().nullable().meta({ description: 'null: the mirror does not know it yet' }),
-    changes: z.int().meta({ description: 'that wait for a client' }),
-    since: time.nullable().meta({ description: 'when the oldest of them was queued' }),
-  })
-  .meta({ id: 'UnmappedSubmission' })
+const waiting = record('UnmappedSubmission', {
+  account: z.string(),
+  submission_id: z.string(),
+  insured_name: z.string().nullable().describe('null: the mirror does not know it yet'),
+  changes: z.int().describe('that wait for a client'),
+  since: time.nullable().describe('when the oldest of them was queued'),
+})
 
 /** Which submissions wait for a client. */
 export const unmapped = operation({
@@ -91,9 +88,7 @@ export const unmapped = operation({
   http: 'GET /destinations/:name/unmapped',
   input: z.strictObject({
     ...listed,
-    search: name.optional().meta({
-      description: 'as in the list of submissions: words of the name of the insured, the beginning of an id',
-    }),
+    search: name.optional().describe('as in the list of submissions: words of the name of the insured, the beginning of an id'),
     ...paging,
   }),
   argument: 'name',
@@ -114,9 +109,9 @@ export const unmapped = operation({
 
 const text = z.string().max(500)
 const about = {
-  policy: text.optional().meta({ description: 'its policy in the AMS' }),
-  account: text.optional().meta({ description: 'its account, needed where the destination has several' }),
-  fields: z.record(text, text).optional().meta({ description: 'more for templates and adapters' }),
+  policy: text.optional().describe('its policy in the AMS'),
+  account: text.optional().describe('its account, needed where the destination has several'),
+  fields: z.record(text, text).optional().describe('more for templates and adapters'),
 }
 const row = z.strictObject({ submission_id: text, client: text, ...about }).meta({ id: 'MappingRow' })
 
@@ -132,10 +127,10 @@ export const map = operation({
   input: z
     .strictObject({
       name: destination,
-      rows: z.array(row).min(1).max(MOST_ROWS).optional().meta({ description: 'any number of submissions' }),
+      rows: z.array(row).min(1).max(MOST_ROWS).optional().describe('any number of submissions'),
       file: z.string().optional().meta({ description: 'a CSV of them', contentMediaType: 'text/csv' }),
-      submission_id: submissionId.optional().meta({ description: 'a single submission' }),
-      client: text.optional().meta({ description: 'its client in the AMS' }),
+      submission_id: submissionId.optional().describe('a single submission'),
+      client: text.optional().describe('its client in the AMS'),
       ...about,
     })
     .refine(
@@ -148,12 +143,10 @@ export const map = operation({
       'a file stands alone, and so do rows; leave the others out',
     ),
   argument: 'name',
-  output: z
-    .object({
-      stored: z.int(),
-      unknown_submissions: z.int().meta({ description: 'of these the mirror does not know the submission yet' }),
-    })
-    .meta({ id: 'MappingsStored' }),
+  output: record('MappingsStored', {
+    stored: z.int(),
+    unknown_submissions: z.int().describe('of these the mirror does not know the submission yet'),
+  }),
   run: async (c, { name: of, rows, file, submission_id: id = '', client = '', ...single }) => {
     const target = mapTarget(c.config, of)
     const read =

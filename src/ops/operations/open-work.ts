@@ -62,13 +62,13 @@ const listedQuote = quoteOnBoard
     market_name: z.string().nullable(),
     program: z.string().nullable(),
     program_category: z.string().nullable(),
-    status: z.string().nullable().meta({ description: 'of its lane' }),
+    status: z.string().nullable().describe('of its lane'),
     status_label: z.string().nullable(),
     chip: z.string().nullable(),
-    bound: z.boolean().nullable().meta({ description: 'its lane is bound, at this quote or another' }),
-    premium_display: z.string().nullable().meta({ description: 'to show, never to compute with' }),
+    bound: z.boolean().nullable().describe('its lane is bound, at this quote or another'),
+    premium_display: z.string().nullable().describe('to show, never to compute with'),
     total_cents: cents.nullable(),
-    lines: z.unknown().meta({ description: 'lines of business, a list of slugs' }),
+    lines: z.unknown().describe('lines of business, a list of slugs'),
     is_revision: z.boolean().nullable(),
   })
   .meta({ id: 'ListedQuote' })

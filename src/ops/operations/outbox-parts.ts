@@ -7,19 +7,16 @@ import { name, ofAccount, ofSubmission, period, whole } from './inputs.ts'
 /** Which changes; states are those that the operation can be about. */
 export function choice<S extends ListedState>(states: readonly S[], about = '') {
   return {
-    destination: name.optional().meta({ description: 'only to this destination' }),
+    destination: name.optional().describe('only to this destination'),
     account: ofAccount,
     submission_id: ofSubmission,
-    state: z
-      .enum(states)
-      .optional()
-      .meta({ description: `only in this state${about}` }),
+    state: z.enum(states).optional().describe(`only in this state${about}`),
     ...period('queued'),
   }
 }
 
 /** One message, or one row. */
-export const byId = z.strictObject({ id: name.meta({ description: 'its message id (webhook-id), or its number in the list' }) })
+export const byId = z.strictObject({ id: name.describe('its message id (webhook-id), or its number in the list') })
 
 /** Hands rows out. @throws NotFoundError when there are none. */
 export function found<T>(id: string, rows: readonly T[]) {

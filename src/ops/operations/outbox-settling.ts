@@ -7,6 +7,7 @@ import { findOutboxRows, type OutboxEntry, type OutboxFilter } from '../../store
 import { countChosen, type OutboxSelection, type OutboxStep, retryRows, skipRows } from '../../store/outbox/retry.ts'
 import { type ActionContext, filterForAudit, idsForAudit, untilDone } from '../actions/context.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
+import { record } from '../output/record.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { pluralize, printableLine } from '../output/text.ts'
 import { filterOf, name } from './inputs.ts'
@@ -139,12 +140,10 @@ async function destinationsWithLookup({ config, clock, log }: OperationContext, 
   return names
 }
 
-const settled = z
-  .object({
-    changed: z.int(),
-    under_way: z.int().meta({ description: 'left alone, because they are being sent just now' }),
-  })
-  .meta({ id: 'OutboxSettled' })
+const settled = record('OutboxSettled', {
+  changed: z.int(),
+  under_way: z.int().describe('left alone, because they are being sent just now'),
+})
 
 const GIVE = 'give ids, or say which changes by destination, account, submission, state, since or until'
 
@@ -157,11 +156,14 @@ function settling(change: StateChange, summary: string, unless: string, done: st
     ...(tool !== undefined && { tool }),
     input: z
       .strictObject({
-        ids: z.array(name).min(1).max(500).optional().meta({
-          description: 'numbers, or message ids (webhook-id), with the destination for a message that is on its way to several',
-        }),
+        ids: z
+          .array(name)
+          .min(1)
+          .max(500)
+          .optional()
+          .describe('numbers, or message ids (webhook-id), with the destination for a message that is on its way to several'),
         ...choice(change.states, `; when left out: ${unless}`),
-        dry_run: z.boolean().optional().meta({ description: 'only tell how many there are; nothing is changed' }),
+        dry_run: z.boolean().optional().describe('only tell how many there are; nothing is changed'),
       })
       .refine(({ dry_run: _, ...given }) => Object.values(given).some((value) => value !== undefined), GIVE)
       .refine(

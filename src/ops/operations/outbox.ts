@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { MASK, maskedText } from '../../model/masking.ts'
 import { findOutboxRows, listedStates, listOutbox } from '../../store/outbox/queries.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
+import { record } from '../output/record.ts'
 import { fieldsText } from '../output/text.ts'
 import { time } from '../output/time.ts'
 import { hidden, shownOutcome } from './hidden.ts'
@@ -9,36 +10,34 @@ import { filterOf, numberIn, page, pageOf, paging } from './inputs.ts'
 import { operation } from './operation.ts'
 import { byId, choice, found, numbersOf } from './outbox-parts.ts'
 
-const entry = z
-  .object({
-    outbox_id: z.int().meta({ description: 'its number' }),
-    destination: z.string(),
-    destination_state: z.string(),
-    account: z.string(),
-    lane: z.string().meta({ description: 'what keeps its order: a submission, or another entity' }),
-    submission_id: z.string().nullable(),
-    entity: z.string(),
-    entity_id: z.string(),
-    operation: z.string(),
-    seq: z.int(),
-    message_id: z.string().meta({ description: 'the webhook-id' }),
-    state: z.string().meta({ description: 'as in the view push_status' }),
-    attempts: z.int(),
-    queued_at: time,
-    tried_at: time.nullable(),
-    next_try_at: time.nullable(),
-    delivered_at: time.nullable(),
-    status: z.int().nullable(),
-    detail: hidden(z.string().nullable(), (text) => maskedText(text)),
-    // What a destination answered may repeat what it was sent.
-    error: hidden(
-      z.string().nullable().meta({ description: 'what came of the last attempt; in lists without what the destination answered' }),
-      (text, { status }: { status: number | null }) => shownOutcome(text, status),
-    ),
-    remote_id: hidden(z.string().nullable().meta({ description: 'what the destination calls the record; masked in lists' }), () => MASK),
-    insured_name: z.string().nullable().meta({ description: 'of its submission' }),
-  })
-  .meta({ id: 'OutboxRow' })
+const entry = record('OutboxRow', {
+  outbox_id: z.int().describe('its number'),
+  destination: z.string(),
+  destination_state: z.string(),
+  account: z.string(),
+  lane: z.string().describe('what keeps its order: a submission, or another entity'),
+  submission_id: z.string().nullable(),
+  entity: z.string(),
+  entity_id: z.string(),
+  operation: z.string(),
+  seq: z.int(),
+  message_id: z.string().describe('the webhook-id'),
+  state: z.string().describe('as in the view push_status'),
+  attempts: z.int(),
+  queued_at: time,
+  tried_at: time.nullable(),
+  next_try_at: time.nullable(),
+  delivered_at: time.nullable(),
+  status: z.int().nullable(),
+  detail: hidden(z.string().nullable(), (text) => maskedText(text)),
+  // What a destination answered may repeat what it was sent.
+  error: hidden(
+    z.string().nullable().describe('what came of the last attempt; in lists without what the destination answered'),
+    (text, { status }: { status: number | null }) => shownOutcome(text, status),
+  ),
+  remote_id: hidden(z.string().nullable().describe('what the destination calls the record; masked in lists'), () => MASK),
+  insured_name: z.string().nullable().describe('of its submission'),
+})
 
 const list = operation({
   name: 'outbox.list',

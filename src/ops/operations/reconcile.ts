@@ -9,6 +9,7 @@ import { type FieldDifference, findingKinds, type RunOptions } from '../../store
 import { refuseUnknownNames } from '../actions/names.ts'
 import { accountsOfRun, futureProblem, requestReconcile, runNamed, stopReconcile } from '../actions/reconcile.ts'
 import { findingColumns, runColumns, runSummary } from '../output/reconcile-text.ts'
+import { record } from '../output/record.ts'
 import { MismatchError } from '../output/refusals.ts'
 import { time } from '../output/time.ts'
 import { hidden } from './hidden.ts'
@@ -35,33 +36,31 @@ import type { Printer } from './printer.ts'
 
 const states = ['requested', 'running', 'done', 'budget', 'failed', 'stopped'] as const
 
-const run = z
-  .object({
-    run_id: z.string(),
-    account: z.string(),
-    slot: time.nullable().meta({ description: 'the scheduled time of the run (RECONCILE_CRON); null for one that an operator requested' }),
-    requested_by: z.string().meta({ description: '`command`, `cron`, or `admin:` and the name of a token' }),
-    options: z.record(z.string(), z.unknown()),
-    state: z.enum(states),
-    requested_at: time,
-    started_at: time.nullable(),
-    updated_at: time,
-    ended_at: time.nullable(),
-    submissions_total: z.int(),
-    submissions_done: z.int(),
-    rows_compared: z.int(),
-    missing: z.int(),
-    different: z.int(),
-    absent: z.int(),
-    unreadable: z.int(),
-    undelivered: z.int(),
-    lost: z.int().meta({ description: 'holes in the change log' }),
-    repaired: z.int(),
-    known: z.int().meta({ description: 'findings that stand since before; they are not counted above' }),
-    exit_code: z.int().nullable(),
-    note: z.string().nullable(),
-  })
-  .meta({ id: 'ReconcileRun' })
+const run = record('ReconcileRun', {
+  run_id: z.string(),
+  account: z.string(),
+  slot: time.nullable().describe('the scheduled time of the run (RECONCILE_CRON); null for one that an operator requested'),
+  requested_by: z.string().describe('`command`, `cron`, or `admin:` and the name of a token'),
+  options: z.record(z.string(), z.unknown()),
+  state: z.enum(states),
+  requested_at: time,
+  started_at: time.nullable(),
+  updated_at: time,
+  ended_at: time.nullable(),
+  submissions_total: z.int(),
+  submissions_done: z.int(),
+  rows_compared: z.int(),
+  missing: z.int(),
+  different: z.int(),
+  absent: z.int(),
+  unreadable: z.int(),
+  undelivered: z.int(),
+  lost: z.int().describe('holes in the change log'),
+  repaired: z.int(),
+  known: z.int().describe('findings that stand since before; they are not counted above'),
+  exit_code: z.int().nullable(),
+  note: z.string().nullable(),
+})
 
 function printRuns(to: Printer, { items }: { readonly items: z.output<typeof run>[] }): void {
   to.rows('Reconcile runs, the newest first', items, runColumns, 'No run.')
@@ -74,7 +73,7 @@ const list = operation({
   http: 'GET /reconcile-runs',
   input: z.strictObject({
     account: ofAccount,
-    state: z.enum(states).optional().meta({ description: 'only in this state' }),
+    state: z.enum(states).optional().describe('only in this state'),
     since: period('requested').since,
     ...paging,
   }),
@@ -96,7 +95,7 @@ async function placeOf(c: OperationContext, cursor: string | undefined) {
   return { requestedAt: last.requested_at, runId: last.run_id }
 }
 
-const byId = { id: z.uuid().meta({ description: 'of the run' }) }
+const byId = { id: z.uuid().describe('of the run') }
 
 const show = operation({
   name: 'reconcile.show',
@@ -125,32 +124,30 @@ const stop = operation({
 })
 
 const difference = z.object({ field: z.string(), mirror: z.unknown(), service: z.unknown() })
-const finding = z
-  .object({
-    row_key: rowKeySchema,
-    run_id: z.string(),
-    finding_no: z.int(),
-    account: z.string(),
-    submission_id: z.string().nullable(),
-    kind: z.enum(findingKinds),
-    insured_name: z.string().nullable().meta({ description: 'of its submission' }),
-    entity: z.string().nullable(),
-    entity_id: z.string().nullable(),
-    fields: hidden(z.array(difference).readonly().nullable(), (fields, row: { entity: string | null }) =>
-      (fields as readonly FieldDifference[]).map(({ field, mirror, service }) => {
-        const side = (value: Json) => maskedRow(row.entity ?? '', { [field]: value })[field] ?? null
-        return { field, mirror: side(mirror), service: side(service) }
-      }),
-    ),
-    read: z.string().nullable(),
-    destination: z.string().nullable(),
-    seq: z.int().nullable(),
-    standing: z.boolean().meta({ description: 'it was known before this run' }),
-    repaired_at: time.nullable(),
-    detail: z.string(),
-    found_at: time,
-  })
-  .meta({ id: 'ReconcileFinding' })
+const finding = record('ReconcileFinding', {
+  row_key: rowKeySchema,
+  run_id: z.string(),
+  finding_no: z.int(),
+  account: z.string(),
+  submission_id: z.string().nullable(),
+  kind: z.enum(findingKinds),
+  insured_name: z.string().nullable().describe('of its submission'),
+  entity: z.string().nullable(),
+  entity_id: z.string().nullable(),
+  fields: hidden(z.array(difference).readonly().nullable(), (fields, row: { entity: string | null }) =>
+    (fields as readonly FieldDifference[]).map(({ field, mirror, service }) => {
+      const side = (value: Json) => maskedRow(row.entity ?? '', { [field]: value })[field] ?? null
+      return { field, mirror: side(mirror), service: side(service) }
+    }),
+  ),
+  read: z.string().nullable(),
+  destination: z.string().nullable(),
+  seq: z.int().nullable(),
+  standing: z.boolean().describe('it was known before this run'),
+  repaired_at: time.nullable(),
+  detail: z.string(),
+  found_at: time,
+})
 
 const findings = operation({
   name: 'reconcile.findings',
@@ -160,8 +157,8 @@ const findings = operation({
   http: 'GET /reconcile-runs/:id/findings',
   input: z.strictObject({
     ...byId,
-    kind: z.enum(findingKinds).optional().meta({ description: 'only of this kind' }),
-    standing: z.boolean().optional().meta({ description: 'only what was known before; false: only what was not' }),
+    kind: z.enum(findingKinds).optional().describe('only of this kind'),
+    standing: z.boolean().optional().describe('only what was known before; false: only what was not'),
     submission_id: ofSubmission,
     ...paging,
   }),
@@ -191,13 +188,13 @@ const request = operation({
   command: 'reconcile',
   withoutCommand: 'the terminal carries the run out itself',
   input: z.strictObject({
-    account: name.optional().meta({ description: 'every account of the settings when left out' }),
-    submissions: z.array(submissionId).min(1).max(500).optional().meta({ description: 'only these' }),
-    since: moment.optional().meta({ description: 'only submissions in which something moved since' }),
-    active_only: z.boolean().optional().meta({ description: 'only submissions that are not dormant' }),
-    dry_run: z.boolean().optional().meta({ description: 'write nothing but the report' }),
-    no_state: z.boolean().optional().meta({ description: 'the feeds only' }),
-    concurrency: count(MOST_READS).optional().meta({ description: 'reads at once' }),
+    account: name.optional().describe('every account of the settings when left out'),
+    submissions: z.array(submissionId).min(1).max(500).optional().describe('only these'),
+    since: moment.optional().describe('only submissions in which something moved since'),
+    active_only: z.boolean().optional().describe('only submissions that are not dormant'),
+    dry_run: z.boolean().optional().describe('write nothing but the report'),
+    no_state: z.boolean().optional().describe('the feeds only'),
+    concurrency: count(MOST_READS).optional().describe('reads at once'),
   }),
   output: pageOf(run),
   run: async (c, { account, since, submissions, ...rest }) => {

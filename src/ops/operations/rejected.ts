@@ -5,6 +5,7 @@ import { RejectedStore, type RejectedSummary } from '../../store/inbox/rejected.
 import { DeliveryVerifier } from '../../upstream/webhook/signature.ts'
 import { filterForAudit } from '../actions/context.ts'
 import { accountNamed, refuseUnknownNames } from '../actions/names.ts'
+import { record } from '../output/record.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { pluralize, printableLine } from '../output/text.ts'
 import { time } from '../output/time.ts'
@@ -12,19 +13,17 @@ import { deliveryText, keptBody, keptHeaders } from './delivery-parts.ts'
 import { filterOf, name, numberIn, ofAccount, page, pageOf, paging, period, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
-const entry = z
-  .object({
-    rejected_id: z.int().meta({ description: 'its number' }),
-    account: z.string().nullable(),
-    path: z.string(),
-    address: z.string(),
-    reason: z.string(),
-    received_at: time,
-    replayed_at: time.nullable(),
-    body_bytes: z.int().nullable().meta({ description: 'how long its body was; null when it was not read' }),
-    body_cut: z.boolean().meta({ description: 'only its beginning is kept, so it cannot be verified again' }),
-  })
-  .meta({ id: 'RefusedDelivery' })
+const entry = record('RefusedDelivery', {
+  rejected_id: z.int().describe('its number'),
+  account: z.string().nullable(),
+  path: z.string(),
+  address: z.string(),
+  reason: z.string(),
+  received_at: time,
+  replayed_at: time.nullable(),
+  body_bytes: z.int().nullable().describe('how long its body was; null when it was not read'),
+  body_cut: z.boolean().describe('only its beginning is kept, so it cannot be verified again'),
+})
 
 const list = operation({
   name: 'rejected.list',
@@ -34,7 +33,7 @@ const list = operation({
   http: 'GET /rejected',
   input: z.strictObject({
     account: ofAccount,
-    reason: name.optional().meta({ description: 'only those refused for this reason' }),
+    reason: name.optional().describe('only those refused for this reason'),
     ...period('received'),
     ...paging,
   }),
@@ -61,7 +60,7 @@ const reasons = operation({
   role: 'viewer',
   http: 'GET /rejected/reasons',
   input: z.strictObject({ account: ofAccount }),
-  output: pageOf(z.object({ reason: z.string(), count: z.int(), newest_at: time }).meta({ id: 'RefusedReason' })),
+  output: pageOf(record('RefusedReason', { reason: z.string(), count: z.int(), newest_at: time })),
   run: async (c, given) => {
     await refuseUnknownNames(c.db.read, c.config, given)
     return whole(await new RejectedStore(c.db, c.log).countByReason(given.account))
@@ -81,7 +80,7 @@ const show = operation({
     id: z
       .string()
       .regex(/^\d{1,15}$/, 'is no number')
-      .meta({ description: 'its number in the list' }),
+      .describe('its number in the list'),
   }),
   argument: 'id',
   output: entry.extend({ headers: keptHeaders, body: keptBody }).meta({ id: 'RefusedDeliveryShown' }),
@@ -103,12 +102,10 @@ const replay = operation({
   needs: 'account',
   http: 'POST /rejected/replay',
   input: z.strictObject({ account: ofAccount, ...period('received') }),
-  output: z
-    .object({
-      accepted: z.int().meta({ description: 'how many verify now' }),
-      refused: z.record(z.string(), z.int()).meta({ description: 'how many do not, by reason' }),
-    })
-    .meta({ id: 'RefusedReplayed' }),
+  output: record('RefusedReplayed', {
+    accepted: z.int().describe('how many verify now'),
+    refused: z.record(z.string(), z.int()).describe('how many do not, by reason'),
+  }),
   run: async (c, given) => {
     if (given.account !== undefined) accountNamed(c.config, given.account, c.nameOf('account'))
     const { account: of, since, until } = filterOf(c, given)

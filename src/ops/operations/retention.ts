@@ -4,13 +4,14 @@ import { auditAction } from '../../store/operators/actions.ts'
 import { confirmUpkeep, isUpkeepDone, lastUpkeep } from '../../store/upkeep/upkeep.ts'
 import type { ActionContext } from '../actions/context.ts'
 import { type ClockJudge, ClockWatch } from '../clocks/clock-watch.ts'
+import { record } from '../output/record.ts'
 import { planText, planTurn, type TurnPlan } from '../retention/doubts.ts'
 import { Retention, TASK, turnAt } from '../retention/retention.ts'
 import { operation } from './operation.ts'
 
 type RetentionConfig = Pick<Config, 'retention' | 'destinations' | 'cronTimezone'>
 
-const size = z.object({ rows: z.int().meta({ description: 'that the turn removes, about' }), of: z.int() })
+const size = z.object({ rows: z.int().describe('that the turn removes, about'), of: z.int() })
 
 const run = operation({
   name: 'retention.run',
@@ -18,21 +19,19 @@ const run = operation({
   description: 'At the terminal a confirmed turn runs at once; else the process that runs retention begins it within five minutes.',
   role: 'admin',
   http: 'POST /retention/run',
-  input: z.strictObject({ confirm: z.boolean().optional().meta({ description: 'remove it, whatever the turn waits for' }) }),
-  output: z
-    .object({
-      done: z.boolean().meta({ description: 'the turn of today is done' }),
-      deliveries: size.meta({ description: 'whose body and headers go' }),
-      changes: size,
-      waits_for: z.string().nullable().meta({ description: 'why the turn waits; null when it does not' }),
-      last: z.string().nullable().meta({ description: 'what the last turn did' }),
-      text: z.string(),
-      outcome: z
-        .enum(['done', 'held', 'stopped', 'waits'])
-        .nullable()
-        .meta({ description: 'of the turn that ran at once; `held`: another process runs it; null: none did' }),
-    })
-    .meta({ id: 'Retention' }),
+  input: z.strictObject({ confirm: z.boolean().optional().describe('remove it, whatever the turn waits for') }),
+  output: record('Retention', {
+    done: z.boolean().describe('the turn of today is done'),
+    deliveries: size.describe('whose body and headers go'),
+    changes: size,
+    waits_for: z.string().nullable().describe('why the turn waits; null when it does not'),
+    last: z.string().nullable().describe('what the last turn did'),
+    text: z.string(),
+    outcome: z
+      .enum(['done', 'held', 'stopped', 'waits'])
+      .nullable()
+      .describe('of the turn that ran at once; `held`: another process runs it; null: none did'),
+  }),
   exit: ({ outcome }) => (outcome === 'held' ? 4 : 0),
   run: async (c, { confirm }) => {
     if (confirm === true) await confirmRetention(c, c.config)

@@ -2,24 +2,23 @@ import { z } from 'zod'
 import type { Query } from '../../store/engine/db.ts'
 import { findDeliveriesFor, findPushesFor } from '../../store/mirror/search.ts'
 import { submissionsPage } from '../actions/submissions-page.ts'
+import { record } from '../output/record.ts'
 import { time } from '../output/time.ts'
 import { LONGEST_ID, pageOf, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const MOST_FOUND = 20
 
-const found = z
-  .object({
-    kind: z.enum(['submission', 'delivery', 'push']),
-    id: z.string().meta({ description: "a submission's id; the number of a delivery or a push" }),
-    account: z.string(),
-    submission_id: z.string().nullable(),
-    title: z.string().nullable().meta({ description: "the insured's name, the svix-id, the message id" }),
-    state: z.string().meta({ description: 'where the submission stands; the state of the delivery or the push' }),
-    about: z.string().nullable().meta({ description: 'the kind of the delivery, the destination of the push' }),
-    at: time.meta({ description: 'when the submission last moved, the delivery came, the push was queued' }),
-  })
-  .meta({ id: 'Found' })
+const found = record('Found', {
+  kind: z.enum(['submission', 'delivery', 'push']),
+  id: z.string().describe("a submission's id; the number of a delivery or a push"),
+  account: z.string(),
+  submission_id: z.string().nullable(),
+  title: z.string().nullable().describe("the insured's name, the svix-id, the message id"),
+  state: z.string().describe('where the submission stands; the state of the delivery or the push'),
+  about: z.string().nullable().describe('the kind of the delivery, the destination of the push'),
+  at: time.describe('when the submission last moved, the delivery came, the push was queued'),
+})
 
 type Found = z.output<typeof found>
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { MOST_DRIFT } from '../../store/upkeep/interface-drift.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
+import { record } from '../output/record.ts'
 import { time } from '../output/time.ts'
 import { driftItem, interfaceDrift } from '../status/interface-drift.ts'
 import { readStatus, status as statusSchema } from '../status/status.ts'
@@ -60,7 +61,7 @@ const drift = operation({
   command: 'status --drift',
   input: nothing,
   output: pageOf(driftItem).extend({
-    full: z.array(z.string()).meta({ description: 'accounts with so many that nothing new is recorded' }),
+    full: z.array(z.string()).describe('accounts with so many that nothing new is recorded'),
   }),
   run: async (c) => {
     const { items, full } = await interfaceDrift(c.db.read)
@@ -77,18 +78,14 @@ const drift = operation({
   },
 })
 
-const running = z
-  .object({
-    process_id: z.string(),
-    role: z
-      .string()
-      .meta({ description: '`all`, `receive`, `work` of `serve`; `sync`, `reconcile`: a command that reads from the service' }),
-    version: z.string(),
-    started_at: time,
-    seen_at: time.meta({ description: 'its last sign of life; one that gives none for 20 s is taken for dead' }),
-    is_this: z.boolean().meta({ description: 'it is the one that answers' }),
-  })
-  .meta({ id: 'Process' })
+const running = record('Process', {
+  process_id: z.string(),
+  role: z.string().describe('`all`, `receive`, `work` of `serve`; `sync`, `reconcile`: a command that reads from the service'),
+  version: z.string(),
+  started_at: time,
+  seen_at: time.describe('its last sign of life; one that gives none for 20 s is taken for dead'),
+  is_this: z.boolean().describe('it is the one that answers'),
+})
 
 const processes = operation({
   name: 'status.processes',

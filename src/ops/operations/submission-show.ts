@@ -34,9 +34,7 @@ const show = operation({
   toolDefaults: { limit: 50 },
   input: z.strictObject({
     ...oneSubmission,
-    limit: count(MOST_ROWS)
-      .default(MOST_ROWS)
-      .meta({ description: 'how many rows of each table at most; `cut` names the tables with more' }),
+    limit: count(MOST_ROWS).default(MOST_ROWS).describe('how many rows of each table at most; `cut` names the tables with more'),
   }),
   argument: 'submission_id',
   output: submissionView,

@@ -7,6 +7,7 @@ import { idsForAudit } from '../actions/context.ts'
 import { accountNamed, refuseUnknownNames, refuseUntracked } from '../actions/names.ts'
 import { submissionsPage } from '../actions/submissions-page.ts'
 import { timelinePage } from '../actions/timeline.ts'
+import { record } from '../output/record.ts'
 import {
   accountIn,
   cursorOf,
@@ -36,15 +37,16 @@ const list = operation({
   tool: 'search_submissions',
   toolFields: { search: 'query' },
   input: z.strictObject({
-    search: name.optional().meta({
-      description:
+    search: name
+      .optional()
+      .describe(
         "what words of the insured's name begin with, the beginning of an id or of a market's name, or the status of a lane; upper or lower case",
-    }),
+      ),
     account: ofAccount,
-    market: name.optional().meta({ description: "the beginning of a market's name: only submissions with a lane there" }),
-    status: name.optional().meta({ description: 'only submissions with a lane of that status' }),
-    stands: name.optional().meta({ description: 'only submissions that stand there, as the answer says it' }),
-    sort: z.enum(submissionOrders).default('-moved').meta({ description: 'with `-` the newest, or last, first' }),
+    market: name.optional().describe("the beginning of a market's name: only submissions with a lane there"),
+    status: name.optional().describe('only submissions with a lane of that status'),
+    stands: name.optional().describe('only submissions that stand there, as the answer says it'),
+    sort: z.enum(submissionOrders).default('-moved').describe('with `-` the newest, or last, first'),
     ...paging,
   }),
   output: pageOf(submissionItem),
@@ -90,9 +92,7 @@ const timeline = operation({
       .min(1)
       .max(timelineKinds.length)
       .optional()
-      .meta({
-        description: `only these, with commas between: ${timelineKinds.join(', ')}`,
-      }),
+      .describe(`only these, with commas between: ${timelineKinds.join(', ')}`),
     ...paging,
   }),
   argument: 'submission_id',
@@ -135,14 +135,9 @@ const sync = operation({
   input: z.strictObject({
     account: inOneAccount,
     ids: z.array(submissionId).min(1).max(MOST_SYNCED),
-    replay: z
-      .boolean()
-      .default(true)
-      .meta({ description: 'false: the feeds are read on from where they were read to, not from the beginning' }),
+    replay: z.boolean().default(true).describe('false: the feeds are read on from where they were read to, not from the beginning'),
   }),
-  output: z
-    .object({ account: z.string(), submissions: z.int().meta({ description: 'how many will be read' }) })
-    .meta({ id: 'SyncRequested' }),
+  output: record('SyncRequested', { account: z.string(), submissions: z.int().describe('how many will be read') }),
   run: async (c, { account: of, ids: given, replay }) => {
     const { name: account } = accountNamed(c.config, of, c.nameOf('account'))
     const ids = [...new Set(given)]

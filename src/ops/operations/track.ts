@@ -9,6 +9,7 @@ import { countKnownIds } from '../../store/reads/known-ids.ts'
 import { type ActionContext, idsForAudit, inSteps } from '../actions/context.ts'
 import { accountNamed } from '../actions/names.ts'
 import { isPassedOver, linesOf, recordsOf } from '../output/csv.ts'
+import { record } from '../output/record.ts'
 import { firstProblems, pluralize } from '../output/text.ts'
 import { inOneAccount, submissionId } from './inputs.ts'
 import { operation } from './operation.ts'
@@ -31,16 +32,16 @@ function idsOf(kind: KnownKind, description: string) {
     .max(100)
     .refine((text) => parseUuid(text) !== null, `is no ${kind.replace('_', ' ')} id (a uuid)`)
     .overwrite((text) => parseUuid(text) ?? text)
-  return z.array(id).min(1).max(MOST_TRACKED).optional().meta({ description })
+  return z.array(id).min(1).max(MOST_TRACKED).optional().describe(description)
 }
 
 const input = z.strictObject({
   account: inOneAccount,
-  ids: z.array(submissionId).min(1).max(MOST_TRACKED).optional().meta({ description: 'ids of submissions' }),
+  ids: z.array(submissionId).min(1).max(MOST_TRACKED).optional().describe('ids of submissions'),
   file: idFile
     .optional()
     .meta({ description: 'more ids: one in each line, or a CSV with a column submission_id', contentMediaType: 'text/csv' }),
-  again: z.boolean().default(false).meta({ description: 'submissions that were purged too' }),
+  again: z.boolean().default(false).describe('submissions that were purged too'),
   bind_request_ids: idsOf('bind_request', 'bind requests of the one submission that is given'),
   policy_ids: idsOf('policy', 'policies, of the submission when one is given'),
   insured_ids: idsOf('insured', 'insureds, of the submission when one is given'),
@@ -80,16 +81,14 @@ const track = operation({
       'bind requests go with the one submission that they belong to',
     ),
   argument: 'ids',
-  output: z
-    .object({
-      account: z.string(),
-      added: z.int().meta({ description: 'submissions that were not known before' }),
-      known: z.int().meta({ description: 'submissions that were known before' }),
-      purged: z.int().meta({ description: 'submissions that were purged before, and are therefore not tracked' }),
-      ids_added: z.int().meta({ description: 'bind requests, policies and insureds that were not known before' }),
-      ids_known: z.int().meta({ description: 'bind requests, policies and insureds that were known before' }),
-    })
-    .meta({ id: 'SubmissionsTracked' }),
+  output: record('SubmissionsTracked', {
+    account: z.string(),
+    added: z.int().describe('submissions that were not known before'),
+    known: z.int().describe('submissions that were known before'),
+    purged: z.int().describe('submissions that were purged before, and are therefore not tracked'),
+    ids_added: z.int().describe('bind requests, policies and insureds that were not known before'),
+    ids_known: z.int().describe('bind requests, policies and insureds that were known before'),
+  }),
   run: async (c, given) => {
     const { name: account } = accountNamed(c.config, given.account, c.nameOf('account'))
     const [ids, named] = [submissionsOf(given), knownIdsOf(given)]

@@ -9,11 +9,11 @@ export const knownAccount = z.object({
   account: z.string(),
   state: z
     .enum(['active', 'paused', 'parked', 'not configured', 'not started'])
-    .meta({ description: '`not configured`: only in the database; `not started`: only in the settings' }),
+    .describe('`not configured`: only in the database; `not started`: only in the settings'),
   reason: z.string().nullable(),
   since: time.nullable(),
-  retry_at: time.nullable().meta({ description: 'when it asks the service again by itself' }),
-  brokerage: z.string().nullable().meta({ description: 'the brokerage that its credentials were found to belong to' }),
+  retry_at: time.nullable().describe('when it asks the service again by itself'),
+  brokerage: z.string().nullable().describe('the brokerage that its credentials were found to belong to'),
   client_id: z.string().nullable(),
 })
 

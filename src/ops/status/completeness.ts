@@ -17,29 +17,29 @@ export const COMPLETENESS_SCOPE =
 
 /** What is known to be complete of an account, and by what means. */
 export const completeness = z.object({
-  never_read: z.int().meta({ description: 'submissions of which at least one read never finished' }),
-  lag_seconds: z.int().meta({ description: 'age of the most overdue read' }),
-  proven: z.int().meta({ description: 'submissions that a reconcile run has proven' }),
+  never_read: z.int().describe('submissions of which at least one read never finished'),
+  lag_seconds: z.int().describe('age of the most overdue read'),
+  proven: z.int().describe('submissions that a reconcile run has proven'),
   unproven: z.int(),
   oldest_proof_at: time.nullable(),
   known_by: z
     .object({ webhook: z.int(), poll: z.int(), backfill: z.int(), reconcile: z.int() })
-    .meta({ description: 'events and messages by how they became known first' }),
-  webhook_loss_ratio: z.number().nullable().meta({ description: 'lost webhooks as a share of those expected; null: none was expected' }),
-  webhook_loss_day: z.object({ expected: z.int(), lost: z.int() }).meta({ description: 'of the last 24 hours' }),
+    .describe('events and messages by how they became known first'),
+  webhook_loss_ratio: z.number().nullable().describe('lost webhooks as a share of those expected; null: none was expected'),
+  webhook_loss_day: z.object({ expected: z.int(), lost: z.int() }).describe('of the last 24 hours'),
   discovery: z
     .array(
       z.object({
         path: z.string(),
-        paths: z.int().meta({ description: 'how many the path stands for' }),
+        paths: z.int().describe('how many the path stands for'),
         failing: z.int(),
-        limited: z.int().meta({ description: 'of which the last answer named more new submissions than one may bring in' }),
+        limited: z.int().describe('of which the last answer named more new submissions than one may bring in'),
         oldest_answer_at: time.nullable(),
-        found: z.int().meta({ description: 'submissions that became known by it' }),
+        found: z.int().describe('submissions that became known by it'),
         error: z.string().nullable(),
       }),
     )
-    .meta({ description: 'paths of the settings that are probed for submissions' }),
+    .describe('paths of the settings that are probed for submissions'),
 })
 
 type CompletenessStatus = z.output<typeof completeness>

@@ -2,23 +2,22 @@ import { z } from 'zod'
 import { surpriseKinds } from '../../model/interface-drift.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { MOST_DRIFT, readInterfaceDrift } from '../../store/upkeep/interface-drift.ts'
+import { record } from '../output/record.ts'
 import { time } from '../output/time.ts'
 
 /** Where the service differs from its specification. */
-export const driftItem = z
-  .object({
-    account: z.string(),
-    resource: z.string().meta({ description: 'the read that it was in, or the kind of the delivery' }),
-    path: z.string().meta({ description: 'names of fields, `[]` for the items of a list, `{}` for a key that is data' }),
-    kind: z
-      .enum(surpriseKinds)
-      .meta({ description: 'what is not named: the field, the value of a vocabulary, or the type; or that a required field is missing' }),
-    type: z.string().meta({ description: 'the JSON type that was seen; absent for a missing field' }),
-    first_seen_at: time,
-    last_seen_at: time,
-    answers: z.int().meta({ description: 'in how many answers and deliveries' }),
-  })
-  .meta({ id: 'InterfaceDrift' })
+export const driftItem = record('InterfaceDrift', {
+  account: z.string(),
+  resource: z.string().describe('the read that it was in, or the kind of the delivery'),
+  path: z.string().describe('names of fields, `[]` for the items of a list, `{}` for a key that is data'),
+  kind: z
+    .enum(surpriseKinds)
+    .describe('what is not named: the field, the value of a vocabulary, or the type; or that a required field is missing'),
+  type: z.string().describe('the JSON type that was seen; absent for a missing field'),
+  first_seen_at: time,
+  last_seen_at: time,
+  answers: z.int().describe('in how many answers and deliveries'),
+})
 
 /** `full`: accounts with so many that nothing new is recorded. */
 export async function interfaceDrift(q: Query) {

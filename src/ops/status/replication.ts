@@ -7,35 +7,30 @@ const MIB = 1024 ** 2
 
 /** How a Postgres server hands on what is committed, as far as the program's role may see it (`pg_monitor` may see all). */
 export const replication = z.object({
-  servers: z
-    .int()
-    .meta({ description: 'on whose disk a delivery lies when it is acknowledged: the primary, and those that its commit waits for' }),
-  synchronous_standby_names: z.string().meta({ description: 'the setting that names those; empty: a commit waits for none' }),
+  servers: z.int().describe('on whose disk a delivery lies when it is acknowledged: the primary, and those that its commit waits for'),
+  synchronous_standby_names: z.string().describe('the setting that names those; empty: a commit waits for none'),
   standbys: z
     .array(
       z.object({
         name: z.string().nullable(),
         state: z.string().nullable(),
-        sync_state: z.string().nullable().meta({ description: '`sync`, `quorum`, `potential` or `async`' }),
-        behind_bytes: z.int().nullable().meta({ description: "what it has not yet written, in bytes of the server's log" }),
+        sync_state: z.string().nullable().describe('`sync`, `quorum`, `potential` or `async`'),
+        behind_bytes: z.int().nullable().describe("what it has not yet written, in bytes of the server's log"),
       }),
     )
     .nullable()
-    .meta({ description: 'null: the server does not tell' }),
+    .describe('null: the server does not tell'),
   slots: z
     .array(
       z.object({
         name: z.string(),
         active: z.boolean(),
-        wal_status: z
-          .string()
-          .nullable()
-          .meta({ description: '`reserved`, `extended`, `unreserved` or `lost`; null while it holds nothing back' }),
-        kept_bytes: z.int().nullable().meta({ description: 'what the server keeps for it, in bytes of its log' }),
+        wal_status: z.string().nullable().describe('`reserved`, `extended`, `unreserved` or `lost`; null while it holds nothing back'),
+        kept_bytes: z.int().nullable().describe('what the server keeps for it, in bytes of its log'),
       }),
     )
     .nullable()
-    .meta({ description: 'null: the server does not tell' }),
+    .describe('null: the server does not tell'),
 })
 
 type Replication = z.output<typeof replication>

@@ -20,6 +20,7 @@ import { mendText, type ShowMend } from '../health/mend.ts'
 import { withAdvice } from '../health/rules.ts'
 import { judge, verdictWords } from '../health/verdict.ts'
 import { needOf, sentenceOf } from '../health/verdict-text.ts'
+import { record } from '../output/record.ts'
 import { time } from '../output/time.ts'
 import { knownAccount, knownAccounts } from './accounts.ts'
 import { COMPLETENESS_SCOPE, completeness, completenessStatus, completenessWarnings } from './completeness.ts'
@@ -38,28 +39,28 @@ const accountStatus = knownAccount.omit({ client_id: true }).extend({
   pause: z
     .object({ since: time, until: time, reason: z.string() })
     .nullable()
-    .meta({ description: 'the pause in force that the service asked for (`Retry-After`)' }),
+    .describe('the pause in force that the service asked for (`Retry-After`)'),
   submissions: z.int(),
   unreachable: z.int(),
   reads: z.object({ overdue: z.int(), oldest_due_at: time.nullable(), failing: z.int() }),
-  demand_rps: z.number().meta({ description: 'requests a second that the timetable asks for' }),
-  limit_rps: z.number().nullable().meta({ description: 'how many are allowed; null: the settings do not have the account' }),
+  demand_rps: z.number().describe('requests a second that the timetable asks for'),
+  limit_rps: z.number().nullable().describe('how many are allowed; null: the settings do not have the account'),
   freshness: z.array(
     z.object({
       read: z.string(),
       oldest_at: time.nullable(),
       median_at: time.nullable(),
-      never: z.int().meta({ description: 'submissions that were never read by it; of reads by id: ids' }),
+      never: z.int().describe('submissions that were never read by it; of reads by id: ids'),
       total: z.int(),
     }),
   ),
-  reads_off: z.array(readOff.extend({ read: z.string() })).meta({ description: 'reads that are not made' }),
+  reads_off: z.array(readOff.extend({ read: z.string() })).describe('reads that are not made'),
   inbox: z.object({ ready: z.int(), done: z.int(), aside: z.int(), dead: z.int() }),
-  lost_webhooks: z.record(z.string(), z.int()).meta({ description: 'by table' }),
+  lost_webhooks: z.record(z.string(), z.int()).describe('by table'),
   webhook_secrets: webhookSecrets,
   conflicts: z.int(),
   unreadable: z.int(),
-  completeness: completeness.nullable().meta({ description: 'null: `serve` never ran with the account' }),
+  completeness: completeness.nullable().describe('null: `serve` never ran with the account'),
 })
 
 /** A matter that needs a person. */
@@ -72,30 +73,26 @@ export const need = z.object({
 })
 
 /** What `status` tells. */
-export const status = z
-  .object({
-    verdict: z.enum(verdictWords).meta({ description: 'what the mirror is judged to be' }),
-    sentence: z.string().meta({ description: 'the verdict and its reasons, for people' }),
-    needs: z.array(need).meta({ description: 'what needs a person; empty unless the verdict is `attention`' }),
-    version: z.string(),
-    database: z.enum(['sqlite', 'postgres']),
-    accounts: z.array(accountStatus),
-    destinations: z.array(destinationStatus),
-    replication: replicationSchema
-      .nullable()
-      .meta({ description: 'on how many Postgres servers an acknowledged delivery lies, with standbys and slots; null on SQLite' }),
-    change_log: z.object({ first_seq: z.int(), last_seq: z.int() }),
-    clocks: z.object({
-      apart: z
-        .array(z.object({ clock: z.string(), ahead_ms: z.int() }))
-        .meta({ description: "how far this machine's clock is ahead of each" }),
-      waits: z.array(z.string()).meta({ description: 'what waits for that, or for an operator' }),
-    }),
-    processes: z.array(z.object({ process_id: z.string(), role: z.string(), version: z.string(), started_at: time })),
-    scope: z.string().meta({ description: 'what complete means, and what cannot be excluded' }),
-    warnings: z.array(z.string()).meta({ description: 'what an operator should look into, a sentence each' }),
-  })
-  .meta({ id: 'Status' })
+export const status = record('Status', {
+  verdict: z.enum(verdictWords).describe('what the mirror is judged to be'),
+  sentence: z.string().describe('the verdict and its reasons, for people'),
+  needs: z.array(need).describe('what needs a person; empty unless the verdict is `attention`'),
+  version: z.string(),
+  database: z.enum(['sqlite', 'postgres']),
+  accounts: z.array(accountStatus),
+  destinations: z.array(destinationStatus),
+  replication: replicationSchema
+    .nullable()
+    .describe('on how many Postgres servers an acknowledged delivery lies, with standbys and slots; null on SQLite'),
+  change_log: z.object({ first_seq: z.int(), last_seq: z.int() }),
+  clocks: z.object({
+    apart: z.array(z.object({ clock: z.string(), ahead_ms: z.int() })).describe("how far this machine's clock is ahead of each"),
+    waits: z.array(z.string()).describe('what waits for that, or for an operator'),
+  }),
+  processes: z.array(z.object({ process_id: z.string(), role: z.string(), version: z.string(), started_at: time })),
+  scope: z.string().describe('what complete means, and what cannot be excluded'),
+  warnings: z.array(z.string()).describe('what an operator should look into, a sentence each'),
+})
 
 export type Status = z.output<typeof status>
 type AccountStatus = Status['accounts'][number]

@@ -10,7 +10,7 @@ import { time } from '../output/time.ts'
 export const webhookSecrets = z
   .array(z.object({ position: z.int(), last_verified_at: time.nullable() }))
   .readonly()
-  .meta({ description: 'when each, in the order of the settings, verified a delivery last' })
+  .describe('when each, in the order of the settings, verified a delivery last')
 
 type SecretStates = z.output<typeof webhookSecrets>
 

@@ -1,0 +1,6 @@
+import { z } from 'zod'
+
+/** An object of an answer. @param id its name in the OpenAPI document, which refers to it. */
+export function record<S extends z.ZodRawShape>(id: string, shape: S, description?: string) {
+  return z.object(shape).meta({ id, ...(description !== undefined && { description }) })
+}
