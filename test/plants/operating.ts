@@ -100,12 +100,7 @@ export const operating: Plants = {
   },
   'a replay of deliveries is not noted': {
     file: 'ops/operations/inbox-settling.ts',
-    edits: [
-      [
-        'return await change.change(auditedDb(a.db, { who: a.who, action: `inbox.${change.name}`, target: null, detail: idsForAudit(ids) }), found)',
-        'return await change.change(a.db, found)',
-      ],
-    ],
+    edits: [['await deed.change(auditedDb(c.db, { ...note, detail: idsForAudit(ids) }), found)', 'await deed.change(c.db, found)']],
     foundBy: ['ops/http/routes/inbox.test.ts'],
   },
   'another run in progress is a failure': {

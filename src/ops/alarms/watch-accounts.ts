@@ -52,8 +52,8 @@ function skew(account: string, { clients }: WatchContext): Condition[] {
 export async function evidenceConditions(account: string, q: Query, nowMs: number): Promise<Condition[]> {
   const { conflicts, unreadable } = await newEvidence(q, account, timeFromMs(nowMs - evidence.forMs))
   return [
-    ofAccount(account, 'record_conflict', conflicts > 0 ? 'on' : 'off', evidence.conflicts(account, conflicts)),
-    ofAccount(account, 'items_unreadable', unreadable > 0 ? 'on' : 'off', evidence.unreadable(account, unreadable)),
+    ofAccount(account, 'record_conflict', conflicts > 0, evidence.conflicts(account, conflicts)),
+    ofAccount(account, 'items_unreadable', unreadable > 0, evidence.unreadable(account, unreadable)),
   ]
 }
 
@@ -71,7 +71,7 @@ async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }
     ofAccount(
       account,
       'service_unavailable',
-      dead ? 'on' : 'off',
+      dead,
       `no read of account ${account} has succeeded ${newest === null ? 'since its first start, ' : ''}for ${ago(silentSince, nowMs)}; run ` +
         '`submission-mirror doctor` to see whether service, proxy and DNS can be reached',
     ),
@@ -100,11 +100,10 @@ async function stale(
     longFailing > 0
       ? `${pluralize(longFailing, 'read')} of account ${account} ${longFailing === 1 ? 'has' : 'have'} failed for half an hour or more`
       : `a submission of account ${account} has not been read for ${ago(oldest, nowMs)}, longer than POLL_DORMANT allows`
-  const level = longFailing > 0 || ageMs > allowedMs ? 'on' : 'off'
   return ofAccount(
     account,
     'state_stale',
-    level,
+    longFailing > 0 || ageMs > allowedMs,
     `${what}; \`submission-mirror sync --all --account ${account}\` reads them now and says what fails`,
   )
 }

@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Observer } from '../../base/observer.ts'
+import { sizeText } from '../output/text.ts'
 import { type Condition, ofInstallation } from './condition.ts'
 import type { Watcher } from './watcher.ts'
 
@@ -46,8 +47,4 @@ export function diskNearlyFull(folder: string, { freeBytes, sizeBytes }: DiskSpa
   const level = freeBytes < needed ? 'on' : freeBytes < needed * RELIEF ? 'between' : 'off'
   const free = `${sizeText(freeBytes)} of ${sizeText(sizeBytes)} are free on the volume of the database (${folder})`
   return ofInstallation('disk_space', level, `${free}, and when it is full deliveries are answered 503`)
-}
-
-function sizeText(bytes: number): string {
-  return bytes < GIB ? `${Math.round(bytes / 1024 ** 2)} MiB` : `${(bytes / GIB).toFixed(1)} GiB`
 }

@@ -31,16 +31,8 @@ export function documentWatcher(): Watcher {
       const { maxBytes, totalBytes } = documents
       const isFull = counted.bytes >= totalBytes
       return [
-        ofInstallation(
-          'documents_full',
-          isFull ? 'on' : 'off',
-          `documents take ${counted.bytes} bytes of ${totalBytes}, and no further one is fetched`,
-        ),
-        ofInstallation(
-          'document_too_long',
-          tooLong > 0 ? 'on' : 'off',
-          `documents longer than ${maxBytes} bytes are not fetched (${tooLong})`,
-        ),
+        ofInstallation('documents_full', isFull, `documents take ${counted.bytes} bytes of ${totalBytes}, and no further one is fetched`),
+        ofInstallation('document_too_long', tooLong > 0, `documents longer than ${maxBytes} bytes are not fetched (${tooLong})`),
         ...(await unnamedHosts(q, config)),
       ]
     },

@@ -115,16 +115,12 @@ function tablesOf(read: string): string[] {
 }
 
 function shownRead(
-  { read, total, done, oldestAt, medianAt }: ReadCoverage,
+  one: ReadCoverage,
   of: 'submissions' | 'ids',
   off: ReturnType<Awaited<ReturnType<typeof readsOffStatus>>>,
 ): AccountCoverage['reads'][number] {
-  const found = off.find((one) => one.read === read)
-  const filled = read.startsWith('extra:') ? ['extra_reads'] : tablesOf(read)
-  return {
-    ...{ read, tables: filled, of, total, done, never: total - done, oldest_at: oldestAt, median_at: medianAt },
-    off: found === undefined ? null : { cause: found.cause, reason: found.reason, since: found.since, retry_at: found.retry_at },
-  }
+  const filled = one.read.startsWith('extra:') ? ['extra_reads'] : tablesOf(one.read)
+  return { ...one, tables: filled, of, off: off.find(({ read }) => read === one.read) ?? null }
 }
 
 /** What `status --coverage` prints. */

@@ -25,8 +25,10 @@ import { type OperationContext, operation } from './operation.ts'
 const STEP = 500
 
 /** What operators can do with stored deliveries. */
-interface StateChange {
+interface Deed {
   readonly name: 'replay' | 'skip'
+  /** What its audit entry calls those that it changed. */
+  readonly done: string
   /** States by which deliveries can be chosen. */
   readonly states: readonly InboxState[]
   /** @returns how many it changed. */
@@ -37,39 +39,12 @@ interface StateChange {
 
 /** Makes deliveries ready to be worked again, whatever their state. */
 const replayDeed = {
-  name: 'replay',
-  states: ['ready', 'done', 'aside', 'dead'],
-  change: makeReady,
-  count: countReplayable,
-} as const satisfies StateChange
+  ...{ name: 'replay', done: 'replayed', states: ['ready', 'done', 'aside', 'dead'] },
+  ...{ change: makeReady, count: countReplayable },
+} as const satisfies Deed
 
 /** Sets dead deliveries aside. */
-const skipDeed = { name: 'skip', states: ['dead'], change: setAside, count: countDead } as const satisfies StateChange
-
-/** Which deliveries are meant, in place of ids. */
-type DeliveryChoice = InboxFilter & InboxSearch
-
-/** Changes the named deliveries. @returns how many. @throws NotFoundError with a line for each unknown id. */
-async function settleIds(a: ActionContext, change: StateChange, ids: readonly string[]): Promise<number> {
-  const found = await numbersOf(a.db.read, ids)
-  return await change.change(auditedDb(a.db, { who: a.who, action: `inbox.${change.name}`, target: null, detail: idsForAudit(ids) }), found)
-}
-
-/** How many of the named deliveries, or of those that a filter matches, would be changed. Nothing is, and nothing is noted. */
-async function countChoice(a: ActionContext, change: StateChange, choice: readonly string[] | DeliveryChoice): Promise<number> {
-  if (isIds(choice)) return await change.count(a.db, await numbersOf(a.db.read, choice))
-  let n = 0
-  await untilDone(a, async (after) => {
-    const step = await changeDeliveries(a.db, change.count, choice, after, STEP)
-    n += step.changed
-    return step.nextAfter
-  })
-  return n
-}
-
-function isIds(choice: readonly string[] | DeliveryChoice): choice is readonly string[] {
-  return Array.isArray(choice)
-}
+const skipDeed = { name: 'skip', done: 'skipped', states: ['dead'], change: setAside, count: countDead } as const satisfies Deed
 
 /** @throws NotFoundError with a line for each unknown id. */
 async function numbersOf(q: Query, ids: readonly string[]): Promise<number[]> {
@@ -84,24 +59,19 @@ async function numbersOf(q: Query, ids: readonly string[]): Promise<number[]> {
   return found
 }
 
-/** Changes all deliveries that the filter matches. @returns how many. */
-async function settleAll(a: ActionContext, change: StateChange, filter: DeliveryChoice): Promise<number> {
-  const note = { who: a.who, action: `inbox.${change.name}`, target: null, detail: filterForAudit(filter) }
-  const done = change.name === 'replay' ? 'replayed' : 'skipped'
-  const { changed } = await auditAction(a.db, note, async () => {
-    let n = 0
-    await untilDone(a, async (after) => {
-      const step = await changeDeliveries(a.db, change.change, filter, after, STEP)
-      n += step.changed
-      return step.nextAfter
-    })
-    return { changed: n, detail: { [done]: n } }
+/** Changes, or counts, all deliveries that the filter matches. @returns how many. */
+async function inAll(a: ActionContext, change: typeof makeReady, filter: InboxFilter & InboxSearch): Promise<number> {
+  let n = 0
+  await untilDone(a, async (after) => {
+    const step = await changeDeliveries(a.db, change, filter, after, STEP)
+    n += step.changed
+    return step.nextAfter
   })
-  return changed
+  return n
 }
 
 /** Which deliveries a change is about: ids, or what finds them. */
-function choiceFor(change: StateChange) {
+function choiceFor(change: Deed) {
   return z.strictObject({
     ids: z.array(deliveryId).min(1).max(500).optional().describe('ids of deliveries (svix-id), or their numbers in the list'),
     state: z.enum(change.states).optional().describe('all deliveries in this state'),
@@ -112,11 +82,21 @@ function choiceFor(change: StateChange) {
 
 type Choice = z.output<ReturnType<typeof choiceFor>>
 
-async function settle(c: OperationContext, change: StateChange, { ids, dry_run, ...chosen }: Choice): Promise<number> {
-  if (ids !== undefined) return await (dry_run ? countChoice(c, change, ids) : settleIds(c, change, ids))
+/** @returns how many deliveries it changed, or would change: then nothing is noted. */
+async function settle(c: OperationContext, deed: Deed, { ids, dry_run, ...chosen }: Choice): Promise<number> {
+  const note = { who: c.who, action: `inbox.${deed.name}`, target: null }
+  if (ids !== undefined) {
+    const found = await numbersOf(c.db.read, ids)
+    return dry_run ? await deed.count(c.db, found) : await deed.change(auditedDb(c.db, { ...note, detail: idsForAudit(ids) }), found)
+  }
   await refuseUnknownNames(c.db.read, c.config, chosen)
   const filter = filterOf(c, chosen)
-  return await (dry_run ? countChoice(c, change, filter) : settleAll(c, change, filter))
+  if (dry_run) return await inAll(c, deed.count, filter)
+  const { changed } = await auditAction(c.db, { ...note, detail: filterForAudit(filter) }, async () => {
+    const changed = await inAll(c, deed.change, filter)
+    return { changed, detail: { [deed.done]: changed } }
+  })
+  return changed
 }
 
 function isNarrowed({ ids: _, state: __, dry_run: ___, ...narrowing }: Choice): boolean {

@@ -57,11 +57,7 @@ export const mappings = operation({
   run: async (c, { name: of, account, submission_id: submission, limit, cursor }) => {
     const filter = { destination: of, account, submissionId: submission, after: placeOf(cursor) }
     await refuseUnknownNames(c.db.read, c.config, filter)
-    const rows = (await listMappings(c.db.read, filter, limit + 1)).map((m) => ({
-      ...{ destination: m.destination, account: m.account, submission_id: m.submissionId, client: m.client, policy: m.policy },
-      ...{ fields: { ...m.fields }, mapped_at: m.mappedAt, mapped_via: m.mappedVia },
-    }))
-    return page(rows, limit, (last) => [last.account, last.submission_id])
+    return page(await listMappings(c.db.read, filter, limit + 1), limit, (last) => [last.account, last.submission_id])
   },
   print: (to, { items }) =>
     to.rows(

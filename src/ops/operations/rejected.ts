@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { replayRejected } from '../../receive/replay-rejected.ts'
 import { InboxAppender } from '../../store/inbox/append.ts'
-import { RejectedStore, type RejectedSummary } from '../../store/inbox/rejected.ts'
+import { RejectedStore } from '../../store/inbox/rejected.ts'
 import { DeliveryVerifier } from '../../upstream/webhook/signature.ts'
 import { filterForAudit } from '../actions/context.ts'
 import { accountNamed, refuseUnknownNames } from '../actions/names.ts'
@@ -42,7 +42,7 @@ const list = operation({
     await refuseUnknownNames(c.db.read, c.config, chosen)
     const filter = { ...filterOf(c, chosen), after: numberIn(cursor) }
     const rows = await new RejectedStore(c.db, c.log).list({ ...filter, limit: limit + 1 })
-    return page(rows.map(entryOf), limit, ({ rejected_id }) => [rejected_id])
+    return page(rows, limit, ({ rejected_id }) => [rejected_id])
   },
   print: (to, { items }) =>
     to.rows(
@@ -88,7 +88,7 @@ const show = operation({
   run: async (c, { id }) => {
     const found = await new RejectedStore(c.db, c.log).get(Number(id))
     if (found === null) throw new NotFoundError([`there is no refused delivery ${printableLine(id)}`])
-    return { ...entryOf(found), headers: { ...found.headers }, body: found.body?.toString('utf8') ?? null }
+    return { ...found, body: found.body?.toString('utf8') ?? null }
   },
   print: (to, refused) => to.line(deliveryText(refused)),
 })
@@ -126,13 +126,6 @@ const replay = operation({
     for (const [reason, n] of Object.entries(refused)) to.line(`${n} still refused: ${reason}`)
   },
 })
-
-/** A refused delivery as lists show it. */
-function entryOf(r: RejectedSummary): z.output<typeof entry> {
-  const { id, account, path, address, reason, cut } = r
-  const times = { received_at: r.receivedAt, replayed_at: r.replayedAt }
-  return { rejected_id: id, account, path, address, reason, ...times, body_bytes: r.bodyBytes, body_cut: cut }
-}
 
 /** `inbox list|show|replay --rejected`, `inbox reasons` */
 export const operations = [list, reasons, show, replay]

@@ -72,3 +72,8 @@ function shown(value: unknown): string {
   if (value === null || value === undefined) return '-'
   return typeof value === 'object' ? JSON.stringify(value) : printableLine(String(value), 1_000)
 }
+
+/** Bytes as text, such as `12 MiB`. */
+export function sizeText(bytes: number): string {
+  return bytes < 1024 ** 3 ? `${Math.round(bytes / 1024 ** 2)} MiB` : `${(bytes / 1024 ** 3).toFixed(1)} GiB`
+}

@@ -26,9 +26,7 @@ type KnownAccount = z.output<typeof knownAccount>
 export async function knownAccounts(q: Query, configured: readonly Pick<AccountConfig, 'name'>[]): Promise<KnownAccount[]> {
   const names = new Set(configured.map(({ name }) => name))
   const stored = (await listAccounts(q)).map((row): KnownAccount => {
-    const { account, reason, since, retry_at, brokerage, client_id } = row
-    const state = names.size === 0 || names.has(account) ? row.state : 'not configured'
-    return { account, state, reason, since, retry_at, brokerage, client_id }
+    return { ...row, state: names.size === 0 || names.has(row.account) ? row.state : 'not configured' }
   })
   const known = new Set(stored.map(({ account }) => account))
   const never = [...names].filter((name) => !known.has(name)).map(neverServed)

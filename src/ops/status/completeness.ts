@@ -53,22 +53,13 @@ export async function completenessStatus(
 ): Promise<CompletenessStatus | null> {
   const sums = await accountCompleteness(q, account)
   if (sums === null) return null
-  const discovery = await discoveryStatus(q, account, settings?.discovery?.paths ?? [])
+  const { known_by_webhook: webhook, known_by_poll: poll, known_by_backfill: backfill, known_by_reconcile: reconcile, ...rest } = sums
   return {
-    never_read: sums.never_read,
-    lag_seconds: sums.lag_seconds,
-    proven: sums.proven,
+    ...rest,
     unproven: Math.max(0, sums.submissions - sums.proven),
-    oldest_proof_at: sums.oldest_proof_at,
-    known_by: {
-      webhook: sums.known_by_webhook,
-      poll: sums.known_by_poll,
-      backfill: sums.known_by_backfill,
-      reconcile: sums.known_by_reconcile,
-    },
-    webhook_loss_ratio: sums.webhook_loss_ratio,
+    known_by: { webhook, poll, backfill, reconcile },
     webhook_loss_day: await webhookLoss(q, account, timeFromMs(nowMs - DAY_MS)),
-    discovery: discovery.map(({ template, oldestAnswerAt, ...rest }) => ({ path: template, oldest_answer_at: oldestAnswerAt, ...rest })),
+    discovery: await discoveryStatus(q, account, settings?.discovery?.paths ?? []),
   }
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { pluralize } from '../output/text.ts'
+import { pluralize, sizeText } from '../output/text.ts'
 
 /** From here on a slot is said to fall behind, though the server still keeps all that it needs. */
 const BEHIND_BYTES = 1024 ** 3
@@ -79,7 +79,7 @@ function copiesNotes({ servers, synchronous_standby_names: names, standbys }: Re
 
 function followers(standbys: readonly Standby[]): string {
   const names = standbys.flatMap(({ name, behind_bytes: behind }) =>
-    name === null ? [] : [behind !== null && behind >= MIB ? `${name}, ${size(behind)} behind` : name],
+    name === null ? [] : [behind !== null && behind >= MIB ? `${name}, ${sizeText(behind)} behind` : name],
   )
   return `${pluralize(standbys.length, 'standby', 'standbys')}${names.length > 0 ? ` (${names.join('; ')})` : ''}`
 }
@@ -91,12 +91,8 @@ function slotNotes({ name, active, wal_status: status, kept_bytes: kept }: Slot)
   if (lost) {
     return [{ ok: false, text: `slot ${name} (${use}) is lost: its standby cannot catch up any more; copy it anew, and drop the slot` }]
   }
-  const keeps = kept === null ? '' : ` and keeps ${size(kept)} of the server's log`
+  const keeps = kept === null ? '' : ` and keeps ${sizeText(kept)} of the server's log`
   return [
     { ok: false, text: `slot ${name} (${use}) falls behind${keeps}; bring its standby back, or drop the slot before the disk is full` },
   ]
-}
-
-function size(bytes: number): string {
-  return bytes < BEHIND_BYTES ? `${Math.round(bytes / MIB)} MiB` : `${(bytes / 1024 ** 3).toFixed(1)} GiB`
 }

@@ -139,24 +139,16 @@ export async function readStatus(db: Db, version: string, config: StatusConfig, 
   const secrets = await secretStates(q, config.accounts)
   const accounts: AccountStatus[] = []
   for (const row of await knownAccounts(q, config.accounts)) {
-    const { account, state, reason, since, retry_at, brokerage } = row
+    const { account } = row
     const configured = config.accounts.find(({ name }) => name === account)
-    const reads = readsOf(account)
-    const freshness = [...(await submissionReads(q, account)), ...(await idReadCoverage(q, account))]
-    const pause = pauses.find((each) => each.account === account)
     const lost = await lostWebhooks(q, account)
     const count = (wanted: InboxState) => inbox.find((each) => each.account === account && each.state === wanted)?.count ?? 0
     accounts.push({
-      ...{ account, state, reason, since, retry_at, brokerage },
-      pause: pause ? { since: pause.since, until: pause.until, reason: pause.reason } : null,
-      submissions: reads.submissions,
-      unreachable: reads.unreachable,
-      reads: { overdue: reads.overdue, oldest_due_at: reads.oldestDueAt, failing: reads.failing },
-      demand_rps: Math.round(reads.demandRps * 1_000) / 1_000,
+      ...row,
+      pause: pauses.find((each) => each.account === account) ?? null,
+      ...readsOf(account),
       limit_rps: configured ? config.upstream.rps : null,
-      freshness: freshness.map(({ read, oldestAt, medianAt, total, done }) => ({
-        ...{ read, oldest_at: oldestAt, median_at: medianAt, never: total - done, total },
-      })),
+      freshness: [...(await submissionReads(q, account)), ...(await idReadCoverage(q, account))],
       reads_off: offOf(account),
       inbox: { ready: count('ready'), done: count('done'), aside: count('aside'), dead: count('dead') },
       lost_webhooks: Object.fromEntries(lost.map(({ entity, count: n }) => [entity, n])),

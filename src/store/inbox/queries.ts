@@ -52,23 +52,12 @@ export async function findDeliveries(q: Query, id: string): Promise<InboxDeliver
   return await query.where('inbox_id', '=', inboxId).execute()
 }
 
-/** Result of `changeDeliveries`. `nextAfter` is where the next step begins; null at the end. */
-export interface ChangeStep {
-  readonly changed: number
-  readonly nextAfter: number | null
-}
-
 /**
  * One step of making stored deliveries ready or setting them aside: it looks at up to `limit` of them by id. Deliveries without body are left
  * alone.
+ * @returns how many it changed, and where the next step begins; null at the end.
  */
-export async function changeDeliveries(
-  db: Db,
-  change: typeof makeReady,
-  filter: InboxFilter & InboxSearch,
-  after: number,
-  limit: number,
-): Promise<ChangeStep> {
+export async function changeDeliveries(db: Db, change: typeof makeReady, filter: InboxFilter & InboxSearch, after: number, limit: number) {
   const query = overParts(filter, sql`asc`, limit, (part) => {
     const number = place(db.read, part)
     return sql`

@@ -127,47 +127,29 @@ export async function countProbes(q: Query, account: string, template: string): 
   return Number(row.n)
 }
 
-/** State of one template's paths. */
-export interface TemplateStatus {
-  readonly template: string
-  readonly paths: number
-  readonly failing: number
-  /** Paths whose last answer had more new submissions than one answer may bring in. */
-  readonly limited: number
-  /** The oldest of the paths' last answers; null when some path was never answered. */
-  readonly oldestAnswerAt: TimeText | null
-  readonly found: number
-  /** The error of a failing path. */
-  readonly error: string | null
-}
-
 /** State of probing, by template. Templates no longer in the settings are left out. */
-export async function discoveryStatus(q: Query, account: string, templates: readonly string[]): Promise<TemplateStatus[]> {
+export async function discoveryStatus(q: Query, account: string, templates: readonly string[]) {
   if (templates.length === 0) return []
   const { rows } = await sql<{
-    template: string
+    /** The template. */
+    path: string
+    /** How many it has; of them those whose probes fail, and those whose last answer had more new submissions than one may bring in. */
     paths: number
-    answered: number
     failing: number
     limited: number
-    oldest: TimeText | null
+    /** The oldest of the paths' last answers; null when some path was never answered. */
+    oldest_answer_at: TimeText | null
     found: number
+    /** The error of a failing path. */
     error: string | null
   }>`
-    select template, count(*) as paths, count(answered_at) as answered, count(case when failures > 0 then 1 end) as failing,
-      count(case when outcome = 'limited' then 1 end) as limited, min(answered_at) as oldest, cast(sum(found) as bigint) as found,
+    select template as path, count(*) as paths, count(case when failures > 0 then 1 end) as failing,
+      count(case when outcome = 'limited' then 1 end) as limited,
+      case when count(answered_at) = count(*) then min(answered_at) end as oldest_answer_at, cast(sum(found) as bigint) as found,
       max(case when failures > 0 then error end) as error
     from sync_discovery where account = ${account} and template in (${sql.join(templates)})
     group by template order by template`.execute(q.sql)
-  return rows.map((row) => ({
-    template: row.template,
-    paths: Number(row.paths),
-    failing: Number(row.failing),
-    limited: Number(row.limited),
-    oldestAnswerAt: Number(row.answered) < Number(row.paths) ? null : row.oldest,
-    found: Number(row.found),
-    error: row.error,
-  }))
+  return rows
 }
 
 function mine(claim: ProbeClaim) {

@@ -66,7 +66,7 @@ describe.each(testDatabases)('status on $name', (database) => {
     const due = timeFromMs(Date.parse('2026-11-20T10:00:50Z'))
     await db.write('test', (tx) => addReads(tx, [{ account: 'default', submissionId: crypto.randomUUID() }], due, false))
     await db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ last_read_at: at }).execute())
-    expect((await readsStatus(db.read))('default').demandRps).toBeCloseTo(readKinds.length / 50, 4)
+    expect((await readsStatus(db.read))('default').demand_rps).toBeCloseTo(readKinds.length / 50, 4)
   })
 
   it('tells how far the first fill of each read is', async () => {
