@@ -50,7 +50,7 @@ export const operating: Plants = {
   },
   'the timeline shows what a message says': {
     file: 'ops/operations/submission-answers.ts',
-    edits: [['return hidden(z.string().nullable().meta({ description }), mask)', 'return z.string().nullable().meta({ description })']],
+    edits: [['return hidden(z.string().nullable().describe(description), mask)', 'return z.string().nullable().meta({ description })']],
     foundBy: ['ops/http/routes/submission-views.test.ts'],
   },
   'the change log is read with personal values': {

@@ -178,7 +178,10 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
       : await op.run(context, input)
     c.exitCode = op.exit?.(output, input) ?? exitCodes.done
     if (asJson) return printJson(c, shaped(op.output, output, { isWhole: true }))
-    op.print?.(printerOf(c), output, input)
+    const to = printerOf(c)
+    if (op.table === undefined) return op.print?.(to, output, input)
+    const [title, columns, none] = op.table
+    to.rows(title, (output as { readonly items: readonly never[] }).items, columns, none)
   }
   const taken = 'value' in checked ? (checked.value as Record<string, unknown>) : {}
   const needs = typeof op.needs === 'function' ? op.needs(taken) : op.needs

@@ -5,6 +5,7 @@ import type { EndedRun } from '../../store/reconcile/left.ts'
 import { isNarrowed } from '../../store/reconcile/runs.ts'
 import type { AccountHealth, DestinationHealth, Health, Pile } from '../../store/upkeep/health.ts'
 import { ago, pluralize, shortTime } from '../output/text.ts'
+import { type MatterFacts, type NeedKind, needKinds } from './need-kinds.ts'
 import type { AlarmName } from './rules.ts'
 
 /** Fewer records a day without a webhook, or a smaller share of all, are normal for a network. */
@@ -38,35 +39,9 @@ export interface Standing {
   readonly count: number
 }
 
-/** What a matter is that needs a person. Part of the contract: `status --json` prints it. */
-export type NeedKind =
-  | 'account_stopped'
-  | 'account_throttled'
-  | 'identity_unknown'
-  | 'destination_stopped'
-  | 'destination_unanswered'
-  | 'alarm'
-  | 'dead_deliveries'
-  | 'webhooks_lost'
-  | 'dead_changes'
-  | 'unknown_changes'
-  | 'held_submissions'
-  | 'unmapped_submissions'
-  | 'run_not_clean'
-
 /** A matter that needs a person. */
-export interface Matter {
+export interface Matter extends MatterFacts {
   readonly kind: NeedKind
-  readonly since: TimeText | null
-  readonly count: number
-  readonly account: string | null
-  readonly destination: string | null
-  /** The state of what is stopped, the name of an alarm, the id of a run, until when a pause lasts, of how many records webhooks are lost. */
-  readonly name: string | null
-  /** Why, in the words that the database keeps. */
-  readonly reason: string | null
-  /** Submissions that wait behind it. */
-  readonly behind: number
 }
 
 /** By what the database is judged beside itself: the settings of whoever looks. */
@@ -109,24 +84,11 @@ export function mattersOf(health: Health, standing: readonly Standing[], expecte
   return [...stopped, ...alarms, ...others]
 }
 
-/** Alarms of which a matter tells the same. */
-const alarmsOf: Partial<Record<NeedKind, readonly AlarmName[]>> = {
-  account_stopped: ['account_stopped'],
-  destination_stopped: ['destination_stopped'],
-  destination_unanswered: ['push_late'],
-  dead_deliveries: ['inbox_dead'],
-  webhooks_lost: ['webhook_loss'],
-  dead_changes: ['push_dead'],
-  unknown_changes: ['push_unknown'],
-  unmapped_submissions: ['push_unmapped'],
-  run_not_clean: ['reconcile_failed', 'reconcile_findings'],
-}
-
 /** Alarms of which a matter tells for as long as it is true, whatever the settings are: one that still fires without is over. */
 const toldWhileTrue: ReadonlySet<string> = new Set<AlarmName>(['inbox_dead', 'push_dead', 'push_unknown', 'push_unmapped'])
 
 function tells({ kind, account, destination }: Matter, alarm: Standing): boolean {
-  const isOf = (alarmsOf[kind] as readonly string[] | undefined)?.includes(alarm.name)
+  const isOf = (needKinds[kind].alarms as readonly string[] | undefined)?.includes(alarm.name)
   return isOf === true && (account ?? '') === alarm.account && (destination ?? '') === alarm.destination
 }
 

@@ -34,18 +34,16 @@ const list = operation({
   input: z.strictObject({}),
   output: pageOf(account),
   run: async (c) => whole(await shownAccounts(c.db.read, c.config.accounts)),
-  print: (to, { items }) =>
-    to.rows(
-      'Accounts',
-      items,
-      [
-        ...(['account', 'state', 'since', 'retry_at', 'brokerage', 'client_id'] as const),
-        ['last token by credential', credentialsText, 'below'],
-        ['last good signature by secret', (a, now) => secretsText(a.webhook_secrets, now), 'below'],
-        'reason',
-      ],
-      'There is no account yet.',
-    ),
+  table: [
+    'Accounts',
+    [
+      ...(['account', 'state', 'since', 'retry_at', 'brokerage', 'client_id'] as const),
+      ['last token by credential', credentialsText, 'below'],
+      ['last good signature by secret', (a, now) => secretsText(a.webhook_secrets, now), 'below'],
+      'reason',
+    ],
+    'There is no account yet.',
+  ],
 })
 
 /** Every account of the database and of the settings, by name. */

@@ -31,13 +31,11 @@ const list = operation({
     const filter = { who, action: what, since: momentOf(c, since), after: numberIn(cursor) }
     return page(await listActions(c.db.read, filter, limit + 1), limit, ({ action_id }) => [action_id])
   },
-  print: (to, { items }) =>
-    to.rows(
-      'What operators did, the newest first',
-      items,
-      ['at', 'who', 'action', 'target', 'outcome', 'detail'],
-      'No operator has done anything yet.',
-    ),
+  table: [
+    'What operators did, the newest first',
+    ['at', 'who', 'action', 'target', 'outcome', 'detail'],
+    'No operator has done anything yet.',
+  ],
 })
 
 /** `action list` */

@@ -103,13 +103,11 @@ const history = operation({
     const rows = await listEpisodes(c.db.read, { ...filterOf(c, chosen), after: numberIn(cursor) }, limit + 1)
     return page(rows, limit, ({ episode_id }) => [episode_id])
   },
-  print: (to, { items }) =>
-    to.rows(
-      'When alarms fired, the newest first',
-      items,
-      ['name', 'severity', 'account', 'destination', 'fired_at', 'resolved_at', 'acknowledged_by', 'text'],
-      'No alarm has fired.',
-    ),
+  table: [
+    'When alarms fired, the newest first',
+    ['name', 'severity', 'account', 'destination', 'fired_at', 'resolved_at', 'acknowledged_by', 'text'],
+    'No alarm has fired.',
+  ],
 })
 
 const acknowledge = operation({

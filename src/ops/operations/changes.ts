@@ -71,13 +71,11 @@ const list = operation({
     const end = found.length > limit ? (items.at(-1)?.seq ?? from) : until
     return { items, next_cursor: end < last_seq ? String(end) : null, log_epoch, first_seq, last_seq }
   },
-  print: (to, { items }) =>
-    to.rows(
-      'Changes, the oldest first',
-      items,
-      ['seq', 'changed_at', 'account', 'submission_id', ['change', (each) => `${each.entity}.${each.operation}`], 'entity_id', 'cause'],
-      'No change.',
-    ),
+  table: [
+    'Changes, the oldest first',
+    ['seq', 'changed_at', 'account', 'submission_id', ['change', (each) => `${each.entity}.${each.operation}`], 'entity_id', 'cause'],
+    'No change.',
+  ],
 })
 
 /** The number in a cursor of this list, which is that number. */

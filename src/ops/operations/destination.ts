@@ -4,7 +4,7 @@ import { type DestinationRow, makeLanesDue, setDestinationState } from '../../st
 import { type ActionContext, untilDone } from '../actions/context.ts'
 import { destinationNamed, knownDestination } from '../actions/names.ts'
 import { probeDestination } from '../doctor/destination.ts'
-import { resumeAdvice } from '../health/verdict-text.ts'
+import { resumeAdvice } from '../health/need-kinds.ts'
 import { record } from '../output/record.ts'
 import { ConflictError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
@@ -22,13 +22,11 @@ const list = operation({
   input: z.strictObject({}),
   output: pageOf(destinationStatus),
   run: async (c) => whole(await readPushStatus(c.db.read, c.config.destinations)),
-  print: (to, { items }) =>
-    to.rows(
-      'Destinations',
-      items,
-      ['destination', 'kind', 'state', 'since', 'queued', 'oldest_queued_at', 'dead', 'unknown', 'retry_at', 'reason'],
-      'There is no destination.',
-    ),
+  table: [
+    'Destinations',
+    ['destination', 'kind', 'state', 'since', 'queued', 'oldest_queued_at', 'dead', 'unknown', 'retry_at', 'reason'],
+    'There is no destination.',
+  ],
 })
 
 /** Lanes made due in one transaction, which stays short (invariant 13). */

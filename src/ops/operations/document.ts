@@ -51,17 +51,15 @@ const list = operation({
     const found = await listDocuments(c.db.read, { ...asked, submissionId, after: place }, limit + 1)
     return page(found, limit, ({ document_key, account }) => [document_key, account])
   },
-  print: (to, { items }) =>
-    to.rows(
-      'Documents',
-      items,
-      [
-        ...(['document_key', 'account', 'submission_id', 'name', 'origin', 'state', 'stored_bytes'] as const),
-        ['stored or tried', (d, now) => when(d.stored_at ?? d.tried_at, now)],
-        'error',
-      ],
-      'No document.',
-    ),
+  table: [
+    'Documents',
+    [
+      ...(['document_key', 'account', 'submission_id', 'name', 'origin', 'state', 'stored_bytes'] as const),
+      ['stored or tried', (d, now) => when(d.stored_at ?? d.tried_at, now)],
+      'error',
+    ],
+    'No document.',
+  ],
 })
 
 const lost = record('LostDocument', {

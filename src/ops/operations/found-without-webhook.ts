@@ -41,16 +41,14 @@ const lost = operation({
     const rows = await newestFound(c.db, c.config.accounts, { account, after: foundBefore(cursor), limit: limit + 1 })
     return page(rows, limit, ({ known_at, record_id }) => [known_at, record_id])
   },
-  print: (to, { items }) =>
-    to.rows(
-      'Found without a webhook, the newest first',
-      items,
-      [
-        ...(['known_at', 'known_via', 'occurred_at', 'insured_name', 'what', 'market_name', 'submission_id'] as const),
-        ['webhook', (each) => (each.before_tracked ? 'before it was tracked' : each.lost ? 'lost' : 'may still come')],
-      ],
-      'A webhook announced every event and message.',
-    ),
+  table: [
+    'Found without a webhook, the newest first',
+    [
+      ...(['known_at', 'known_via', 'occurred_at', 'insured_name', 'what', 'market_name', 'submission_id'] as const),
+      ['webhook', (each) => (each.before_tracked ? 'before it was tracked' : each.lost ? 'lost' : 'may still come')],
+    ],
+    'A webhook announced every event and message.',
+  ],
 })
 
 function foundBefore(cursor: string | undefined) {

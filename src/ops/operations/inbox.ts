@@ -45,13 +45,11 @@ const list = operation({
     const found = await pageFound(c, { ...filterOf(c, chosen), after: numberIn(cursor) }, { kind, text }, limit)
     return { ...found, items: await withInsured(c.db.read, found.items) }
   },
-  print: (to, { items }) =>
-    to.rows(
-      'Deliveries, the newest first',
-      items,
-      ['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'kind', 'submission_id', 'attempts', 'error'],
-      'No delivery.',
-    ),
+  table: [
+    'Deliveries, the newest first',
+    ['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'kind', 'submission_id', 'attempts', 'error'],
+    'No delivery.',
+  ],
 })
 
 async function pageFound(c: OperationContext, filter: InboxFilter, search: Search, limit: number) {

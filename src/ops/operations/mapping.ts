@@ -59,13 +59,11 @@ export const mappings = operation({
     await refuseUnknownNames(c.db.read, c.config, filter)
     return page(await listMappings(c.db.read, filter, limit + 1), limit, (last) => [last.account, last.submission_id])
   },
-  print: (to, { items }) =>
-    to.rows(
-      'Submissions and their clients',
-      items,
-      ['destination', 'account', 'submission_id', 'client', 'policy', 'fields', 'mapped_at', 'mapped_via'],
-      'No submission is mapped.',
-    ),
+  table: [
+    'Submissions and their clients',
+    ['destination', 'account', 'submission_id', 'client', 'policy', 'fields', 'mapped_at', 'mapped_via'],
+    'No submission is mapped.',
+  ],
 })
 
 const waiting = record('UnmappedSubmission', {
@@ -94,13 +92,11 @@ export const unmapped = operation({
     await refuseUnknownNames(c.db.read, c.config, filter)
     return page(await listUnmapped(c.db.read, filter, limit + 1), limit, (last) => [last.account, last.submission_id])
   },
-  print: (to, { items }) =>
-    to.rows(
-      'Submissions without a client',
-      items,
-      ['account', 'submission_id', 'insured_name', 'changes', 'since'],
-      'No submission waits for a client.',
-    ),
+  table: [
+    'Submissions without a client',
+    ['account', 'submission_id', 'insured_name', 'changes', 'since'],
+    'No submission waits for a client.',
+  ],
 })
 
 const text = z.string().max(500)

@@ -47,13 +47,11 @@ export const itemList = operation({
   input,
   output: pageOf(listedItem),
   run: (c, given) => pageFrom(c, openItemsOf<z.output<typeof listedItem>>, given),
-  print: (to, { items }) =>
-    to.rows(
-      'Open items',
-      items,
-      ['submission_id', 'account', 'insured_name', 'source', 'market_name', 'label', 'how_to_provide'],
-      'Nothing is outstanding.',
-    ),
+  table: [
+    'Open items',
+    ['submission_id', 'account', 'insured_name', 'source', 'market_name', 'label', 'how_to_provide'],
+    'Nothing is outstanding.',
+  ],
 })
 
 const listedQuote = quoteOnBoard
@@ -86,19 +84,17 @@ export const quoteList = operation({
   input,
   output: pageOf(listedQuote),
   run: (c, given) => pageFrom(c, quotesOf<z.output<typeof listedQuote>>, given),
-  print: (to, { items }) =>
-    to.rows(
-      'Quotes',
-      items,
-      [
-        ...(['submission_id', 'account', 'insured_name', 'market_name'] as const),
-        ['premium', (quote) => quote.premium_display ?? quote.total_cents],
-        ['status', (quote) => quote.status_label ?? quote.status],
-        ['superseded', (quote) => said(quote.may_be_superseded)],
-        ['bound', (quote) => said(quote.is_bound_quote)],
-      ],
-      'No quote.',
-    ),
+  table: [
+    'Quotes',
+    [
+      ...(['submission_id', 'account', 'insured_name', 'market_name'] as const),
+      ['premium', (quote) => quote.premium_display ?? quote.total_cents],
+      ['status', (quote) => quote.status_label ?? quote.status],
+      ['superseded', (quote) => said(quote.may_be_superseded)],
+      ['bound', (quote) => said(quote.is_bound_quote)],
+    ],
+    'No quote.',
+  ],
 })
 
 function said(flag: boolean | null): string {

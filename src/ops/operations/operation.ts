@@ -7,6 +7,7 @@ import type { ActionDetail } from '../../store/operators/actions.ts'
 import type { ActionContext, Attempt } from '../actions/context.ts'
 import type { ReloadResult } from '../actions/reload.ts'
 import type { ShowMend } from '../health/mend.ts'
+import type { Column } from '../output/columns.ts'
 import type { Printer } from './printer.ts'
 
 /** What an operation works with, and who asks for it. */
@@ -30,6 +31,11 @@ export interface OperationContext extends ActionContext {
   /** Tells whoever waits at a terminal what is about to be done. */
   readonly tell: (line: string) => void
 }
+
+/** Of a context where nobody waits at a terminal. */
+export const unattended = { isTerminal: false, live: null, tell: () => undefined } as const
+
+type ItemOf<T> = T extends { readonly items: readonly (infer R)[] } ? R : never
 
 type Needs = 'account' | 'settings' | 'destinations' | 'sending'
 
@@ -85,7 +91,9 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   readonly exit?: (output: z.output<O>, input: z.output<I>) => 0 | 1 | 3 | 4
   /** @throws UsageError and its kinds for what cannot be done as it is asked for; see `output/refusals.ts`. */
   readonly run: (context: OperationContext, input: z.output<I>) => Promise<z.input<O>>
-  /** Writes the output for a person at a terminal; only what has no command has none. */
+  /** What a person at a terminal sees of a list: the title of a table, its columns, and the line in its place when there is nothing. */
+  readonly table?: readonly [title: string, columns: readonly Column<ItemOf<z.output<O>>>[], none: string]
+  /** Writes any other output for a person at a terminal; only what has no command has none. */
   readonly print?: (to: Printer, output: z.output<O>, input: z.output<I>) => void
 }
 

@@ -3,9 +3,9 @@ import { proxySettings } from '../../config/config.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { auditAction } from '../../store/operators/actions.ts'
 import { countRetrying, hastenRows } from '../../store/outbox/hasten.ts'
-import { findOutboxRows, type OutboxEntry, type OutboxFilter } from '../../store/outbox/queries.ts'
+import { findOutboxRows, type OutboxEntry } from '../../store/outbox/queries.ts'
 import { countChosen, type OutboxSelection, type OutboxStep, retryRows, skipRows } from '../../store/outbox/retry.ts'
-import { type ActionContext, filterForAudit, idsForAudit, untilDone } from '../actions/context.ts'
+import { filterForAudit, idsForAudit, untilDone } from '../actions/context.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
 import { record } from '../output/record.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
@@ -30,70 +30,23 @@ const retry = { name: 'retry', states: ['dead', 'unknown', 'skipped'], step: ret
 /** Gives changes up for good, so that what waits behind them goes out. */
 const skip = { name: 'skip', states: ['dead', 'unknown', 'ready'], step: skipRows } as const satisfies StateChange
 
-/** Rows by their numbers, or by the ids of their messages. */
-interface Named {
-  readonly ids: readonly string[]
-  /** Only rows to this destination. */
-  readonly destination?: string | undefined
-  /** The option or field that names a destination, for the problems. */
-  readonly field: string
-}
-
-/** Which rows to change. */
-type Choice = Named | { readonly filter: OutboxFilter }
-
-/**
- * Retries or skips rows of the outbox.
- * @throws NotFoundError for unknown ids; ConflictError for rows in another state, and for a message to several destinations of which none is
- * named.
- */
-async function settleOutbox(a: OperationContext, change: StateChange, choice: Choice) {
-  const selection = 'ids' in choice ? { outboxIds: await outboxIdsOf(a.db, change, choice) } : choice.filter
-  const target = ('ids' in choice ? choice.destination : choice.filter.destination) ?? null
-  const detail = 'ids' in choice ? idsForAudit(choice.ids) : filterForAudit({ ...choice.filter })
-  const withLookup = change.name === 'retry' ? await destinationsWithLookup(a, target) : []
-  return await auditAction(a.db, { who: a.who, action: `outbox.${change.name}`, target, detail }, async () => {
-    let [changed, under_way] = [0, 0]
-    const take = (step: OutboxStep) => {
-      changed += step.changed
-      under_way += step.inFlight
-      return step.nextAfter
-    }
-    await untilDone(a, async (after) => take(await change.step(a.db, selection, after, STEP, withLookup)))
-    const waiting = alsoRetrying(change, choice)
-    if (waiting !== null) await untilDone(a, async (after) => take(await hastenRows(a.db, waiting, after, STEP)))
-    return { changed, under_way, detail: { changed, under_way } }
-  })
-}
-
 /** Counting stops here. */
 const MOST_COUNTED = 100_000
 
-/** How many rows would be retried or skipped, those in flight included. Nothing is changed, and nothing is noted. */
-async function countOutbox({ db }: ActionContext, change: StateChange, choice: Choice): Promise<number> {
-  const selection = 'ids' in choice ? { outboxIds: await outboxIdsOf(db, change, choice) } : choice.filter
-  const waiting = alsoRetrying(change, choice)
-  const hastened = waiting === null ? 0 : await countRetrying(db.read, waiting, MOST_COUNTED)
-  return hastened + (await countChosen(db.read, selection, change.states, MOST_COUNTED))
-}
-
-/** The filter by which waiting changes are retried now; null when they are not. */
-function alsoRetrying(change: StateChange, choice: Choice): OutboxFilter | null {
-  return change.name === 'retry' && 'filter' in choice && choice.filter.state === undefined ? choice.filter : null
-}
-
-async function outboxIdsOf(db: Db, change: StateChange, { ids, destination, field }: Named): Promise<number[]> {
+/** The rows of these numbers, or of messages of these ids. @throws NotFoundError, or ConflictError where it cannot tell which is meant. */
+async function outboxIdsOf(c: OperationContext, change: StateChange, ids: readonly string[], destination?: string): Promise<number[]> {
   const unknown: string[] = []
   const unfit: string[] = []
   const found: number[] = []
   for (const id of ids) {
-    const rows = (await findOutboxRows(db.read, id)).filter((row) => destination === undefined || row.destination === destination)
+    const rows = (await findOutboxRows(c.db.read, id)).filter((row) => destination === undefined || row.destination === destination)
     const name = printableLine(id)
     if (rows.length === 0) unknown.push(`there is no change ${name} in the outbox${destination === undefined ? '' : ` to ${destination}`}`)
     const [only] = rows
     // Who looked at one destination does not know the outcome at another.
     if (new Set(rows.map((row) => row.destination)).size > 1) {
-      unfit.push(`message ${name} is on its way to ${rows.map(placeOf).join(', ')}: name one with ${field}, or give its number`)
+      const places = rows.map((row) => `${row.destination} (number ${row.outbox_id})`).join(', ')
+      unfit.push(`message ${name} is on its way to ${places}: name one with ${c.nameOf('destination')}, or give its number`)
     } else if (rows.length === 1 && only && !change.states.some((state) => state === stateOf(only.state))) {
       unfit.push(`${name} is ${only.state}; ${change.name} takes what is ${change.states.join(' or ')}${adviceFor(only)}`)
     }
@@ -110,10 +63,6 @@ function adviceFor({ state, destination }: OutboxEntry): string {
   if (state === 'held') return '. It waits for a change of its submission that was given up: retry or skip that one'
   if (stateOf(state) !== 'ready') return ''
   return `. It goes by itself; \`submission-mirror destination resume ${destination}\` has what failed tried now`
-}
-
-function placeOf(row: OutboxEntry): string {
-  return `${row.destination} (number ${row.outbox_id})`
 }
 
 /** The stored state; lists say what exactly a ready row waits for. */
@@ -175,11 +124,28 @@ function settling(change: StateChange, summary: string, unless: string, done: st
     output: settled,
     run: async (c, { ids, dry_run, ...chosen }) => {
       if (ids === undefined) await refuseUnknownNames(c.db.read, c.config, chosen)
-      const which =
-        ids === undefined ? { filter: filterOf(c, chosen) } : { ids, destination: chosen.destination, field: c.nameOf('destination') }
-      if (dry_run === true) return { changed: await countOutbox(c, change, which), under_way: 0 }
-      const { changed, under_way } = await settleOutbox(c, change, which)
-      return { changed, under_way }
+      const filter = filterOf(c, chosen)
+      const selection = ids === undefined ? filter : { outboxIds: await outboxIdsOf(c, change, ids, chosen.destination) }
+      // Those that wait for their next attempt are tried now.
+      const hastens = change.name === 'retry' && ids === undefined && chosen.state === undefined
+      if (dry_run) {
+        const hastened = hastens ? await countRetrying(c.db.read, filter, MOST_COUNTED) : 0
+        return { changed: hastened + (await countChosen(c.db.read, selection, change.states, MOST_COUNTED)), under_way: 0 }
+      }
+      const target = chosen.destination ?? null
+      const withLookup = change.name === 'retry' ? await destinationsWithLookup(c, target) : []
+      const note = { who: c.who, action: `outbox.${change.name}`, target, detail: ids ? idsForAudit(ids) : filterForAudit(filter) }
+      return await auditAction(c.db, note, async () => {
+        let [changed, under_way] = [0, 0]
+        const take = (step: OutboxStep) => {
+          changed += step.changed
+          under_way += step.inFlight
+          return step.nextAfter
+        }
+        await untilDone(c, async (after) => take(await change.step(c.db, selection, after, STEP, withLookup)))
+        if (hastens) await untilDone(c, async (after) => take(await hastenRows(c.db, filter, after, STEP)))
+        return { changed, under_way, detail: { changed, under_way } }
+      })
     },
     print: (to, { changed, under_way }, { dry_run }) => {
       to.line(`${pluralize(changed, 'change')} ${dry_run === true ? done.replace('will', 'would') : done}`)

@@ -52,17 +52,15 @@ const list = operation({
     const rows = await listOutbox(c.db.read, { ...filterOf(c, chosen), after: numberIn(cursor) }, limit + 1)
     return page(rows, limit, ({ outbox_id }) => [outbox_id])
   },
-  print: (to, { items }) =>
-    to.rows(
-      'Changes on their way, the newest first',
-      items,
-      [
-        ...(['outbox_id', 'destination', 'account', 'submission_id'] as const),
-        ['change', (e) => `${e.entity}.${e.operation}`],
-        ...(['seq', 'state', 'attempts', 'queued_at', 'next_try_at', 'error'] as const),
-      ],
-      'No change.',
-    ),
+  table: [
+    'Changes on their way, the newest first',
+    [
+      ...(['outbox_id', 'destination', 'account', 'submission_id'] as const),
+      ['change', (e) => `${e.entity}.${e.operation}`],
+      ...(['seq', 'state', 'attempts', 'queued_at', 'next_try_at', 'error'] as const),
+    ],
+    'No change.',
+  ],
 })
 
 const show = operation({

@@ -32,7 +32,6 @@ import {
   whole,
 } from './inputs.ts'
 import { type OperationContext, operation } from './operation.ts'
-import type { Printer } from './printer.ts'
 
 const states = ['requested', 'running', 'done', 'budget', 'failed', 'stopped'] as const
 
@@ -62,9 +61,7 @@ const run = record('ReconcileRun', {
   note: z.string().nullable(),
 })
 
-function printRuns(to: Printer, { items }: { readonly items: z.output<typeof run>[] }): void {
-  to.rows('Reconcile runs, the newest first', items, runColumns, 'No run.')
-}
+const runTable = ['Reconcile runs, the newest first', runColumns, 'No run.'] as const
 
 const list = operation({
   name: 'reconcile.list',
@@ -84,7 +81,7 @@ const list = operation({
     const rows = await listRuns(c.db.read, { ...filter, since: momentOf(c, since), after, limit: limit + 1 })
     return page(rows, limit, ({ run_id }) => [run_id])
   },
-  print: printRuns,
+  table: runTable,
 })
 
 /** The run behind which a list goes on. */
@@ -171,7 +168,7 @@ const findings = operation({
     const rows = found.items.map((row) => ({ ...row, row_key: rowKey([row.run_id, String(row.finding_no)]) }))
     return { ...found, items: await withInsured(c.db.read, rows) }
   },
-  print: (to, { items }) => to.rows('Findings', items, findingColumns, 'No finding.'),
+  table: ['Findings', findingColumns, 'No finding.'],
 })
 
 const MOST_READS = 256
@@ -211,7 +208,7 @@ const request = operation({
     for (const each of accounts) runs.push(await runNamed(c.db.read, await requestReconcile(c, each, options)))
     return whole(runs)
   },
-  print: printRuns,
+  table: runTable,
 })
 
 /** `reconcile list|show|stop|findings`, and the request of a run */

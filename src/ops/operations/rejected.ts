@@ -44,13 +44,11 @@ const list = operation({
     const rows = await new RejectedStore(c.db, c.log).list({ ...filter, limit: limit + 1 })
     return page(rows, limit, ({ rejected_id }) => [rejected_id])
   },
-  print: (to, { items }) =>
-    to.rows(
-      'Refused deliveries, the newest first',
-      items,
-      ['rejected_id', 'received_at', 'account', 'reason', 'address', 'path', 'body_bytes', 'replayed_at'],
-      'No refused delivery.',
-    ),
+  table: [
+    'Refused deliveries, the newest first',
+    ['rejected_id', 'received_at', 'account', 'reason', 'address', 'path', 'body_bytes', 'replayed_at'],
+    'No refused delivery.',
+  ],
 })
 
 const reasons = operation({
@@ -65,8 +63,7 @@ const reasons = operation({
     await refuseUnknownNames(c.db.read, c.config, given)
     return whole(await new RejectedStore(c.db, c.log).countByReason(given.account))
   },
-  print: (to, { items }) =>
-    to.rows('Why deliveries were refused', items, ['reason', ['deliveries', ({ count }) => count], 'newest_at'], 'No refused delivery.'),
+  table: ['Why deliveries were refused', ['reason', ['deliveries', ({ count }) => count], 'newest_at'], 'No refused delivery.'],
 })
 
 const show = operation({

@@ -67,7 +67,6 @@ export const operations = [
     argument: 'q',
     output: pageOf(found),
     run: async (c, { q }) => whole(await searchAll(c.db.read, q.trim(), MOST_FOUND)),
-    print: (to, { items }) =>
-      to.rows('Found', items, ['kind', 'id', 'account', 'title', 'state', 'about', 'at'], 'Nothing is called that.'),
+    table: ['Found', ['kind', 'id', 'account', 'title', 'state', 'about', 'at'], 'Nothing is called that.'],
   }),
 ]

@@ -55,17 +55,15 @@ const list = operation({
     const { items, next } = await submissionsPage(c.db.read, { ...asked, order, after: submissionPlace(c, order, cursor) })
     return { items, next_cursor: next && cursorOf([next.account, next.submission_id, next.key]) }
   },
-  print: (to, { items }) =>
-    to.rows(
-      'Submissions',
-      items,
-      [
-        ...(['submission_id', 'account', 'insured_name', 'stands'] as const),
-        ['lowest quote', (one) => one.best_quote?.premium_display],
-        ...(['outstanding_count', 'moved_at', 'oldest_read_at', 'proved_at'] as const),
-      ],
-      'No submission.',
-    ),
+  table: [
+    'Submissions',
+    [
+      ...(['submission_id', 'account', 'insured_name', 'stands'] as const),
+      ['lowest quote', (one) => one.best_quote?.premium_display],
+      ...(['outstanding_count', 'moved_at', 'oldest_read_at', 'proved_at'] as const),
+    ],
+    'No submission.',
+  ],
 })
 
 function submissionPlace({ db }: OperationContext, order: SubmissionOrder, cursor: string | undefined): SubmissionPlace | undefined {
@@ -102,17 +100,15 @@ const timeline = operation({
     const { items, next } = await timelinePage(c.db.read, { ...asked, account, submissionId, after: placeOfEntry(cursor) })
     return { items, next_cursor: next && cursorOf([next.at, next.kind, next.id]) }
   },
-  print: (to, { items }) =>
-    to.rows(
-      'Timeline, the newest first',
-      items,
-      [
-        ...(['at', 'kind', 'what', 'party'] as const),
-        ['by', (item) => item.known_via ?? item.destination],
-        ['summary', (item) => item.summary ?? item.state],
-      ],
-      'Nothing has happened.',
-    ),
+  table: [
+    'Timeline, the newest first',
+    [
+      ...(['at', 'kind', 'what', 'party'] as const),
+      ['by', (item) => item.known_via ?? item.destination],
+      ['summary', (item) => item.summary ?? item.state],
+    ],
+    'Nothing has happened.',
+  ],
 })
 
 function placeOfEntry(cursor: string | undefined): TimelinePlace | undefined {
