@@ -1,7 +1,7 @@
 import type { TimeText } from '../../model/time.ts'
 import { pluralize } from '../output/text.ts'
 import type { Mend } from './mend.ts'
-import { type AlarmName, rules, runbookOf } from './rules.ts'
+import { type AlarmName, isAlarm, rules, runbookOf } from './rules.ts'
 
 /** What a matter is about. */
 export interface MatterFacts {
@@ -137,9 +137,4 @@ function alarmText({ name, account, destination }: MatterFacts): string {
   const what = title === null ? 'an alarm of a newer release fires' : `${title.charAt(0).toLowerCase()}${title.slice(1)}`
   const of = destination !== null ? ` for destination ${destination}` : account !== null ? ` for account ${account}` : ''
   return `${what}${of} (alarm ${name})`
-}
-
-/** An alarm may have been stored by a newer release. */
-function isAlarm(name: string | null): name is AlarmName {
-  return name !== null && Object.hasOwn(rules, name)
 }

@@ -80,6 +80,11 @@ export type AlarmName = keyof typeof rules
 
 export const alarmNames = Object.keys(rules) as readonly AlarmName[]
 
+/** Whether an alarm is known here: it may have been stored by a newer release. */
+export function isAlarm(name: string | null): name is AlarmName {
+  return name !== null && Object.hasOwn(rules, name)
+}
+
 /** How long a condition must be off before its alarm resolves. */
 export const CLEAR_AFTER_MS = 5 * MINUTE
 

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { listActions } from '../../store/operators/actions.ts'
-import { record } from '../output/record.ts'
-import { time } from '../output/time.ts'
+import { record, time } from '../output/schema.ts'
 import { momentOf, name, numberIn, page, pageOf, paging, period } from './inputs.ts'
 import { operation } from './operation.ts'
 

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { messageOf, PermanentError, UsageError } from '../../base/errors.ts'
 import { backupSqlite, megabytes } from '../../store/backup/backup.ts'
 import { factsText, lostText, namedFacts, sqliteFileOf } from '../actions/backup.ts'
-import { record } from '../output/record.ts'
 import { ConflictError } from '../output/refusals.ts'
+import { record } from '../output/schema.ts'
 import { operation } from './operation.ts'
 
 /** No path, and nothing that SQLite would take for a part of the database beside it. */

@@ -5,8 +5,7 @@ import { servedAccounts } from '../health/matters.ts'
 import type { ShowMend } from '../health/mend.ts'
 import { verdictWords } from '../health/verdict.ts'
 import { needOf, sentenceOf } from '../health/verdict-text.ts'
-import { record } from '../output/record.ts'
-import { time } from '../output/time.ts'
+import { record, time } from '../output/schema.ts'
 import { judgeNow, need, type VerdictConfig } from '../status/status.ts'
 
 const pile = z.object({

@@ -9,9 +9,8 @@ import { type FieldDifference, findingKinds, type RunOptions } from '../../store
 import { refuseUnknownNames } from '../actions/names.ts'
 import { accountsOfRun, futureProblem, requestReconcile, runNamed, stopReconcile } from '../actions/reconcile.ts'
 import { findingColumns, runColumns, runSummary } from '../output/reconcile-text.ts'
-import { record } from '../output/record.ts'
 import { MismatchError } from '../output/refusals.ts'
-import { time } from '../output/time.ts'
+import { record, time } from '../output/schema.ts'
 import { hidden } from './hidden.ts'
 import {
   count,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { parseSeqRange } from '../actions/arguments.ts'
 import { prepareResend, resend as queue, resendEntities, shownResend } from '../actions/resend.ts'
-import { record } from '../output/record.ts'
+import { record } from '../output/schema.ts'
 import { pluralize } from '../output/text.ts'
 import { momentOf, name, ofSubmission, period } from './inputs.ts'
 import { operation } from './operation.ts'

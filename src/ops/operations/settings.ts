@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { auditedReload } from '../actions/reload.ts'
-import { record } from '../output/record.ts'
 import { ConflictError, MismatchError } from '../output/refusals.ts'
+import { record } from '../output/schema.ts'
 import { setting, shownSettings } from '../status/settings.ts'
 import { pageOf, whole } from './inputs.ts'
 import { operation } from './operation.ts'

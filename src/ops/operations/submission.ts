@@ -7,7 +7,7 @@ import { idsForAudit } from '../actions/context.ts'
 import { accountNamed, refuseUnknownNames, refuseUntracked } from '../actions/names.ts'
 import { submissionsPage } from '../actions/submissions-page.ts'
 import { timelinePage } from '../actions/timeline.ts'
-import { record } from '../output/record.ts'
+import { record } from '../output/schema.ts'
 import {
   accountIn,
   cursorOf,

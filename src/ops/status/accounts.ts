@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { AccountConfig } from '../../config/config.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { listAccounts } from '../../store/reads/accounts.ts'
-import { time } from '../output/time.ts'
+import { time } from '../output/schema.ts'
 
 /** An account of the settings or of the database. */
 export const knownAccount = z.object({

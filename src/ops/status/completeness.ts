@@ -5,8 +5,8 @@ import { accountCompleteness } from '../../store/completeness/ledger.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { webhookLoss } from '../../store/operators/alarm-queries.ts'
 import { discoveryStatus } from '../../store/reads/discovery.ts'
+import { time } from '../output/schema.ts'
 import { pluralize } from '../output/text.ts'
-import { time } from '../output/time.ts'
 
 const DAY_MS = 86_400_000
 

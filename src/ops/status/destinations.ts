@@ -5,9 +5,8 @@ import type { Query } from '../../store/engine/db.ts'
 import { countDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
 import { countBlockedLanes } from '../../store/outbox/lanes.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
-import { record } from '../output/record.ts'
+import { record, time } from '../output/schema.ts'
 import { pluralize } from '../output/text.ts'
-import { time } from '../output/time.ts'
 
 export const destinationStates = z.enum(['active', 'paused', 'parked', 'disabled'])
 

@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { figureSteps, readFigures } from '../../store/upkeep/figures.ts'
-import { record } from '../output/record.ts'
-import { time } from '../output/time.ts'
+import { record, time } from '../output/schema.ts'
 import { type LagCounts, quantile } from './lag-histogram.ts'
 
 const MINUTE_S = 60

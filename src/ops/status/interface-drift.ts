@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { surpriseKinds } from '../../model/interface-drift.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { MOST_DRIFT, readInterfaceDrift } from '../../store/upkeep/interface-drift.ts'
-import { record } from '../output/record.ts'
-import { time } from '../output/time.ts'
+import { record, time } from '../output/schema.ts'
 
 /** Where the service differs from its specification. */
 export const driftItem = record('InterfaceDrift', {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { withoutQueryValues } from '../../base/secret.ts'
 import type { Config } from '../../config/config.ts'
 import { secretValues } from '../../config/secret-values.ts'
-import { record } from '../output/record.ts'
+import { record } from '../output/schema.ts'
 
 /** A setting in force. A list of named things has a setting for each part of each: `accounts.default.base_url`. */
 export const setting = record('Setting', {

@@ -3,8 +3,8 @@ import type { AccountConfig } from '../../config/config.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { secretUses } from '../../store/reads/webhook-secrets.ts'
 import { secretTag } from '../../upstream/webhook/signature.ts'
+import { time } from '../output/schema.ts'
 import { when } from '../output/text.ts'
-import { time } from '../output/time.ts'
 
 /** Webhook secrets of the settings. A delivery that two of them signed counts for the first; times are true to some ten seconds. */
 export const webhookSecrets = z

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { headOf } from '../../../ops/output/words.ts'
+import { headOf, wordOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
 import { alarmHistoryQuery, alarmsQuery } from '../../api/queries.ts'
@@ -83,15 +83,15 @@ function Acknowledge({ alarm: { name, account, destination } }: { readonly alarm
     run: () => answered(api.POST('/api/v1/alarms/acknowledge', { body: { name, ...about } })),
     done: ({ acknowledged }) =>
       acknowledged === 0
-        ? `Somebody took note of ${wordsOf(name)} before.`
-        : `Noted: you know of ${wordsOf(name)}. It fires until its cause ends.`,
+        ? `Somebody took note of ${wordOf(name)} before.`
+        : `Noted: you know of ${wordOf(name)}. It fires until its cause ends.`,
   })
   return (
     <Button
       needs="operator"
       isSmall
       isBusy={acknowledge.isPending}
-      label={`Acknowledge ${[wordsOf(name), account, destination].filter(Boolean).join(' ')}`}
+      label={`Acknowledge ${[wordOf(name), account, destination].filter(Boolean).join(' ')}`}
       onClick={() => acknowledge.mutate()}
     >
       Acknowledge
@@ -108,7 +108,6 @@ function Noted({ by, at }: { readonly by: string | null; readonly at: string | n
   )
 }
 
-const wordsOf = (name: string) => name.replaceAll('_', ' ')
 const aboutOf = ({ account, destination }: Pick<Alarm, 'account' | 'destination'>) =>
   [account, destination].filter(Boolean).join(' · ') || '–'
 
@@ -120,7 +119,7 @@ const columns: readonly Column<Alarm>[] = [
       <Chip word={state} tone={state === 'firing' ? (severity === 'critical' ? 'bad' : 'waiting') : 'unknown'} />
     ),
   },
-  { id: 'name', head: 'Alarm', cell: ({ name }) => wordsOf(name) },
+  { id: 'name', head: 'Alarm', cell: ({ name }) => wordOf(name) },
   { id: 'of', head: 'About', rank: 2, isOnPhone: true, cell: aboutOf },
   {
     id: 'text',
@@ -150,7 +149,7 @@ const columns: readonly Column<Alarm>[] = [
 ]
 
 const episodeColumns: readonly Column<Schemas['AlarmEpisode']>[] = [
-  { id: 'name', head: 'Alarm', cell: ({ name }) => wordsOf(name) },
+  { id: 'name', head: 'Alarm', cell: ({ name }) => wordOf(name) },
   { id: 'of', head: 'About', rank: 2, isOnPhone: true, cell: aboutOf },
   {
     id: 'text',

@@ -1,6 +1,6 @@
 import type { onRouteHookHandler } from 'fastify'
 import { z } from 'zod'
-import { record } from '../../output/record.ts'
+import { record } from '../../output/schema.ts'
 
 /** The body of every refusal (RFC 9457). */
 export const problem = record('Problem', {
