@@ -78,8 +78,8 @@ const mayImport = {
     ...['src/base', 'src/model/time.ts', 'src/model/json.ts', 'src/model/uuid.ts'],
     ...['src/client/schemas', 'src/client/openapi'],
   ],
-  // The page is a client of the routes, like any other: it shares nothing with the program.
-  'src/console': [],
+  // The page is a client of the routes, like any other: of the program it shares the words that people read.
+  'src/console': ['src/ops/output/words.ts'],
   // It runs the program and the sandbox as processes of their own.
   'src/demo': ['src/ops/output', 'src/reconcile', ...belowStages],
   'src/app': ['src/demo', 'src/ops', 'src/sandbox', ...stages, ...belowStages],

@@ -3,7 +3,7 @@ import type { KnownSecrets, Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { Config } from '../config/config.ts'
 import { secretValues } from '../config/secret-values.ts'
-import type { ReloadResult } from '../ops/actions/reload-result.ts'
+import type { ReloadResult } from '../ops/actions/reload.ts'
 import { compareSettings, type SettingsChange } from './settings-changes.ts'
 
 export interface ReloaderOptions {

@@ -35,8 +35,8 @@ export async function replayRejected(options: ReplayRejectedOptions): Promise<Re
   const kept = await store.list({ account, since, until })
   let accepted = 0
   const refused: Record<string, number> = {}
-  for (const { id } of kept.filter(({ replayedAt }) => replayedAt === null).reverse()) {
-    const record = await store.get(id)
+  for (const { rejected_id } of kept.filter(({ replayed_at }) => replayed_at === null).reverse()) {
+    const record = await store.get(rejected_id)
     if (record === null) continue
     const reason = await replayOne(options, record)
     if (reason === null) accepted += 1
@@ -47,12 +47,12 @@ export async function replayRejected(options: ReplayRejectedOptions): Promise<Re
 
 /** @returns why it is still rejected, or null when it was accepted. */
 async function replayOne({ store, appender, verifiers }: ReplayRejectedOptions, record: RejectedRecord): Promise<string | null> {
-  const { account, receivedAt } = record
+  const { account, received_at: receivedAt } = record
   const verifier = account === null ? undefined : verifiers.get(account)
   if (account === null || verifier === undefined) return 'unknown_account'
   // It was rejected for its headers or its size, and those have not changed.
   if (record.body === null) return record.reason
-  if (record.cut) return 'body_cut'
+  if (record.body_cut) return 'body_cut'
   const body = store.original(record.body, record)
   // Its signature was made over what is no longer there; the feeds bring what it said.
   if (body.includes(`"${DROPPED}"`)) return 'body_protected'
@@ -62,6 +62,6 @@ async function replayOne({ store, appender, verifiers }: ReplayRejectedOptions, 
   const headers = storedHeaders(verified.headers, record.headers)
   const [failure] = await appender.append([{ account, deliveryId, receivedAt, headers, body, secret }])
   if (failure !== null) throw failure ?? new Error('the database gave no outcome for a delivery')
-  await store.markReplayed(record.id)
+  await store.markReplayed(record.rejected_id)
   return null
 }

@@ -43,7 +43,7 @@ async function scene(database: TestDatabase, operators?: readonly object[]): Pro
 describe.each(onSqlite)('alarms of a mirror on $name', (database) => {
   it('can be tried out, and say what is wrong', async () => {
     const { env, messages, refuseAll } = await scene(database)
-    expect(await runHere(['alarm', 'list'], env)).toEqual({ code: 0, out: 'nothing fires\n', err: '' })
+    expect(await runHere(['alarm', 'list'], env)).toEqual({ code: 0, out: 'No alarm fires.\n', err: '' })
     expect(await runHere(['alarm', 'test'], env)).toEqual({ code: 0, out: 'operator oncall: it took a test message\n', err: '' })
     expect(messages()).toMatchObject([{ type: 'alarm.test', data: { text: expect.stringContaining('nothing is wrong') } }])
     refuseAll()

@@ -65,7 +65,7 @@ it.each(onSqlite)('a served mirror on $name finds what nobody named, and says ho
   expect(limited.warnings).toContainEqual(expect.stringContaining('probing /broker/submissions names more submissions than one answer'))
   const shown = await runHere(['status'], env)
   expect(shown.out).toContain(COMPLETENESS_SCOPE)
-  expect(shown.out).toMatch(/default +\/broker\/submissions +1 +0 +\d+ s +1\n/)
+  expect(shown.out).toMatch(/default +\/broker\/submissions +1 +0 +\d+ s ago +1\n/)
 
   const metrics = await (await fetch(`${serve.ops}/metrics`)).text()
   expect(metrics).toContain('submission_mirror_discovered_submissions_total{account="default"} 1')

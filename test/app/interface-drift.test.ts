@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import type { InterfaceDrift } from '../../src/ops/status/interface-drift.ts'
+import type { interfaceDrift } from '../../src/ops/status/interface-drift.ts'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import { accountEnv, databaseEnv, startServe } from '../e2e/serve.ts'
 import { altered, alterJson } from '../tools/altered.ts'
@@ -20,7 +20,7 @@ it.each(onSqlite)('what the service adds is recorded by `serve` and `sync`, on $
   onTestFinished(() => opened.close())
   const base = sandbox.baseUrl.replace(sandbox.origin, service.origin)
   const env = { ...accountEnv(sandbox), ...databaseEnv(opened.config), BROKER_API_BASE_URL: base, POLL_ACTIVE: '1s' }
-  const drift = async () => json<InterfaceDrift>(await runHere(['status', '--drift', '--json'], env)).items
+  const drift = async () => json<Awaited<ReturnType<typeof interfaceDrift>>>(await runHere(['status', '--drift', '--json'], env)).items
 
   const serve = await startServe(env)
   onTestFinished(() => serve.kill())

@@ -40,7 +40,7 @@ it.each([
   expect(logged.filter(({ level, msg }) => level === 40 && msg.startsWith('NODE_')).map(starts)).toEqual(said)
   // The database of this test did not exist before.
   expect(logged.map(({ msg }) => msg)).toContainEqual(expect.stringMatching(/^a new, empty mirror begins in \/.*\.db\. If yours/))
-  const found = json<{ about: string; ok: boolean; text: string }[]>(await run(['doctor', '--json'], env))
+  const { items: found } = json<{ items: { about: string; ok: boolean; text: string }[] }>(await run(['doctor', '--json'], env))
   const wrong = found.filter(({ about, ok }) => about === 'settings' && !ok)
   expect(wrong.map(({ text }) => starts({ msg: text }))).toEqual(said)
 })

@@ -129,8 +129,8 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
     await person.goto(`/submissions/default/${id}`)
     const entry = page.getByRole('region', { name: 'Timeline' }).locator('.entry').filter({ hasText: 'known only by asking' })
     await entry.waitFor()
-    expect(await entry.innerText()).toMatch(/known by (polling|a replay)/)
-    expect(await entry.innerText()).not.toMatch(/known by webhook/)
+    expect(await entry.innerText()).toMatch(/found by polling/)
+    expect(await entry.innerText()).not.toMatch(/received by webhook/)
     const { items } = await scene.api<{ items: { record_id: string; insured_name: string }[] }>('/found-without-webhook?limit=50')
     const found = items.find(({ record_id }) => record_id === eventId)
     await person.goto('/')
@@ -209,7 +209,7 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
 
   it('says on the page of operations whether the service sends what nobody named', async () => {
     await person.goto('/operations')
-    const section = page.getByRole('region', { name: 'Drift of the interface' })
+    const section = page.getByRole('region', { name: 'API changes' })
     await section.getByText('Whatever was read is as the specification names it.').waitFor()
     const at = timeFromMs(Date.now())
     const seen = { account: 'default', resource: 'events', type: 'string', firstAt: at, lastAt: at, answers: 2 } as const

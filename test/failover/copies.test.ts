@@ -102,7 +102,7 @@ describe('with a standby', () => {
     const sandbox = await startSandbox({ submissions: 0, autoStart: false })
     onTestFinished(() => sandbox.close())
     const env = { ...databaseEnv({ ...config, url, listenUrl: url }), ...accountEnv(sandbox) }
-    const findings = json<{ text: string; ok: boolean }[]>(await runHere(['doctor', '--json'], env))
+    const { items: findings } = json<{ items: { text: string; ok: boolean }[] }>(await runHere(['doctor', '--json'], env))
     expect(findings).toContainEqual(
       expect.objectContaining({ ok: true, text: `127.0.0.1:${standby.port} is standby, 127.0.0.1:${primary.port} is primary` }),
     )

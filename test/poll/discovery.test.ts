@@ -93,8 +93,8 @@ describe.each(testDatabases)('discovery on $name', (database) => {
       { name: INSUREDS[1], ids: 2, found: 2 },
     ])
     expect(await discoveryStatus(rig.db.read, ACCOUNT, INSUREDS)).toEqual([
-      { template: INSUREDS[0], paths: 1, failing: 0, limited: 0, oldestAnswerAt: expect.any(String), found: 0, error: null },
-      { template: INSUREDS[1], paths: 2, failing: 0, limited: 0, oldestAnswerAt: expect.any(String), found: 4, error: null },
+      { path: INSUREDS[0], paths: 1, failing: 0, limited: 0, oldest_answer_at: expect.any(String), found: 0, error: null },
+      { path: INSUREDS[1], paths: 2, failing: 0, limited: 0, oldest_answer_at: expect.any(String), found: 4, error: null },
     ])
   })
 

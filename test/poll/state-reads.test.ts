@@ -27,7 +27,7 @@ describe.each(onSqlite)('state reads that the settings list, on $name', (databas
     rig.startIdReads()
     await rig.until('its policy is read', async () => (await rowsOf(rig.db, policies)).length > 0)
     await rig.rest()
-    await rig.until('nothing is overdue', async () => (await readsStatus(rig.db.read))(ACCOUNT).overdue === 0)
+    await rig.until('nothing is overdue', async () => (await readsStatus(rig.db.read))(ACCOUNT).reads.overdue === 0)
     expect([asked(rig, 'sessions'), asked(rig, 'outstanding'), asked(rig, 'insured')]).toEqual([0, 0, 0])
     expect(asked(rig, 'workspace')).toBeGreaterThan(0)
     expect(asked(rig, 'requirements')).toBeGreaterThan(0)

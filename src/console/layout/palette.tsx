@@ -3,9 +3,9 @@ import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
 import { Palette as Colours, FileStack, Inbox, type LucideIcon, Play, Send } from 'lucide-react'
 import { useDeferredValue, useEffect, useMemo, useState } from 'react'
+import { wordOf } from '../../ops/output/words.ts'
 import type { Schemas } from '../api/client.ts'
 import { searchQuery } from '../api/queries.ts'
-import { plainWord } from '../parts/chip.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { places } from './navigation.ts'
 import { PaletteActions } from './palette-actions.tsx'
@@ -149,7 +149,7 @@ function FoundItems({ text, onFound, onClose }: GroupProps & { readonly text: st
           <Command.Item key={keyOfFound(text, each)} value={keyOfFound(text, each)} onSelect={() => open(each)}>
             <Icon aria-hidden="true" />
             <bdi>{each.title ?? each.id}</bdi>
-            <span className="quiet">{plainWord(each.state)}</span>
+            <span className="quiet">{wordOf(each.state)}</span>
           </Command.Item>
         )
       })}

@@ -10,7 +10,7 @@ export const operationsSections: readonly OperationsSection[] = [
   { id: 'accounts', name: 'Accounts' },
   { id: 'processes', name: 'Processes' },
   { id: 'upkeep', name: 'Upkeep' },
-  { id: 'drift', name: 'Drift of the interface' },
+  { id: 'drift', name: 'API changes' },
   { id: 'audit', name: 'Audit' },
   { id: 'settings', name: 'Settings in force' },
 ]

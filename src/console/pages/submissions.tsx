@@ -1,10 +1,11 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useCallback } from 'react'
+import { headOf, wordOf } from '../../ops/output/words.ts'
 import type { Schemas } from '../api/client.ts'
 import { overviewQuery, submissionsQuery } from '../api/queries.ts'
 import { useAddress } from '../layout/search.ts'
-import { Chip, plainWord, toneOf } from '../parts/chip.tsx'
+import { Chip, toneOf } from '../parts/chip.tsx'
 import { Choice, ClearFilters } from '../parts/fields.tsx'
 import { shortId } from '../parts/id.tsx'
 import { More } from '../parts/more.tsx'
@@ -34,8 +35,8 @@ export function Submissions() {
           onChange={onSearch}
         />
         <Choice
-          label="Where it stands"
-          all="Wherever it stands"
+          label="Status"
+          all="Any status"
           value={search['stands'] ?? ''}
           options={stands}
           onChange={(each) => set({ stands: each })}
@@ -145,7 +146,7 @@ export function InsuredLink({
 function Lanes({ lanes }: Pick<Item, 'lanes'>) {
   if (lanes.length === 0) return <span className="quiet">–</span>
   const text = lanes.map(
-    ({ market_name, chip, status_label }) => `${market_name ?? 'a market'}: ${plainWord(chip ?? status_label ?? 'unknown')}`,
+    ({ market_name, chip, status_label }) => `${market_name ?? 'a market'}: ${wordOf(chip ?? status_label ?? 'unknown')}`,
   )
   return (
     <span className="lane-marks" role="img" aria-label={text.join(', ')} title={text.join('\n')}>
@@ -164,7 +165,7 @@ function Legend() {
       {(['bound', 'quoted', 'needs_info', 'declined', 'unreachable'] as const).map((word) => (
         <span key={word} className="lane-marks">
           <i className={toneOf(word)} />
-          <span>{word === 'needs_info' ? 'waiting' : plainWord(word)}</span>
+          <span>{word === 'needs_info' ? 'waiting' : wordOf(word)}</span>
         </span>
       ))}
     </p>
@@ -172,8 +173,14 @@ function Legend() {
 }
 
 const columns: readonly Column<Item>[] = [
-  { id: 'insured', head: 'Insured', isWide: true, cell: (item) => <InsuredLink item={item} isRow />, sorts: ['name', '-name'] },
-  { id: 'stands', head: 'Stands', cell: ({ stands: word }) => <Chip word={word} /> },
+  {
+    id: 'insured',
+    head: headOf('insured_name'),
+    isWide: true,
+    cell: (item) => <InsuredLink item={item} isRow />,
+    sorts: ['name', '-name'],
+  },
+  { id: 'stands', head: headOf('stands'), cell: ({ stands: word }) => <Chip word={word} /> },
   { id: 'lanes', head: 'Lanes', rank: 2, cell: ({ lanes }) => <Lanes lanes={lanes} /> },
   {
     id: 'quote',
@@ -190,7 +197,7 @@ const columns: readonly Column<Item>[] = [
   },
   {
     id: 'outstanding',
-    head: 'Outstanding',
+    head: headOf('outstanding_count'),
     isNumber: true,
     rank: 2,
     cell: ({ outstanding_count: n }) => (n > 0 ? count(n) : <span className="quiet">–</span>),
@@ -203,7 +210,13 @@ const columns: readonly Column<Item>[] = [
     cell: ({ effective_date }) => (effective_date ? dateText(effective_date) : <span className="quiet">–</span>),
     sorts: ['effective_date', '-effective_date'],
   },
-  { id: 'moved', head: 'Moved', isNumber: true, cell: ({ moved_at }) => <Age at={moved_at} />, sorts: ['-moved', 'moved'] },
-  { id: 'read', head: 'Read', isNumber: true, rank: 3, cell: ({ oldest_read_at }) => <Age at={oldest_read_at} none="never" /> },
-  { id: 'proved', head: 'Proved', isNumber: true, rank: 3, cell: ({ proved_at }) => <Age at={proved_at} none="never" /> },
+  { id: 'moved', head: headOf('moved_at'), isNumber: true, cell: ({ moved_at }) => <Age at={moved_at} />, sorts: ['-moved', 'moved'] },
+  {
+    id: 'read',
+    head: headOf('oldest_read_at'),
+    isNumber: true,
+    rank: 3,
+    cell: ({ oldest_read_at }) => <Age at={oldest_read_at} none="never" />,
+  },
+  { id: 'proved', head: headOf('proved_at'), isNumber: true, rank: 3, cell: ({ proved_at }) => <Age at={proved_at} none="never" /> },
 ]

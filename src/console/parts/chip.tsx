@@ -1,4 +1,5 @@
 import { CircleCheck, CircleCheckBig, CircleDashed, CircleSlash, Clock3, TriangleAlert } from 'lucide-react'
+import { wordOf } from '../../ops/output/words.ts'
 
 /** The four meanings, and no more; of what is good `won` is best, and `declined` is unknown to none. */
 export type Tone = 'won' | 'good' | 'waiting' | 'bad' | 'declined' | 'unknown'
@@ -47,11 +48,6 @@ export function toneOf(word: string | null | undefined): Tone {
   return tones.get(word ?? '') ?? 'unknown'
 }
 
-/** @returns a word of a vocabulary as people write it. */
-export function plainWord(word: string): string {
-  return word.replaceAll('_', ' ')
-}
-
 interface ChipProps {
   readonly word: string | null | undefined
   /** When it is not the word's own. */
@@ -65,7 +61,7 @@ export function Chip({ word, tone = toneOf(word), label }: ChipProps) {
   return (
     <span className={`chip ${tone}`}>
       <Icon aria-hidden="true" />
-      {label ?? plainWord(word ?? 'unknown')}
+      {label ?? wordOf(word ?? 'unknown')}
     </span>
   )
 }

@@ -1,4 +1,5 @@
 import { type ReactNode, useId } from 'react'
+import { wordOf } from '../../ops/output/words.ts'
 import { useAddress } from '../layout/search.ts'
 
 /** Names with their values. */
@@ -53,7 +54,7 @@ export function Choice({ label, value, all, options, onChange }: ChoiceProps) {
     <select aria-label={label} value={value} onChange={({ target }) => onChange(target.value)}>
       <option value="">{all}</option>
       {options.map((option) => {
-        const [key, name] = typeof option === 'string' ? [option, option.replaceAll('_', ' ')] : option
+        const [key, name] = typeof option === 'string' ? [option, wordOf(option)] : option
         return (
           <option key={key} value={key}>
             {name}

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Observer } from '../../base/observer.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { type ActionDetail, type AuditEntry, auditAction } from '../../store/operators/actions.ts'
+import { type ActionDetail, type AuditEntry, auditAction, auditedDb } from '../../store/operators/actions.ts'
 
 /** What an action works with, and who runs it. */
 export interface ActionContext {
@@ -61,4 +61,15 @@ export async function untilDone(a: ActionContext, work: (after: number) => Promi
 /** Ids for an audit entry: how many, and the first 20. */
 export function idsForAudit(ids: readonly string[]): { readonly ids: readonly string[]; readonly count: number } {
   return { ids: ids.slice(0, 20).map((id) => id.slice(0, 100)), count: ids.length }
+}
+
+/** A filter for an audit entry, without what is undefined. */
+export function filterForAudit(filter: object): ActionDetail {
+  const narrowing = Object.entries(filter).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(narrowing.map(([name, value]) => [name, String(value)]))
+}
+
+/** Notes that somebody is shown what is masked otherwise. Called before it is handed out: whoever cannot be noted is shown nothing. */
+export async function noteShowing(a: ActionContext, action: string, target: string | null, detail: ActionDetail): Promise<void> {
+  await auditedDb(a.db, { who: a.who, action, target, detail }).write('showing-noted', async () => undefined)
 }

@@ -11,25 +11,14 @@ const PAGE = 500
 /** Files that are looked at together. */
 const AT_ONCE = 16
 
-/** A document whose row says that its file is stored, which it is not. */
-export interface LostDocument extends Pick<DocumentIndexView, 'account' | 'document_key' | 'submission_id' | 'name' | 'stored_path'> {
-  /** Length of the file, by the row and in the storage. Null: there is none. */
-  readonly stored_bytes: number | null
-  readonly found_bytes: number | null
-}
-
-/** What a look at all stored files found. */
-export interface DocumentCheck {
-  readonly looked: number
-  readonly lost: readonly LostDocument[]
-}
+type LostDocument = NonNullable<Awaited<ReturnType<typeof lookFor>>>
 
 /**
  * Looks for the file of each stored document, by its length. Files that a program damaged without changing their length are not found: that
  * takes reading them all.
  * @throws StorageUnavailable when the folder or bucket cannot be asked; AbortError when the command is stopped.
  */
-export async function checkDocumentFiles({ db, signal }: ActionContext, storage: DocumentStorage): Promise<DocumentCheck> {
+export async function checkDocumentFiles({ db, signal }: ActionContext, storage: DocumentStorage) {
   const lost: LostDocument[] = []
   let looked = 0
   let after: DocumentFilter['after']
@@ -61,7 +50,8 @@ export async function fetchAgain(a: ActionContext, lost: readonly LostDocument[]
   })
 }
 
-async function lookFor(storage: DocumentStorage, document: DocumentIndexView): Promise<LostDocument | null> {
+/** A document whose row says that its file is stored, which it is not; null when it is. */
+async function lookFor(storage: DocumentStorage, document: DocumentIndexView) {
   const { account, document_key, submission_id, name, stored_path, stored_bytes } = document
   if (stored_path === null) return null
   const found_bytes = await storage.size(stored_path)

@@ -15,20 +15,13 @@ import { auditAction } from '../../store/operators/actions.ts'
 import { knownPaths } from '../../store/reads/fetches.ts'
 import { type ActionContext, idsForAudit, inSteps, untilDone } from './context.ts'
 
-/** What a purge removed, or would remove. */
-export interface PurgeResult {
-  readonly submissions: readonly string[]
-  /** Ids that had no row here. They will not be tracked either. */
-  readonly unknown: readonly string[]
-}
-
 /** The tracked submissions that the service has not known since before a time. */
 export function submissionsGoneBefore(a: ActionContext, account: string, time: string): Promise<string[]> {
   return goneBefore(a.db.read, account, time)
 }
 
 /** What `purgeSubmissions` would remove. @param ids distinct ones. */
-export async function purgePreview(a: ActionContext, account: string, ids: readonly string[]): Promise<PurgeResult> {
+export async function purgePreview(a: ActionContext, account: string, ids: readonly string[]) {
   const known = await knownSubmissions(
     a.db.read,
     ids.map((submission_id) => ({ account, submission_id })),
@@ -43,12 +36,7 @@ export async function purgePreview(a: ActionContext, account: string, ids: reado
  * @param ids distinct ones, at most some hundreds.
  * @param storage where the files of documents are. What a crash leaves there is swept later.
  */
-export async function purgeSubmissions(
-  a: ActionContext,
-  account: string,
-  ids: readonly string[],
-  storage: DocumentStorage,
-): Promise<PurgeResult> {
+export async function purgeSubmissions(a: ActionContext, account: string, ids: readonly string[], storage: DocumentStorage) {
   const note = { who: a.who, action: 'submission.purge', target: account, detail: idsForAudit(ids) }
   return await auditAction(a.db, note, async () => {
     const preview = await purgePreview(a, account, ids)

@@ -8,9 +8,8 @@ import { findRun, type RunRow, requestRun } from '../../store/reconcile/runs.ts'
 import type { RunOptions } from '../../store/schema/reconcile.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
-import { accountNamed } from './accounts.ts'
 import { type ActionContext, idsForAudit } from './context.ts'
-import { untrackedText } from './submissions.ts'
+import { accountNamed, untrackedText } from './names.ts'
 
 /**
  * The accounts of a reconcile run: all, the named one, or those that have the named submissions.

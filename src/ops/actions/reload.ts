@@ -2,7 +2,16 @@ import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { type AuditEntry, auditAction } from '../../store/operators/actions.ts'
-import type { ReloadResult } from './reload-result.ts'
+
+/** The outcome of a reload of the settings, without secrets. */
+export interface ReloadResult {
+  /** What changed, one sentence each; empty when nothing differs, or there are problems. */
+  readonly applied: readonly string[]
+  /** Names of changed settings that take effect only after a restart. */
+  readonly needsRestart: readonly string[]
+  /** Why nothing changed, one sentence each; empty when the settings are valid. */
+  readonly problems: readonly string[]
+}
 
 type Reload = () => Promise<ReloadResult>
 

@@ -18,7 +18,7 @@ import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { ConflictError } from '../output/refusals.ts'
 import type { ActionContext } from './context.ts'
 import { untilDone } from './context.ts'
-import { destinationNamed, knownDestination } from './destinations.ts'
+import { destinationNamed, knownDestination } from './names.ts'
 import { resendNotes } from './resend-notes.ts'
 
 /** The tables whose changes can be sent again. */
@@ -58,7 +58,7 @@ export async function prepareResend(
   request: ResendRequest,
 ): Promise<PreparedResend> {
   const destination = destinationNamed(config, name)
-  const state = await knownDestination(a.db, name)
+  const state = await knownDestination(a.db.read, name)
   if (state.snapshot !== null)
     throw new ConflictError([
       `the snapshot for destination ${name} is in progress, and sends everything anyway; ask again when it is complete`,

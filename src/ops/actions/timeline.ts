@@ -14,7 +14,6 @@ import {
   messagesBefore,
   pushesBefore,
   pushesOf,
-  type TimelineAttachment,
   type TimelineChange,
   type TimelineKind,
   type TimelinePlace,
@@ -24,7 +23,7 @@ import {
 } from '../../store/mirror/timeline.ts'
 import type { ArrivalsView } from '../../store/schema/completeness.ts'
 import { NotFoundError } from '../output/refusals.ts'
-import { untrackedText } from './submissions.ts'
+import { untrackedText } from './names.ts'
 
 export interface TimelineAsked {
   readonly account: string
@@ -96,12 +95,12 @@ function isOf(push: TimelinePush, key: Key, each: Stored): boolean {
   return isOfRow && (each.kind !== 'change' || push.seq === Number(each.id))
 }
 
-function sentOf({ id, destination, state, seq, delivered_at, tried_at, attempts, status, is_resent }: TimelinePush) {
-  return { outbox_id: Number(id), destination, state, seq, delivered_at, tried_at, attempts, status, resent: Number(is_resent) === 1 }
+function sentOf(push: TimelinePush) {
+  return { ...push, outbox_id: Number(push.id), resent: Number(push.is_resent) === 1 }
 }
 
 type Sent = ReturnType<typeof sentOf>
-type Attached = Omit<TimelineAttachment, 'message_id'>
+type Attached = Omit<Awaited<ReturnType<typeof attachmentsOf>>[number], 'message_id'>
 
 /** What every entry has; the others are null where a kind does not have them. */
 const NOTHING = {
@@ -111,19 +110,16 @@ const NOTHING = {
 }
 
 function recordEntry(key: Key, each: TimelineRecord, arrival: ArrivalsView | undefined, pushes: Sent[], attachments: Attached[]) {
-  const { kind, id, at, what, summary, text, party, direction, lane_id, gone_at, known_at } = each
   return {
     ...NOTHING,
-    ...{ kind, id, at, what, summary, text, party, direction, lane_id, gone_at, known_at },
+    ...each,
     entity: tableOf(each),
-    row_key: rowKey([key.account, key.submission_id, id]),
+    row_key: rowKey([key.account, key.submission_id, each.id]),
     known_via: arrival?.known_via ?? null,
-    late_ms: lateness(at, known_at),
+    late_ms: lateness(each.at, each.known_at),
     webhook: arrival?.webhook ?? null,
     webhook_at: arrival?.webhook_at ?? null,
-    changed: [],
-    pushes,
-    attachments,
+    ...{ changed: [], pushes, attachments },
   }
 }
 
@@ -133,15 +129,10 @@ function changeEntry(key: Key, each: TimelineChange, pushes: Sent[]) {
   const lane = entityNamed(each.entity)?.key.indexOf('lane_id') ?? -1
   return {
     ...NOTHING,
-    ...{
-      kind: each.kind,
-      id: each.id,
-      at: each.at,
-      what: `${each.entity} ${each.operation}`,
-      seq: Number(each.id),
-      operation: each.operation,
-    },
-    ...{ entity: each.entity, row_key: parts === null ? null : rowKey(parts), lane_id: lane > 0 ? (parts?.[lane] ?? null) : null },
+    ...each,
+    what: `${each.entity} ${each.operation}`,
+    seq: Number(each.id),
+    ...{ row_key: parts === null ? null : rowKey(parts), lane_id: lane > 0 ? (parts?.[lane] ?? null) : null },
     ...{ known_at: each.at, known_via: each.cause, changed: changedOf(each), pushes, attachments: [] },
   }
 }
@@ -160,18 +151,8 @@ function partOf(part: Json): Row {
 }
 
 function pushEntry(each: TimelinePush) {
-  return {
-    ...NOTHING,
-    ...{ kind: each.kind, id: each.id, at: each.at, what: `${each.entity} ${each.operation}`, seq: each.seq, operation: each.operation },
-    ...{
-      entity: each.entity,
-      destination: each.destination,
-      state: each.state,
-      error: each.error,
-      known_at: each.queued_at,
-    },
-    ...{ changed: [], pushes: [sentOf(each)], attachments: [] },
-  }
+  const what = `${each.entity} ${each.operation}`
+  return { ...NOTHING, ...each, what, known_at: each.queued_at, changed: [], pushes: [sentOf(each)], attachments: [] }
 }
 
 /** Milliseconds from when it happened to when it was known; never negative, as the service's clock may be ahead. */

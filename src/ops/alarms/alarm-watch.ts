@@ -7,6 +7,7 @@ import { timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { type AlarmPlan, type AlarmRow, claimWatch, type NoticeRow, reportAlarm, storeEvaluation } from '../../store/operators/alarms.ts'
 import type { ShowMend } from '../health/mend.ts'
+import { withAdvice } from '../health/rules.ts'
 import { adviceText, needOf } from '../health/verdict-text.ts'
 import { type Condition, keyOf, ofInstallation } from './condition.ts'
 import { Outage, type PastOutage } from './outage.ts'
@@ -128,7 +129,7 @@ export class AlarmWatch implements Service {
 
   async #advised(condition: Condition): Promise<Condition> {
     const { matter } = condition
-    if (matter === undefined) return condition
+    if (matter === undefined) return { ...condition, text: withAdvice(condition.name, condition.text) }
     return { ...condition, text: adviceText(matter, await this.#p.showMend(needOf(matter).mend)) }
   }
 

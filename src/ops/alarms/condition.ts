@@ -22,19 +22,27 @@ export interface Condition {
   readonly count?: number
 }
 
-/** A condition of the whole installation. */
-export function ofInstallation(name: AlarmName, level: Condition['level'], text: string): Condition {
-  return { name, account: '', destination: '', level, text }
+/** Whether a condition is on; true and false are `on` and `off`. */
+type On = Condition['level'] | boolean
+
+function condition(name: AlarmName, about: Partial<Condition>, on: On, text: string, sinceMs?: number): Condition {
+  const level = typeof on === 'string' ? on : on ? 'on' : 'off'
+  return { name, account: '', destination: '', ...about, level, text, ...(sinceMs !== undefined && { sinceMs }) }
+}
+
+/** A condition of the installation. */
+export function ofInstallation(name: AlarmName, on: On, text: string, sinceMs?: number): Condition {
+  return condition(name, {}, on, text, sinceMs)
 }
 
 /** A condition of an account. */
-export function ofAccount(account: string, name: AlarmName, level: Condition['level'], text: string, sinceMs?: number): Condition {
-  return { name, account, destination: '', level, text, ...(sinceMs !== undefined && { sinceMs }) }
+export function ofAccount(account: string, name: AlarmName, on: On, text: string, sinceMs?: number): Condition {
+  return condition(name, { account }, on, text, sinceMs)
 }
 
 /** A condition of a destination. */
-export function ofDestination(destination: string, name: AlarmName, level: Condition['level'], text: string, sinceMs?: number): Condition {
-  return { name, account: '', destination, level, text, ...(sinceMs !== undefined && { sinceMs }) }
+export function ofDestination(destination: string, name: AlarmName, on: On, text: string): Condition {
+  return condition(name, { destination }, on, text)
 }
 
 /** A condition that is on while there is a matter. @param level of the matter, where it may be too early for an alarm. */

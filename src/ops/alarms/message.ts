@@ -1,7 +1,7 @@
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { AlarmRow } from '../../store/operators/alarms.ts'
 import type { AlarmSeverity, NoticeKind } from '../../store/schema/operators.ts'
-import { type AlarmName, rules, runbookOf } from '../health/rules.ts'
+import { isAlarm, rules, runbookOf } from '../health/rules.ts'
 import { ago, printableLine } from '../output/text.ts'
 
 /** What an operator gets, as JSON; an e-mail says the same in words. Its keys are part of the contract. */
@@ -40,7 +40,7 @@ export function messageOf(row: AlarmRow, kind: NoticeKind, now: TimeText): Alarm
       ...{ name, severity, account: row.account || null, destination: row.destination || null, state, since, last_at },
       resolved_at: state === 'resolved' ? resolved_at : null,
       text: printableLine(text, LONGEST_TEXT),
-      runbook: Object.hasOwn(rules, name) ? runbookOf(name as AlarmName) : null,
+      runbook: isAlarm(name) ? runbookOf(name) : null,
     },
   }
 }
@@ -79,12 +79,8 @@ export function mailOf({ type, data }: AlarmMessage): MailText {
     ...(data.runbook === null ? [] : [`What to do: ${data.runbook}`]),
     '',
   ]
-  const title = type === 'alarm.test' ? 'alarms reach you' : titleOf(name)
+  const title = type === 'alarm.test' ? 'alarms reach you' : isAlarm(name) ? rules[name].title : name
   return { subject: `[submission-mirror] ${what}: ${title}${about}`, text: lines.join('\n') }
-}
-
-function titleOf(name: string): string {
-  return Object.hasOwn(rules, name) ? rules[name as AlarmName].title : name
 }
 
 function sentence(text: string): string {

@@ -3,7 +3,7 @@ import type { OperatorConfig } from '../../config/config.ts'
 import { msFromTime, timeFromMs } from '../../model/time.ts'
 import type { AlarmKey, AlarmPlan, AlarmRow, NewNotice, NoticeRow } from '../../store/operators/alarms.ts'
 import type { NoticeKind } from '../../store/schema/operators.ts'
-import { alarmNames } from '../health/rules.ts'
+import { alarmNames, isAlarm } from '../health/rules.ts'
 import { type Condition, keyOf, transition } from './condition.ts'
 import { messageOf } from './message.ts'
 
@@ -45,7 +45,7 @@ export function planOf(
     }
   }
   // Alarms of an older or newer release: nothing evaluates them here.
-  for (const row of stored.filter(({ name }) => !(alarmNames as readonly string[]).includes(name))) {
+  for (const row of stored.filter(({ name }) => !isAlarm(name))) {
     forgotten.push(row)
     rows.delete(keyOf(row))
   }

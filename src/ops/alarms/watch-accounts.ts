@@ -1,18 +1,17 @@
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
+import type { Query } from '../../store/engine/db.ts'
 import { failingReads, newEvidence, newestRead, scheduledSince, stalestRead } from '../../store/operators/alarm-queries.ts'
 import { listAccounts } from '../../store/reads/accounts.ts'
 import type { AccountsTable } from '../../store/schema/reads.ts'
 import { oldestDue } from '../../store/upkeep/gauges.ts'
 import { SKEW_MS, skewText } from '../clocks/clock-text.ts'
-import { accountStopped } from '../health/matters.ts'
+import { accountStopped, evidence } from '../health/matters.ts'
 import { staleAfterMs } from '../health/verdict.ts'
 import { ago, pluralize } from '../output/text.ts'
 import { type Condition, levelOf, ofAccount, ofMatter } from './condition.ts'
 import type { WatchContext, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 
 /** A read that has been due for this long is overdue. */
 const OVERDUE_MS = 15 * MINUTE_MS
@@ -34,7 +33,7 @@ export const accountWatcher: Watcher = {
       conditions.push(
         ofMatter('account_stopped', { account: row.account }, accountStopped(row)),
         ...skew(row.account, context),
-        ...(await evidence(row.account, context)),
+        ...(await evidenceConditions(row.account, context.q, context.nowMs)),
       )
       // A stopped account reads nothing: `account_stopped` says so already.
       if (row.state === 'active') conditions.push(...(await reads(row, context)))
@@ -49,23 +48,12 @@ function skew(account: string, { clients }: WatchContext): Condition[] {
   return [ofAccount(account, 'clock_skew', levelOf(Math.abs(skewMs), SMALL_SKEW_MS, SKEW_MS), skewText(-skewMs))]
 }
 
-async function evidence(account: string, { q, nowMs }: WatchContext): Promise<Condition[]> {
-  const { conflicts, unreadable } = await newEvidence(q, account, timeFromMs(nowMs - DAY_MS))
+/** What came within a day that contradicts what was kept, or could not be understood. */
+export async function evidenceConditions(account: string, q: Query, nowMs: number): Promise<Condition[]> {
+  const { conflicts, unreadable } = await newEvidence(q, account, timeFromMs(nowMs - evidence.forMs))
   return [
-    ofAccount(
-      account,
-      'record_conflict',
-      conflicts > 0 ? 'on' : 'off',
-      `${pluralize(conflicts, 'record')} of account ${account} changed within a day though records must not; both versions are in ` +
-        '`sync_conflicts`: show them to the service, or run `submission-mirror reconcile`, which keeps what the service shows',
-    ),
-    ofAccount(
-      account,
-      'items_unreadable',
-      unreadable > 0 ? 'on' : 'off',
-      `${pluralize(unreadable, 'item')} of account ${account} could not be understood within a day (kept in \`sync_unreadable\`); upgrade to a ` +
-        'release that understands them, or show them to the service',
-    ),
+    ofAccount(account, 'record_conflict', conflicts > 0, evidence.conflicts(account, conflicts)),
+    ofAccount(account, 'items_unreadable', unreadable > 0, evidence.unreadable(account, unreadable)),
   ]
 }
 
@@ -83,7 +71,7 @@ async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }
     ofAccount(
       account,
       'service_unavailable',
-      dead ? 'on' : 'off',
+      dead,
       `no read of account ${account} has succeeded ${newest === null ? 'since its first start, ' : ''}for ${ago(silentSince, nowMs)}; run ` +
         '`submission-mirror doctor` to see whether service, proxy and DNS can be reached',
     ),
@@ -112,11 +100,10 @@ async function stale(
     longFailing > 0
       ? `${pluralize(longFailing, 'read')} of account ${account} ${longFailing === 1 ? 'has' : 'have'} failed for half an hour or more`
       : `a submission of account ${account} has not been read for ${ago(oldest, nowMs)}, longer than POLL_DORMANT allows`
-  const level = longFailing > 0 || ageMs > allowedMs ? 'on' : 'off'
   return ofAccount(
     account,
     'state_stale',
-    level,
+    longFailing > 0 || ageMs > allowedMs,
     `${what}; \`submission-mirror sync --all --account ${account}\` reads them now and says what fails`,
   )
 }

@@ -30,17 +30,12 @@ export function clocksDisagree(judged: ClockJudgement, config: Pick<Config, 'des
   const what = apart.length > 0 ? apart.map(differenceText).join(', ') : (doubt ?? '')
   const waits = waitsForClocks(judged, config)
   const waiting = waits.length === 0 ? '' : `; until they agree ${waits.join(', and ')}`
-  return ofInstallation(
-    'clocks_disagree',
-    doubt !== null || (apart.length > 0 && !isConfirmed) ? 'on' : 'off',
-    `the clocks disagree: ${what}${waiting}; set the wrong one by NTP (\`submission-mirror doctor\` compares them)`,
-  )
+  return ofInstallation('clocks_disagree', doubt !== null || (apart.length > 0 && !isConfirmed), `the clocks disagree: ${what}${waiting}`)
 }
 
 /** Whether retention waits for an operator, and whether it has not come to its end though a process runs that would do it. */
 export async function retentionConditions(q: Query, nowMs: number): Promise<Condition[]> {
   const wait = await retentionWait(q)
-  const waits = ofInstallation('retention_waits', wait === null ? 'off' : 'on', wait === null ? '' : waitText(wait.reason))
   const last = await lastUpkeep(q, 'retention')
   const ran = last?.ended_at ?? last?.began_at ?? null
   const isLate =
@@ -48,9 +43,9 @@ export async function retentionConditions(q: Query, nowMs: number): Promise<Cond
     ran !== null &&
     nowMs - msFromTime(ran) > LATE_MS &&
     (await listProcesses(q)).some(({ role }) => role !== 'sync' && role !== 'reconcile')
-  const text = `retention has not ended for ${ago(ran, nowMs)}, so the database grows; the log of \`serve\` tells why (\`retention\`)`
+  const text = `retention has not ended for ${ago(ran, nowMs)}, so the database grows`
   return [
-    wait === null ? waits : { ...waits, sinceMs: msFromTime(wait.since) },
-    { ...ofInstallation('retention_late', isLate ? 'on' : 'off', text), ...(ran !== null && { sinceMs: msFromTime(ran) }) },
+    ofInstallation('retention_waits', wait !== null, wait === null ? '' : waitText(wait.reason), wait ? msFromTime(wait.since) : undefined),
+    ofInstallation('retention_late', isLate, text, ran === null ? undefined : msFromTime(ran)),
   ]
 }

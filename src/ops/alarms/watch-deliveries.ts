@@ -63,7 +63,7 @@ async function silence(
       : 'check in the portal that the endpoint exists, is enabled, has no filter and has the right URL'
   const how = never ? 'no webhook has ever come' : `no webhook has come for ${ago(timeFromMs(lastAtMs), nowMs)}`
   const text = `${how} for account ${account}, while polling found ${pluralize(found.count, 'record')} that one should have announced; ${why}`
-  return ofAccount(account, 'webhook_silence', sinceMs === null ? 'off' : 'on', text, sinceMs ?? undefined)
+  return ofAccount(account, 'webhook_silence', sinceMs !== null, text, sinceMs ?? undefined)
 }
 
 /** Begins where the need does, and ends at half of it. */
@@ -116,7 +116,7 @@ function tooLarge(account: string, refused: readonly RejectedCount[]): Condition
   return ofAccount(
     account,
     'delivery_too_large',
-    count > 0 ? 'on' : 'off',
+    count > 0,
     `${pluralize(count, 'delivery', 'deliveries')} for account ${account} ${count === 1 ? 'was' : 'were'} refused within a day for being larger than ` +
       'WEBHOOK_BODY_LIMIT; raise it, and the limit of the proxy in front',
   )
@@ -127,7 +127,7 @@ async function differs(account: string, { q, nowMs }: WatchContext): Promise<Con
   return ofAccount(
     account,
     'delivery_differs',
-    count >= DIFFERING_ENOUGH ? 'on' : 'off',
+    count >= DIFFERING_ENOUGH,
     `within a day ${pluralize(count, 'well-signed delivery', 'well-signed deliveries')} for account ${account} came under a known id with another body; the first ` +
       'bodies stay, and the feeds were read; tell the service, and if it knows nothing of them, change the webhook secret',
   )

@@ -4,7 +4,8 @@ import { oldestBehind, oldestBlocked, oldestSendable } from '../../store/operato
 import { type CountedDestination, countDestinations, type DestinationRow } from '../../store/outbox/destinations.ts'
 import { countBlockedLanes } from '../../store/outbox/lanes.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
-import { destinationStopped, type NeedKind, pile, pushLate } from '../health/matters.ts'
+import { destinationStopped, pile, pushLate } from '../health/matters.ts'
+import type { NeedKind } from '../health/need-kinds.ts'
 import { type Condition, levelOf, ofDestination, ofMatter } from './condition.ts'
 import type { Watcher } from './watcher.ts'
 

@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Observer } from '../../base/observer.ts'
+import { sizeText } from '../output/text.ts'
 import { type Condition, ofInstallation } from './condition.ts'
 import type { Watcher } from './watcher.ts'
 
@@ -44,12 +45,6 @@ export function diskWatcher(observer: Observer, space: (folder: string) => Promi
 export function diskNearlyFull(folder: string, { freeBytes, sizeBytes }: DiskSpace): Condition {
   const needed = Math.min(sizeBytes * SHARE, ENOUGH_BYTES)
   const level = freeBytes < needed ? 'on' : freeBytes < needed * RELIEF ? 'between' : 'off'
-  const text =
-    `${sizeText(freeBytes)} of ${sizeText(sizeBytes)} are free on the volume of the database (${folder}), and when it is full deliveries are answered 503; ` +
-    'make room, lower RETENTION_DAYS, or use a larger volume'
-  return ofInstallation('disk_space', level, text)
-}
-
-function sizeText(bytes: number): string {
-  return bytes < GIB ? `${Math.round(bytes / 1024 ** 2)} MiB` : `${(bytes / GIB).toFixed(1)} GiB`
+  const free = `${sizeText(freeBytes)} of ${sizeText(sizeBytes)} are free on the volume of the database (${folder})`
+  return ofInstallation('disk_space', level, `${free}, and when it is full deliveries are answered 503`)
 }

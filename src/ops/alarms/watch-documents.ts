@@ -31,16 +31,8 @@ export function documentWatcher(): Watcher {
       const { maxBytes, totalBytes } = documents
       const isFull = counted.bytes >= totalBytes
       return [
-        ofInstallation(
-          'documents_full',
-          isFull ? 'on' : 'off',
-          `documents take ${counted.bytes} bytes of ${totalBytes}, and no further one is fetched; raise DOCUMENTS_TOTAL_BYTES, or purge submissions`,
-        ),
-        ofInstallation(
-          'document_too_long',
-          tooLong > 0 ? 'on' : 'off',
-          `documents longer than ${maxBytes} bytes are not fetched (${tooLong}); raise DOCUMENTS_MAX_BYTES, or take them from the service`,
-        ),
+        ofInstallation('documents_full', isFull, `documents take ${counted.bytes} bytes of ${totalBytes}, and no further one is fetched`),
+        ofInstallation('document_too_long', tooLong > 0, `documents longer than ${maxBytes} bytes are not fetched (${tooLong})`),
         ...(await unnamedHosts(q, config)),
       ]
     },
@@ -58,7 +50,7 @@ export async function unnamedHosts(q: Query, { documents }: FetchMode): Promise<
     const lie = count === 1 ? 'lies' : 'lie'
     const text =
       `${pluralize(count, 'document')} of account ${account} ${lie} on ${hosts.slice(0, NAMED).join(', ')}${more}, which DOCUMENT_HOSTS does not name, ` +
-      'and cannot be fetched; add the host there if you trust it, and reload'
+      'and cannot be fetched'
     const since = errors.reduce(
       (oldest, { since: at }) => Math.min(oldest, at === null ? oldest : msFromTime(at)),
       Number.POSITIVE_INFINITY,

@@ -55,7 +55,7 @@ function findings(account: string, run: EndedRun): Condition {
     `the last reconcile run of account ${account} found ${pluralize(found, 'difference')} (${run.missing} missing, ` +
     `${run.different} different, ${run.absent} absent, ${run.lost} lost from the change log) ${left}; \`submission-mirror reconcile show ${run.run_id}\` tells which; ` +
     'look for the cause of those that come again'
-  return ofAccount(account, 'reconcile_findings', run.repaired + run.left.differences > 0 ? 'on' : 'off', text, endOf(run))
+  return ofAccount(account, 'reconcile_findings', run.repaired + run.left.differences > 0, text, endOf(run))
 }
 
 function endOf(run: EndedRun): number | undefined {

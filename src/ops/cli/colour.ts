@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
 import type { Output } from '../../base/host.ts'
+import { wordOf } from '../output/words.ts'
 
 const marks = { '✓': 'green', '✗': 'red', '–': 'gray' } as const
 
@@ -14,12 +15,12 @@ type Colour = keyof typeof states | 'gray'
 
 const colours: ReadonlyMap<string, Colour> = new Map([
   ...Object.entries(marks),
-  ...Object.entries(states).flatMap(([colour, names]) => names.map((name) => [name, colour as Colour] as const)),
+  ...Object.entries(states).flatMap(([colour, names]) => names.map((name) => [wordOf(name), colour as Colour] as const)),
 ])
 
 /** A mark before a line, or a state alone in a table's cell: at least two spaces stand between cells. */
 const PAINTED = new RegExp(
-  `^[${Object.keys(marks).join('')}](?= )|(?<=^| {2})(?:${Object.values(states).flat().join('|')})(?= {2}|$)`,
+  `^[${Object.keys(marks).join('')}](?= )|(?<=^| {2})(?:${Object.values(states).flat().map(wordOf).join('|')})(?= {2}|$)`,
   'gmu',
 )
 

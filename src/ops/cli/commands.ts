@@ -24,11 +24,12 @@ export const commands: Readonly<Record<string, Listed>> = {
     examples: ['migrate', 'migrate --grant-reader analysts --without-personal'],
     load: async () => (await import('./commands/migrate.ts')).addMigrate,
   },
-  track: {
+  track: ofOperations({
+    about: 'make submissions known',
     group: 'Run',
     examples: ['track ID', 'track --file submissions.csv --account acme'],
-    load: async () => (await import('./commands/track.ts')).addTrack,
-  },
+    load: async () => (await import('../operations/track.ts')).operations,
+  }),
   sync: {
     group: 'Run',
     examples: ['sync ID', 'sync --all'],
@@ -52,11 +53,7 @@ export const commands: Readonly<Record<string, Listed>> = {
     load: async () => (await import('./commands/query.ts')).addQuery,
   },
   action: subject('action'),
-  doctor: {
-    group: 'Repair',
-    examples: ['doctor', 'doctor --destination ams', 'doctor --conformance'],
-    load: async () => (await import('./commands/doctor.ts')).addDoctor,
-  },
+  doctor: subject('doctor'),
   reconcile: { ...subject('reconcile'), load: async () => (await import('./commands/reconcile.ts')).addReconcile },
   inbox: subject('inbox'),
   outbox: subject('outbox'),
@@ -96,7 +93,10 @@ export const commands: Readonly<Record<string, Listed>> = {
 
 /** The commands of a subject's operations. @param loadOther loads what is no operation and stands beside them. */
 function subject(name: keyof typeof subjects, loadOther?: () => Promise<Add>): Listed {
-  const { about, group, examples = [], load }: Subject = subjects[name]
+  return ofOperations(subjects[name], loadOther)
+}
+
+function ofOperations({ about, group, examples = [], load }: Subject, loadOther?: () => Promise<Add>): Listed {
   return {
     group,
     examples,

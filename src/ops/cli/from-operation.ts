@@ -1,10 +1,12 @@
 import type { Command } from 'commander'
 import type { z } from 'zod'
 import { UsageError } from '../../base/errors.ts'
+import type { Config } from '../../config/config.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { readTextFile } from '../actions/arguments.ts'
 import { type Attempt, type Attempted, attemptsOf } from '../actions/context.ts'
+import { destinationNamed } from '../actions/names.ts'
 import { optionOf } from '../operations/calling.ts'
 import { isDocument, isOptional, kindOf, valuesOf } from '../operations/from-text.ts'
 import { shaped } from '../operations/hidden.ts'
@@ -12,6 +14,7 @@ import { showMend } from '../operations/index.ts'
 import { type AnyOperation, commandOf } from '../operations/operation.ts'
 import { check } from '../operations/problems.ts'
 import {
+  accountOf,
   actionContextOf,
   type CommandContext,
   type OpenStore,
@@ -50,7 +53,9 @@ export function addOperations(program: Command, c: CommandContext, about: string
   const group = isGroup === undefined ? program : (present ?? program.command(subject).description(about))
   for (const op of operations) {
     const command = commandOf(op)
-    if (op.withoutCommand !== undefined || command.includes(' --')) continue
+    // `submission track` is called `track`.
+    const isOther = command.split(' ')[0] !== subject
+    if (op.withoutCommand !== undefined || command.includes(' --') || isOther) continue
     const others = operations.filter((each) => commandOf(each).startsWith(`${command} --`))
     add(group.command(command.split(' ').at(-1) ?? ''), c, op, others)
   }
@@ -133,7 +138,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
   const problems: string[] = []
   for (const field of Object.keys(given)) {
     const schema: z.ZodType | undefined = op.input.shape[field]
-    if (schema !== undefined && isDocument(schema)) given[field] = readTextFile(String(given[field]), problems, nameOf(field)) ?? ''
+    if (schema !== undefined && isDocument(schema)) given[field] = readTextFile(String(given[field]), problems, nameOf(field))
     if (schema !== undefined) continue
     // Of another operation that the same command calls.
     problems.push(`${nameOf(field)} does not go with \`${commandOf(op)}\``)
@@ -144,10 +149,12 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
   const most = isList ? mostOf(given, problems) : 0
   const placeOf = ([field, ...rest]: readonly PropertyKey[]) =>
     field === undefined ? commandOf(op) : [nameOf(String(field)), ...rest].join('.')
-  const checked = check(op.input, given, placeOf, texts)
+  // What a file that cannot be read holds is nothing to judge by.
+  const isRead = Object.values(given).every((value) => value !== undefined)
+  const checked = isRead ? check(op.input, given, placeOf, texts) : { problems: [] }
   if ('problems' in checked) problems.push(...checked.problems)
   const work = async ({ config, db, log }: OpenStore, attempt = attemptsOf(actionContextOf(c, db))) => {
-    const input = 'value' in checked ? (checked.value as Record<string, unknown>) : {}
+    const input = { ...taken }
     if (named !== null) {
       const found = await submissionNamed({ config, db }, named, input['account'] as string | undefined)
       for (const field of ['account', 'submission_id'] as const) if (field in op.input.shape) input[field] = found[field]
@@ -163,6 +170,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
       isTerminal: true,
       nameOf,
       showMend,
+      live: asJson ? null : printerOf(c),
       tell: (line: string) => void c.host.stderr.write(`${line}\n`),
     }
     const output = isList
@@ -170,14 +178,22 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
       : await op.run(context, input)
     c.exitCode = op.exit?.(output, input) ?? exitCodes.done
     if (asJson) return printJson(c, shaped(op.output, output, { isWhole: true }))
-    op.print?.(printerOf(c), output, input)
+    const to = printerOf(c)
+    if (op.table === undefined) return op.print?.(to, output, input)
+    const [title, columns, none] = op.table
+    to.rows(title, (output as { readonly items: readonly never[] }).items, columns, none)
   }
-  if (op.needs === 'settings' || op.needs === 'destinations') {
-    const settings = op.needs === 'destinations' ? sendingSettingsOf : settingsOf
-    const config = await settings(c, { accounts: 'optional', problems })
+  const taken = 'value' in checked ? (checked.value as Record<string, unknown>) : {}
+  const needs = typeof op.needs === 'function' ? op.needs(taken) : op.needs
+  const accounts = needs === 'account' || needs === 'sending' ? 'needed' : 'optional'
+  const isThere = (config: Config) => taken['destination'] !== undefined && destinationNamed(config, String(taken['destination']))
+  if (needs !== undefined && needs !== 'account') {
+    const config = await (needs === 'settings' ? settingsOf : sendingSettingsOf)(c, { accounts, problems, check: isThere })
     return await work({ config, db: noDatabase, log: silentLog() }, (note, attempt) => notedIfPossible(c, note, attempt))
   }
-  await withStore(c, { accounts: op.needs === 'account' ? 'needed' : 'optional', prepare: false, problems }, (store) => work(store))
+  // Before a database is opened, or made.
+  const isKnown = (config: Config) => needs === 'account' && given['account'] !== undefined && accountOf(config, String(given['account']))
+  await withStore(c, { accounts, prepare: op.mayPrepare ?? false, problems, check: isKnown }, (store) => work(store))
 }
 
 /** The submission that is given by less than its whole id, which stands there until it is looked up in the database. */

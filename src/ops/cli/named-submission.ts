@@ -1,5 +1,5 @@
-import { submissionsPage } from '../actions/submission-views.ts'
-import { refuseUnknownNames } from '../actions/unknown-names.ts'
+import { refuseUnknownNames } from '../actions/names.ts'
+import { submissionsPage } from '../actions/submissions-page.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
 import type { OpenStore } from './commands/context.ts'

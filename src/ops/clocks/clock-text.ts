@@ -17,7 +17,7 @@ export function apartText(aheadMs: number): string {
   return `${Math.round(Math.abs(aheadMs) / 1_000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the service's clock`
 }
 
-/** What a clock that is wrong leads to, and what to do. */
+/** What a clock that is wrong leads to. */
 export function skewText(aheadMs: number): string {
-  return `the clock of this machine is ${apartText(aheadMs)}, and from 300 s on every delivery is refused; set it by NTP`
+  return `the clock of this machine is ${apartText(aheadMs)}, and from 300 s on every delivery is refused`
 }

@@ -2,12 +2,9 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { lastUpkeep } from '../../store/upkeep/upkeep.ts'
 
-/** What to do about a turn that waits. */
+/** What a turn that waits means. */
 export function waitText(waitsFor: string): string {
-  return (
-    `retention waits: ${waitsFor}; nothing is removed. Put the clock or RETENTION_DAYS right, or let one turn take place with ` +
-    '`submission-mirror retention run --confirm`'
-  )
+  return `retention waits: ${waitsFor}; nothing is removed`
 }
 
 /** Why the next turn waits, as the database holds it; null when it does not. */

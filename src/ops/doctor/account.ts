@@ -12,7 +12,7 @@ import { SELF_DELIVERY_TYPE } from '../../upstream/webhook/delivery.ts'
 import type { Identity } from '../../upstream/wire/answers.ts'
 import { apartText, SKEW_MS, skewText } from '../clocks/clock-text.ts'
 import { ago, pluralize } from '../output/text.ts'
-import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
+import { bad, badCondition, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
 import { checkMatters } from './matters.ts'
 
 const PATIENCE_MS = 60_000
@@ -60,7 +60,7 @@ async function checkService(p: DoctorParts, { name, baseUrl }: AccountConfig): P
 function clockFindings(about: string, baseUrl: string, aheadMs: number | null): Finding[] {
   if (aheadMs === null)
     return [good(about, `the service answers at ${baseUrl}`), skipped(about, "our clock against the service's: its answer has no time")]
-  if (Math.abs(aheadMs) > SKEW_MS) return [bad(about, skewText(aheadMs))]
+  if (Math.abs(aheadMs) > SKEW_MS) return [badCondition(about, { name: 'clock_skew', text: skewText(aheadMs) })]
   const agree = Math.abs(aheadMs) <= CLOCKS_AGREE_MS ? "our clock agrees with the service's clock" : `our clock is ${apartText(aheadMs)}`
   return [good(about, `the service answers at ${baseUrl}, and ${agree}`)]
 }

@@ -1,6 +1,6 @@
 import { clocksDisagree } from '../alarms/watch-clocks.ts'
 import { compareClocks } from '../clocks/clock-watch.ts'
-import { bad, type DoctorParts, type Finding, good, NO_DATABASE, unchecked } from './finding.ts'
+import { badCondition, type DoctorParts, type Finding, good, NO_DATABASE, unchecked } from './finding.ts'
 
 /** The clock of this machine against the database server's, what was recorded, and the services that the checks of the accounts have asked. */
 export async function* checkClocks({ config, db, serviceClocks }: DoctorParts): AsyncGenerator<Finding> {
@@ -8,8 +8,8 @@ export async function* checkClocks({ config, db, serviceClocks }: DoctorParts): 
     yield unchecked('clocks', NO_DATABASE)
     return
   }
-  const { level, text } = clocksDisagree(await compareClocks(db, serviceClocks), config)
-  yield level === 'on'
-    ? bad('clocks', text)
+  const found = clocksDisagree(await compareClocks(db, serviceClocks), config)
+  yield found.level === 'on'
+    ? badCondition('clocks', found)
     : good('clocks', "this machine's clock agrees with the database and with what was recorded last")
 }

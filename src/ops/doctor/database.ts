@@ -22,7 +22,7 @@ import { retentionConditions } from '../alarms/watch-clocks.ts'
 import { diskNearlyFull, diskSpace } from '../alarms/watch-disk.ts'
 import { ago, pluralize } from '../output/text.ts'
 import { replicationNotes } from '../status/replication.ts'
-import { bad, type Finding, good, skipped, unchecked } from './finding.ts'
+import { bad, badCondition, type Finding, good, skipped, unchecked } from './finding.ts'
 
 const ABOUT = 'database'
 
@@ -127,12 +127,12 @@ async function* roomOf({ database }: Config, { sizeBytes }: DatabaseHealth): Asy
   }
   const folder = dirname(resolve(database.path))
   const space = await diskSpace(folder)
-  const { level, text } = diskNearlyFull(folder, space)
-  if (level === 'on') yield bad(ABOUT, text)
+  const room = diskNearlyFull(folder, space)
+  if (room.level === 'on') yield badCondition(ABOUT, room)
   const { freeBytes } = space
   yield good(
     ABOUT,
-    level === 'on'
+    room.level === 'on'
       ? size
       : `${size}, and ${folder} has ${megabytes(freeBytes)} left${freeBytes < sizeBytes ? ', too little for a backup beside it' : ''}`,
   )
@@ -148,7 +148,7 @@ function listeningOf(heard: Awaited<ReturnType<typeof probeListening>>): Finding
 async function* retentionOf(db: Db): AsyncGenerator<Finding> {
   const about = 'retention'
   const wrong = (await retentionConditions(db.read, db.clock.now())).filter(({ level }) => level === 'on')
-  for (const { text } of wrong) yield bad(about, text)
+  for (const found of wrong) yield badCondition(about, found)
   if (wrong.length > 0) return
   const last = await lastUpkeep(db.read, 'retention')
   if (last === null || last.began_at === null) yield skipped(about, 'it has not run yet; it runs every night while `serve` does')

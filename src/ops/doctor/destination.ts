@@ -1,11 +1,15 @@
-import type { DestinationConfig } from '../../config/config.ts'
+import type { Clock } from '../../base/clock.ts'
+import { messageOf } from '../../base/errors.ts'
+import type { Log } from '../../base/log.ts'
+import { type Config, type DestinationConfig, proxySettings } from '../../config/config.ts'
+import { secretValues } from '../../config/secret-values.ts'
 import { msFromTime } from '../../model/time.ts'
+import type { DeliveryKind, ProbeResult } from '../../push/contract/delivery.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
-import { probeDestination } from '../actions/probe.ts'
 import { pushLate } from '../health/matters.ts'
-import { pluralize, shortTime } from '../output/text.ts'
+import { pluralize, printableLine, shortTime } from '../output/text.ts'
 import { type DestinationStatus, readPushStatus } from '../status/destinations.ts'
 import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
 import { checkMatters } from './matters.ts'
@@ -46,4 +50,31 @@ async function lateness(db: Db, now: number, status: DestinationStatus, isTold: 
   if (isTold || oldest === null || now - msFromTime(oldest) < pushLate.fromMs) return null
   const list = `\`submission-mirror outbox list --destination ${destination} --state ready\``
   return `${pushLate.text(destination, oldest, now)}; ${list} tells why`
+}
+
+/** A probe may take this many timeouts of the destination: it may sign in, or have several steps. */
+const PROBE_FACTOR = 3
+
+/** Makes one harmless attempt at a destination. @returns the outcome in one printable sentence. */
+export async function probeDestination(
+  { clock, host, log }: { readonly clock: Clock; readonly host: { readonly signal: AbortSignal }; readonly log: Log },
+  config: Config,
+  destination: DestinationConfig,
+): Promise<ProbeResult> {
+  const signal = AbortSignal.any([host.signal, AbortSignal.timeout(destination.timeoutMs * PROBE_FACTOR)])
+  let kind: DeliveryKind | undefined
+  try {
+    // Loaded only here: no other command sends.
+    const [{ createKind }, { redacting }] = await Promise.all([
+      import('../../push/kinds/create.ts'),
+      import('../../push/kinds/redacting.ts'),
+    ])
+    kind = redacting(createKind(destination, { clock, log, proxy: proxySettings(config) }), secretValues(config))
+    const { ok, text } = await kind.probe(signal)
+    return { ok, text: printableLine(text, 500) }
+  } catch (error) {
+    return { ok: false, text: printableLine(messageOf(error), 500) }
+  } finally {
+    await kind?.close()
+  }
 }

@@ -1,7 +1,7 @@
 import { createDocumentStorage } from '../../documents/storage/create.ts'
 import { StorageUnavailable } from '../../documents/storage/errors.ts'
 import { unnamedHosts } from '../alarms/watch-documents.ts'
-import { bad, type DoctorParts, type Finding, good, NO_DATABASE, unchecked } from './finding.ts'
+import { bad, badCondition, type DoctorParts, type Finding, good, NO_DATABASE, unchecked } from './finding.ts'
 
 /** Whether documents can be kept, where they are fetched: a few bytes are written, read back and removed. And hosts that nothing is fetched from. */
 export async function* checkDocuments({ config, db }: Pick<DoctorParts, 'config' | 'db'>): AsyncGenerator<Finding> {
@@ -15,5 +15,5 @@ export async function* checkDocuments({ config, db }: Pick<DoctorParts, 'config'
     yield bad('documents', error.message)
   }
   if (db === null) yield unchecked('documents', `whether the hosts that they lie on are named: ${NO_DATABASE}`)
-  else for (const { text } of await unnamedHosts(db.read, config)) yield bad('documents', text)
+  else for (const found of await unnamedHosts(db.read, config)) yield badCondition('documents', found)
 }

@@ -2,7 +2,9 @@ import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { Config } from '../../config/config.ts'
 import type { Db } from '../../store/engine/db.ts'
+import type { Condition } from '../alarms/condition.ts'
 import type { ShowMend } from '../health/mend.ts'
+import { withAdvice } from '../health/rules.ts'
 import { printableLine } from '../output/text.ts'
 
 /** The result of one check, in a sentence: what is right, what is wrong and what to do, or what was not checked and why. */
@@ -41,6 +43,11 @@ export function good(about: string, text: string): Finding {
 
 export function bad(about: string, text: string): Finding {
   return { about, ok: false, fails: true, text: printableLine(text, 500) }
+}
+
+/** What an alarm is about, and what to do. */
+export function badCondition(about: string, { name, text }: Pick<Condition, 'name' | 'text'>): Finding {
+  return bad(about, withAdvice(name, text))
 }
 
 /** Something that should have been checked and could not be. @param text what it is, and why it could not be checked. */

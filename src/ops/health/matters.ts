@@ -5,6 +5,7 @@ import type { EndedRun } from '../../store/reconcile/left.ts'
 import { isNarrowed } from '../../store/reconcile/runs.ts'
 import type { AccountHealth, DestinationHealth, Health, Pile } from '../../store/upkeep/health.ts'
 import { ago, pluralize, shortTime } from '../output/text.ts'
+import { type MatterFacts, type NeedKind, needKinds } from './need-kinds.ts'
 import type { AlarmName } from './rules.ts'
 
 /** Fewer records a day without a webhook, or a smaller share of all, are normal for a network. */
@@ -15,6 +16,15 @@ export const pushLate = {
   fromMs: 15 * 60_000,
   text: (destination: string, oldest: TimeText | null, nowMs: number) =>
     `the oldest change for destination ${destination} has waited for ${ago(oldest, nowMs)}`,
+}
+
+/** Records that contradict what was kept, and items that could not be understood: told of for so long after they came. */
+export const evidence = {
+  forMs: 24 * 3_600_000,
+  conflicts: (account: string, n: number) =>
+    `${pluralize(n, 'record')} of account ${account} changed within a day though records must not; both versions are in \`sync_conflicts\``,
+  unreadable: (account: string, n: number) =>
+    `${pluralize(n, 'item')} of account ${account} could not be understood within a day (kept in \`sync_unreadable\`)`,
 }
 
 /** Something that an alarm is about, and that holds. */
@@ -29,35 +39,9 @@ export interface Standing {
   readonly count: number
 }
 
-/** What a matter is that needs a person. Part of the contract: `status --json` prints it. */
-export type NeedKind =
-  | 'account_stopped'
-  | 'account_throttled'
-  | 'identity_unknown'
-  | 'destination_stopped'
-  | 'destination_unanswered'
-  | 'alarm'
-  | 'dead_deliveries'
-  | 'webhooks_lost'
-  | 'dead_changes'
-  | 'unknown_changes'
-  | 'held_submissions'
-  | 'unmapped_submissions'
-  | 'run_not_clean'
-
 /** A matter that needs a person. */
-export interface Matter {
+export interface Matter extends MatterFacts {
   readonly kind: NeedKind
-  readonly since: TimeText | null
-  readonly count: number
-  readonly account: string | null
-  readonly destination: string | null
-  /** The state of what is stopped, the name of an alarm, the id of a run, until when a pause lasts, of how many records webhooks are lost. */
-  readonly name: string | null
-  /** Why, in the words that the database keeps. */
-  readonly reason: string | null
-  /** Submissions that wait behind it. */
-  readonly behind: number
 }
 
 /** By what the database is judged beside itself: the settings of whoever looks. */
@@ -100,24 +84,11 @@ export function mattersOf(health: Health, standing: readonly Standing[], expecte
   return [...stopped, ...alarms, ...others]
 }
 
-/** Alarms of which a matter tells the same. */
-const alarmsOf: Partial<Record<NeedKind, readonly AlarmName[]>> = {
-  account_stopped: ['account_stopped'],
-  destination_stopped: ['destination_stopped'],
-  destination_unanswered: ['push_late'],
-  dead_deliveries: ['inbox_dead'],
-  webhooks_lost: ['webhook_loss'],
-  dead_changes: ['push_dead'],
-  unknown_changes: ['push_unknown'],
-  unmapped_submissions: ['push_unmapped'],
-  run_not_clean: ['reconcile_failed', 'reconcile_findings'],
-}
-
 /** Alarms of which a matter tells for as long as it is true, whatever the settings are: one that still fires without is over. */
 const toldWhileTrue: ReadonlySet<string> = new Set<AlarmName>(['inbox_dead', 'push_dead', 'push_unknown', 'push_unmapped'])
 
 function tells({ kind, account, destination }: Matter, alarm: Standing): boolean {
-  const isOf = (alarmsOf[kind] as readonly string[] | undefined)?.includes(alarm.name)
+  const isOf = (needKinds[kind].alarms as readonly string[] | undefined)?.includes(alarm.name)
   return isOf === true && (account ?? '') === alarm.account && (destination ?? '') === alarm.destination
 }
 

@@ -55,10 +55,35 @@ export const rules = {
   reconcile_findings: rule('warning', 0, 'Reconciling found differences', 'Reconciling found differences'),
 } as const satisfies Record<string, AlarmRule>
 
+/** What a person does about an alarm whose text tells only what happened. */
+const advice: Partial<Record<keyof typeof rules, string>> = {
+  clock_skew: 'set it by NTP',
+  clocks_disagree: 'set the wrong one by NTP (`submission-mirror doctor` compares them)',
+  disk_space: 'make room, lower RETENTION_DAYS, or use a larger volume',
+  document_host_unnamed: 'add the host there if you trust it, and reload',
+  document_too_long: 'raise DOCUMENTS_MAX_BYTES, or take them from the service',
+  documents_full: 'raise DOCUMENTS_TOTAL_BYTES, or purge submissions',
+  items_unreadable: 'upgrade to a release that understands them, or show them to the service',
+  record_conflict: 'show them to the service, or run `submission-mirror reconcile`, which keeps what the service shows',
+  retention_late: 'the log of `serve` tells why (`retention`)',
+  retention_waits: 'put the clock or RETENTION_DAYS right, or let one turn take place with `submission-mirror retention run --confirm`',
+}
+
+/** @returns what an alarm is about, and what to do. */
+export function withAdvice(name: AlarmName, text: string): string {
+  const what = advice[name]
+  return what === undefined ? text : `${text}; ${what}`
+}
+
 /** The name of an alarm. */
 export type AlarmName = keyof typeof rules
 
 export const alarmNames = Object.keys(rules) as readonly AlarmName[]
+
+/** Whether an alarm is known here: it may have been stored by a newer release. */
+export function isAlarm(name: string | null): name is AlarmName {
+  return name !== null && Object.hasOwn(rules, name)
+}
 
 /** How long a condition must be off before its alarm resolves. */
 export const CLEAR_AFTER_MS = 5 * MINUTE

@@ -1,9 +1,9 @@
 import { laterTime, type TimeText } from '../../model/time.ts'
 import type { Health } from '../../store/upkeep/health.ts'
 import { ago, pluralize, printableLine } from '../output/text.ts'
-import { type Expected, type Matter, type NeedKind, servedAccounts } from './matters.ts'
+import { type Expected, type Matter, servedAccounts } from './matters.ts'
 import { type Mend, mendText, type ShownMend } from './mend.ts'
-import { type AlarmName, rules, runbookOf } from './rules.ts'
+import { type NeedKind, needKinds } from './need-kinds.ts'
 import type { Judgement, Lateness } from './verdict.ts'
 
 /** How many reasons the sentence names; the others are counted. */
@@ -31,127 +31,18 @@ export function sentenceOf(judgement: Judgement, health: Health, expected: Expec
 export function needOf(matter: Matter): Need {
   const { kind, since, count, reason } = matter
   const what = printableLine(reason === null ? headline(matter) : `${headline(matter)}: ${reason}`, 600)
-  return { kind, what, since, count, mend: mendOf(matter) }
+  return { kind, what, since, count, mend: needKinds[kind].mend(matter) }
 }
 
 /** The matter and what to do about it in one sentence, for alarms and `doctor`. @param mend what `needOf` says, as it is called. */
 export function adviceText(matter: Matter, mend: ShownMend): string {
-  const advice = adviceOf(matter)
-  return `${needOf(matter).what}; ${advice === null ? '' : `${advice} `}${mendText(mend)}`
+  const { advice } = needKinds[matter.kind]
+  const first = typeof advice === 'function' ? advice(matter) : advice
+  return `${needOf(matter).what}; ${first ? `${first} ` : ''}${mendText(mend)}`
 }
 
-/** What a person does first, or by what the operation shows. */
-function adviceOf({ kind, count, name }: Matter): string | null {
-  switch (kind) {
-    case 'account_stopped':
-      return 'deliveries are still stored, but nothing is read; fix the reason, then'
-    case 'account_throttled':
-      return 'nothing is read until then;'
-    case 'destination_stopped':
-      return name === 'paused' ? null : `${resumeAdvice(name)}, then`
-    case 'dead_deliveries':
-    case 'dead_changes':
-      return 'mend what the errors name, then'
-    case 'unknown_changes':
-      return 'look in the AMS for each, and skip it, or retry it if it is not there:'
-    case 'held_submissions':
-      return 'retry or skip what holds them:'
-    case 'unmapped_submissions':
-      return 'map them with'
-    case 'run_not_clean':
-      return count > 0 ? null : 'fix what it names, and run it again:'
-    default:
-      return null
-  }
-}
-
-/** What to do before a destination is resumed that stopped by itself. @param state `parked` or `disabled`. */
-export function resumeAdvice(state: string | null): string {
-  return state === 'parked' ? 'renew its credential, or mend what else the reason names' : 'mend its address'
-}
-
-/** @returns the matter in a few words. */
 function headline(matter: Matter): string {
-  const { kind, count, account, destination, name, behind } = matter
-  const were = count === 1 ? 'was' : 'were'
-  const waits = (n: number) => `${pluralize(n, 'submission')} ${n === 1 ? 'waits' : 'wait'}`
-  const andBehind = behind > 0 ? `, and ${waits(behind)} behind ${count === 1 ? 'it' : 'them'}` : ''
-  switch (kind) {
-    case 'account_stopped':
-      return `account ${account} is ${name}`
-    case 'account_throttled':
-      return `account ${account} waits until ${name?.slice(0, 19)}Z`
-    case 'identity_unknown':
-      return `GET /broker/me fails for account ${account}, so nobody checks whose its credentials are`
-    case 'destination_stopped':
-      return `destination ${destination} is ${name}`
-    case 'alarm':
-      return alarmText(matter)
-    case 'destination_unanswered':
-      return `destination ${destination} does not answer, and its changes wait`
-    case 'dead_deliveries':
-      return `${pluralize(count, 'delivery', 'deliveries')} of account ${account} ${were} given up`
-    case 'webhooks_lost':
-      return `no webhook announced ${count} of ${name} of account ${account} within a day`
-    case 'dead_changes':
-      return `${pluralize(count, 'change')} for destination ${destination} ${were} given up${andBehind}`
-    case 'unknown_changes':
-      return `${pluralize(count, 'change')} may or may not have reached destination ${destination}${andBehind}`
-    case 'held_submissions':
-      return `${waits(count)} at destination ${destination} behind a change that was given up`
-    case 'unmapped_submissions':
-      return `${waits(count)} at destination ${destination} for a client of the AMS`
-    case 'run_not_clean':
-      return count > 0
-        ? `reconciling account ${account} left ${pluralize(count, 'difference')}`
-        : `reconciling account ${account} could not check everything`
-  }
-}
-
-/** What an alarm is about, with its name, which the runbook and the alert rules bear too. */
-function alarmText({ name, account, destination }: Matter): string {
-  const title = isAlarm(name) ? rules[name].title : null
-  const what = title === null ? 'an alarm of a newer release fires' : `${title.charAt(0).toLowerCase()}${title.slice(1)}`
-  const of = destination !== null ? ` for destination ${destination}` : account !== null ? ` for account ${account}` : ''
-  return `${what}${of} (alarm ${name})`
-}
-
-/** The operation that mends a matter, where one can, or shows what a person has to decide; else what the runbook says. */
-function mendOf({ kind, count, account, destination, name }: Matter): Mend {
-  const of = { account: account ?? '', destination: destination ?? '', name: name ?? '' }
-  const by = (operation: string, input: Readonly<Record<string, string>> = {}) => ({ operation, input })
-  switch (kind) {
-    case 'account_stopped':
-      return by('account.resume', { name: of.account })
-    case 'account_throttled':
-      return { runbook: 'docker/runbook.md#the-service-asks-for-a-pause' }
-    case 'identity_unknown':
-      return { runbook: 'docker/runbook.md#the-service-does-not-say-who-we-are' }
-    case 'destination_stopped':
-    case 'destination_unanswered':
-      return by('destination.resume', { name: of.destination })
-    case 'webhooks_lost':
-      return { runbook: runbookOf('webhook_loss') }
-    case 'alarm':
-      return isAlarm(name) ? { runbook: runbookOf(name) } : by('alarm.list')
-    case 'dead_deliveries':
-      return by('inbox.replay', { account: of.account, state: 'dead' })
-    case 'dead_changes':
-      return by('outbox.retry', { destination: of.destination, state: 'dead' })
-    case 'unknown_changes':
-    case 'held_submissions':
-      return by('outbox.list', { destination: of.destination, state: kind === 'held_submissions' ? 'held' : 'unknown' })
-    case 'unmapped_submissions':
-      return by('destination.map', { name: of.destination, file: 'clients.csv' })
-    case 'run_not_clean':
-      // A run that could not check everything says itself why; another one would not check more.
-      return count > 0 ? by('reconcile.request', { account: of.account }) : by('reconcile.show', { id: of.name })
-  }
-}
-
-/** An alarm may have been stored by a newer release. */
-function isAlarm(name: string | null): name is AlarmName {
-  return name !== null && Object.hasOwn(rules, name)
+  return needKinds[matter.kind].says(matter)
 }
 
 function lateText({ kind, of, count, since }: Lateness, nowMs: number): string {

@@ -14,7 +14,8 @@ export function staleAfterMs(dormantMs: number): number {
   return dormantMs + DAY_MS
 }
 
-export type VerdictWord = 'complete' | 'catching_up' | 'attention'
+export const verdictWords = ['complete', 'catching_up', 'attention'] as const
+type VerdictWord = (typeof verdictWords)[number]
 
 /** Something that is not as fresh as it should be and gets so without a person. */
 export interface Lateness {

@@ -1,12 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { together } from '../../base/together.ts'
-import { attemptsOf } from '../actions/context.ts'
-import { noteShowing } from '../actions/showing.ts'
+import { attemptsOf, noteShowing } from '../actions/context.ts'
 import { isDocument } from '../operations/from-text.ts'
 import { masked } from '../operations/hidden.ts'
 import { showMend } from '../operations/index.ts'
-import type { AnyOperation, OperationContext } from '../operations/operation.ts'
+import { type AnyOperation, type OperationContext, unattended } from '../operations/operation.ts'
 import { answersAbout, answersOfAction, answersSince } from './api/answers.ts'
 import { type AdminParts, type Api, actionContextFor } from './api/parts.ts'
 
@@ -61,11 +60,12 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
   })
 }
 
-function contextOf(p: AdminParts, request: Pick<FastifyRequest, 'who'>): OperationContext {
+/** What an operation works with when a request asks for it. */
+export function contextOf(p: AdminParts, request: Pick<FastifyRequest, 'who'>): OperationContext {
   const { log, version, sums, reload } = p
   const context = actionContextFor(p, request)
-  const here = { config: p.config(), isTerminal: false, nameOf: (field: string) => field, showMend, tell: () => undefined }
-  return { ...context, ...here, attempt: attemptsOf(context), log, version, sums, reload }
+  const here = { config: p.config(), nameOf: (field: string) => field, showMend }
+  return { ...context, ...unattended, ...here, attempt: attemptsOf(context), log, version, sums, reload }
 }
 
 function partOf(input: z.ZodObject, isPart: (field: string) => boolean): z.ZodObject {

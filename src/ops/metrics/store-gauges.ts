@@ -24,7 +24,7 @@ import { interfaceDriftCounts } from '../../store/upkeep/interface-drift.ts'
 import { alarmGauges, alarmValues, storeUnavailableValue } from '../alarms/gauges.ts'
 import { compareClocks } from '../clocks/clock-watch.ts'
 import type { Readiness } from '../status/readiness.ts'
-import { PREFIX } from './metrics.ts'
+import { type Definition, mapValues, metric } from './metrics.ts'
 
 /** However often it is scraped, the database is read no more often than this. */
 const CACHE_MS = 5_000
@@ -65,7 +65,7 @@ const definitions = {
   destination_oldest_seconds: ['Age of the oldest row that is queued; 0 when there is none.', ['destination']],
   destination_behind: ['Rows of the change log that are not yet queued for the destination.', ['destination']],
   ...alarmGauges,
-} as const satisfies Record<string, readonly [help: string, labels: readonly string[]]>
+} as const satisfies Record<string, Definition>
 
 type Name = keyof typeof definitions
 type Value = readonly [name: Name, labels: Record<string, string>, value: number]
@@ -89,11 +89,7 @@ export class StoreGauges {
     this.#db = db
     this.#log = log
     this.#config = config
-    const made = Object.entries(definitions).map(([name, [help, labels]]) => [
-      name,
-      new Gauge({ name: `${PREFIX}${name}`, help, labelNames: [...labels], registers: [registry] }),
-    ])
-    this.#gauges = Object.fromEntries(made) as Record<Name, Gauge>
+    this.#gauges = mapValues<Name, Definition, Gauge>(definitions, (name, defined) => new Gauge(metric(registry, name, defined)))
   }
 
   /** Reads the gauges again, unless they are fresh. Never throws. */

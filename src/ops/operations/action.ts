@@ -1,21 +1,18 @@
 import { z } from 'zod'
 import { listActions } from '../../store/operators/actions.ts'
-import { since } from '../output/text.ts'
-import { time } from '../output/time.ts'
-import { moment, momentOf, name, numberIn, page, pageOf, paging } from './inputs.ts'
+import { record, time } from '../output/schema.ts'
+import { momentOf, name, numberIn, page, pageOf, paging, period } from './inputs.ts'
 import { operation } from './operation.ts'
 
-const action = z
-  .object({
-    action_id: z.int(),
-    at: time,
-    who: z.string().meta({ description: 'the name of a token, `command`, or `signal`' }),
-    action: z.string(),
-    target: z.string().nullable(),
-    detail: z.record(z.string(), z.unknown()),
-    outcome: z.enum(['begun', 'done', 'failed']).meta({ description: '`begun`: under way, or its process died meanwhile' }),
-  })
-  .meta({ id: 'Action' })
+const action = record('Action', {
+  action_id: z.int(),
+  at: time,
+  who: z.string().describe('the name of a token, `command`, or `signal`'),
+  action: z.string(),
+  target: z.string().nullable(),
+  detail: z.record(z.string(), z.unknown()),
+  outcome: z.enum(['begun', 'done', 'failed']).describe('`begun`: under way, or its process died meanwhile'),
+})
 
 const list = operation({
   name: 'action.list',
@@ -23,9 +20,9 @@ const list = operation({
   role: 'viewer',
   http: 'GET /actions',
   input: z.strictObject({
-    who: name.optional().meta({ description: 'only by this token; `command`: at the terminal' }),
-    action: name.optional().meta({ description: 'only this action, like outbox.retry' }),
-    since: moment.optional().meta({ description: 'only since: a date, a date-time, or how long ago (`2h`, `7d`)' }),
+    who: name.optional().describe('only by this token; `command`: at the terminal'),
+    action: name.optional().describe('only this action, like outbox.retry'),
+    since: period('done').since,
     ...paging,
   }),
   output: pageOf(action),
@@ -33,11 +30,11 @@ const list = operation({
     const filter = { who, action: what, since: momentOf(c, since), after: numberIn(cursor) }
     return page(await listActions(c.db.read, filter, limit + 1), limit, ({ action_id }) => [action_id])
   },
-  print: (to, { items }) => {
-    const headings = ['time', 'who', 'action', 'target', 'outcome', { heading: 'detail', fit: 'below' } as const]
-    const rows = items.map((a) => [since(a.at, to.now), a.who, a.action, a.target, a.outcome, JSON.stringify(a.detail)])
-    to.table({ title: 'What operators did, the newest first', headings, rows }, 'Nothing was done yet.')
-  },
+  table: [
+    'What operators did, the newest first',
+    ['at', 'who', 'action', 'target', 'outcome', 'detail'],
+    'No operator has done anything yet.',
+  ],
 })
 
 /** `action list` */

@@ -1,57 +1,59 @@
+import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import type { Clock } from '../../base/clock.ts'
+import { meantOrListed } from '../../base/near-names.ts'
+import { type Config, proxySettings } from '../../config/config.ts'
 import { MASK } from '../../model/masking.ts'
+import { timeFromMs } from '../../model/time.ts'
 import { auditedDb } from '../../store/operators/actions.ts'
 import { acknowledgeAlarms, listEpisodes } from '../../store/operators/alarm-history.ts'
 import { listAlarms, listNotices } from '../../store/operators/alarms.ts'
-import { operatorsOf, testOperators } from '../alarms/operator-test.ts'
+import { testMessage } from '../alarms/message.ts'
+import { Senders } from '../alarms/senders.ts'
 import { NotFoundError } from '../output/refusals.ts'
-import { ago, pluralize, printableLine, since } from '../output/text.ts'
-import { time } from '../output/time.ts'
+import { record, time } from '../output/schema.ts'
+import { pluralize, printableLine } from '../output/text.ts'
 import { hidden } from './hidden.ts'
-import { filterOf, moment, name, numberIn, page, pageOf, paging, whole } from './inputs.ts'
+import { filterOf, name, numberIn, page, pageOf, paging, period, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const acknowledged = {
-  acknowledged_by: z.string().nullable().meta({ description: 'who took note of it; null: nobody' }),
+  acknowledged_by: z.string().nullable().describe('who took note of it; null: nobody'),
   acknowledged_at: time.nullable(),
 }
 
 const about = {
   name: z.string(),
-  account: z.string().meta({ description: 'empty when it is about no account' }),
-  destination: z.string().meta({ description: 'empty when it is about no destination' }),
+  account: z.string().describe('empty when it is about no account'),
+  destination: z.string().describe('empty when it is about no destination'),
   severity: z.enum(['warning', 'critical']),
-  since: time.meta({ description: 'since when it was so' }),
-  text: z.string().meta({ description: 'what happened, and what to do' }),
+  since: time.describe('since when it was so'),
+  text: z.string().describe('what happened, and what to do'),
 }
 
-const alarm = z
-  .object({
-    ...about,
-    state: z.enum(['pending', 'firing', 'resolved']),
-    last_at: time,
-    resolved_at: time.nullable(),
-    notified_at: time.nullable(),
-    ...acknowledged,
-  })
-  .meta({ id: 'Alarm' })
+const alarm = record('Alarm', {
+  ...about,
+  state: z.enum(['pending', 'firing', 'resolved']),
+  last_at: time,
+  resolved_at: time.nullable(),
+  notified_at: time.nullable(),
+  ...acknowledged,
+})
 
 const list = operation({
   name: 'alarm.list',
   summary: 'list the alarms that fire, and which operators could not be told',
   role: 'viewer',
   http: 'GET /alarms',
-  input: z.strictObject({ all: z.boolean().default(false).meta({ description: 'also what is over' }) }),
+  input: z.strictObject({ all: z.boolean().default(false).describe('also what is over') }),
   output: pageOf(alarm).extend({
     not_told: z.array(
-      z
-        .object({
-          operator: z.string(),
-          alarm: z.string(),
-          // What an operator's server answered may repeat anything.
-          error: hidden(z.string(), () => MASK),
-        })
-        .meta({ id: 'NotTold' }),
+      record('NotTold', {
+        operator: z.string(),
+        alarm: z.string(),
+        // What an operator's server answered may repeat anything.
+        error: hidden(z.string(), () => MASK),
+      }),
     ),
   }),
   run: async (c, { all }) => {
@@ -61,29 +63,13 @@ const list = operation({
     return { ...whole(alarms), not_told: notTold }
   },
   print: (to, { items, not_told }, { all }) => {
-    const headings = [
-      ...['alarm', 'severity', 'account', 'destination', 'state', 'for', 'ended', 'notified', 'noted by'],
-      { heading: 'what', fit: 'below' } as const,
-    ]
-    const rows = items.map((each) => {
-      const isFiring = each.state === 'firing'
-      const times = [
-        isFiring ? ago(each.since, to.now) : null,
-        isFiring ? null : since(each.resolved_at, to.now),
-        since(each.notified_at, to.now),
-      ]
-      return [
-        each.name,
-        each.severity,
-        each.account,
-        each.destination,
-        each.state,
-        ...times,
-        each.acknowledged_by,
-        isFiring ? each.text : null,
-      ]
-    })
-    to.table({ title: all ? 'Alarms that fire or are over' : 'Alarms that fire', headings, rows }, 'nothing fires')
+    const shown = items.map((each) => (each.state === 'firing' ? { ...each, resolved_at: null } : { ...each, since: null, text: null }))
+    to.rows(
+      all ? 'Alarms that fire or have ended' : 'Alarms that fire',
+      shown,
+      ['name', 'severity', 'account', 'destination', 'state', 'since', 'resolved_at', 'notified_at', 'acknowledged_by', 'text'],
+      'No alarm fires.',
+    )
     for (const { operator, alarm: of, error } of not_told)
       to.sentence(`warning: operator ${operator} could not be told of alarm ${of}: ${printableLine(error, 300)}`)
   },
@@ -96,40 +82,31 @@ const history = operation({
   role: 'viewer',
   http: 'GET /alarms/history',
   input: z.strictObject({
-    name: name.optional().meta({ description: 'only of this alarm' }),
-    account: name.optional().meta({ description: 'only about this account' }),
-    destination: name.optional().meta({ description: 'only about this destination' }),
-    severity: about.severity.optional().meta({ description: 'only of this severity' }),
-    since: moment.optional().meta({ description: 'only what fired since: a date, a date-time, or how long ago (`2h`, `7d`)' }),
-    until: moment.optional().meta({ description: 'only what fired before' }),
+    name: name.optional().describe('only of this alarm'),
+    account: name.optional().describe('only about this account'),
+    destination: name.optional().describe('only about this destination'),
+    severity: about.severity.optional().describe('only of this severity'),
+    ...period('what fired'),
     ...paging,
   }),
   output: pageOf(
-    z
-      .object({
-        episode_id: z.int().meta({ description: 'in the order in which they fired' }),
-        ...about,
-        fired_at: time,
-        resolved_at: time.nullable().meta({ description: 'null while it fires' }),
-        ...acknowledged,
-      })
-      .meta({ id: 'AlarmEpisode' }),
+    record('AlarmEpisode', {
+      episode_id: z.int().describe('in the order in which they fired'),
+      ...about,
+      fired_at: time,
+      resolved_at: time.nullable().describe('null while it fires'),
+      ...acknowledged,
+    }),
   ),
   run: async (c, { limit, cursor, ...chosen }) => {
     const rows = await listEpisodes(c.db.read, { ...filterOf(c, chosen), after: numberIn(cursor) }, limit + 1)
     return page(rows, limit, ({ episode_id }) => [episode_id])
   },
-  print: (to, { items }) => {
-    const headings = [
-      ...['alarm', 'severity', 'account', 'destination', 'fired ago', 'over ago', 'noted by'],
-      { heading: 'what', fit: 'below' } as const,
-    ]
-    const rows = items.map((each) => [
-      ...[each.name, each.severity, each.account, each.destination, ago(each.fired_at, to.now), ago(each.resolved_at, to.now)],
-      ...[each.acknowledged_by, each.text],
-    ])
-    to.table({ title: 'When alarms fired, the newest first', headings, rows }, 'no alarm fired')
-  },
+  table: [
+    'When alarms fired, the newest first',
+    ['name', 'severity', 'account', 'destination', 'fired_at', 'resolved_at', 'acknowledged_by', 'text'],
+    'No alarm has fired.',
+  ],
 })
 
 const acknowledge = operation({
@@ -139,17 +116,15 @@ const acknowledge = operation({
   role: 'operator',
   http: 'POST /alarms/acknowledge',
   input: z.strictObject({
-    name: name.meta({ description: 'of the alarm, as the list shows it; all of that name when no account and no destination is given' }),
-    account: name.optional().meta({ description: 'only about this account' }),
-    destination: name.optional().meta({ description: 'only about this destination' }),
+    name: name.describe('of the alarm, as the list shows it; all of that name when no account and no destination is given'),
+    account: name.optional().describe('only about this account'),
+    destination: name.optional().describe('only about this destination'),
   }),
   argument: 'name',
-  output: z
-    .object({
-      acknowledged: z.int().meta({ description: 'of how many nobody had taken note' }),
-      already: z.int().meta({ description: 'of how many somebody had' }),
-    })
-    .meta({ id: 'Acknowledged' }),
+  output: record('Acknowledged', {
+    acknowledged: z.int().describe('of how many nobody had taken note'),
+    already: z.int().describe('of how many somebody had'),
+  }),
   run: async (c, choice) => {
     const { name: of, account, destination } = choice
     const firing = (await listAlarms(c.db.read)).filter((each) => {
@@ -174,15 +149,17 @@ function ofWhat(account: string | undefined, destination: string | undefined): s
   return of.length === 0 ? '' : ` of ${of.join(' and ')}`
 }
 
+const tried = record('OperatorTried', { operator: z.string(), ok: z.boolean(), text: z.string() })
+
 const test = operation({
   name: 'alarm.test',
   summary: 'send a test message to operators, and tell what came of it',
   role: 'operator',
   needs: 'settings',
   http: 'POST /alarms/test',
-  input: z.strictObject({ operator: name.optional().meta({ description: 'the name of the operator; all of them when left out' }) }),
+  input: z.strictObject({ operator: name.optional().describe('the name of the operator; all of them when left out') }),
   argument: 'operator',
-  output: pageOf(z.object({ operator: z.string(), ok: z.boolean(), text: z.string() }).meta({ id: 'OperatorTried' })),
+  output: pageOf(tried),
   exit: ({ items }) => (items.some(({ ok }) => !ok) ? 1 : 0),
   run: async (c, { operator = null }) => {
     // Before anything is noted: there must be such an operator.
@@ -198,6 +175,37 @@ const test = operation({
     for (const { operator, text } of items) to.line(`operator ${operator}: ${text}`)
   },
 })
+
+/**
+ * Sends a test message to one operator, or to all of them.
+ * @param name null for all.
+ * @throws UsageError when the settings have none, or none of that name.
+ */
+async function testOperators(config: Config, name: string | null, clock: Clock, signal: AbortSignal): Promise<z.output<typeof tried>[]> {
+  const operators = operatorsOf(config, name)
+  const senders = new Senders(operators, { clock, proxy: proxySettings(config) })
+  const tests: z.output<typeof tried>[] = []
+  try {
+    for (const operator of operators) {
+      const result = await senders.send(operator, randomUUID(), JSON.stringify(testMessage(timeFromMs(clock.now()))), signal)
+      const text = result.ok ? `it took a test message${result.remark === undefined ? '' : `, ${result.remark}`}` : result.error
+      tests.push({ operator: operator.name, ok: result.ok && result.remark === undefined, text: printableLine(text, 500) })
+    }
+  } finally {
+    await senders.close()
+  }
+  return tests
+}
+
+/** One operator, or all of them. @throws NotFoundError when the settings have none, or none of that name. */
+function operatorsOf({ operators }: Pick<Config, 'operators'>, name: string | null): Config['operators'] {
+  if (operators.length === 0)
+    throw new NotFoundError(['there are no operators in the settings; list them in CONFIG_FILE under `operators`'])
+  const found = operators.filter((operator) => name === null || operator.name === name)
+  if (found.length > 0) return found
+  const names = operators.map((operator) => operator.name)
+  throw new NotFoundError([`there is no operator ${JSON.stringify(name)} in the settings; ${meantOrListed(name ?? '', names)}`])
+}
 
 /** `alarm list|history|acknowledge|test` */
 export const operations = [list, history, acknowledge, test]

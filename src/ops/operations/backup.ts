@@ -4,6 +4,7 @@ import { messageOf, PermanentError, UsageError } from '../../base/errors.ts'
 import { backupSqlite, megabytes } from '../../store/backup/backup.ts'
 import { factsText, lostText, namedFacts, sqliteFileOf } from '../actions/backup.ts'
 import { ConflictError } from '../output/refusals.ts'
+import { record } from '../output/schema.ts'
 import { operation } from './operation.ts'
 
 /** No path, and nothing that SQLite would take for a part of the database beside it. */
@@ -27,18 +28,16 @@ const backup = operation({
       }),
   }),
   argument: 'file',
-  output: z
-    .object({
-      path: z.string(),
-      bytes: z.int(),
-      schema_version: z.int(),
-      log_epoch: z.string(),
-      first_seq: z.int().meta({ description: 'of the change log' }),
-      last_seq: z.int(),
-      lost: z.int().meta({ description: 'numbers of the change log that have no row, as in the database itself' }),
-      rows: z.record(z.string(), z.int()).meta({ description: 'by table' }),
-    })
-    .meta({ id: 'Backup' }),
+  output: record('Backup', {
+    path: z.string(),
+    bytes: z.int(),
+    schema_version: z.int(),
+    log_epoch: z.string(),
+    first_seq: z.int().describe('of the change log'),
+    last_seq: z.int(),
+    lost: z.int().describe('numbers of the change log that have no row, as in the database itself'),
+    rows: z.record(z.string(), z.int()).describe('by table'),
+  }),
   run: async (c, { file }) => {
     const source = sqliteFileOf(c.config.database)
     if (!c.isTerminal && !BESIDE.test(file))

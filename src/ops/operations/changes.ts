@@ -3,10 +3,9 @@ import type { Row } from '../../model/entity.ts'
 import { maskedRow } from '../../model/masking.ts'
 import { infoOf } from '../../store/changes/log-info.ts'
 import { changesAfter } from '../../store/changes/reader.ts'
-import { refuseUnknownNames } from '../actions/unknown-names.ts'
+import { refuseUnknownNames } from '../actions/names.ts'
 import { ConflictError, GoneError } from '../output/refusals.ts'
-import { ago } from '../output/text.ts'
-import { time } from '../output/time.ts'
+import { record, time } from '../output/schema.ts'
 import { hidden } from './hidden.ts'
 import { name, noCursor, ofAccount, pageOf, paging } from './inputs.ts'
 import { operation } from './operation.ts'
@@ -15,24 +14,22 @@ import { operation } from './operation.ts'
 const MOST_LOOKED_AT = 50_000
 
 const columns = (what: string) =>
-  hidden(z.record(z.string(), z.unknown()).nullable().meta({ description: what }), (row, { entity }: { readonly entity: string }) =>
+  hidden(z.record(z.string(), z.unknown()).nullable().describe(what), (row, { entity }: { readonly entity: string }) =>
     maskedRow(entity, row as Row),
   )
 
-const change = z
-  .object({
-    seq: z.int().meta({ description: 'its number; the log has no gaps' }),
-    changed_at: time,
-    account: z.string(),
-    submission_id: z.string().nullable(),
-    entity: z.string().meta({ description: 'the table' }),
-    entity_id: z.string().meta({ description: 'the key behind the account, as the text of a JSON list' }),
-    operation: z.string().meta({ description: '`insert`, `update`, `gone`, `purged`' }),
-    cause: z.string().meta({ description: '`webhook`, `poll`, `backfill`, `reconcile`, `command`' }),
-    before: columns('the columns that changed, as they were'),
-    after: columns('the columns that changed, as they are; all of them on insert'),
-  })
-  .meta({ id: 'LoggedChange' })
+const change = record('LoggedChange', {
+  seq: z.int().describe('its number; the log has no gaps'),
+  changed_at: time,
+  account: z.string(),
+  submission_id: z.string().nullable(),
+  entity: z.string().describe('the table'),
+  entity_id: z.string().describe('the key behind the account, as the text of a JSON list'),
+  operation: z.string().describe('`insert`, `update`, `gone`, `purged`'),
+  cause: z.string().describe('`webhook`, `poll`, `backfill`, `reconcile`, `command`'),
+  before: columns('the columns that changed, as they were'),
+  after: columns('the columns that changed, as they are; all of them on insert'),
+})
 
 const list = operation({
   name: 'changes.list',
@@ -47,20 +44,16 @@ const list = operation({
   tool: 'changes_since',
   toolFields: { after: 'seq' },
   input: z.strictObject({
-    after: z
-      .int()
-      .min(0)
-      .optional()
-      .meta({ description: 'only behind the change of this number (`seq`); from the oldest on when left out' }),
-    epoch: name.optional().meta({ description: 'the log epoch of that number: it is refused when the log has another' }),
-    entity: name.optional().meta({ description: 'only of this table' }),
+    after: z.int().min(0).optional().describe('only behind the change of this number (`seq`); from the oldest on when left out'),
+    epoch: name.optional().describe('the log epoch of that number: it is refused when the log has another'),
+    entity: name.optional().describe('only of this table'),
     account: ofAccount,
     ...paging,
   }),
   output: pageOf(change).extend({
-    log_epoch: z.string().meta({ description: 'the numbering that the log has now' }),
-    first_seq: z.int().meta({ description: 'the oldest number that is kept' }),
-    last_seq: z.int().meta({ description: 'the newest number' }),
+    log_epoch: z.string().describe('the numbering that the log has now'),
+    first_seq: z.int().describe('the oldest number that is kept'),
+    last_seq: z.int().describe('the newest number'),
   }),
   run: async (c, { after, epoch, entity, account, limit, cursor }) => {
     await refuseUnknownNames(c.db.read, c.config, { account })
@@ -77,14 +70,11 @@ const list = operation({
     const end = found.length > limit ? (items.at(-1)?.seq ?? from) : until
     return { items, next_cursor: end < last_seq ? String(end) : null, log_epoch, first_seq, last_seq }
   },
-  print: (to, { items }) => {
-    const headings = ['seq', 'ago', 'account', 'submission', 'change', 'key', 'cause']
-    const rows = items.map((each) => [
-      ...[each.seq, ago(each.changed_at, to.now), each.account, each.submission_id, `${each.entity}.${each.operation}`],
-      ...[each.entity_id, each.cause],
-    ])
-    to.table({ title: 'Changes, the oldest first', headings, rows }, 'No change.')
-  },
+  table: [
+    'Changes, the oldest first',
+    ['seq', 'changed_at', 'account', 'submission_id', ['change', (each) => `${each.entity}.${each.operation}`], 'entity_id', 'cause'],
+    'No change.',
+  ],
 })
 
 /** The number in a cursor of this list, which is that number. */

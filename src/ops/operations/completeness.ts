@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { accountCompleteness } from '../../store/completeness/ledger.ts'
 import { listCompleteness } from '../../store/completeness/ledger-list.ts'
-import { refuseUnknownNames } from '../actions/unknown-names.ts'
-import { time } from '../output/time.ts'
+import { refuseUnknownNames } from '../actions/names.ts'
+import { time } from '../output/schema.ts'
 import { knownAccounts } from '../status/accounts.ts'
 import { COMPLETENESS_SCOPE } from '../status/completeness.ts'
 import { name, page, pageOf, paging, placeIn, submissionId, whole } from './inputs.ts'
@@ -15,7 +15,7 @@ const account = z
     unreachable: z.int(),
     never_read: z.int(),
     lag_seconds: z.int(),
-    proven: z.int().meta({ description: 'submissions that a reconcile run has found, or made, equal to the service' }),
+    proven: z.int().describe('submissions that a reconcile run has found, or made, equal to the service'),
     oldest_proof_at: time.nullable(),
     lost_webhooks: z.int(),
     webhook_loss_ratio: z.number().nullable(),
@@ -28,8 +28,8 @@ const accounts = operation({
   role: 'viewer',
   http: 'GET /completeness',
   withoutCommand: '`status` tells it',
-  input: z.strictObject({ account: name.optional().meta({ description: 'only this one' }) }),
-  output: pageOf(account).extend({ scope: z.string().meta({ description: 'what complete means' }) }),
+  input: z.strictObject({ account: name.optional().describe('only this one') }),
+  output: pageOf(account).extend({ scope: z.string().describe('what complete means') }),
   run: async (c, given) => {
     const { read } = c.sums
     await refuseUnknownNames(read, c.config, given)
@@ -44,7 +44,7 @@ const submission = z
     account: z.string(),
     submission_id: z.string(),
     tracked_at: time,
-    tracked_via: z.string().meta({ description: 'how it became known' }),
+    tracked_via: z.string().describe('how it became known'),
     unreachable_since: time.nullable(),
     lag_seconds: z.int(),
     proved_at: time.nullable(),

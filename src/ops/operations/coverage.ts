@@ -13,46 +13,40 @@ import {
 } from '../../store/upkeep/coverage.ts'
 import { COUNT_CAP } from '../../store/upkeep/gauges.ts'
 import { readsOffStatus } from '../../store/upkeep/status.ts'
-import { type Table, table } from '../output/table.ts'
-import { ago, wrapped } from '../output/text.ts'
-import { time } from '../output/time.ts'
+import { tableOf } from '../output/columns.ts'
+import { record, time } from '../output/schema.ts'
+import { table } from '../output/table.ts'
+import { wrapped } from '../output/text.ts'
 import { knownAccounts } from '../status/accounts.ts'
 import { COMPLETENESS_SCOPE } from '../status/completeness.ts'
-import type { AccountStatus } from '../status/status.ts'
+import { readOff } from '../status/status.ts'
 
-type Off = AccountStatus['reads_off'][number]
-
-const off = z.object({ cause: z.enum(['settings', 'service']), reason: z.string(), since: time, retry_at: time.nullable() })
 /** What is mirrored and how fresh, and what the service gives no way to find. */
-export const coverage = z
-  .object({
-    accounts: z.array(
-      z.object({
-        account: z.string(),
-        reads: z.array(
-          z.object({
-            read: z.string().meta({ description: 'a kind of read; `extra:` and the name of an extra read' }),
-            tables: z.array(z.string()).meta({ description: 'that it fills, in part or whole' }),
-            of: z.enum(['submissions', 'ids']).meta({ description: 'what it is made for' }),
-            total: z.int(),
-            done: z.int(),
-            never: z.int(),
-            oldest_at: time.nullable(),
-            median_at: time.nullable(),
-            off: off.nullable().meta({ description: 'why it is not made; null when it is' }),
-          }),
-        ),
-        tables: z
-          .array(z.object({ table: z.string(), read: z.string(), rows: z.int(), more: z.boolean() }))
-          .meta({ description: 'rows, counted up to 100,000 (`more`: there are at least so many)' }),
-        documents: z.object({ known: z.int(), stored: z.int() }),
-      }),
-    ),
-    gaps: z
-      .array(z.object({ about: z.string(), what: z.string() }))
-      .meta({ description: 'what the service gives no way to find or to know sooner' }),
-  })
-  .meta({ id: 'Coverage' })
+export const coverage = record('Coverage', {
+  accounts: z.array(
+    z.object({
+      account: z.string(),
+      reads: z.array(
+        z.object({
+          read: z.string().describe('a kind of read; `extra:` and the name of an extra read'),
+          tables: z.array(z.string()).describe('that it fills, in part or whole'),
+          of: z.enum(['submissions', 'ids']).describe('what it is made for'),
+          total: z.int(),
+          done: z.int(),
+          never: z.int(),
+          oldest_at: time.nullable(),
+          median_at: time.nullable(),
+          off: readOff.nullable().describe('why it is not made; null when it is'),
+        }),
+      ),
+      tables: z
+        .array(z.object({ table: z.string(), read: z.string(), rows: z.int(), more: z.boolean() }))
+        .describe('rows, counted up to 100,000 (`more`: there are at least so many)'),
+      documents: z.object({ known: z.int(), stored: z.int() }),
+    }),
+  ),
+  gaps: z.array(z.object({ about: z.string(), what: z.string() })).describe('what the service gives no way to find or to know sooner'),
+})
 
 export type Coverage = z.output<typeof coverage>
 type AccountCoverage = Coverage['accounts'][number]
@@ -120,43 +114,44 @@ function tablesOf(read: string): string[] {
 }
 
 function shownRead(
-  { read, total, done, oldestAt, medianAt }: ReadCoverage,
+  one: ReadCoverage,
   of: 'submissions' | 'ids',
-  off: readonly Off[],
+  off: ReturnType<Awaited<ReturnType<typeof readsOffStatus>>>,
 ): AccountCoverage['reads'][number] {
-  const found = off.find((one) => one.read === read)
-  const filled = read.startsWith('extra:') ? ['extra_reads'] : tablesOf(read)
-  return {
-    ...{ read, tables: filled, of, total, done, never: total - done, oldest_at: oldestAt, median_at: medianAt },
-    off: found === undefined ? null : { cause: found.cause, reason: found.reason, since: found.since, retry_at: found.retry_at },
-  }
+  const filled = one.read.startsWith('extra:') ? ['extra_reads'] : tablesOf(one.read)
+  return { ...one, tables: filled, of, off: off.find(({ read }) => read === one.read) ?? null }
 }
 
 /** What `status --coverage` prints. */
 export function coverageText({ accounts, gaps }: Coverage, nowMs: number, width: number): string {
-  const tables: Table[] = [
-    {
-      title: 'What is read, and how long ago',
-      headings: ['account', 'read', 'for', 'read of', 'never', 'oldest', 'median', 'off', { heading: 'fills', fit: 'below' }],
-      rows: accounts.flatMap(({ account, reads }) =>
-        reads.map((r) => [
-          ...[account, r.read, r.of, `${r.done} of ${r.total}`, r.never, ago(r.oldest_at, nowMs), ago(r.median_at, nowMs)],
-          ...[r.off?.cause ?? null, r.tables.join(', ')],
-        ]),
-      ),
-    },
-    {
-      title: 'What is mirrored',
-      headings: ['account', 'table', 'rows', 'from the read'],
-      rows: accounts.flatMap(({ account, tables: all }) =>
-        all.map((t) => [account, t.table, t.more ? `${t.rows} or more` : t.rows, t.read]),
-      ),
-    },
-    {
-      title: 'Documents',
-      headings: ['account', 'known', 'stored'],
-      rows: accounts.map(({ account, documents }) => [account, documents.known, documents.stored]),
-    },
+  const ofEach = <T extends object>(rowsOf: (of: AccountCoverage) => readonly T[]) =>
+    accounts.flatMap((each) => rowsOf(each).map((row) => ({ account: each.account, ...row })))
+  const tables = [
+    tableOf(
+      'What is read, and when it was last read',
+      ofEach(({ reads }) => reads),
+      [
+        ...(['account', 'read'] as const),
+        ['for', (r) => r.of],
+        ['read of', (r) => `${r.done} of ${r.total}`],
+        ...(['never', 'oldest_at', 'median_at'] as const),
+        ['off', (r) => r.off?.cause],
+        ['fills', (r) => r.tables.join(', '), 'below'],
+      ],
+      nowMs,
+    ),
+    tableOf(
+      'What is mirrored',
+      ofEach(({ tables: all }) => all),
+      ['account', 'table', ['rows', (t) => (t.more ? `${t.rows} or more` : t.rows)], ['from the read', (t) => t.read]],
+      nowMs,
+    ),
+    tableOf(
+      'Documents',
+      ofEach(({ documents }) => [documents]),
+      ['account', 'known', 'stored'],
+      nowMs,
+    ),
   ]
   const missing = gaps.map(({ about, what }) => wrapped(`• ${about}: ${what}`, width, '', '  ')).join('')
   return [...tables.map((each) => table({ ...each, width })), `What the service gives no way to find, or to know sooner\n${missing}`]

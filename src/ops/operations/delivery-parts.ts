@@ -3,18 +3,23 @@ import { printable } from '../../base/printable.ts'
 import { MASK } from '../../model/masking.ts'
 import { printableLine } from '../output/text.ts'
 import { hidden } from './hidden.ts'
-import { moment } from './inputs.ts'
+import { name, ofAccount, ofSubmission, period } from './inputs.ts'
 
 /** What stored and refused deliveries have in common. */
 
-/** When they came, as a filter. */
-export const received = {
-  since: moment.optional().meta({ description: 'only received since: a date, a date-time, or how long ago (`2h`, `7d`)' }),
-  until: moment.optional().meta({ description: 'only received before' }),
+export const inboxStates = ['ready', 'done', 'aside', 'dead'] as const
+
+/** Which stored deliveries. */
+export const filters = {
+  account: ofAccount,
+  submission_id: ofSubmission,
+  ...period('received'),
+  kind: name.optional().describe('only of this type, like `submission.events`'),
+  text: name.optional().describe("only those with this part in their svix-id, their error or their submission's id"),
 }
 
 export const keptHeaders = z.record(z.string(), z.string())
-export const keptBody = hidden(z.string().nullable().meta({ description: 'as it came; null when it is not kept' }), () => MASK)
+export const keptBody = hidden(z.string().nullable().describe('as it came; null when it is not kept'), () => MASK)
 
 /** A delivery for a person: a field a line, then its headers and its body. */
 export function deliveryText({ headers, body, ...fields }: { readonly headers: object; readonly body: string | null }): string {

@@ -1,7 +1,13 @@
 import { z } from 'zod'
-import { destinationNamed, pauseDestination, resumeDestination } from '../actions/destinations.ts'
-import { probeDestination } from '../actions/probe.ts'
-import { ago, printableLine, until } from '../output/text.ts'
+import { auditedDb } from '../../store/operators/actions.ts'
+import { type DestinationRow, makeLanesDue, setDestinationState } from '../../store/outbox/destinations.ts'
+import { type ActionContext, untilDone } from '../actions/context.ts'
+import { destinationNamed, knownDestination } from '../actions/names.ts'
+import { probeDestination } from '../doctor/destination.ts'
+import { resumeAdvice } from '../health/need-kinds.ts'
+import { ConflictError } from '../output/refusals.ts'
+import { record } from '../output/schema.ts'
+import { printableLine } from '../output/text.ts'
 import { destinationStatus, readPushStatus, destinationStates as states } from '../status/destinations.ts'
 import { name, pageOf, whole } from './inputs.ts'
 import { map, mappings, unmapped } from './mapping.ts'
@@ -16,36 +22,67 @@ const list = operation({
   input: z.strictObject({}),
   output: pageOf(destinationStatus),
   run: async (c) => whole(await readPushStatus(c.db.read, c.config.destinations)),
-  print: (to, { items }) => {
-    const headings = [
-      ...['destination', 'kind', 'state', 'for', 'queued', 'oldest', 'dead', 'unknown', 'next try'],
-      { heading: 'reason', fit: 'below' } as const,
-    ]
-    const rows = items.map((d) => [
-      ...[d.destination, d.kind, d.state, ago(d.since, to.now), d.queued, ago(d.oldest_queued_at, to.now), d.dead, d.unknown],
-      ...[until(d.retry_at, to.now), d.reason],
-    ])
-    to.table({ title: 'Destinations', headings, rows }, 'There is no destination.')
-  },
+  table: [
+    'Destinations',
+    ['destination', 'kind', 'state', 'since', 'queued', 'oldest_queued_at', 'dead', 'unknown', 'retry_at', 'reason'],
+    'There is no destination.',
+  ],
 })
 
-const named = { name: name.meta({ description: 'of the destination' }) }
+/** Lanes made due in one transaction, which stays short (invariant 13). */
+const STEP = 500
 
-const changed = z
-  .object({
-    destination: z.string(),
-    state: states,
-    was: states,
-    reason: z.string().nullable().meta({ description: 'why it was so' }),
-  })
-  .meta({ id: 'DestinationChanged' })
+/**
+ * Stops sending to a destination; its changes are still queued.
+ * @param reason null keeps the reason of a destination that is paused already.
+ * @returns the destination as it was before.
+ * @throws NotFoundError when it was never served; ConflictError when it is parked or disabled, which must not look like a pause that can
+ * simply end; BusyError when its state changes at the same time.
+ */
+async function pauseDestination(a: ActionContext, name: string, reason: string | null): Promise<DestinationRow> {
+  const before = await knownDestination(a.db.read, name)
+  const { state } = before
+  if (state === 'parked' || state === 'disabled') {
+    const why = before.reason === null ? '' : ` (${printableLine(before.reason)})`
+    throw new ConflictError([
+      `destination ${name} is ${state}${why}, so nothing is sent to it anyway, and it stays so; ${resumeAdvice(state)}, then \`submission-mirror destination resume ${name}\``,
+    ])
+  }
+  if (state === 'paused' && reason === null) return before
+  const said = printableLine(reason ?? `paused by ${a.who === 'command' ? 'an operator' : a.who}`)
+  const db = auditedDb(a.db, { who: a.who, action: 'destination.pause', target: name, detail: { reason: said } })
+  await setDestinationState(db, name, 'paused', said, state)
+  return before
+}
+
+/**
+ * Resumes a paused, parked or disabled destination, ends its retry pause, and makes what failed before due now.
+ * @returns the destination as it was before.
+ * @throws NotFoundError when it was never served.
+ */
+export async function resumeDestination(a: ActionContext, name: string): Promise<DestinationRow> {
+  const before = await knownDestination(a.db.read, name)
+  const db = auditedDb(a.db, { who: a.who, action: 'destination.resume', target: name, detail: { was: before.state } })
+  await setDestinationState(db, name, 'active', null)
+  await untilDone(a, async (after) => ((await makeLanesDue(a.db, name, STEP)) === STEP ? after + STEP : null))
+  return before
+}
+
+const named = { name: name.describe('of the destination') }
+
+const changed = record('DestinationChanged', {
+  destination: z.string(),
+  state: states,
+  was: states,
+  reason: z.string().nullable().describe('why it was so'),
+})
 
 const pause = operation({
   name: 'destination.pause',
   summary: 'send nothing to a destination any more; its changes are queued all the same',
   role: 'operator',
   http: 'POST /destinations/:name/pause',
-  input: z.strictObject({ ...named, reason: name.optional().meta({ description: 'why, for whoever looks at the list' }) }),
+  input: z.strictObject({ ...named, reason: name.optional().describe('why, for whoever looks at the list') }),
   argument: 'name',
   output: changed,
   run: async (c, { name: of, reason: why }) => {
@@ -86,13 +123,11 @@ const test = operation({
   needs: 'destinations',
   input: z.strictObject(named),
   argument: 'name',
-  output: z
-    .object({
-      destination: z.string(),
-      ok: z.boolean().nullable().meta({ description: 'null: nothing harmless can be tried' }),
-      text: z.string().meta({ description: 'what the try showed, in a sentence' }),
-    })
-    .meta({ id: 'DestinationTried' }),
+  output: record('DestinationTried', {
+    destination: z.string(),
+    ok: z.boolean().nullable().describe('null: nothing harmless can be tried'),
+    text: z.string().describe('what the try showed, in a sentence'),
+  }),
   exit: ({ ok }) => (ok ? 0 : 1),
   run: async (c, { name: of }) => {
     const settings = destinationNamed(c.config, of)

@@ -3,35 +3,33 @@ import { createDocumentStorage } from '../../documents/storage/create.ts'
 import { listDocuments } from '../../store/mirror/documents.ts'
 import { documentStates } from '../../store/schema/documents.ts'
 import { checkDocumentFiles, fetchAgain } from '../actions/document-check.ts'
-import { refuseUnknownNames } from '../actions/unknown-names.ts'
-import { ago } from '../output/text.ts'
-import { time } from '../output/time.ts'
-import { ofAccount, page, pageOf, paging, placeIn, submissionId } from './inputs.ts'
+import { refuseUnknownNames } from '../actions/names.ts'
+import { record, time } from '../output/schema.ts'
+import { when } from '../output/text.ts'
+import { ofAccount, ofSubmission, page, pageOf, paging, placeIn } from './inputs.ts'
 import { operation } from './operation.ts'
 
-const entry = z
-  .object({
-    document_key: z.string(),
-    account: z.string(),
-    submission_id: z.string().nullable(),
-    insured_name: z.string().nullable(),
-    document_id: z.string().nullable(),
-    origin: z.string().nullable(),
-    name: z.string().nullable(),
-    source_label: z.string().nullable(),
-    content_type: z.string().nullable(),
-    created_at: time.nullable(),
-    state: z.enum(documentStates),
-    stored_path: z.string().nullable(),
-    stored_bytes: z.int().nullable(),
-    sha256: z.string().nullable(),
-    stored_at: time.nullable(),
-    error: z.string().nullable(),
-    tried_at: time.nullable(),
-    retry_at: time.nullable().meta({ description: 'when it is fetched again' }),
-    gone_at: time.nullable(),
-  })
-  .meta({ id: 'Document' })
+const entry = record('Document', {
+  document_key: z.string(),
+  account: z.string(),
+  submission_id: z.string().nullable(),
+  insured_name: z.string().nullable(),
+  document_id: z.string().nullable(),
+  origin: z.string().nullable(),
+  name: z.string().nullable(),
+  source_label: z.string().nullable(),
+  content_type: z.string().nullable(),
+  created_at: time.nullable(),
+  state: z.enum(documentStates),
+  stored_path: z.string().nullable(),
+  stored_bytes: z.int().nullable(),
+  sha256: z.string().nullable(),
+  stored_at: time.nullable(),
+  error: z.string().nullable(),
+  tried_at: time.nullable(),
+  retry_at: time.nullable().describe('when it is fetched again'),
+  gone_at: time.nullable(),
+})
 
 const list = operation({
   name: 'document.list',
@@ -40,8 +38,8 @@ const list = operation({
   http: 'GET /documents',
   input: z.strictObject({
     account: ofAccount,
-    submission_id: submissionId.optional().meta({ description: 'only of this submission' }),
-    state: z.enum(documentStates).optional().meta({ description: 'only in this state' }),
+    submission_id: ofSubmission,
+    state: z.enum(documentStates).optional().describe('only in this state'),
     ...paging,
   }),
   output: pageOf(entry),
@@ -52,30 +50,26 @@ const list = operation({
     const found = await listDocuments(c.db.read, { ...asked, submissionId, after: place }, limit + 1)
     return page(found, limit, ({ document_key, account }) => [document_key, account])
   },
-  print: (to, { items }) => {
-    const headings = [
-      ...['key', 'account', 'submission', 'name', 'origin', 'state', 'bytes', 'since'],
-      { heading: 'error', fit: 'below' } as const,
-    ]
-    const rows = items.map((d) => [
-      ...[d.document_key, d.account, d.submission_id, d.name, d.origin, d.state, d.stored_bytes],
-      ...[ago(d.stored_at ?? d.tried_at, to.now), d.error],
-    ])
-    to.table({ title: 'Documents', headings, rows }, 'No document.')
-  },
+  table: [
+    'Documents',
+    [
+      ...(['document_key', 'account', 'submission_id', 'name', 'origin', 'state', 'stored_bytes'] as const),
+      ['stored or tried', (d, now) => when(d.stored_at ?? d.tried_at, now)],
+      'error',
+    ],
+    'No document.',
+  ],
 })
 
-const lost = z
-  .object({
-    document_key: z.string(),
-    account: z.string(),
-    submission_id: z.string().nullable(),
-    name: z.string().nullable(),
-    stored_path: z.string().nullable(),
-    stored_bytes: z.int().nullable().meta({ description: 'its length by the table' }),
-    found_bytes: z.int().nullable().meta({ description: 'its length in the storage; null: it is not there' }),
-  })
-  .meta({ id: 'LostDocument' })
+const lost = record('LostDocument', {
+  document_key: z.string(),
+  account: z.string(),
+  submission_id: z.string().nullable(),
+  name: z.string().nullable(),
+  stored_path: z.string().nullable(),
+  stored_bytes: z.int().nullable().describe('its length by the table'),
+  found_bytes: z.int().nullable().describe('its length in the storage; null: it is not there'),
+})
 
 const check = operation({
   name: 'document.check',
@@ -83,24 +77,25 @@ const check = operation({
   description: 'By its length: a file that was damaged and kept it is not found.',
   role: 'operator',
   http: 'POST /documents/check',
-  input: z.strictObject({ repair: z.boolean().default(false).meta({ description: 'have lost files fetched again' }) }),
-  output: z
-    .object({
-      looked: z.int().meta({ description: 'how many were looked for' }),
-      lost: z.array(lost),
-      repaired: z.boolean().meta({ description: 'whether lost ones are fetched again' }),
-    })
-    .meta({ id: 'DocumentCheck' }),
+  input: z.strictObject({ repair: z.boolean().default(false).describe('have lost files fetched again') }),
+  output: record('DocumentCheck', {
+    looked: z.int().describe('how many were looked for'),
+    lost: z.array(lost),
+    repaired: z.boolean().describe('whether lost ones are fetched again'),
+  }),
   exit: ({ lost }) => (lost.length > 0 ? 1 : 0),
   run: async (c, { repair: repaired }) => {
     const { looked, lost } = await checkDocumentFiles(c, createDocumentStorage(c.config))
     if (repaired && lost.length > 0) await fetchAgain(c, lost)
-    return { looked, lost: [...lost], repaired }
+    return { looked, lost, repaired }
   },
   print: (to, { looked, lost, repaired }) => {
-    const headings = ['key', 'account', 'submission', 'name', 'path', 'bytes', 'found']
-    const rows = lost.map((d) => [d.document_key, d.account, d.submission_id, d.name, d.stored_path, d.stored_bytes, d.found_bytes])
-    to.table({ title: 'Lost files', headings, rows }, `The files of all ${looked} stored documents are there.`)
+    to.rows(
+      'Lost files',
+      lost,
+      ['document_key', 'account', 'submission_id', 'name', ['path', (d) => d.stored_path], 'stored_bytes', 'found_bytes'],
+      `The files of all ${looked} stored documents are there.`,
+    )
     if (lost.length === 0) return
     const next = repaired
       ? 'A running `serve` fetches them again.'

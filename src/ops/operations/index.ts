@@ -14,6 +14,11 @@ export interface Subject {
   readonly load: () => Promise<readonly AnyOperation[]>
 }
 
+/** The operations of a subject that several files declare. */
+async function together(...files: readonly Promise<{ readonly operations: readonly AnyOperation[] }>[]): Promise<readonly AnyOperation[]> {
+  return (await Promise.all(files)).flatMap(({ operations }) => operations)
+}
+
 /** Every subject, by the name of its commands. */
 export const subjects = {
   account: {
@@ -60,6 +65,7 @@ export const subjects = {
   doctor: {
     about: 'look whether everything works',
     group: 'Repair',
+    examples: ['doctor', 'doctor --destination ams', 'doctor --conformance'],
     load: async () => (await import('./doctor.ts')).operations,
   },
   document: {
@@ -77,7 +83,8 @@ export const subjects = {
     about: 'look at stored and refused deliveries, work them again, or give them up',
     group: 'Repair',
     examples: ['inbox list --state dead', 'inbox show 42', 'inbox replay --state dead --dry-run'],
-    load: async () => [...(await import('./inbox.ts')).operations, ...(await import('./rejected.ts')).operations],
+    load: () =>
+      together(import('./inbox.ts'), import('./found-without-webhook.ts'), import('./inbox-settling.ts'), import('./rejected.ts')),
   },
   item: {
     about: 'look at what is still missing',
@@ -89,7 +96,7 @@ export const subjects = {
     about: 'look at what is pushed to destinations, and try it again or give it up',
     group: 'Repair',
     examples: ['outbox list --state dead', 'outbox show 17', 'outbox retry --state dead --destination ams'],
-    load: async () => (await import('./outbox.ts')).operations,
+    load: () => together(import('./outbox.ts'), import('./exchange.ts'), import('./outbox-settling.ts')),
   },
   purge: {
     about: 'remove submissions',
@@ -142,7 +149,7 @@ export const subjects = {
     about: 'look at submissions as they are mirrored',
     group: 'Look',
     examples: ['submission list --search bakery', 'submission show 5f0c', 'submission timeline "acme bakery" --kinds event,message'],
-    load: async () => (await import('./submission.ts')).operations,
+    load: () => together(import('./submission.ts'), import('./submission-show.ts'), import('./track.ts')),
   },
 } as const satisfies Readonly<Record<string, Subject>>
 

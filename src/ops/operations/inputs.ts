@@ -5,9 +5,8 @@ import type { TimeText } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { listAccounts } from '../../store/reads/accounts.ts'
-import { accountNamed } from '../actions/accounts.ts'
 import { parseMoment } from '../actions/arguments.ts'
-import { refuseUnknownNames } from '../actions/unknown-names.ts'
+import { accountNamed, refuseUnknownNames } from '../actions/names.ts'
 import type { OperationContext } from './operation.ts'
 
 /** Fields that several operations share. */
@@ -20,9 +19,9 @@ export const LONGEST_ID = 512
 export const LONGEST_KEY = 8_192
 
 /** The key of a row in an answer, by which it can be asked for as it is. */
-export const rowKeySchema = z.string().meta({
-  description: 'its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them',
-})
+export const rowKeySchema = z
+  .string()
+  .describe('its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them')
 
 /** The name of an account or a destination, or another short text. */
 export const name = z.string().min(1).max(200)
@@ -56,10 +55,27 @@ export const submissionId = z
   .meta({ format: 'uuid', description: 'the id of a submission' })
 
 /** The account of a list's items. */
-export const ofAccount = name.optional().meta({ description: 'only of this account' })
+export const ofAccount = name.optional().describe('only of this account')
+
+/** The submission of a list's items. */
+export const ofSubmission = submissionId.optional().describe('only of this submission')
+
+/** From when to when. @param what happened then: `received`. */
+export function period(what: string) {
+  return {
+    since: moment.optional().describe(`only ${what} since: a date, a date-time, or how long ago (\`2h\`, \`7d\`)`),
+    until: moment.optional().describe(`only ${what} before`),
+  }
+}
 
 /** The account of one submission: `accountIn` gives its name. */
-export const inAccount = name.optional().meta({ description: 'the account that it belongs to; the default account when left out' })
+const inAccount = name.optional().describe('the account that it belongs to; the default account when left out')
+
+/** One submission, and its account. */
+export const oneSubmission = { account: inAccount, submission_id: submissionId }
+
+/** The account of several submissions: `accountNamed` gives its name. */
+export const inOneAccount = name.optional().describe('the account that they belong to; the default account when left out')
 
 /** The name of a submission's account. @throws NotFoundError when nobody knows it. */
 export async function accountIn(c: OperationContext, given: string | undefined): Promise<string> {
@@ -85,15 +101,15 @@ export const deliveryId = z.string().min(1).max(512)
 
 /** How many items, and where they go on: fields of each list's input. */
 export const paging = {
-  limit: count(MOST_ITEMS).default(50).meta({ description: 'how many at most' }),
-  cursor: z.string().min(1).max(4_096).optional().meta({ description: 'the `next_cursor` of the page before' }),
+  limit: count(MOST_ITEMS).default(50).describe('how many at most'),
+  cursor: z.string().min(1).max(4_096).optional().describe('the `next_cursor` of the page before'),
 }
 
 /** A page of a list. @param item must have an id of its own, by which the OpenAPI document refers to it. */
 export function pageOf<T extends z.ZodType>(item: T) {
   return z.object({
     items: z.array(item),
-    next_cursor: z.string().nullable().meta({ description: 'give it as `cursor` for the next page; null: this is the last' }),
+    next_cursor: z.string().nullable().describe('give it as `cursor` for the next page; null: this is the last'),
   })
 }
 

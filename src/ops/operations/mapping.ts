@@ -1,20 +1,25 @@
 import { z } from 'zod'
+import { UsageError } from '../../base/errors.ts'
+import type { Config } from '../../config/config.ts'
+import { knownSubmissions } from '../../store/mirror/submissions.ts'
 import { listUnmapped } from '../../store/mirror/unmapped.ts'
-import { listMappings } from '../../store/outbox/push-map.ts'
-import { readMapFile, readRows } from '../actions/map-file.ts'
-import { importMappings, mapTarget } from '../actions/mappings.ts'
-import { refuseUnknownNames } from '../actions/unknown-names.ts'
-import { ago, pluralize } from '../output/text.ts'
-import { time } from '../output/time.ts'
-import { name, page, pageOf, paging, placeIn, submissionId } from './inputs.ts'
+import { auditAction } from '../../store/operators/actions.ts'
+import { listMappings, storeMappings } from '../../store/outbox/push-map.ts'
+import { type ActionContext, inSteps } from '../actions/context.ts'
+import { type MapFile, type MapTarget, readMapFile, readRows } from '../actions/map-file.ts'
+import { destinationNamed, refuseUnknownNames } from '../actions/names.ts'
+import { MismatchError } from '../output/refusals.ts'
+import { record, time } from '../output/schema.ts'
+import { firstProblems, pluralize } from '../output/text.ts'
+import { name, ofAccount, ofSubmission, page, pageOf, paging, placeIn, submissionId } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const MOST_ROWS = 20_000
 
-const destination = name.meta({ description: 'of the destination' })
+const destination = name.describe('of the destination')
 const listed = {
   name: destination,
-  account: name.optional().meta({ description: 'only of this account' }),
+  account: ofAccount,
 }
 
 /** The place of a submission in a list by account and id. */
@@ -24,18 +29,16 @@ function placeOf(cursor: string | undefined) {
   return { account: String(account), submissionId: String(id) }
 }
 
-const mapping = z
-  .object({
-    destination: z.string(),
-    account: z.string(),
-    submission_id: z.string(),
-    client: z.string(),
-    policy: z.string().nullable(),
-    fields: z.record(z.string(), z.unknown()),
-    mapped_at: time,
-    mapped_via: z.string().meta({ description: '`import`, `admin`, `lookup`, or `sql` (written into the table by hand)' }),
-  })
-  .meta({ id: 'Mapping' })
+const mapping = record('Mapping', {
+  destination: z.string(),
+  account: z.string(),
+  submission_id: z.string(),
+  client: z.string(),
+  policy: z.string().nullable(),
+  fields: z.record(z.string(), z.unknown()),
+  mapped_at: time,
+  mapped_via: z.string().describe('`import`, `admin`, `lookup`, or `sql` (written into the table by hand)'),
+})
 
 /** Which client submissions belong to. */
 export const mappings = operation({
@@ -45,7 +48,7 @@ export const mappings = operation({
   http: 'GET /destinations/:name/mappings',
   input: z.strictObject({
     ...listed,
-    submission_id: submissionId.optional().meta({ description: 'only of this submission' }),
+    submission_id: ofSubmission,
     ...paging,
   }),
   argument: 'name',
@@ -53,31 +56,22 @@ export const mappings = operation({
   run: async (c, { name: of, account, submission_id: submission, limit, cursor }) => {
     const filter = { destination: of, account, submissionId: submission, after: placeOf(cursor) }
     await refuseUnknownNames(c.db.read, c.config, filter)
-    const rows = (await listMappings(c.db.read, filter, limit + 1)).map((m) => ({
-      ...{ destination: m.destination, account: m.account, submission_id: m.submissionId, client: m.client, policy: m.policy },
-      ...{ fields: { ...m.fields }, mapped_at: m.mappedAt, mapped_via: m.mappedVia },
-    }))
-    return page(rows, limit, (last) => [last.account, last.submission_id])
+    return page(await listMappings(c.db.read, filter, limit + 1), limit, (last) => [last.account, last.submission_id])
   },
-  print: (to, { items }) => {
-    const headings = ['destination', 'account', 'submission', 'client', 'policy', 'fields', 'age', 'by']
-    const rows = items.map((m) => [
-      ...[m.destination, m.account, m.submission_id, m.client, m.policy],
-      ...[Object.keys(m.fields).length === 0 ? null : JSON.stringify(m.fields), ago(m.mapped_at, to.now), m.mapped_via],
-    ])
-    to.table({ title: 'Submissions and their clients', headings, rows }, 'No submission is mapped.')
-  },
+  table: [
+    'Submissions and their clients',
+    ['destination', 'account', 'submission_id', 'client', 'policy', 'fields', 'mapped_at', 'mapped_via'],
+    'No submission is mapped.',
+  ],
 })
 
-const waiting = z
-  .object({
-    account: z.string(),
-    submission_id: z.string(),
-    insured_name: z.string().nullable().meta({ description: 'null: the mirror does not know it yet' }),
-    changes: z.int().meta({ description: 'that wait for a client' }),
-    since: time.nullable().meta({ description: 'when the oldest of them was queued' }),
-  })
-  .meta({ id: 'UnmappedSubmission' })
+const waiting = record('UnmappedSubmission', {
+  account: z.string(),
+  submission_id: z.string(),
+  insured_name: z.string().nullable().describe('null: the mirror does not know it yet'),
+  changes: z.int().describe('that wait for a client'),
+  since: time.nullable().describe('when the oldest of them was queued'),
+})
 
 /** Which submissions wait for a client. */
 export const unmapped = operation({
@@ -87,9 +81,7 @@ export const unmapped = operation({
   http: 'GET /destinations/:name/unmapped',
   input: z.strictObject({
     ...listed,
-    search: name.optional().meta({
-      description: 'as in the list of submissions: words of the name of the insured, the beginning of an id',
-    }),
+    search: name.optional().describe('as in the list of submissions: words of the name of the insured, the beginning of an id'),
     ...paging,
   }),
   argument: 'name',
@@ -99,18 +91,18 @@ export const unmapped = operation({
     await refuseUnknownNames(c.db.read, c.config, filter)
     return page(await listUnmapped(c.db.read, filter, limit + 1), limit, (last) => [last.account, last.submission_id])
   },
-  print: (to, { items }) => {
-    const headings = ['account', 'submission', 'insured', 'changes', 'oldest']
-    const rows = items.map((u) => [u.account, u.submission_id, u.insured_name, u.changes, ago(u.since, to.now)])
-    to.table({ title: 'Submissions without a client', headings, rows }, 'No submission waits for a client.')
-  },
+  table: [
+    'Submissions without a client',
+    ['account', 'submission_id', 'insured_name', 'changes', 'since'],
+    'No submission waits for a client.',
+  ],
 })
 
 const text = z.string().max(500)
 const about = {
-  policy: text.optional().meta({ description: 'its policy in the AMS' }),
-  account: text.optional().meta({ description: 'its account, needed where the destination has several' }),
-  fields: z.record(text, text).optional().meta({ description: 'more for templates and adapters' }),
+  policy: text.optional().describe('its policy in the AMS'),
+  account: text.optional().describe('its account, needed where the destination has several'),
+  fields: z.record(text, text).optional().describe('more for templates and adapters'),
 }
 const row = z.strictObject({ submission_id: text, client: text, ...about }).meta({ id: 'MappingRow' })
 
@@ -126,10 +118,10 @@ export const map = operation({
   input: z
     .strictObject({
       name: destination,
-      rows: z.array(row).min(1).max(MOST_ROWS).optional().meta({ description: 'any number of submissions' }),
+      rows: z.array(row).min(1).max(MOST_ROWS).optional().describe('any number of submissions'),
       file: z.string().optional().meta({ description: 'a CSV of them', contentMediaType: 'text/csv' }),
-      submission_id: submissionId.optional().meta({ description: 'a single submission' }),
-      client: text.optional().meta({ description: 'its client in the AMS' }),
+      submission_id: submissionId.optional().describe('a single submission'),
+      client: text.optional().describe('its client in the AMS'),
       ...about,
     })
     .refine(
@@ -142,12 +134,10 @@ export const map = operation({
       'a file stands alone, and so do rows; leave the others out',
     ),
   argument: 'name',
-  output: z
-    .object({
-      stored: z.int(),
-      unknown_submissions: z.int().meta({ description: 'of these the mirror does not know the submission yet' }),
-    })
-    .meta({ id: 'MappingsStored' }),
+  output: record('MappingsStored', {
+    stored: z.int(),
+    unknown_submissions: z.int().describe('of these the mirror does not know the submission yet'),
+  }),
   run: async (c, { name: of, rows, file, submission_id: id = '', client = '', ...single }) => {
     const target = mapTarget(c.config, of)
     const read =
@@ -161,3 +151,38 @@ export const map = operation({
     if (unknown > 0) to.line(`${unknown} of these submissions not known to the mirror yet`)
   },
 })
+
+/** Mappings per transaction: few enough that a running `serve` does not wait. */
+const STEP = 200
+
+/** The destination of an import, and its accounts. @throws NotFoundError, or MismatchError when it takes no mappings. */
+function mapTarget(config: Pick<Config, 'destinations'>, name: string): MapTarget {
+  const { accounts, mapping } = destinationNamed(config, name)
+  if (mapping === 'none') {
+    throw new MismatchError([`destination ${name} uses no mapping, so nothing was stored; set its \`mapping\` to required first`])
+  }
+  if (accounts.length === 0)
+    throw new MismatchError([`destination ${name} has no account in the settings; run this with the same settings as \`serve\``])
+  return { destination: name, accounts }
+}
+
+/**
+ * Stores mappings of one destination, all or none; changes that waited for them go out.
+ * @returns how many, and of how many the mirror does not know the submission yet.
+ * @throws UsageError with what is wrong with them.
+ */
+async function importMappings(a: ActionContext, { destination }: MapTarget, { rows, problems }: MapFile) {
+  if (problems.length > 0) throw new UsageError([...firstProblems(problems), 'nothing was stored'])
+  // The audit entry need not repeat the mappings: they are in the table.
+  const note = { who: a.who, action: 'mapping.import', target: destination, detail: { rows: rows.length } }
+  const { unknown } = await auditAction(a.db, note, async () => {
+    let unknown = 0
+    await inSteps(a, rows, STEP, async (step) => {
+      await storeMappings(a.db, step, a.who === 'command' ? 'import' : 'admin')
+      const keys = step.map(({ account, submissionId }) => ({ account, submission_id: submissionId }))
+      unknown += step.length - (await knownSubmissions(a.db.read, keys)).size
+    })
+    return { unknown, detail: { unknown_submissions: unknown } }
+  })
+  return { stored: rows.length, unknown_submissions: unknown }
+}

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import type { Query } from '../../store/engine/db.ts'
-import { listOpenItems, listQuotes, type OpenWorkFilter, type OpenWorkPage, type OpenWorkPlace } from '../../store/mirror/open-work.ts'
-import { refuseUnknownNames } from '../actions/unknown-names.ts'
-import { cursorOf, noCursor, ofAccount, pageOf, paging, placeIn, submissionId } from './inputs.ts'
+import { listOpenWork, type OpenWorkPlace, openItemsOf, quotesOf } from '../../store/mirror/open-work.ts'
+import { refuseUnknownNames } from '../actions/names.ts'
+import { cursorOf, noCursor, ofAccount, ofSubmission, pageOf, paging, placeIn } from './inputs.ts'
 import { type OperationContext, operation } from './operation.ts'
 import { cents, openItem, quoteOnBoard } from './submission-answers.ts'
 
@@ -12,22 +11,20 @@ const SHORT_PAGES = 'A page may be short, or empty; the list ends when `next_cur
 
 const input = z.strictObject({
   account: ofAccount,
-  submission_id: submissionId.optional().meta({ description: 'only of this submission' }),
+  submission_id: ofSubmission,
   ...paging,
 })
 
-const ofSubmission = { account: z.string(), submission_id: z.string(), insured_name: z.string().nullable() }
-
-type List<T> = (q: Query, filter: OpenWorkFilter, after: OpenWorkPlace | null, limit: number) => Promise<OpenWorkPage<T>>
+const whose = { account: z.string(), submission_id: z.string(), insured_name: z.string().nullable() }
 
 async function pageFrom<T>(
   c: OperationContext,
-  list: List<T>,
+  itemsOf: Parameters<typeof listOpenWork<T>>[1],
   { account, submission_id: submissionId, limit, cursor }: z.output<typeof input>,
 ) {
   await refuseUnknownNames(c.db.read, c.config, { account })
-  const { items, next } = await list(c.db.read, { account, submissionId }, placeFrom(cursor), limit)
-  return { items: [...items], next_cursor: next && cursorOf([next.account, next.submissionId, next.skip]) }
+  const { items, next } = await listOpenWork(c.db.read, itemsOf, { account, submissionId }, placeFrom(cursor), limit)
+  return { items, next_cursor: next && cursorOf([next.account, next.submissionId, next.skip]) }
 }
 
 function placeFrom(cursor: string | undefined): OpenWorkPlace | null {
@@ -36,6 +33,8 @@ function placeFrom(cursor: string | undefined): OpenWorkPlace | null {
   if (!Number.isSafeInteger(skip) || skip < 0) throw noCursor()
   return { account, submissionId, skip }
 }
+
+const listedItem = openItem.extend(whose).meta({ id: 'ListedOpenItem' })
 
 /** `item list` */
 export const itemList = operation({
@@ -46,16 +45,31 @@ export const itemList = operation({
   http: 'GET /open-items',
   tool: 'list_open_items',
   input,
-  output: pageOf(openItem.extend(ofSubmission).meta({ id: 'ListedOpenItem' })),
-  run: (c, given) => pageFrom(c, listOpenItems, given),
-  print: (to, { items }) => {
-    const headings = ['submission', 'account', 'insured', 'from', 'market', 'what', { heading: 'how', fit: 'below' } as const]
-    const rows = items.map((item) => [
-      ...[item.submission_id, item.account, item.insured_name, item.source, item.market_name, item.label, item.how_to_provide],
-    ])
-    to.table({ title: 'Open items', headings, rows }, 'Nothing is outstanding.')
-  },
+  output: pageOf(listedItem),
+  run: (c, given) => pageFrom(c, openItemsOf<z.output<typeof listedItem>>, given),
+  table: [
+    'Open items',
+    ['submission_id', 'account', 'insured_name', 'source', 'market_name', 'label', 'how_to_provide'],
+    'Nothing is outstanding.',
+  ],
 })
+
+const listedQuote = quoteOnBoard
+  .extend({
+    ...whose,
+    market_name: z.string().nullable(),
+    program: z.string().nullable(),
+    program_category: z.string().nullable(),
+    status: z.string().nullable().describe('of its lane'),
+    status_label: z.string().nullable(),
+    chip: z.string().nullable(),
+    bound: z.boolean().nullable().describe('its lane is bound, at this quote or another'),
+    premium_display: z.string().nullable().describe('to show, never to compute with'),
+    total_cents: cents.nullable(),
+    lines: z.unknown().describe('lines of business, a list of slugs'),
+    is_revision: z.boolean().nullable(),
+  })
+  .meta({ id: 'ListedQuote' })
 
 /** `quote list` */
 export const quoteList = operation({
@@ -68,33 +82,19 @@ export const quoteList = operation({
   http: 'GET /quotes',
   tool: 'list_quotes',
   input,
-  output: pageOf(
-    quoteOnBoard
-      .extend({
-        ...ofSubmission,
-        market_name: z.string().nullable(),
-        program: z.string().nullable(),
-        program_category: z.string().nullable(),
-        status: z.string().nullable().meta({ description: 'of its lane' }),
-        status_label: z.string().nullable(),
-        chip: z.string().nullable(),
-        bound: z.boolean().nullable().meta({ description: 'its lane is bound, at this quote or another' }),
-        premium_display: z.string().nullable().meta({ description: 'to show, never to compute with' }),
-        total_cents: cents.nullable(),
-        lines: z.unknown().meta({ description: 'lines of business, a list of slugs' }),
-        is_revision: z.boolean().nullable(),
-      })
-      .meta({ id: 'ListedQuote' }),
-  ),
-  run: (c, given) => pageFrom(c, listQuotes, given),
-  print: (to, { items }) => {
-    const headings = ['submission', 'account', 'insured', 'market', 'premium', 'status', 'superseded', 'bound']
-    const rows = items.map((quote) => [
-      ...[quote.submission_id, quote.account, quote.insured_name, quote.market_name, quote.premium_display ?? quote.total_cents],
-      ...[quote.status_label ?? quote.status, said(quote.may_be_superseded), said(quote.is_bound_quote)],
-    ])
-    to.table({ title: 'Quotes', headings, rows }, 'No quote.')
-  },
+  output: pageOf(listedQuote),
+  run: (c, given) => pageFrom(c, quotesOf<z.output<typeof listedQuote>>, given),
+  table: [
+    'Quotes',
+    [
+      ...(['submission_id', 'account', 'insured_name', 'market_name'] as const),
+      ['premium', (quote) => quote.premium_display ?? quote.total_cents],
+      ['status', (quote) => quote.status_label ?? quote.status],
+      ['superseded', (quote) => said(quote.may_be_superseded)],
+      ['bound', (quote) => said(quote.is_bound_quote)],
+    ],
+    'No quote.',
+  ],
 })
 
 function said(flag: boolean | null): string {

@@ -5,8 +5,9 @@ import type { Role } from '../../config/schema/roles.ts'
 import type { Db } from '../../store/engine/db.ts'
 import type { ActionDetail } from '../../store/operators/actions.ts'
 import type { ActionContext, Attempt } from '../actions/context.ts'
-import type { ReloadResult } from '../actions/reload-result.ts'
+import type { ReloadResult } from '../actions/reload.ts'
 import type { ShowMend } from '../health/mend.ts'
+import type { Column } from '../output/columns.ts'
 import type { Printer } from './printer.ts'
 
 /** What an operation works with, and who asks for it. */
@@ -25,9 +26,18 @@ export interface OperationContext extends ActionContext {
   /** How the interface at hand calls a field of the input, for problems: `submission_id`, or `--submission`. */
   readonly nameOf: (field: string) => string
   readonly showMend: ShowMend
+  /** Where a person at a terminal is shown what comes of it meanwhile; null: nobody waits there, or a program reads. */
+  readonly live: Printer | null
   /** Tells whoever waits at a terminal what is about to be done. */
   readonly tell: (line: string) => void
 }
+
+/** Of a context where nobody waits at a terminal. */
+export const unattended = { isTerminal: false, live: null, tell: () => undefined } as const
+
+type ItemOf<T> = T extends { readonly items: readonly (infer R)[] } ? R : never
+
+type Needs = 'account' | 'settings' | 'destinations' | 'sending'
 
 /**
  * What an operator can look at or do. The command, the route with its description, and the tool of assistants are made from it: see
@@ -42,10 +52,12 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   /** The least role that may ask for it. The user of the terminal may do everything. */
   readonly role: Role
   /**
-   * What the terminal must find: at least one account in the settings besides the database, or the settings alone. Then it has no database, and
-   * what it attempts is noted where there is one.
+   * What the terminal must find: at least one account in the settings besides the database, or the settings alone; `destinations`: with what
+   * destinations need, `sending`: and an account. With the settings alone it has no database, and what it attempts is noted where there is one.
    */
-  readonly needs?: 'account' | 'settings' | 'destinations'
+  readonly needs?: Needs | ((input: z.output<I>) => Needs)
+  /** Whether the terminal may create or migrate the database for it, as `serve` does. */
+  readonly mayPrepare?: boolean
   /** Whether one answer serves all who ask by HTTP at the same time; only without an input. */
   readonly isShared?: boolean
   /** Method and path under `/api/v1`; `:name` comes from the input, and all else is the query of a GET or the body. */
@@ -79,7 +91,9 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   readonly exit?: (output: z.output<O>, input: z.output<I>) => 0 | 1 | 3 | 4
   /** @throws UsageError and its kinds for what cannot be done as it is asked for; see `output/refusals.ts`. */
   readonly run: (context: OperationContext, input: z.output<I>) => Promise<z.input<O>>
-  /** Writes the output for a person at a terminal; only what has no command has none. */
+  /** What a person at a terminal sees of a list: the title of a table, its columns, and the line in its place when there is nothing. */
+  readonly table?: readonly [title: string, columns: readonly Column<ItemOf<z.output<O>>>[], none: string]
+  /** Writes any other output for a person at a terminal; only what has no command has none. */
   readonly print?: (to: Printer, output: z.output<O>, input: z.output<I>) => void
 }
 

@@ -3,83 +3,70 @@ import type { Db } from '../../store/engine/db.ts'
 import type { Pile } from '../../store/upkeep/health.ts'
 import { servedAccounts } from '../health/matters.ts'
 import type { ShowMend } from '../health/mend.ts'
+import { verdictWords } from '../health/verdict.ts'
 import { needOf, sentenceOf } from '../health/verdict-text.ts'
-import { time } from '../output/time.ts'
-import { judgeNow, type VerdictConfig } from '../status/status.ts'
-
-/** A matter that needs a person. */
-export const need = z.object({
-  kind: z.string(),
-  what: z.string(),
-  since: z.string().nullable(),
-  count: z.int(),
-  mend: z.union([z.object({ command: z.string() }), z.object({ runbook: z.string() })]),
-})
+import { record, time } from '../output/schema.ts'
+import { judgeNow, need, type VerdictConfig } from '../status/status.ts'
 
 const pile = z.object({
-  count: z.int().meta({ description: 'counted up to a limit' }),
+  count: z.int().describe('counted up to a limit'),
   oldest_at: time.nullable(),
 })
 
 const mend = z.object({
-  operation: z.string().optional().meta({ description: 'what mends it, or shows what a person has to decide; with `input`' }),
+  operation: z.string().optional().describe('what mends it, or shows what a person has to decide; with `input`'),
   input: z.record(z.string(), z.string()).readonly().optional(),
-  command: z.string().optional().meta({ description: 'what to type' }),
-  tool: z.string().optional().meta({ description: 'what assistants call with `input`' }),
-  runbook: z.string().optional().meta({ description: 'the section of the runbook that tells what to do' }),
-  method: z
-    .enum(['POST', 'PUT', 'DELETE'])
-    .optional()
-    .meta({ description: 'with `path` and `body`: the request that mends it, where one can' }),
+  command: z.string().optional().describe('what to type'),
+  tool: z.string().optional().describe('what assistants call with `input`'),
+  runbook: z.string().optional().describe('the section of the runbook that tells what to do'),
+  method: z.enum(['POST', 'PUT', 'DELETE']).optional().describe('with `path` and `body`: the request that mends it, where one can'),
   path: z.string().optional(),
   body: z.record(z.string(), z.string()).readonly().nullable().optional(),
 })
 
 /** Whether the mirror is right, and what that is judged by. */
-export const overview = z
-  .object({
-    verdict: z.enum(['complete', 'catching_up', 'attention']),
-    sentence: z.string().meta({ description: 'the verdict and its reasons, for people' }),
-    since: time.nullable().meta({ description: 'since when it needs a person or is behind; null when not known, or complete' }),
-    needs: z.array(
-      need.extend({
-        account: z.string().nullable().meta({ description: 'that it is about; null: none' }),
-        destination: z.string().nullable().meta({ description: 'that it is about; null: none' }),
-        run_id: z.string().nullable().meta({ description: 'the reconcile run that it is about; null: none' }),
-        mend,
-      }),
-    ),
-    late: z
-      .array(z.object({ kind: z.string(), of: z.string().nullable(), count: z.int().nullable(), since: time.nullable() }))
-      .readonly()
-      .meta({ description: 'what is older than it should be, and gets fresh without a person' }),
-    served: z.boolean().meta({ description: 'whether a process works on the database now' }),
-    submissions: z.object({ known: z.int(), unreachable: z.int(), never_read: z.int() }),
-    inbox: pile.meta({ description: 'deliveries that wait to be applied' }),
-    accounts: z.array(
-      z.object({
-        account: z.string(),
-        state: z.string(),
-        submissions: z.int(),
-        dead: pile,
-        newest_read_at: time.nullable(),
-        stalest_read_at: time.nullable(),
-        oldest_wake_at: time.nullable(),
-      }),
-    ),
-    destinations: z.array(
-      z.object({
-        destination: z.string(),
-        state: z.string(),
-        oldest_unsent_at: time.nullable(),
-        dead: pile,
-        unknown: pile,
-        held: pile,
-        unmapped: pile,
-      }),
-    ),
-  })
-  .meta({ id: 'Overview' })
+export const overview = record('Overview', {
+  verdict: z.enum(verdictWords),
+  sentence: z.string().describe('the verdict and its reasons, for people'),
+  since: time.nullable().describe('since when it needs a person or is behind; null when not known, or complete'),
+  needs: z.array(
+    need.extend({
+      account: z.string().nullable().describe('that it is about; null: none'),
+      destination: z.string().nullable().describe('that it is about; null: none'),
+      run_id: z.string().nullable().describe('the reconcile run that it is about; null: none'),
+      mend,
+    }),
+  ),
+  late: z
+    .array(z.object({ kind: z.string(), of: z.string().nullable(), count: z.int().nullable(), since: time.nullable() }))
+    .readonly()
+    .describe('what is older than it should be, and gets fresh without a person'),
+  served: z.boolean().describe('whether a process works on the database now'),
+  submissions: z.object({ known: z.int(), unreachable: z.int(), never_read: z.int() }),
+  inbox: pile.describe('deliveries that wait to be applied'),
+  accounts: z.array(
+    z.object({
+      account: z.string(),
+      state: z.string(),
+      submissions: z.int(),
+      dead: pile,
+      newest_read_at: time.nullable(),
+      stalest_read_at: time.nullable(),
+      oldest_wake_at: time.nullable(),
+    }),
+  ),
+  destinations: z.array(
+    z.object({
+      destination: z.string(),
+      state: z.string(),
+      oldest_unsent_at: time.nullable(),
+      dead: pile,
+      unknown: pile,
+      held: pile,
+      unmapped: pile,
+    }),
+  ),
+})
 
 export type Overview = z.input<typeof overview>
 

@@ -1,4 +1,5 @@
-import { type Table, table } from '../output/table.ts'
+import { type Column, tableOf } from '../output/columns.ts'
+import { table } from '../output/table.ts'
 import { wrapped } from '../output/text.ts'
 
 /** Where a command prints for a person. */
@@ -13,8 +14,8 @@ export interface Printer {
   text(text: string): void
   /** Writes a sentence, in lines that the terminal is wide enough for. */
   sentence(text: string): void
-  /** Writes a table. @param none the line in its place when it has no rows. */
-  table(list: Omit<Table, 'width'>, none: string): void
+  /** Writes rows as a table. @param none the line in its place when there are none. */
+  rows<Row extends object>(title: string, rows: readonly Row[], columns: readonly Column<Row>[], none: string): void
 }
 
 /** @param width columns that a line may take. */
@@ -25,6 +26,7 @@ export function printerTo(write: (text: string) => unknown, now: number, width: 
     text: (text) => void write(text),
     line: (text) => void write(`${text}\n`),
     sentence: (text) => void write(wrapped(text, width)),
-    table: (list, none) => void write(list.rows.length === 0 ? `${none}\n` : table({ ...list, width })),
+    rows: (title, rows, columns, none) =>
+      void write(rows.length === 0 ? `${none}\n` : table({ ...tableOf(title, rows, columns, now), width })),
   }
 }

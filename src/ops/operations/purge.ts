@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { createDocumentStorage } from '../../documents/storage/create.ts'
 import { parseTime } from '../../model/time.ts'
-import { accountNamed } from '../actions/accounts.ts'
+import { accountNamed } from '../actions/names.ts'
 import { purgePreview, purgeSubmissions, submissionsGoneBefore } from '../actions/purge.ts'
+import { record } from '../output/schema.ts'
 import { pluralize } from '../output/text.ts'
 import { name, submissionId } from './inputs.ts'
 import { operation } from './operation.ts'
@@ -22,26 +23,24 @@ const purge = operation({
   http: 'POST /submissions/purge',
   input: z
     .strictObject({
-      ids: z.array(submissionId).min(1).optional().meta({ description: 'ids of submissions' }),
+      ids: z.array(submissionId).min(1).optional().describe('ids of submissions'),
       gone_before: z
         .string()
         .max(40)
         .refine((text) => dayOrTime(text) !== null, 'is no day, such as 2026-01-31, and no time')
         .optional()
-        .meta({ description: 'those that the service has not known since before this day (YYYY-MM-DD) or time' }),
-      account: name.optional().meta({ description: 'the account that they belong to; the default account when left out' }),
-      dry_run: z.boolean().optional().meta({ description: 'only say what would be removed' }),
+        .describe('those that the service has not known since before this day (YYYY-MM-DD) or time'),
+      account: name.optional().describe('the account that they belong to; the default account when left out'),
+      dry_run: z.boolean().optional().describe('only say what would be removed'),
     })
     .refine(({ ids, gone_before }) => (ids === undefined) !== (gone_before === undefined), 'give ids of submissions, or gone_before'),
   argument: 'ids',
-  output: z
-    .object({
-      account: z.string(),
-      dry_run: z.boolean(),
-      submissions: z.array(z.string()).readonly().meta({ description: 'removed, or to be removed' }),
-      unknown: z.array(z.string()).readonly().meta({ description: 'had no row here; they will not be tracked either' }),
-    })
-    .meta({ id: 'SubmissionsPurged' }),
+  output: record('SubmissionsPurged', {
+    account: z.string(),
+    dry_run: z.boolean(),
+    submissions: z.array(z.string()).readonly().describe('removed, or to be removed'),
+    unknown: z.array(z.string()).readonly().describe('had no row here; they will not be tracked either'),
+  }),
   run: async (c, { ids, gone_before: goneBefore, account: wanted, dry_run = false }) => {
     const { name: account } = accountNamed(c.config, wanted, c.nameOf('account'))
     const all = goneBefore === undefined ? [...new Set(ids)] : await submissionsGoneBefore(c, account, dayOrTime(goneBefore) ?? '')

@@ -6,11 +6,11 @@ import { withInsured } from '../../store/mirror/insured.ts'
 import { listFindings } from '../../store/reconcile/findings.ts'
 import { findRun, listRuns } from '../../store/reconcile/runs.ts'
 import { type FieldDifference, findingKinds, type RunOptions } from '../../store/schema/reconcile.ts'
+import { refuseUnknownNames } from '../actions/names.ts'
 import { accountsOfRun, futureProblem, requestReconcile, runNamed, stopReconcile } from '../actions/reconcile.ts'
-import { refuseUnknownNames } from '../actions/unknown-names.ts'
-import { findingsTable, runSummary, runsTable } from '../output/reconcile-text.ts'
+import { findingColumns, runColumns, runSummary } from '../output/reconcile-text.ts'
 import { MismatchError } from '../output/refusals.ts'
-import { time } from '../output/time.ts'
+import { record, time } from '../output/schema.ts'
 import { hidden } from './hidden.ts'
 import {
   count,
@@ -19,50 +19,48 @@ import {
   name,
   noCursor,
   numberIn,
+  ofAccount,
+  ofSubmission,
   page,
   pageOf,
   paging,
+  period,
   placeIn,
   rowKeySchema,
   submissionId,
   whole,
 } from './inputs.ts'
 import { type OperationContext, operation } from './operation.ts'
-import type { Printer } from './printer.ts'
 
 const states = ['requested', 'running', 'done', 'budget', 'failed', 'stopped'] as const
 
-const run = z
-  .object({
-    run_id: z.string(),
-    account: z.string(),
-    slot: time.nullable().meta({ description: 'the scheduled time of the run (RECONCILE_CRON); null for one that an operator requested' }),
-    requested_by: z.string().meta({ description: '`command`, `cron`, or `admin:` and the name of a token' }),
-    options: z.record(z.string(), z.unknown()),
-    state: z.enum(states),
-    requested_at: time,
-    started_at: time.nullable(),
-    updated_at: time,
-    ended_at: time.nullable(),
-    submissions_total: z.int(),
-    submissions_done: z.int(),
-    rows_compared: z.int(),
-    missing: z.int(),
-    different: z.int(),
-    absent: z.int(),
-    unreadable: z.int(),
-    undelivered: z.int(),
-    lost: z.int().meta({ description: 'holes in the change log' }),
-    repaired: z.int(),
-    known: z.int().meta({ description: 'findings that stand since before; they are not counted above' }),
-    exit_code: z.int().nullable(),
-    note: z.string().nullable(),
-  })
-  .meta({ id: 'ReconcileRun' })
+const run = record('ReconcileRun', {
+  run_id: z.string(),
+  account: z.string(),
+  slot: time.nullable().describe('the scheduled time of the run (RECONCILE_CRON); null for one that an operator requested'),
+  requested_by: z.string().describe('`command`, `cron`, or `admin:` and the name of a token'),
+  options: z.record(z.string(), z.unknown()),
+  state: z.enum(states),
+  requested_at: time,
+  started_at: time.nullable(),
+  updated_at: time,
+  ended_at: time.nullable(),
+  submissions_total: z.int(),
+  submissions_done: z.int(),
+  rows_compared: z.int(),
+  missing: z.int(),
+  different: z.int(),
+  absent: z.int(),
+  unreadable: z.int(),
+  undelivered: z.int(),
+  lost: z.int().describe('holes in the change log'),
+  repaired: z.int(),
+  known: z.int().describe('findings that stand since before; they are not counted above'),
+  exit_code: z.int().nullable(),
+  note: z.string().nullable(),
+})
 
-function printRuns(to: Printer, { items }: { readonly items: z.output<typeof run>[] }): void {
-  to.table(runsTable(items, to.now), 'No run.')
-}
+const runTable = ['Reconcile runs, the newest first', runColumns, 'No run.'] as const
 
 const list = operation({
   name: 'reconcile.list',
@@ -70,9 +68,9 @@ const list = operation({
   role: 'viewer',
   http: 'GET /reconcile-runs',
   input: z.strictObject({
-    account: name.optional().meta({ description: 'only of this account' }),
-    state: z.enum(states).optional().meta({ description: 'only in this state' }),
-    since: moment.optional().meta({ description: 'only requested since: a date, a date-time, or how long ago (`2h`, `7d`)' }),
+    account: ofAccount,
+    state: z.enum(states).optional().describe('only in this state'),
+    since: period('requested').since,
     ...paging,
   }),
   output: pageOf(run),
@@ -82,7 +80,7 @@ const list = operation({
     const rows = await listRuns(c.db.read, { ...filter, since: momentOf(c, since), after, limit: limit + 1 })
     return page(rows, limit, ({ run_id }) => [run_id])
   },
-  print: printRuns,
+  table: runTable,
 })
 
 /** The run behind which a list goes on. */
@@ -93,7 +91,7 @@ async function placeOf(c: OperationContext, cursor: string | undefined) {
   return { requestedAt: last.requested_at, runId: last.run_id }
 }
 
-const byId = { id: z.uuid().meta({ description: 'of the run' }) }
+const byId = { id: z.uuid().describe('of the run') }
 
 const show = operation({
   name: 'reconcile.show',
@@ -122,32 +120,30 @@ const stop = operation({
 })
 
 const difference = z.object({ field: z.string(), mirror: z.unknown(), service: z.unknown() })
-const finding = z
-  .object({
-    row_key: rowKeySchema,
-    run_id: z.string(),
-    finding_no: z.int(),
-    account: z.string(),
-    submission_id: z.string().nullable(),
-    kind: z.enum(findingKinds),
-    insured_name: z.string().nullable().meta({ description: 'of its submission' }),
-    entity: z.string().nullable(),
-    entity_id: z.string().nullable(),
-    fields: hidden(z.array(difference).readonly().nullable(), (fields, row: { entity: string | null }) =>
-      (fields as readonly FieldDifference[]).map(({ field, mirror, service }) => {
-        const side = (value: Json) => maskedRow(row.entity ?? '', { [field]: value })[field] ?? null
-        return { field, mirror: side(mirror), service: side(service) }
-      }),
-    ),
-    read: z.string().nullable(),
-    destination: z.string().nullable(),
-    seq: z.int().nullable(),
-    standing: z.boolean().meta({ description: 'it was known before this run' }),
-    repaired_at: time.nullable(),
-    detail: z.string(),
-    found_at: time,
-  })
-  .meta({ id: 'ReconcileFinding' })
+const finding = record('ReconcileFinding', {
+  row_key: rowKeySchema,
+  run_id: z.string(),
+  finding_no: z.int(),
+  account: z.string(),
+  submission_id: z.string().nullable(),
+  kind: z.enum(findingKinds),
+  insured_name: z.string().nullable().describe('of its submission'),
+  entity: z.string().nullable(),
+  entity_id: z.string().nullable(),
+  fields: hidden(z.array(difference).readonly().nullable(), (fields, row: { entity: string | null }) =>
+    (fields as readonly FieldDifference[]).map(({ field, mirror, service }) => {
+      const side = (value: Json) => maskedRow(row.entity ?? '', { [field]: value })[field] ?? null
+      return { field, mirror: side(mirror), service: side(service) }
+    }),
+  ),
+  read: z.string().nullable(),
+  destination: z.string().nullable(),
+  seq: z.int().nullable(),
+  standing: z.boolean().describe('it was known before this run'),
+  repaired_at: time.nullable(),
+  detail: z.string(),
+  found_at: time,
+})
 
 const findings = operation({
   name: 'reconcile.findings',
@@ -157,9 +153,9 @@ const findings = operation({
   http: 'GET /reconcile-runs/:id/findings',
   input: z.strictObject({
     ...byId,
-    kind: z.enum(findingKinds).optional().meta({ description: 'only of this kind' }),
-    standing: z.boolean().optional().meta({ description: 'only what was known before; false: only what was not' }),
-    submission_id: submissionId.optional().meta({ description: 'only of this submission' }),
+    kind: z.enum(findingKinds).optional().describe('only of this kind'),
+    standing: z.boolean().optional().describe('only what was known before; false: only what was not'),
+    submission_id: ofSubmission,
     ...paging,
   }),
   argument: 'id',
@@ -171,7 +167,7 @@ const findings = operation({
     const rows = found.items.map((row) => ({ ...row, row_key: rowKey([row.run_id, String(row.finding_no)]) }))
     return { ...found, items: await withInsured(c.db.read, rows) }
   },
-  print: (to, { items }) => to.table(findingsTable(items), 'No finding.'),
+  table: ['Findings', findingColumns, 'No finding.'],
 })
 
 const MOST_READS = 256
@@ -188,13 +184,13 @@ const request = operation({
   command: 'reconcile',
   withoutCommand: 'the terminal carries the run out itself',
   input: z.strictObject({
-    account: name.optional().meta({ description: 'every account of the settings when left out' }),
-    submissions: z.array(submissionId).min(1).max(500).optional().meta({ description: 'only these' }),
-    since: moment.optional().meta({ description: 'only submissions in which something moved since' }),
-    active_only: z.boolean().optional().meta({ description: 'only submissions that are not dormant' }),
-    dry_run: z.boolean().optional().meta({ description: 'write nothing but the report' }),
-    no_state: z.boolean().optional().meta({ description: 'the feeds only' }),
-    concurrency: count(MOST_READS).optional().meta({ description: 'reads at once' }),
+    account: name.optional().describe('every account of the settings when left out'),
+    submissions: z.array(submissionId).min(1).max(500).optional().describe('only these'),
+    since: moment.optional().describe('only submissions in which something moved since'),
+    active_only: z.boolean().optional().describe('only submissions that are not dormant'),
+    dry_run: z.boolean().optional().describe('write nothing but the report'),
+    no_state: z.boolean().optional().describe('the feeds only'),
+    concurrency: count(MOST_READS).optional().describe('reads at once'),
   }),
   output: pageOf(run),
   run: async (c, { account, since, submissions, ...rest }) => {
@@ -211,7 +207,7 @@ const request = operation({
     for (const each of accounts) runs.push(await runNamed(c.db.read, await requestReconcile(c, each, options)))
     return whole(runs)
   },
-  print: printRuns,
+  table: runTable,
 })
 
 /** `reconcile list|show|stop|findings`, and the request of a run */

@@ -1,30 +1,28 @@
 import { z } from 'zod'
+import { replayRejected } from '../../receive/replay-rejected.ts'
+import { InboxAppender } from '../../store/inbox/append.ts'
 import { RejectedStore } from '../../store/inbox/rejected.ts'
-import { accountNamed } from '../actions/accounts.ts'
-import { rejectedFields, replayRefused, showRejected } from '../actions/inbox.ts'
-import { refuseUnknownNames } from '../actions/unknown-names.ts'
+import { DeliveryVerifier } from '../../upstream/webhook/signature.ts'
+import { filterForAudit } from '../actions/context.ts'
+import { accountNamed, refuseUnknownNames } from '../actions/names.ts'
 import { NotFoundError } from '../output/refusals.ts'
-import { ago, pluralize, printableLine } from '../output/text.ts'
-import { time } from '../output/time.ts'
-import { deliveryText, keptBody, keptHeaders, received } from './delivery-parts.ts'
-import { filterOf, name, numberIn, page, pageOf, paging, whole } from './inputs.ts'
+import { record, time } from '../output/schema.ts'
+import { pluralize, printableLine } from '../output/text.ts'
+import { deliveryText, keptBody, keptHeaders } from './delivery-parts.ts'
+import { filterOf, name, numberIn, ofAccount, page, pageOf, paging, period, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
-const entry = z
-  .object({
-    rejected_id: z.int().meta({ description: 'its number' }),
-    account: z.string().nullable(),
-    path: z.string(),
-    address: z.string(),
-    reason: z.string(),
-    received_at: time,
-    replayed_at: time.nullable(),
-    body_bytes: z.int().nullable().meta({ description: 'how long its body was; null when it was not read' }),
-    body_cut: z.boolean().meta({ description: 'only its beginning is kept, so it cannot be verified again' }),
-  })
-  .meta({ id: 'RefusedDelivery' })
-
-const account = name.optional().meta({ description: 'only of this account' })
+const entry = record('RefusedDelivery', {
+  rejected_id: z.int().describe('its number'),
+  account: z.string().nullable(),
+  path: z.string(),
+  address: z.string(),
+  reason: z.string(),
+  received_at: time,
+  replayed_at: time.nullable(),
+  body_bytes: z.int().nullable().describe('how long its body was; null when it was not read'),
+  body_cut: z.boolean().describe('only its beginning is kept, so it cannot be verified again'),
+})
 
 const list = operation({
   name: 'rejected.list',
@@ -33,9 +31,9 @@ const list = operation({
   role: 'viewer',
   http: 'GET /rejected',
   input: z.strictObject({
-    account,
-    reason: name.optional().meta({ description: 'only those refused for this reason' }),
-    ...received,
+    account: ofAccount,
+    reason: name.optional().describe('only those refused for this reason'),
+    ...period('received'),
     ...paging,
   }),
   output: pageOf(entry),
@@ -43,16 +41,13 @@ const list = operation({
     await refuseUnknownNames(c.db.read, c.config, chosen)
     const filter = { ...filterOf(c, chosen), after: numberIn(cursor) }
     const rows = await new RejectedStore(c.db, c.log).list({ ...filter, limit: limit + 1 })
-    return page(rows.map(rejectedFields), limit, ({ rejected_id }) => [rejected_id])
+    return page(rows, limit, ({ rejected_id }) => [rejected_id])
   },
-  print: (to, { items }) => {
-    const headings = ['number', 'received', 'account', 'reason', 'address', 'path', 'bytes', 'replayed']
-    const rows = items.map((r) => [
-      ...[r.rejected_id, ago(r.received_at, to.now), r.account, r.reason, r.address, r.path, r.body_bytes],
-      r.replayed_at === null ? null : `${ago(r.replayed_at, to.now)} ago`,
-    ])
-    to.table({ title: 'Refused deliveries, the newest first', headings, rows }, 'No refused delivery.')
-  },
+  table: [
+    'Refused deliveries, the newest first',
+    ['rejected_id', 'received_at', 'account', 'reason', 'address', 'path', 'body_bytes', 'replayed_at'],
+    'No refused delivery.',
+  ],
 })
 
 const reasons = operation({
@@ -61,17 +56,13 @@ const reasons = operation({
   summary: 'list why deliveries were refused: how many of those that are kept, by reason',
   role: 'viewer',
   http: 'GET /rejected/reasons',
-  input: z.strictObject({ account }),
-  output: pageOf(z.object({ reason: z.string(), count: z.int(), newest_at: time }).meta({ id: 'RefusedReason' })),
+  input: z.strictObject({ account: ofAccount }),
+  output: pageOf(record('RefusedReason', { reason: z.string(), count: z.int(), newest_at: time })),
   run: async (c, given) => {
     await refuseUnknownNames(c.db.read, c.config, given)
     return whole(await new RejectedStore(c.db, c.log).countByReason(given.account))
   },
-  print: (to, { items }) => {
-    const rows = items.map(({ reason, count, newest_at }) => [reason, count, ago(newest_at, to.now)])
-    const headings = ['reason', 'deliveries', 'newest ago']
-    to.table({ title: 'Why deliveries were refused', headings, rows }, 'No refused delivery.')
-  },
+  table: ['Why deliveries were refused', ['reason', ['deliveries', ({ count }) => count], 'newest_at'], 'No refused delivery.'],
 })
 
 const show = operation({
@@ -85,15 +76,15 @@ const show = operation({
     id: z
       .string()
       .regex(/^\d{1,15}$/, 'is no number')
-      .meta({ description: 'its number in the list' }),
+      .describe('its number in the list'),
   }),
   argument: 'id',
   output: entry.extend({ headers: keptHeaders, body: keptBody }).meta({ id: 'RefusedDeliveryShown' }),
   shows: ({ account: of }, { id }) => ({ target: id, detail: { account: of } }),
   run: async (c, { id }) => {
-    const found = await showRejected(new RejectedStore(c.db, c.log), Number(id))
+    const found = await new RejectedStore(c.db, c.log).get(Number(id))
     if (found === null) throw new NotFoundError([`there is no refused delivery ${printableLine(id)}`])
-    return found
+    return { ...found, body: found.body?.toString('utf8') ?? null }
   },
   print: (to, refused) => to.line(deliveryText(refused)),
 })
@@ -106,16 +97,24 @@ const replay = operation({
   role: 'operator',
   needs: 'account',
   http: 'POST /rejected/replay',
-  input: z.strictObject({ account, ...received }),
-  output: z
-    .object({
-      accepted: z.int().meta({ description: 'how many verify now' }),
-      refused: z.record(z.string(), z.int()).meta({ description: 'how many do not, by reason' }),
-    })
-    .meta({ id: 'RefusedReplayed' }),
+  input: z.strictObject({ account: ofAccount, ...period('received') }),
+  output: record('RefusedReplayed', {
+    accepted: z.int().describe('how many verify now'),
+    refused: z.record(z.string(), z.int()).describe('how many do not, by reason'),
+  }),
   run: async (c, given) => {
     if (given.account !== undefined) accountNamed(c.config, given.account, c.nameOf('account'))
-    const { accepted, refused } = await replayRefused(c, c.log, c.config.accounts, filterOf(c, given))
+    const { account: of, since, until } = filterOf(c, given)
+    const note = { action: 'rejected.replay', target: of ?? null, detail: filterForAudit({ since, until }) }
+    const { accepted, refused } = await c.attempt(note, async () => {
+      const replayed = await replayRejected({
+        store: new RejectedStore(c.db, c.log),
+        appender: new InboxAppender(c.db),
+        verifiers: new Map(c.config.accounts.map(({ name: each, webhookSecrets }) => [each, new DeliveryVerifier(webhookSecrets)])),
+        ...{ account: of, since, until },
+      })
+      return { ...replayed, detail: { accepted: replayed.accepted } }
+    })
     return { accepted, refused: { ...refused } }
   },
   print: (to, { accepted, refused }) => {

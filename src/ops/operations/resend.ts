@@ -1,28 +1,27 @@
 import { z } from 'zod'
 import { parseSeqRange } from '../actions/arguments.ts'
 import { prepareResend, resend as queue, resendEntities, shownResend } from '../actions/resend.ts'
+import { record } from '../output/schema.ts'
 import { pluralize } from '../output/text.ts'
-import { moment, momentOf, name, submissionId } from './inputs.ts'
+import { momentOf, name, ofSubmission, period } from './inputs.ts'
 import { operation } from './operation.ts'
 
-const resent = z
-  .object({
-    destination: z.string(),
-    dry_run: z.boolean(),
-    queued: z.int(),
-    changes: z.int().meta({ description: 'that are sent again, or would be' }),
-    submissions: z.int(),
-    first_seq: z.int().nullable(),
-    last_seq: z.int().nullable(),
-    waiting: z.int().meta({ description: 'of them, those that still wait from before: they are sent twice' }),
-    given_up: z.int().meta({ description: 'of them, those that were given up before' }),
-    filtered: z.int().meta({ description: 'left out by the filters of the destination, as they are now' }),
-    purged: z.int().meta({ description: 'left out because their submissions were purged' }),
-    changed_since: z.int().meta({ description: 'submissions with later changes that are not among them' }),
-    continues: z.boolean().meta({ description: 'this is the rest of the same resend, interrupted earlier' }),
-    notes: z.array(z.string()).meta({ description: 'what to know of it, a sentence each' }),
-  })
-  .meta({ id: 'Resent' })
+const resent = record('Resent', {
+  destination: z.string(),
+  dry_run: z.boolean(),
+  queued: z.int(),
+  changes: z.int().describe('that are sent again, or would be'),
+  submissions: z.int(),
+  first_seq: z.int().nullable(),
+  last_seq: z.int().nullable(),
+  waiting: z.int().describe('of them, those that still wait from before: they are sent twice'),
+  given_up: z.int().describe('of them, those that were given up before'),
+  filtered: z.int().describe('left out by the filters of the destination, as they are now'),
+  purged: z.int().describe('left out because their submissions were purged'),
+  changed_since: z.int().describe('submissions with later changes that are not among them'),
+  continues: z.boolean().describe('this is the rest of the same resend, interrupted earlier'),
+  notes: z.array(z.string()).describe('what to know of it, a sentence each'),
+})
 
 /** `destination resend` */
 export const resend = operation({
@@ -33,19 +32,18 @@ export const resend = operation({
   http: 'POST /destinations/:name/resend',
   input: z
     .strictObject({
-      name: name.meta({ description: 'of the destination' }),
-      since: moment.optional().meta({ description: 'only changes logged since: a date, a date-time, or how long ago (`2h`, `7d`)' }),
-      until: moment.optional().meta({ description: 'only changes logged before' }),
+      name: name.describe('of the destination'),
+      ...period('changes logged'),
       seq: z
         .string()
         .max(40)
         .refine((text) => parseSeqRange(text, '', []) !== undefined, 'is no range of changes; give the first and the last, like 100-250')
         .optional()
-        .meta({ description: 'only changes with these numbers, like `100-250`' }),
-      submission_id: submissionId.optional().meta({ description: 'only of this submission' }),
-      entity: z.enum(resendEntities).optional().meta({ description: 'only of this table' }),
-      new_ids: z.boolean().default(false).meta({ description: 'under new message ids, for a receiver that leaves out those it has seen' }),
-      dry_run: z.boolean().default(false).meta({ description: 'only say how many they are' }),
+        .describe('only changes with these numbers, like `100-250`'),
+      submission_id: ofSubmission,
+      entity: z.enum(resendEntities).optional().describe('only of this table'),
+      new_ids: z.boolean().default(false).describe('under new message ids, for a receiver that leaves out those it has seen'),
+      dry_run: z.boolean().default(false).describe('only say how many they are'),
     })
     .refine(
       ({ name: _, new_ids: __, dry_run: ___, ...which }) => Object.values(which).some((value) => value !== undefined),

@@ -4,6 +4,7 @@ import type { Row } from '../../model/entity.ts'
 import { partsOfRowKey } from '../../model/row-key.ts'
 import { findRow, publicTables } from '../../store/mirror/public-rows.ts'
 import { NotFoundError } from '../output/refusals.ts'
+import { record } from '../output/schema.ts'
 import { fieldsText } from '../output/text.ts'
 import { LONGEST_KEY } from './inputs.ts'
 import { operation } from './operation.ts'
@@ -30,15 +31,13 @@ const show = operation({
       .meta({ description: 'its `row_key`', examples: ['1'] }),
   }),
   argument: 'key',
-  output: z
-    .object({
-      table: z.string(),
-      row_key: z.string(),
-      row: z.record(z.string(), z.unknown()).meta({
-        description: 'every column; `raw` (and other columns of that kind) is the JSON text of the object as the service sent it',
-      }),
-    })
-    .meta({ id: 'ShownRow' }),
+  output: record('ShownRow', {
+    table: z.string(),
+    row_key: z.string(),
+    row: z
+      .record(z.string(), z.unknown())
+      .describe('every column; `raw` (and other columns of that kind) is the JSON text of the object as the service sent it'),
+  }),
   shows: ({ row }, { table, key }) => {
     const { account = null, submission_id = null } = row as Row
     return { target: table, detail: { account, submission_id, key: key.slice(0, NOTED_LENGTH) } }

@@ -1,24 +1,50 @@
 import { z } from 'zod'
-import { searchAll } from '../actions/search.ts'
-import { ago } from '../output/text.ts'
-import { time } from '../output/time.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { findDeliveriesFor, findPushesFor } from '../../store/mirror/search.ts'
+import { submissionsPage } from '../actions/submissions-page.ts'
+import { record, time } from '../output/schema.ts'
 import { LONGEST_ID, pageOf, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const MOST_FOUND = 20
 
-const found = z
-  .object({
-    kind: z.enum(['submission', 'delivery', 'push']),
-    id: z.string().meta({ description: "a submission's id; the number of a delivery or a push" }),
-    account: z.string(),
-    submission_id: z.string().nullable(),
-    title: z.string().nullable().meta({ description: "the insured's name, the svix-id, the message id" }),
-    state: z.string().meta({ description: 'where the submission stands; the state of the delivery or the push' }),
-    about: z.string().nullable().meta({ description: 'the kind of the delivery, the destination of the push' }),
-    at: time.meta({ description: 'when the submission last moved, the delivery came, the push was queued' }),
-  })
-  .meta({ id: 'Found' })
+const found = record('Found', {
+  kind: z.enum(['submission', 'delivery', 'push']),
+  id: z.string().describe("a submission's id; the number of a delivery or a push"),
+  account: z.string(),
+  submission_id: z.string().nullable(),
+  title: z.string().nullable().describe("the insured's name, the svix-id, the message id"),
+  state: z.string().describe('where the submission stands; the state of the delivery or the push'),
+  about: z.string().nullable().describe('the kind of the delivery, the destination of the push'),
+  at: time.describe('when the submission last moved, the delivery came, the push was queued'),
+})
+
+type Found = z.output<typeof found>
+
+/** Submissions by name, id, market or status, and deliveries and pushes by their ids. */
+export async function searchAll(q: Query, text: string, limit: number) {
+  const [submissions, deliveries, pushes] = await Promise.all([
+    submissionsPage(q, { search: text, order: '-moved', limit }),
+    findDeliveriesFor(q, text, limit),
+    findPushesFor(q, text, limit),
+  ])
+  const all: Found[] = [
+    ...deliveries.map((row): Found => {
+      const { inbox_id, account, submission_id, delivery_id, state, kind, received_at } = row
+      return { kind: 'delivery', id: String(inbox_id), account, submission_id, title: delivery_id, state, about: kind, at: received_at }
+    }),
+    ...pushes.map((row): Found => {
+      const { outbox_id, account, submission_id, message_id, state, destination, queued_at } = row
+      return { kind: 'push', id: String(outbox_id), account, submission_id, title: message_id, state, about: destination, at: queued_at }
+    }),
+    ...submissions.items.map((item): Found => {
+      const { account, submission_id, insured_name, stands, moved_at } = item
+      const about = { title: insured_name, state: stands, about: null, at: moved_at }
+      return { kind: 'submission', id: submission_id, account, submission_id, ...about }
+    }),
+  ]
+  return all.slice(0, limit)
+}
 
 /** `search` */
 export const operations = [
@@ -40,9 +66,6 @@ export const operations = [
     argument: 'q',
     output: pageOf(found),
     run: async (c, { q }) => whole(await searchAll(c.db.read, q.trim(), MOST_FOUND)),
-    print: (to, { items }) => {
-      const rows = items.map((f) => [f.kind, f.id, f.account, f.title, f.state, f.about, ago(f.at, to.now)])
-      to.table({ title: 'Found', headings: ['what', 'id', 'account', 'name', 'state', 'about', 'ago'], rows }, 'Nothing is called that.')
-    },
+    table: ['Found', ['kind', 'id', 'account', 'title', 'state', 'about', 'at'], 'Nothing is called that.'],
   }),
 ]

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { auditedReload } from '../actions/reload.ts'
 import { ConflictError, MismatchError } from '../output/refusals.ts'
+import { record } from '../output/schema.ts'
 import { setting, shownSettings } from '../status/settings.ts'
 import { pageOf, whole } from './inputs.ts'
 import { operation } from './operation.ts'
@@ -25,15 +26,10 @@ const reload = operation({
   http: 'POST /reload',
   withoutCommand: 'the signal SIGHUP does it',
   input: z.strictObject({}),
-  output: z
-    .object({
-      applied: z.array(z.string()).readonly().meta({ description: 'what works by other settings from now on' }),
-      needs_restart: z
-        .array(z.string())
-        .readonly()
-        .meta({ description: 'settings that differ and stay as they were until the next start' }),
-    })
-    .meta({ id: 'Reloaded' }),
+  output: record('Reloaded', {
+    applied: z.array(z.string()).readonly().describe('what works by other settings from now on'),
+    needs_restart: z.array(z.string()).readonly().describe('settings that differ and stay as they were until the next start'),
+  }),
   run: async (c) => {
     if (c.reload === null) throw new ConflictError(['nothing is served here that could go by other settings'])
     const { applied, needsRestart, problems } = await auditedReload(c.db, c.who, c.reload)

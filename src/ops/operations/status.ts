@@ -1,42 +1,16 @@
 import { z } from 'zod'
+import { MOST_DRIFT } from '../../store/upkeep/interface-drift.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
-import { mendText } from '../health/mend.ts'
-import { time } from '../output/time.ts'
-import { destinationStatus } from '../status/destinations.ts'
-import { driftItem, driftText, interfaceDrift } from '../status/interface-drift.ts'
-import { readStatus } from '../status/status.ts'
-import { type ShownStatus, statusText } from '../status/status-text.ts'
+import { record, time } from '../output/schema.ts'
+import { driftItem, interfaceDrift } from '../status/interface-drift.ts'
+import { readStatus, status as statusSchema } from '../status/status.ts'
+import { statusText } from '../status/status-text.ts'
 import { coverage as coverageSchema, coverageText, readCoverage } from './coverage.ts'
 import { pageOf, whole } from './inputs.ts'
 import { operation } from './operation.ts'
-import { need, overview as overviewSchema, readOverview } from './overview.ts'
+import { overview as overviewSchema, readOverview } from './overview.ts'
 
 const nothing = z.strictObject({})
-
-const shape = z
-  .looseObject({
-    verdict: z.enum(['complete', 'catching_up', 'attention']).meta({ description: 'what the mirror is judged to be' }),
-    sentence: z.string().meta({ description: 'the verdict and its reasons, for people' }),
-    needs: z.array(need).meta({ description: 'what needs a person; empty unless the verdict is `attention`' }),
-    version: z.string(),
-    database: z.enum(['sqlite', 'postgres']),
-    accounts: z.array(z.looseObject({ account: z.string(), state: z.string(), submissions: z.int() })),
-    destinations: z.array(destinationStatus),
-    replication: z
-      .looseObject({ servers: z.int(), synchronous_standby_names: z.string() })
-      .nullable()
-      .meta({ description: 'on how many Postgres servers an acknowledged delivery lies, with standbys and slots; null on SQLite' }),
-    change_log: z.object({ first_seq: z.int(), last_seq: z.int() }),
-    clocks: z.object({
-      apart: z
-        .array(z.object({ clock: z.string(), ahead_ms: z.int() }))
-        .meta({ description: "how far this machine's clock is ahead of each" }),
-      waits: z.array(z.string()).meta({ description: 'what waits for that, or for an operator' }),
-    }),
-    processes: z.array(z.looseObject({ process_id: z.string(), role: z.string(), version: z.string() })),
-    warnings: z.array(z.string()).meta({ description: 'what an operator should look into, a sentence each' }),
-  })
-  .meta({ id: 'Status' })
 
 const status = operation({
   name: 'status',
@@ -45,13 +19,9 @@ const status = operation({
   role: 'viewer',
   http: 'GET /status',
   input: nothing,
-  output: shape,
-  run: async (c) => {
-    const { needs, warnings, ...status } = await readStatus(c.sums, c.version, c.config)
-    const shown = await Promise.all(needs.map(async ({ mend, ...need }) => ({ ...need, mend: await c.showMend(mend) })))
-    return shape.parse({ ...status, needs: shown, warnings: [...shown.map(({ what, mend }) => `${what}; ${mendText(mend)}`), ...warnings] })
-  },
-  print: (to, output) => to.text(statusText(output as unknown as ShownStatus, to.now, to.width)),
+  output: statusSchema,
+  run: (c) => readStatus(c.sums, c.version, c.config, c.showMend),
+  print: (to, output) => to.text(statusText(output, to.now, to.width)),
 })
 
 const overview = operation({
@@ -90,27 +60,31 @@ const drift = operation({
   command: 'status --drift',
   input: nothing,
   output: pageOf(driftItem).extend({
-    full: z.array(z.string()).meta({ description: 'accounts with so many that nothing new is recorded' }),
+    full: z.array(z.string()).describe('accounts with so many that nothing new is recorded'),
   }),
   run: async (c) => {
     const { items, full } = await interfaceDrift(c.db.read)
-    return { ...whole(items), full: [...full] }
+    return { ...whole(items), full }
   },
-  print: (to, output) => to.text(driftText(output, to.now, to.width)),
+  print: (to, { items, full }) => {
+    to.rows(
+      'Where the service differs from its specification',
+      items,
+      ['account', 'resource', 'kind', 'type', 'answers', 'first_seen_at', 'last_seen_at', 'path'],
+      'Every answer is as the specification names it.',
+    )
+    for (const account of full) to.sentence(`Account ${account} has ${MOST_DRIFT} of them, so nothing new is recorded for it.`)
+  },
 })
 
-const running = z
-  .object({
-    process_id: z.string(),
-    role: z
-      .string()
-      .meta({ description: '`all`, `receive`, `work` of `serve`; `sync`, `reconcile`: a command that reads from the service' }),
-    version: z.string(),
-    started_at: time,
-    seen_at: time.meta({ description: 'its last sign of life; one that gives none for 20 s is taken for dead' }),
-    is_this: z.boolean().meta({ description: 'it is the one that answers' }),
-  })
-  .meta({ id: 'Process' })
+const running = record('Process', {
+  process_id: z.string(),
+  role: z.string().describe('`all`, `receive`, `work` of `serve`; `sync`, `reconcile`: a command that reads from the service'),
+  version: z.string(),
+  started_at: time,
+  seen_at: time.describe('its last sign of life; one that gives none for 20 s is taken for dead'),
+  is_this: z.boolean().describe('it is the one that answers'),
+})
 
 const processes = operation({
   name: 'status.processes',

@@ -3,188 +3,171 @@ import type { Json } from '../../model/json.ts'
 import { maskedValue } from '../../model/masking.ts'
 import { type TimelineKind, timelineKinds } from '../../store/mirror/timeline.ts'
 import { wholeEntities } from '../../store/mirror/whole-submission.ts'
-import { shownOutcome } from '../actions/exchange.ts'
-import { time } from '../output/time.ts'
-import { hidden } from './hidden.ts'
+import { record, time } from '../output/schema.ts'
+import { hidden, shownOutcome } from './hidden.ts'
 import { rowKeySchema } from './inputs.ts'
 import { rowSchemaOf } from './row-schemas.ts'
 
 /** What the operations on submissions answer. */
 
-export const cents = z.int().meta({ description: 'in cents of a US dollar' })
+export const cents = z.int().describe('in cents of a US dollar')
 
-const chip = z
-  .object({
-    lane_id: z.string(),
-    market_name: z.string().nullable(),
-    category: z.string().nullable().meta({ description: 'so far `instant_quote`, `binding`, `specialty`' }),
-    status: z.string().nullable(),
-    status_label: z.string().nullable(),
-    chip: z.string().nullable().meta({ description: 'so far `bound`, `quoted`, `needs_info`, `in_progress`, `not_available`' }),
-    bound: z.boolean().nullable(),
-  })
-  .meta({ id: 'LaneChip' })
+const chip = record('LaneChip', {
+  lane_id: z.string(),
+  market_name: z.string().nullable(),
+  category: z.string().nullable().describe('so far `instant_quote`, `binding`, `specialty`'),
+  status: z.string().nullable(),
+  status_label: z.string().nullable(),
+  chip: z.string().nullable().describe('so far `bound`, `quoted`, `needs_info`, `in_progress`, `not_available`'),
+  bound: z.boolean().nullable(),
+})
 
-const bestQuote = z
-  .object({
+const bestQuote = record(
+  'BestQuote',
+  {
     lane_id: z.string(),
     quote_id: z.string(),
     market_name: z.string().nullable(),
-    kind: z
-      .enum(['firm', 'indication'])
-      .nullable()
-      .meta({ description: "by the carrier's own documents of the lane; null: none of them says so" }),
+    kind: z.enum(['firm', 'indication']).nullable().describe("by the carrier's own documents of the lane; null: none of them says so"),
     total_cents: cents,
-    premium_display: z.string().nullable().meta({ description: 'to show, never to compute with' }),
-  })
-  .meta({ id: 'BestQuote', description: 'the lowest current quote: none that a later revision may have replaced' })
+    premium_display: z.string().nullable().describe('to show, never to compute with'),
+  },
+  'the lowest current quote: none that a later revision may have replaced',
+)
 
-export const submissionItem = z
-  .object({
-    account: z.string(),
-    submission_id: z.string(),
-    insured_name: z.string().nullable().meta({ description: 'never masked: what people know a submission by' }),
-    lines: z.unknown().meta({ description: 'lines of business, a list of slugs; null when not said' }),
-    state: z.string().nullable().meta({ description: 'the US state' }),
-    effective_date: z.string().nullable().meta({ format: 'date' }),
-    marketing_status: z.string().nullable(),
-    stands: z.string().meta({
-      description:
-        'where it stands: `unreachable`; else the chip of the lane that is furthest: `bound`, `quoted`, `needs_info`, `in_progress`, ' +
+export const submissionItem = record('SubmissionItem', {
+  account: z.string(),
+  submission_id: z.string(),
+  insured_name: z.string().nullable().describe('never masked: what people know a submission by'),
+  lines: z.unknown().describe('lines of business, a list of slugs; null when not said'),
+  state: z.string().nullable().describe('the US state'),
+  effective_date: z.string().nullable().meta({ format: 'date' }),
+  marketing_status: z.string().nullable(),
+  stands: z
+    .string()
+    .describe(
+      'where it stands: `unreachable`; else the chip of the lane that is furthest: `bound`, `quoted`, `needs_info`, `in_progress`, ' +
         '`not_available`; without lanes its `marketing_status`, and without that `unknown`',
-    }),
-    lanes: z.array(chip).readonly().meta({ description: 'lanes that are not gone, by market' }),
-    best_quote: bestQuote.nullable(),
-    outstanding_count: z.int().meta({ description: 'what the broker must still supply, from all sources of `open_items`' }),
-    bind_status: z.string().nullable().meta({ description: 'of the newest bind request' }),
-    documents_held: z.int(),
-    documents_missing: z.int(),
-    moved_at: time.meta({ description: 'its newest event or message; when there is none, since when it is tracked' }),
-    tracked_at: time,
-    unreachable_since: time.nullable(),
-    oldest_read_at: time.nullable().meta({ description: 'how fresh it is: the oldest of its three main reads; null: one was never made' }),
-    proved_at: time.nullable().meta({ description: 'when a reconcile run last proved it equal to the service; null: never yet' }),
-  })
-  .meta({ id: 'SubmissionItem' })
+    ),
+  lanes: z.array(chip).readonly().describe('lanes that are not gone, by market'),
+  best_quote: bestQuote.nullable(),
+  outstanding_count: z.int().describe('what the broker must still supply, from all sources of `open_items`'),
+  bind_status: z.string().nullable().describe('of the newest bind request'),
+  documents_held: z.int(),
+  documents_missing: z.int(),
+  moved_at: time.describe('its newest event or message; when there is none, since when it is tracked'),
+  tracked_at: time,
+  unreachable_since: time.nullable(),
+  oldest_read_at: time.nullable().describe('how fresh it is: the oldest of its three main reads; null: one was never made'),
+  proved_at: time.nullable().describe('when a reconcile run last proved it equal to the service; null: never yet'),
+})
 
 const tables = z.object(Object.fromEntries(wholeEntities.map((entity) => [entity.table, z.array(rowSchemaOf(entity))])))
 
-export const openItem = z
-  .object({
-    source: z.string().meta({ description: '`outstanding`, `market`, `bind assumption`, `bind contingency`' }),
-    item_key: z.string(),
-    market_name: z.string().nullable().meta({ description: 'null: of the submission as a whole, or it cannot be told' }),
-    lane_id: z.string().nullable(),
-    label: z.string().nullable(),
-    how_to_provide: z.string().nullable(),
-    bind_request_id: z.string().nullable(),
-    bind_status: z.string().nullable(),
-  })
-  .meta({ id: 'OpenItem' })
+export const openItem = record('OpenItem', {
+  source: z.string().describe('`outstanding`, `market`, `bind assumption`, `bind contingency`'),
+  item_key: z.string(),
+  market_name: z.string().nullable().describe('null: of the submission as a whole, or it cannot be told'),
+  lane_id: z.string().nullable(),
+  label: z.string().nullable(),
+  how_to_provide: z.string().nullable(),
+  bind_request_id: z.string().nullable(),
+  bind_status: z.string().nullable(),
+})
 
-export const quoteOnBoard = z
-  .object({
-    lane_id: z.string(),
-    quote_id: z.string(),
-    first_seen_at: time,
-    may_be_superseded: z.boolean().nullable().meta({ description: 'a later revision may stand in its place; null: it cannot be told' }),
-    is_bound_quote: z.boolean().nullable().meta({ description: 'its lane is bound at it; null: the lane is bound, and it cannot be told' }),
-  })
-  .meta({ id: 'QuoteOnBoard' })
+export const quoteOnBoard = record('QuoteOnBoard', {
+  lane_id: z.string(),
+  quote_id: z.string(),
+  first_seen_at: time,
+  may_be_superseded: z.boolean().nullable().describe('a later revision may stand in its place; null: it cannot be told'),
+  is_bound_quote: z.boolean().nullable().describe('its lane is bound at it; null: the lane is bound, and it cannot be told'),
+})
 
-export const submissionView = z
-  .object({
-    summary: submissionItem,
-    tables: tables.meta({
-      description: 'the rows of every table but events and messages, which the timeline has; what is gone bears `gone_at`',
+export const submissionView = record('SubmissionView', {
+  summary: submissionItem,
+  tables: tables.describe('the rows of every table but events and messages, which the timeline has; what is gone bears `gone_at`'),
+  cut: z.array(z.string()).describe('tables of which there are more rows than are shown'),
+  freshness: z.array(
+    record('ReadFreshness', {
+      read: z.string(),
+      last_read_at: time.nullable().describe('null: never yet'),
+      last_changed_at: time.nullable(),
+      last_replay_at: time.nullable(),
     }),
-    cut: z.array(z.string()).meta({ description: 'tables of which there are more rows than are shown' }),
-    freshness: z.array(
-      z
-        .object({
-          read: z.string(),
-          last_read_at: time.nullable().meta({ description: 'null: never yet' }),
-          last_changed_at: time.nullable(),
-          last_replay_at: time.nullable(),
-        })
-        .meta({ id: 'ReadFreshness' }),
-    ),
-    ledger: z
-      .object({
-        tracked_at: time,
-        tracked_via: z.string(),
-        lag_seconds: z.int(),
-        failing_reads: z.int(),
-        proved_at: time.nullable(),
-        proved_by: z.string().nullable().meta({ description: 'the reconcile run' }),
-        event_count: z.int(),
-        message_count: z.int(),
-        lost_webhooks: z.int(),
-      })
-      .nullable()
-      .meta({ id: 'SubmissionLedger', description: 'what the view `completeness` says of it' }),
-    clients: z
-      .array(
-        z
-          .object({
-            destination: z.string(),
-            destination_state: z.string(),
-            client: z.string().nullable().meta({ description: 'null: not mapped' }),
-            policy: z.string().nullable(),
-            mapped_at: time.nullable(),
-            mapped_via: z.string().nullable(),
-          })
-          .meta({ id: 'ClientMapping' }),
-      )
-      .meta({ description: 'what it is mapped to, by destination' }),
-    reached: z
-      .array(
-        z
-          .object({
-            destination: z.string(),
-            mapping: z
-              .enum(['none', 'required', 'lookup'])
-              .nullable()
-              .meta({ description: 'whether it needs a client there; null: not in the settings, or not of this account' }),
-            delivered: z.int().meta({ description: 'changes that it took, of those that retention keeps; sent again they count once' }),
-            last_delivered_at: time.nullable(),
-            waiting: z.int().meta({ description: 'that will be sent by themselves' }),
-            oldest_waiting_at: time.nullable().meta({ description: 'since when the oldest waits, whatever for' }),
-            unmapped: z.int().meta({ description: 'that wait for a client of the AMS' }),
-            held: z.int().meta({ description: 'that wait behind one that a person must see to' }),
-            dead: z.int(),
-            unknown: z.int().meta({ description: 'that may have arrived' }),
-            skipped: z.int().meta({ description: 'given up for good' }),
-            not_queued: z.int().meta({ description: 'of the change log, behind what was queued for it; it may not be sent all of them' }),
-          })
-          .meta({ id: 'ReachedDestination' }),
-      )
-      .meta({ description: 'how many of its changes each destination has, and what became of the others' }),
-    open_items: z.array(openItem).meta({ description: 'what the broker must still supply, from all sources' }),
-    quote_board: z.array(quoteOnBoard).meta({
-      description: 'what the view `quote_board` says of its quotes that are not gone, the lowest first',
-    }),
-    extra_reads: z.array(z.object({ name: z.string(), read_at: time, row_key: rowKeySchema }).meta({ id: 'ExtraRead' })),
-  })
-  .meta({ id: 'SubmissionView' })
+  ),
+  ledger: z
+    .object({
+      tracked_at: time,
+      tracked_via: z.string(),
+      lag_seconds: z.int(),
+      failing_reads: z.int(),
+      proved_at: time.nullable(),
+      proved_by: z.string().nullable().describe('the reconcile run'),
+      event_count: z.int(),
+      message_count: z.int(),
+      lost_webhooks: z.int(),
+    })
+    .nullable()
+    .meta({ id: 'SubmissionLedger', description: 'what the view `completeness` says of it' }),
+  clients: z
+    .array(
+      record('ClientMapping', {
+        destination: z.string(),
+        destination_state: z.string(),
+        client: z.string().nullable().describe('null: not mapped'),
+        policy: z.string().nullable(),
+        mapped_at: time.nullable(),
+        mapped_via: z.string().nullable(),
+      }),
+    )
+    .describe('what it is mapped to, by destination'),
+  reached: z
+    .array(
+      record('ReachedDestination', {
+        destination: z.string(),
+        mapping: z
+          .enum(['none', 'required', 'lookup'])
+          .nullable()
+          .describe('whether it needs a client there; null: not in the settings, or not of this account'),
+        delivered: z.int().describe('changes that it took, of those that retention keeps; sent again they count once'),
+        last_delivered_at: time.nullable(),
+        waiting: z.int().describe('that will be sent by themselves'),
+        oldest_waiting_at: time.nullable().describe('since when the oldest waits, whatever for'),
+        unmapped: z.int().describe('that wait for a client of the AMS'),
+        held: z.int().describe('that wait behind one that a person must see to'),
+        dead: z.int(),
+        unknown: z.int().describe('that may have arrived'),
+        skipped: z.int().describe('given up for good'),
+        not_queued: z.int().describe('of the change log, behind what was queued for it; it may not be sent all of them'),
+      }),
+    )
+    .describe('how many of its changes each destination has, and what became of the others'),
+  open_items: z.array(openItem).describe('what the broker must still supply, from all sources'),
+  quote_board: z.array(quoteOnBoard).describe('what the view `quote_board` says of its quotes that are not gone, the lowest first'),
+  extra_reads: z.array(record('ExtraRead', { name: z.string(), read_at: time, row_key: rowKeySchema })),
+})
 
-const sent = z
-  .object({
+const sent = record(
+  'TimelinePush',
+  {
     outbox_id: z.int(),
     destination: z.string(),
-    state: z.string().meta({ description: 'as in the view push_status' }),
-    seq: z.int().meta({ description: 'the change' }),
+    state: z.string().describe('as in the view push_status'),
+    seq: z.int().describe('the change'),
     delivered_at: time.nullable(),
     tried_at: time.nullable(),
     attempts: z.int(),
     status: z.int().nullable(),
-    resent: z.boolean().meta({ description: 'it is sent again because an operator asked for it' }),
-  })
-  .meta({ id: 'TimelinePush', description: 'what became of it at a destination' })
+    resent: z.boolean().describe('it is sent again because an operator asked for it'),
+  },
+  'what became of it at a destination',
+)
 
-const changed = z
-  .object({ column: z.string(), before: z.unknown(), after: z.unknown() })
-  .meta({ id: 'TimelineChange', description: 'a column that changed; personal values are masked' })
+const changed = record(
+  'TimelineChange',
+  { column: z.string(), before: z.unknown(), after: z.unknown() },
+  'a column that changed; personal values are masked',
+)
 
 interface Changed {
   readonly column: string
@@ -201,54 +184,50 @@ function maskedChanges(columns: readonly Changed[], { entity }: { readonly entit
 function told(ofEvent: string, ofMessage: string, description: string) {
   const mask = (text: string, { kind, entity }: { readonly kind: TimelineKind; readonly entity: string | null }) =>
     maskedValue(entity ?? '', kind === 'event' ? ofEvent : ofMessage, text)
-  return hidden(z.string().nullable().meta({ description }), mask)
+  return hidden(z.string().nullable().describe(description), mask)
 }
 
-const attachment = z
-  .object({
-    position: z.int(),
-    name: z.string().nullable(),
-    document_key: z.string().nullable(),
-    gone_at: time.nullable(),
-  })
-  .meta({ id: 'TimelineAttachment' })
+const attachment = record('TimelineAttachment', {
+  position: z.int(),
+  name: z.string().nullable(),
+  document_key: z.string().nullable(),
+  gone_at: time.nullable(),
+})
 
-export const timelineItem = z
-  .object({
-    kind: z.enum(timelineKinds),
-    id: z.string().meta({ description: 'the id of an event or a message, the `seq` of a change, the number of a push' }),
-    at: time.meta({
-      description: 'when it happened; of a change when it was stored; of a push when it was settled, else last tried, else queued',
-    }),
-    known_at: time.nullable().meta({ description: 'when it was stored here' }),
-    known_via: z.string().nullable().meta({
-      description: 'of an event or a message `webhook`, `poll`, `replay`, `backfill`, `reconcile`; of a change its cause; null of a push',
-    }),
-    late_ms: z.int().nullable().meta({ description: 'of an event or a message: from when it happened to when it was stored' }),
-    webhook: z.string().nullable().meta({
-      description: 'whether a webhook told of it: `first`, `later` (after a feed had shown it), `none`, `not expected`',
-    }),
-    webhook_at: time.nullable(),
-    what: z.string().meta({ description: 'the type of an event, the kind of a message, the table and the operation of a change or push' }),
-    summary: told('status_label', 'subject', 'the label of the state, the subject'),
-    text: told('detail', 'body_text', 'the detail of an event; the body of a message, masked'),
-    party: told('market_name', 'from_address', 'the market; who wrote, masked'),
-    direction: z.string().nullable().meta({ description: "of a message, in the service's view: `inbound` was written by the brokerage" }),
-    lane_id: z.string().nullable(),
-    seq: z.int().nullable().meta({ description: 'of a change and of a push' }),
-    operation: z.string().nullable(),
-    entity: z.string().nullable().meta({ description: 'the table of the row that it is about' }),
-    row_key: rowKeySchema.nullable(),
-    gone_at: time.nullable(),
-    changed: hidden(z.array(changed), maskedChanges),
-    pushes: z.array(sent),
-    attachments: z.array(attachment),
-    destination: z.string().nullable().meta({ description: 'of a push' }),
-    state: z.string().nullable().meta({ description: 'of a push' }),
-    error: hidden(
-      z.string().nullable().meta({ description: 'of a push' }),
-      (text, { pushes: [push] }: { readonly pushes: readonly { readonly status: number | null }[] }) =>
-        shownOutcome(text, push?.status ?? null),
-    ),
-  })
-  .meta({ id: 'TimelineItem' })
+export const timelineItem = record('TimelineItem', {
+  kind: z.enum(timelineKinds),
+  id: z.string().describe('the id of an event or a message, the `seq` of a change, the number of a push'),
+  at: time.describe('when it happened; of a change when it was stored; of a push when it was settled, else last tried, else queued'),
+  known_at: time.nullable().describe('when it was stored here'),
+  known_via: z
+    .string()
+    .nullable()
+    .describe('of an event or a message `webhook`, `poll`, `replay`, `backfill`, `reconcile`; of a change its cause; null of a push'),
+  late_ms: z.int().nullable().describe('of an event or a message: from when it happened to when it was stored'),
+  webhook: z
+    .string()
+    .nullable()
+    .describe('whether a webhook told of it: `first`, `later` (after a feed had shown it), `none`, `not expected`'),
+  webhook_at: time.nullable(),
+  what: z.string().describe('the type of an event, the kind of a message, the table and the operation of a change or push'),
+  summary: told('status_label', 'subject', 'the label of the state, the subject'),
+  text: told('detail', 'body_text', 'the detail of an event; the body of a message, masked'),
+  party: told('market_name', 'from_address', 'the market; who wrote, masked'),
+  direction: z.string().nullable().describe("of a message, in the service's view: `inbound` was written by the brokerage"),
+  lane_id: z.string().nullable(),
+  seq: z.int().nullable().describe('of a change and of a push'),
+  operation: z.string().nullable(),
+  entity: z.string().nullable().describe('the table of the row that it is about'),
+  row_key: rowKeySchema.nullable(),
+  gone_at: time.nullable(),
+  changed: hidden(z.array(changed), maskedChanges),
+  pushes: z.array(sent),
+  attachments: z.array(attachment),
+  destination: z.string().nullable().describe('of a push'),
+  state: z.string().nullable().describe('of a push'),
+  error: hidden(
+    z.string().nullable().describe('of a push'),
+    (text, { pushes: [push] }: { readonly pushes: readonly { readonly status: number | null }[] }) =>
+      shownOutcome(text, push?.status ?? null),
+  ),
+})

@@ -1,22 +1,30 @@
 import { z } from 'zod'
 import { isPlaceIn, type SubmissionOrder, type SubmissionPlace, submissionOrders } from '../../store/mirror/submission-list.ts'
 import { type TimelinePlace, timelineKinds, timelinePlace } from '../../store/mirror/timeline.ts'
-import { MOST_ROWS } from '../../store/mirror/whole-submission.ts'
-import { accountNamed } from '../actions/accounts.ts'
-import { submissionsPage, submissionView as viewOf } from '../actions/submission-views.ts'
-import { requestSync, trackSubmissions } from '../actions/submissions.ts'
+import { auditedDb } from '../../store/operators/actions.ts'
+import { requestReads } from '../../store/reads/request-reads.ts'
+import { idsForAudit } from '../actions/context.ts'
+import { accountNamed, refuseUnknownNames, refuseUntracked } from '../actions/names.ts'
+import { submissionsPage } from '../actions/submissions-page.ts'
 import { timelinePage } from '../actions/timeline.ts'
-import { refuseUnknownNames } from '../actions/unknown-names.ts'
-import { ago } from '../output/text.ts'
-import { accountIn, count, cursorOf, inAccount, name, noCursor, ofAccount, pageOf, paging, placeIn, submissionId } from './inputs.ts'
+import { record } from '../output/schema.ts'
+import {
+  accountIn,
+  cursorOf,
+  inOneAccount,
+  name,
+  noCursor,
+  ofAccount,
+  oneSubmission,
+  pageOf,
+  paging,
+  placeIn,
+  submissionId,
+} from './inputs.ts'
 import { type OperationContext, operation } from './operation.ts'
-import type { Printer } from './printer.ts'
-import { submissionItem, submissionView, timelineItem } from './submission-answers.ts'
+import { submissionItem, timelineItem } from './submission-answers.ts'
 
-const MOST_TRACKED = 10_000
 const MOST_SYNCED = 500
-/** Room for the most that may be tracked. */
-const TRACK_LIMIT_BYTES = 1024 * 1024
 
 const list = operation({
   name: 'submission.list',
@@ -29,15 +37,16 @@ const list = operation({
   tool: 'search_submissions',
   toolFields: { search: 'query' },
   input: z.strictObject({
-    search: name.optional().meta({
-      description:
+    search: name
+      .optional()
+      .describe(
         "what words of the insured's name begin with, the beginning of an id or of a market's name, or the status of a lane; upper or lower case",
-    }),
+      ),
     account: ofAccount,
-    market: name.optional().meta({ description: "the beginning of a market's name: only submissions with a lane there" }),
-    status: name.optional().meta({ description: 'only submissions with a lane of that status' }),
-    stands: name.optional().meta({ description: 'only submissions that stand there, as the answer says it' }),
-    sort: z.enum(submissionOrders).default('-moved').meta({ description: 'with `-` the newest, or last, first' }),
+    market: name.optional().describe("the beginning of a market's name: only submissions with a lane there"),
+    status: name.optional().describe('only submissions with a lane of that status'),
+    stands: name.optional().describe('only submissions that stand there, as the answer says it'),
+    sort: z.enum(submissionOrders).default('-moved').describe('with `-` the newest, or last, first'),
     ...paging,
   }),
   output: pageOf(submissionItem),
@@ -46,14 +55,15 @@ const list = operation({
     const { items, next } = await submissionsPage(c.db.read, { ...asked, order, after: submissionPlace(c, order, cursor) })
     return { items, next_cursor: next && cursorOf([next.account, next.submission_id, next.key]) }
   },
-  print: (to, { items }) => {
-    const headings = ['submission', 'account', 'insured', 'stands', 'best quote', 'open', 'moved', 'read', 'proved']
-    const rows = items.map((one) => [
-      ...[one.submission_id, one.account, one.insured_name, one.stands, one.best_quote?.premium_display, one.outstanding_count],
-      ...[ago(one.moved_at, to.now), ago(one.oldest_read_at, to.now), ago(one.proved_at, to.now)],
-    ])
-    to.table({ title: 'Submissions', headings, rows }, 'No submission.')
-  },
+  table: [
+    'Submissions',
+    [
+      ...(['submission_id', 'account', 'insured_name', 'stands'] as const),
+      ['lowest quote', (one) => one.best_quote?.premium_display],
+      ...(['outstanding_count', 'moved_at', 'oldest_read_at', 'proved_at'] as const),
+    ],
+    'No submission.',
+  ],
 })
 
 function submissionPlace({ db }: OperationContext, order: SubmissionOrder, cursor: string | undefined): SubmissionPlace | undefined {
@@ -62,51 +72,6 @@ function submissionPlace({ db }: OperationContext, order: SubmissionOrder, curso
   const place = { account, submission_id, key }
   if (!isPlaceIn(db.read, order, place)) throw noCursor()
   return place
-}
-
-const one = { account: inAccount, submission_id: submissionId }
-
-const show = operation({
-  name: 'submission.show',
-  summary: 'show everything that is mirrored of a submission, how fresh it is, and its last proof',
-  description:
-    'Lanes, quotes, requirements, what is outstanding, applications, bind requests and documents, without the objects of the service; its ' +
-    'timeline tells of the rest. Personal values are masked but at the terminal: `GET /api/v1/rows/{table}/{key}` shows a row whole.',
-  role: 'viewer',
-  http: 'GET /submissions/:account/:submission_id',
-  tool: 'get_submission',
-  toolDefaults: { limit: 50 },
-  input: z.strictObject({
-    ...one,
-    limit: count(MOST_ROWS)
-      .default(MOST_ROWS)
-      .meta({ description: 'how many rows of each table at most; `cut` names the tables with more' }),
-  }),
-  argument: 'submission_id',
-  output: submissionView,
-  run: async (c, { account, submission_id, limit }) =>
-    await viewOf(c.db.read, await accountIn(c, account), submission_id, { limit, destinations: c.config.destinations }),
-  print: printView,
-})
-
-function printView(to: Printer, { summary, open_items, freshness }: z.output<typeof submissionView>): void {
-  const line = [summary.stands, ...[summary.state, summary.effective_date].filter((each) => each !== null)].join(', ')
-  to.line(`${summary.insured_name ?? 'without a name'}: ${line}\n`)
-  const lanes = summary.lanes.map((lane) => [lane.market_name, lane.category, lane.status_label ?? lane.status, lane.chip])
-  to.table({ title: 'Lanes', headings: ['market', 'category', 'status', 'chip'], rows: lanes }, 'No lane.')
-  const best = summary.best_quote
-  to.line(`\nBest quote: ${best === null ? 'none' : `${best.premium_display ?? best.total_cents} from ${best.market_name}`}\n`)
-  const outstanding = {
-    title: 'Outstanding',
-    headings: ['from', 'market', 'what', { heading: 'how', fit: 'below' } as const],
-    rows: open_items.map((item) => [item.source, item.market_name, item.label, item.how_to_provide]),
-  }
-  to.table(outstanding, 'Nothing is outstanding.')
-  to.line('')
-  const reads = freshness.map((read) => [read.read, ago(read.last_read_at, to.now), ago(read.last_changed_at, to.now)])
-  to.table({ title: 'Freshness', headings: ['read', 'last read ago', 'last changed ago'], rows: reads }, 'Never read.')
-  const proved = summary.proved_at === null ? 'never yet' : `${ago(summary.proved_at, to.now)} ago`
-  to.line(`\nProved equal to the service: ${proved}. All rows: --json.`)
 }
 
 const timeline = operation({
@@ -119,15 +84,13 @@ const timeline = operation({
   http: 'GET /submissions/:account/:submission_id/timeline',
   tool: 'get_timeline',
   input: z.strictObject({
-    ...one,
+    ...oneSubmission,
     kinds: z
       .array(z.enum(timelineKinds))
       .min(1)
       .max(timelineKinds.length)
       .optional()
-      .meta({
-        description: `only these, with commas between: ${timelineKinds.join(', ')}`,
-      }),
+      .describe(`only these, with commas between: ${timelineKinds.join(', ')}`),
     ...paging,
   }),
   argument: 'submission_id',
@@ -137,14 +100,15 @@ const timeline = operation({
     const { items, next } = await timelinePage(c.db.read, { ...asked, account, submissionId, after: placeOfEntry(cursor) })
     return { items, next_cursor: next && cursorOf([next.at, next.kind, next.id]) }
   },
-  print: (to, { items }) => {
-    const rows = items.map((item) => [
-      ...[ago(item.at, to.now), item.kind, item.what, item.party],
-      ...[item.known_via ?? item.destination, item.summary ?? item.state],
-    ])
-    const headings = ['ago', 'kind', 'what', 'who', 'how', 'says']
-    to.table({ title: 'Timeline, the newest first', headings, rows }, 'Nothing has happened.')
-  },
+  table: [
+    'Timeline, the newest first',
+    [
+      ...(['at', 'kind', 'what', 'party'] as const),
+      ['by', (item) => item.known_via ?? item.destination],
+      ['summary', (item) => item.summary ?? item.state],
+    ],
+    'Nothing has happened.',
+  ],
 })
 
 function placeOfEntry(cursor: string | undefined): TimelinePlace | undefined {
@@ -153,35 +117,6 @@ function placeOfEntry(cursor: string | undefined): TimelinePlace | undefined {
   if (place === null) throw noCursor()
   return place
 }
-
-const inOneAccount = name.optional().meta({ description: 'the account that they belong to; the default account when left out' })
-
-const track = operation({
-  name: 'submission.track',
-  summary: 'make submissions known: their feeds are read from the beginning and kept up to date',
-  role: 'operator',
-  http: 'POST /submissions/track',
-  mostBytes: TRACK_LIMIT_BYTES,
-  withoutCommand: '`track` takes files too, and other ids',
-  input: z.strictObject({
-    account: inOneAccount,
-    ids: z.array(submissionId).min(1).max(MOST_TRACKED),
-    again: z.boolean().default(false).meta({ description: 'submissions that were purged too' }),
-  }),
-  output: z
-    .object({
-      account: z.string(),
-      added: z.int().meta({ description: 'not known before' }),
-      known: z.int().meta({ description: 'known before' }),
-      purged: z.int().meta({ description: 'purged before, and therefore not tracked' }),
-    })
-    .meta({ id: 'SubmissionsTracked' }),
-  run: async (c, { account: of, ids, again }) => {
-    const { name: account } = accountNamed(c.config, of, c.nameOf('account'))
-    return { account, ...(await trackSubmissions(c, account, [...new Set(ids)], again)) }
-  },
-  print: () => undefined,
-})
 
 const sync = operation({
   name: 'submission.sync',
@@ -196,22 +131,18 @@ const sync = operation({
   input: z.strictObject({
     account: inOneAccount,
     ids: z.array(submissionId).min(1).max(MOST_SYNCED),
-    replay: z
-      .boolean()
-      .default(true)
-      .meta({ description: 'false: the feeds are read on from where they were read to, not from the beginning' }),
+    replay: z.boolean().default(true).describe('false: the feeds are read on from where they were read to, not from the beginning'),
   }),
-  output: z
-    .object({ account: z.string(), submissions: z.int().meta({ description: 'how many will be read' }) })
-    .meta({ id: 'SyncRequested' }),
+  output: record('SyncRequested', { account: z.string(), submissions: z.int().describe('how many will be read') }),
   run: async (c, { account: of, ids: given, replay }) => {
     const { name: account } = accountNamed(c.config, of, c.nameOf('account'))
     const ids = [...new Set(given)]
-    await requestSync(c, account, ids, { replay })
+    await refuseUntracked(c.db.read, account, ids)
+    const detail = { ...idsForAudit(ids), ...(!replay && { replay }) }
+    await requestReads(auditedDb(c.db, { who: c.who, action: 'submission.sync', target: account, detail }), account, ids, { replay })
     return { account, submissions: ids.length }
   },
-  print: () => undefined,
 })
 
-/** `submission list|show|timeline`, and what the commands `track` and `sync` do, asked of the process that serves. */
-export const operations = [list, show, timeline, track, sync]
+/** `submission list|timeline`, and what the command `sync` does, asked of the process that serves. */
+export const operations = [list, timeline, sync]

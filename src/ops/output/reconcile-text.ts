@@ -2,8 +2,8 @@ import { printable } from '../../base/printable.ts'
 import type { FindingRow } from '../../store/reconcile/findings.ts'
 import type { RunRow } from '../../store/reconcile/runs.ts'
 import { findingKinds } from '../../store/schema/reconcile.ts'
-import type { Table } from './table.ts'
-import { ago, pluralize, printableLine, shortTime } from './text.ts'
+import type { Column } from './columns.ts'
+import { pluralize, printableLine, shortTime } from './text.ts'
 
 /** What is told of a run. */
 type Told = Omit<RunRow, 'options'>
@@ -33,16 +33,12 @@ function stateOf(run: Told): string {
 }
 
 /** Runs as a list. */
-export function runsTable(runs: readonly Told[], nowMs: number): Omit<Table, 'width'> {
-  return {
-    title: 'Reconcile runs, the newest first',
-    headings: [{ heading: 'run', fit: 'whole' }, ...['account', 'state', 'age', 'done', 'left'], { heading: 'outcome', fit: 'below' }],
-    rows: runs.map((run) => [
-      ...[run.run_id, run.account, run.state, ago(run.requested_at, nowMs)],
-      ...[`${run.submissions_done}/${run.submissions_total}`, leftBy(run), outcomeOfRun(run)],
-    ]),
-  }
-}
+export const runColumns: readonly Column<Told>[] = [
+  ...(['run_id', 'account', 'state', 'requested_at'] as const),
+  ['done', (run) => `${run.submissions_done}/${run.submissions_total}`],
+  ['left', leftBy],
+  ['outcome', outcomeOfRun, 'below'],
+]
 
 function outcomeOfRun(run: Told): string {
   const code = run.exit_code === null ? [] : [`exit code ${run.exit_code}`]
@@ -64,13 +60,12 @@ function leftBy(run: Told): number {
 type Finding = Omit<FindingRow, 'read' | 'fields'> & { readonly read: string | null }
 
 /** Findings as a list. */
-export function findingsTable(findings: readonly Finding[]): Omit<Table, 'width'> {
-  return {
-    title: 'Findings',
-    headings: ['no', 'kind', 'submission', 'outcome', { heading: 'what', fit: 'below' }, { heading: 'detail', fit: 'below' }],
-    rows: findings.map((one) => [one.finding_no, one.kind, one.submission_id, outcomeOf(one), whatOf(one), one.detail]),
-  }
-}
+export const findingColumns: readonly Column<Finding>[] = [
+  ...(['finding_no', 'kind', 'submission_id'] as const),
+  ['outcome', outcomeOf],
+  ['record', whatOf, 'below'],
+  'detail',
+]
 
 function whatOf(one: Finding): string | null {
   if (one.destination !== null) return `${one.entity ?? ''} → ${one.destination}`

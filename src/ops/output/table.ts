@@ -5,8 +5,8 @@ const LONGEST_CELL = 240
 /** No column that can be shortened gets narrower. */
 const NARROWEST = 9
 const GAP = '  '
-/** A number, an age or a share: aligned to the right. */
-const NUMBER = /^(-|[\d.]+( (s|min|h|d|%))?)$/
+/** A number, a time as an age, or a share: aligned to the right. */
+const NUMBER = /^(-|(in )?[\d.]+( (s|min|h|d|%)( ago)?)?)$/
 
 /** A long word with a digit in it: both ends tell it apart. */
 const ID = /^(?=.*\d)\S{16,}$/

@@ -35,14 +35,11 @@ export function ago(time: TimeText | null, nowMs: number): string {
   return time === null ? '-' : span(nowMs - msFromTime(time))
 }
 
-/** When it was, as an age: `7 min ago`. `-` for none. */
-export function since(time: TimeText | null, nowMs: number): string {
-  return time === null ? '-' : `${ago(time, nowMs)} ago`
-}
-
-/** In how long, in the same unit. `-` for none, and `0 s` for what is over. */
-export function until(time: TimeText | null, nowMs: number): string {
-  return time === null ? '-' : span(msFromTime(time) - nowMs)
+/** When it was, or will be: `7 min ago`, `in 3 h`. `-` for none. */
+export function when(time: TimeText | null, nowMs: number): string {
+  if (time === null) return '-'
+  const ms = msFromTime(time) - nowMs
+  return ms > 0 ? `in ${span(ms)}` : `${span(-ms)} ago`
 }
 
 function span(ms: number): string {
@@ -74,4 +71,9 @@ export function fieldsText(entry: object): string {
 function shown(value: unknown): string {
   if (value === null || value === undefined) return '-'
   return typeof value === 'object' ? JSON.stringify(value) : printableLine(String(value), 1_000)
+}
+
+/** Bytes as text, such as `12 MiB`. */
+export function sizeText(bytes: number): string {
+  return bytes < 1024 ** 3 ? `${Math.round(bytes / 1024 ** 2)} MiB` : `${(bytes / 1024 ** 3).toFixed(1)} GiB`
 }

@@ -8,6 +8,7 @@ import type { Db } from '../../store/engine/db.ts'
 import { claimUpkeep, endUpkeep, isUpkeepDone, setUpkeepWait, type UpkeepSlot } from '../../store/upkeep/upkeep.ts'
 import type { ClockJudge } from '../clocks/clock-watch.ts'
 import { waitText } from '../clocks/retention-wait.ts'
+import { withAdvice } from '../health/rules.ts'
 import { planText, planTurn } from './doubts.ts'
 import { removeExpired, summaryOf } from './remove-expired.ts'
 
@@ -58,7 +59,8 @@ export class Retention implements Service {
     const due = turnAt(clock.now(), config)
     if (await isUpkeepDone(db, TASK, due)) return 'done'
     const plan = await planTurn({ db, clock, config }, due, this.#o.clocks)
-    if (plan.waitsFor !== this.#waitsFor && plan.waitsFor !== null) log.warn(`${waitText(plan.waitsFor)} (${planText(plan)})`)
+    if (plan.waitsFor !== this.#waitsFor && plan.waitsFor !== null)
+      log.warn(withAdvice('retention_waits', `${waitText(plan.waitsFor)} (${planText(plan)})`))
     this.#waitsFor = plan.waitsFor
     await setUpkeepWait(db, TASK, plan.waitsFor)
     if (plan.waitsFor !== null) return 'waits'

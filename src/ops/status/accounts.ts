@@ -1,15 +1,23 @@
+import { z } from 'zod'
 import type { AccountConfig } from '../../config/config.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { type AccountState, listAccounts } from '../../store/reads/accounts.ts'
-import type { AccountsTable } from '../../store/schema/reads.ts'
-
-/** An account's state as operators see it. `not configured`: only in the database. `not started`: only in the settings. */
-export type ShownState = AccountState | 'not configured' | 'not started'
+import { listAccounts } from '../../store/reads/accounts.ts'
+import { time } from '../output/schema.ts'
 
 /** An account of the settings or of the database. */
-export interface KnownAccount extends Pick<AccountsTable, 'account' | 'reason' | 'since' | 'retry_at' | 'brokerage' | 'client_id'> {
-  readonly state: ShownState
-}
+export const knownAccount = z.object({
+  account: z.string(),
+  state: z
+    .enum(['active', 'paused', 'parked', 'not configured', 'not started'])
+    .describe('`not configured`: only in the database; `not started`: only in the settings'),
+  reason: z.string().nullable(),
+  since: time.nullable(),
+  retry_at: time.nullable().describe('when it asks the service again by itself'),
+  brokerage: z.string().nullable().describe('the brokerage that its credentials were found to belong to'),
+  client_id: z.string().nullable(),
+})
+
+type KnownAccount = z.output<typeof knownAccount>
 
 /**
  * Every account of the database and of the settings, by name. Settings without any account are those of somebody who only looks into
@@ -18,9 +26,7 @@ export interface KnownAccount extends Pick<AccountsTable, 'account' | 'reason' |
 export async function knownAccounts(q: Query, configured: readonly Pick<AccountConfig, 'name'>[]): Promise<KnownAccount[]> {
   const names = new Set(configured.map(({ name }) => name))
   const stored = (await listAccounts(q)).map((row): KnownAccount => {
-    const { account, reason, since, retry_at, brokerage, client_id } = row
-    const state = names.size === 0 || names.has(account) ? row.state : 'not configured'
-    return { account, state, reason, since, retry_at, brokerage, client_id }
+    return { ...row, state: names.size === 0 || names.has(row.account) ? row.state : 'not configured' }
   })
   const known = new Set(stored.map(({ account }) => account))
   const never = [...names].filter((name) => !known.has(name)).map(neverServed)

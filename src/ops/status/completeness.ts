@@ -1,11 +1,12 @@
+import { z } from 'zod'
 import type { AccountConfig } from '../../config/config.ts'
-import { type TimeText, timeFromMs } from '../../model/time.ts'
+import { timeFromMs } from '../../model/time.ts'
 import { accountCompleteness } from '../../store/completeness/ledger.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { webhookLoss } from '../../store/operators/alarm-queries.ts'
 import { discoveryStatus } from '../../store/reads/path-reads.ts'
-import type { Table } from '../output/table.ts'
-import { ago, pluralize } from '../output/text.ts'
+import { time } from '../output/schema.ts'
+import { pluralize } from '../output/text.ts'
 
 const DAY_MS = 86_400_000
 
@@ -14,35 +15,34 @@ export const COMPLETENESS_SCOPE =
   'Complete means: for every submission that is known. The service offers no list of submissions, so one that no delivery, no `track` and no ' +
   'probed path (accounts[].discovery) has named is not known here. That such submissions exist cannot be excluded.'
 
-/** An account's completeness in `status --json`. The names are part of the contract. */
-export interface CompletenessStatus {
-  /** Submissions of which at least one read never finished. */
-  readonly never_read: number
-  /** Age of the most overdue read. */
-  readonly lag_seconds: number
-  /** Submissions that a reconcile run has proven, and those not proven yet. */
-  readonly proven: number
-  readonly unproven: number
-  readonly oldest_proof_at: TimeText | null
-  /** Events and messages by how they became known first. */
-  readonly known_by: { readonly webhook: number; readonly poll: number; readonly backfill: number; readonly reconcile: number }
-  /** Lost webhooks as a share of those expected, ever and in the last 24 hours; null: none was expected. */
-  readonly webhook_loss_ratio: number | null
-  readonly webhook_loss_day: { readonly expected: number; readonly lost: number }
-  /** Paths of the settings that are probed for submissions. */
-  readonly discovery: readonly {
-    readonly path: string
-    /** How many the path stands for. */
-    readonly paths: number
-    readonly failing: number
-    /** Of which the last answer named more new submissions than one may bring in. */
-    readonly limited: number
-    readonly oldest_answer_at: TimeText | null
-    /** Submissions that became known by it. */
-    readonly found: number
-    readonly error: string | null
-  }[]
-}
+/** What is known to be complete of an account, and by what means. */
+export const completeness = z.object({
+  never_read: z.int().describe('submissions of which at least one read never finished'),
+  lag_seconds: z.int().describe('age of the most overdue read'),
+  proven: z.int().describe('submissions that a reconcile run has proven'),
+  unproven: z.int(),
+  oldest_proof_at: time.nullable(),
+  known_by: z
+    .object({ webhook: z.int(), poll: z.int(), backfill: z.int(), reconcile: z.int() })
+    .describe('events and messages by how they became known first'),
+  webhook_loss_ratio: z.number().nullable().describe('lost webhooks as a share of those expected; null: none was expected'),
+  webhook_loss_day: z.object({ expected: z.int(), lost: z.int() }).describe('of the last 24 hours'),
+  discovery: z
+    .array(
+      z.object({
+        path: z.string(),
+        paths: z.int().describe('how many the path stands for'),
+        failing: z.int(),
+        limited: z.int().describe('of which the last answer named more new submissions than one may bring in'),
+        oldest_answer_at: time.nullable(),
+        found: z.int().describe('submissions that became known by it'),
+        error: z.string().nullable(),
+      }),
+    )
+    .describe('paths of the settings that are probed for submissions'),
+})
+
+type CompletenessStatus = z.output<typeof completeness>
 
 /** @param settings of the account; undefined when it is not configured any more. @returns null when it was never started. */
 export async function completenessStatus(
@@ -53,22 +53,13 @@ export async function completenessStatus(
 ): Promise<CompletenessStatus | null> {
   const sums = await accountCompleteness(q, account)
   if (sums === null) return null
-  const discovery = await discoveryStatus(q, account, settings?.discovery?.paths ?? [])
+  const { known_by_webhook: webhook, known_by_poll: poll, known_by_backfill: backfill, known_by_reconcile: reconcile, ...rest } = sums
   return {
-    never_read: sums.never_read,
-    lag_seconds: sums.lag_seconds,
-    proven: sums.proven,
+    ...rest,
     unproven: Math.max(0, sums.submissions - sums.proven),
-    oldest_proof_at: sums.oldest_proof_at,
-    known_by: {
-      webhook: sums.known_by_webhook,
-      poll: sums.known_by_poll,
-      backfill: sums.known_by_backfill,
-      reconcile: sums.known_by_reconcile,
-    },
-    webhook_loss_ratio: sums.webhook_loss_ratio,
+    known_by: { webhook, poll, backfill, reconcile },
     webhook_loss_day: await webhookLoss(q, account, timeFromMs(nowMs - DAY_MS)),
-    discovery: discovery.map(({ template, oldestAnswerAt, ...rest }) => ({ path: template, oldest_answer_at: oldestAnswerAt, ...rest })),
+    discovery: await discoveryStatus(q, account, settings?.discovery?.paths ?? []),
   }
 }
 
@@ -90,38 +81,4 @@ export function completenessWarnings(account: string, c: CompletenessStatus | nu
         'submissions, and take it out of accounts[].discovery.paths if it does not',
     )
   return [...probes, ...limits]
-}
-
-/** The tables of completeness, for a terminal. */
-export function completenessTables(
-  accounts: readonly { account: string; completeness: CompletenessStatus | null }[],
-  nowMs: number,
-): Table[] {
-  const known = accounts.flatMap(({ account, completeness: c }) => (c === null ? [] : [{ account, c }]))
-  const probed = known.flatMap(({ account, c }) => c.discovery.map((path) => ({ account, path })))
-  return [
-    {
-      title: 'Proofs by reconciling',
-      headings: ['account', 'proven', 'never proven', 'oldest proof'],
-      rows: known.map(({ account, c }) => [account, c.proven, c.unproven, ago(c.oldest_proof_at, nowMs)]),
-    },
-    {
-      title: 'How events and messages became known',
-      headings: ['account', 'by webhook', 'by poll', 'backfill', 'by reconcile', 'webhooks lost', 'in 24 h'],
-      rows: known.map(({ account, c }) => [
-        ...[account, c.known_by.webhook, c.known_by.poll, c.known_by.backfill, c.known_by.reconcile],
-        c.webhook_loss_ratio === null ? null : percent(c.webhook_loss_ratio),
-        c.webhook_loss_day.expected === 0 ? null : percent(c.webhook_loss_day.lost / c.webhook_loss_day.expected),
-      ]),
-    },
-    {
-      title: 'Paths probed for submissions',
-      headings: ['account', 'path', 'paths', 'failing', 'oldest answer', 'found'],
-      rows: probed.map(({ account, path: p }) => [account, p.path, p.paths, p.failing, ago(p.oldest_answer_at, nowMs), p.found]),
-    },
-  ]
-}
-
-function percent(share: number): string {
-  return `${Math.round(share * 1_000) / 10} %`
 }

@@ -5,42 +5,37 @@ import type { Query } from '../../store/engine/db.ts'
 import { countDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
 import { countBlockedLanes } from '../../store/outbox/lanes.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
+import { record, time } from '../output/schema.ts'
 import { pluralize } from '../output/text.ts'
-import { time } from '../output/time.ts'
 
 export const destinationStates = z.enum(['active', 'paused', 'parked', 'disabled'])
 
 /** A destination in numbers. */
-export const destinationStatus = z
-  .object({
-    destination: z.string(),
-    kind: z.string().nullable().meta({ description: 'null: the settings have none of this name any more' }),
-    state: destinationStates.nullable().meta({ description: 'null: it was not served yet' }),
-    reason: z.string().nullable(),
-    since: time.nullable(),
-    retry_at: time.nullable(),
-    cursor: z.int().nullable().meta({ description: 'the newest change that was queued for it' }),
-    queued: z.int(),
-    oldest_queued_at: time.nullable(),
-    dead: z.int(),
-    unknown: z.int(),
-    unmapped_lanes: z.int().meta({ description: 'submissions that wait for a client of the AMS' }),
-    held_lanes: z.int().meta({ description: 'submissions that a dead letter or an unknown outcome holds' }),
-    behind: z.int().nullable().meta({ description: 'changes of the log that are not yet queued for it' }),
-    failures: z.int().meta({ description: 'in a row' }),
-    circuit: z.enum(['closed', 'open']).meta({ description: '`open`: it rests after failures until `retry_at`' }),
-    requests_per_second: z.number().nullable().meta({ description: 'over all processes; null: no limit' }),
-    concurrency: z.int().nullable().meta({ description: 'attempts in flight in one process' }),
-    mapping: z
-      .enum(['none', 'required', 'lookup'])
-      .nullable()
-      .meta({ description: 'whether a submission needs a client of the AMS there, and if one is looked up; null: not in the settings' }),
-    on_dead: z
-      .enum(['continue', 'hold'])
-      .nullable()
-      .meta({ description: 'what the changes of a submission do behind one that was given up' }),
-  })
-  .meta({ id: 'Destination' })
+export const destinationStatus = record('Destination', {
+  destination: z.string(),
+  kind: z.string().nullable().describe('null: the settings have none of this name any more'),
+  state: destinationStates.nullable().describe('null: it was not served yet'),
+  reason: z.string().nullable(),
+  since: time.nullable(),
+  retry_at: time.nullable(),
+  cursor: z.int().nullable().describe('the newest change that was queued for it'),
+  queued: z.int(),
+  oldest_queued_at: time.nullable(),
+  dead: z.int(),
+  unknown: z.int(),
+  unmapped_lanes: z.int().describe('submissions that wait for a client of the AMS'),
+  held_lanes: z.int().describe('submissions that a dead letter or an unknown outcome holds'),
+  behind: z.int().nullable().describe('changes of the log that are not yet queued for it'),
+  failures: z.int().describe('in a row'),
+  circuit: z.enum(['closed', 'open']).describe('`open`: it rests after failures until `retry_at`'),
+  requests_per_second: z.number().nullable().describe('over all processes; null: no limit'),
+  concurrency: z.int().nullable().describe('attempts in flight in one process'),
+  mapping: z
+    .enum(['none', 'required', 'lookup'])
+    .nullable()
+    .describe('whether a submission needs a client of the AMS there, and if one is looked up; null: not in the settings'),
+  on_dead: z.enum(['continue', 'hold']).nullable().describe('what the changes of a submission do behind one that was given up'),
+})
 
 export type DestinationStatus = z.output<typeof destinationStatus>
 

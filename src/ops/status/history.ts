@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { figureSteps, readFigures } from '../../store/upkeep/figures.ts'
-import { time } from '../output/time.ts'
+import { record, time } from '../output/schema.ts'
 import { type LagCounts, quantile } from './lag-histogram.ts'
 
 const MINUTE_S = 60
@@ -24,38 +24,36 @@ export const countedSeries = ['deliveries', 'applied', 'lost', 'upstream'] as co
 export type CountedSeries = (typeof countedSeries)[number]
 export type LagSeries = 'lag_mirror' | 'lag_push'
 
-const values = z.array(z.number().nullable()).meta({ description: 'one for each step; null where no process recorded anything' })
-const line = z.object({ label: z.string(), total: z.int(), values }).meta({ id: 'HistoryLine' })
-const queue = z
-  .object({
-    label: z.string(),
-    now: z.int().nullable().meta({ description: 'at the newest step that was recorded' }),
-    most: z.int(),
-    values,
-  })
-  .meta({ id: 'HistoryQueue' })
-const seconds = z.number().nullable().meta({ description: 'seconds; null when nothing was counted' })
-const lag = z
-  .object({ count: z.int(), p50: seconds, p99: seconds, p50_values: values, p99_values: values })
-  .meta({ id: 'HistoryLag', description: 'in seconds, to 26 %' })
+const values = z.array(z.number().nullable()).describe('one for each step; null where no process recorded anything')
+const line = record('HistoryLine', { label: z.string(), total: z.int(), values })
+const queue = record('HistoryQueue', {
+  label: z.string(),
+  now: z.int().nullable().describe('at the newest step that was recorded'),
+  most: z.int(),
+  values,
+})
+const seconds = z.number().nullable().describe('seconds; null when nothing was counted')
+const lag = record(
+  'HistoryLag',
+  { count: z.int(), p50: seconds, p99: seconds, p50_values: values, p99_values: values },
+  'in seconds, to 26 %',
+)
 
 /** What happened over a window. */
-export const history = z
-  .object({
-    window: z.enum(historyWindows),
-    step_seconds: z.int(),
-    steps: z.array(time).meta({ description: 'when each began; the last one is still going on' }),
-    deliveries: z.array(line).meta({ description: 'webhook deliveries, by the status they were answered with' }),
-    applied: z.array(line).meta({ description: 'changes to the mirror, by what caused them' }),
-    lost: z.array(line).meta({ description: 'records that no webhook announced within 15 minutes, by table, when that was found' }),
-    lag: z.object({
-      mirror: lag.meta({ description: 'from when an event or message happened to its row in the mirror; backfill excluded' }),
-      push: lag.meta({ description: 'from the change in the mirror to its delivery to a destination; snapshots excluded' }),
-    }),
-    upstream: z.array(line).meta({ description: 'requests to the service, by class of the answer' }),
-    queues: z.array(queue).meta({ description: 'how much waited at most: `inbox` to be applied, `outbox` to be pushed' }),
-  })
-  .meta({ id: 'History' })
+export const history = record('History', {
+  window: z.enum(historyWindows),
+  step_seconds: z.int(),
+  steps: z.array(time).describe('when each began; the last one is still going on'),
+  deliveries: z.array(line).describe('webhook deliveries, by the status they were answered with'),
+  applied: z.array(line).describe('changes to the mirror, by what caused them'),
+  lost: z.array(line).describe('records that no webhook announced within 15 minutes, by table, when that was found'),
+  lag: z.object({
+    mirror: lag.describe('from when an event or message happened to its row in the mirror; backfill excluded'),
+    push: lag.describe('from the change in the mirror to its delivery to a destination; snapshots excluded'),
+  }),
+  upstream: z.array(line).describe('requests to the service, by class of the answer'),
+  queues: z.array(queue).describe('how much waited at most: `inbox` to be applied, `outbox` to be pushed'),
+})
 
 type Line = z.output<typeof line>
 type QueueLine = z.output<typeof queue>

@@ -3,11 +3,12 @@ import { msFromTime, timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import type { Health } from '../../store/upkeep/health.ts'
 import type { Condition } from '../alarms/condition.ts'
+import { evidenceConditions } from '../alarms/watch-accounts.ts'
 import { clocksDisagree, retentionConditions } from '../alarms/watch-clocks.ts'
 import { type FetchMode, unnamedHosts } from '../alarms/watch-documents.ts'
 import { compareClocks } from '../clocks/clock-watch.ts'
 import type { Standing } from '../health/matters.ts'
-import type { AlarmName } from '../health/rules.ts'
+import { type AlarmName, withAdvice } from '../health/rules.ts'
 
 /** Alarms are evaluated every half minute. When they were not for this long, nobody watches. */
 const UNWATCHED_MS = 90_000
@@ -17,6 +18,8 @@ const evaluatedHere: ReadonlySet<string> = new Set<AlarmName>([
   'retention_waits',
   'retention_late',
   'document_host_unnamed',
+  'record_conflict',
+  'items_unreadable',
 ])
 
 /**
@@ -25,7 +28,9 @@ const evaluatedHere: ReadonlySet<string> = new Set<AlarmName>([
  */
 export async function standingConditions(db: Db, config: Pick<Config, 'destinations'> & FetchMode, health: Health): Promise<Standing[]> {
   const fire = health.alarms.filter(({ state, name }) => state === 'firing' && !evaluatedHere.has(name))
-  const here = [...(await retentionConditions(db.read, db.clock.now())), ...(await unnamedHosts(db.read, config))]
+  const nowMs = db.clock.now()
+  const evidence = await Promise.all(health.accounts.map(({ account }) => evidenceConditions(account, db.read, nowMs)))
+  const here = [...(await retentionConditions(db.read, nowMs)), ...(await unnamedHosts(db.read, config)), ...evidence.flat()]
   return [...(await clocks(db, config, health)), ...fire.map(ofAlarm), ...here.flatMap(ofCondition)]
 }
 
@@ -41,5 +46,7 @@ function ofAlarm({ name, account, destination, since, text }: Health['alarms'][n
 }
 
 function ofCondition({ name, account, destination, level, sinceMs, text, count = 1 }: Condition): Standing[] {
-  return level === 'on' ? [{ name, account, destination, since: sinceMs === undefined ? null : timeFromMs(sinceMs), text, count }] : []
+  return level === 'on'
+    ? [{ name, account, destination, since: sinceMs === undefined ? null : timeFromMs(sinceMs), text: withAdvice(name, text), count }]
+    : []
 }

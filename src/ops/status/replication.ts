@@ -1,9 +1,41 @@
-import type { Replication, Slot, Standby } from '../../store/upkeep/replication.ts'
-import { pluralize } from '../output/text.ts'
+import { z } from 'zod'
+import { pluralize, sizeText } from '../output/text.ts'
 
 /** From here on a slot is said to fall behind, though the server still keeps all that it needs. */
 const BEHIND_BYTES = 1024 ** 3
 const MIB = 1024 ** 2
+
+/** How a Postgres server hands on what is committed, as far as the program's role may see it (`pg_monitor` may see all). */
+export const replication = z.object({
+  servers: z.int().describe('on whose disk a delivery lies when it is acknowledged: the primary, and those that its commit waits for'),
+  synchronous_standby_names: z.string().describe('the setting that names those; empty: a commit waits for none'),
+  standbys: z
+    .array(
+      z.object({
+        name: z.string().nullable(),
+        state: z.string().nullable(),
+        sync_state: z.string().nullable().describe('`sync`, `quorum`, `potential` or `async`'),
+        behind_bytes: z.int().nullable().describe("what it has not yet written, in bytes of the server's log"),
+      }),
+    )
+    .nullable()
+    .describe('null: the server does not tell'),
+  slots: z
+    .array(
+      z.object({
+        name: z.string(),
+        active: z.boolean(),
+        wal_status: z.string().nullable().describe('`reserved`, `extended`, `unreserved` or `lost`; null while it holds nothing back'),
+        kept_bytes: z.int().nullable().describe('what the server keeps for it, in bytes of its log'),
+      }),
+    )
+    .nullable()
+    .describe('null: the server does not tell'),
+})
+
+type Replication = z.output<typeof replication>
+type Standby = NonNullable<Replication['standbys']>[number]
+type Slot = NonNullable<Replication['slots']>[number]
 
 /** What is to be said of the replication of a Postgres server; `ok: false` is a warning, null is what cannot be told. */
 export interface ReplicationNote {
@@ -47,7 +79,7 @@ function copiesNotes({ servers, synchronous_standby_names: names, standbys }: Re
 
 function followers(standbys: readonly Standby[]): string {
   const names = standbys.flatMap(({ name, behind_bytes: behind }) =>
-    name === null ? [] : [behind !== null && behind >= MIB ? `${name}, ${size(behind)} behind` : name],
+    name === null ? [] : [behind !== null && behind >= MIB ? `${name}, ${sizeText(behind)} behind` : name],
   )
   return `${pluralize(standbys.length, 'standby', 'standbys')}${names.length > 0 ? ` (${names.join('; ')})` : ''}`
 }
@@ -59,12 +91,8 @@ function slotNotes({ name, active, wal_status: status, kept_bytes: kept }: Slot)
   if (lost) {
     return [{ ok: false, text: `slot ${name} (${use}) is lost: its standby cannot catch up any more; copy it anew, and drop the slot` }]
   }
-  const keeps = kept === null ? '' : ` and keeps ${size(kept)} of the server's log`
+  const keeps = kept === null ? '' : ` and keeps ${sizeText(kept)} of the server's log`
   return [
     { ok: false, text: `slot ${name} (${use}) falls behind${keeps}; bring its standby back, or drop the slot before the disk is full` },
   ]
-}
-
-function size(bytes: number): string {
-  return bytes < BEHIND_BYTES ? `${Math.round(bytes / MIB)} MiB` : `${(bytes / 1024 ** 3).toFixed(1)} GiB`
 }

@@ -2,20 +2,17 @@ import { z } from 'zod'
 import { withoutQueryValues } from '../../base/secret.ts'
 import type { Config } from '../../config/config.ts'
 import { secretValues } from '../../config/secret-values.ts'
+import { record } from '../output/schema.ts'
 
 /** A setting in force. A list of named things has a setting for each part of each: `accounts.default.base_url`. */
-export const setting = z
-  .object({
-    name: z
-      .string()
-      .meta({ description: 'its place in the settings file, like `accounts.default.base_url`; times in milliseconds end in `_ms`' }),
-    value: z
-      .union([z.string(), z.number(), z.boolean(), z.array(z.union([z.string(), z.number()])).readonly()])
-      .nullable()
-      .meta({ description: 'null for a secret, and for what is not set' }),
-    is_secret: z.boolean().meta({ description: 'a secret is there; nobody is shown it' }),
-  })
-  .meta({ id: 'Setting' })
+export const setting = record('Setting', {
+  name: z.string().describe('its place in the settings file, like `accounts.default.base_url`; times in milliseconds end in `_ms`'),
+  value: z
+    .union([z.string(), z.number(), z.boolean(), z.array(z.union([z.string(), z.number()])).readonly()])
+    .nullable()
+    .describe('null for a secret, and for what is not set'),
+  is_secret: z.boolean().describe('a secret is there; nobody is shown it'),
+})
 
 type ShownSetting = z.output<typeof setting>
 

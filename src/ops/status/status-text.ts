@@ -1,24 +1,13 @@
 import { isIdRead, type ReadKind } from '../../model/reads.ts'
-import type { ShownMend } from '../health/mend.ts'
-import type { Need } from '../health/verdict-text.ts'
+import { tableOf } from '../output/columns.ts'
 import { type Table, table } from '../output/table.ts'
 import { ago, printableLine, wrapped } from '../output/text.ts'
-import { completenessTables } from './completeness.ts'
 import { notesOf, type Status } from './status.ts'
 import { secretsText } from './webhook-secrets.ts'
 
-interface ShownNeed extends Omit<Need, 'mend'> {
-  readonly mend: ShownMend
-}
-
-/** What `status --json` prints. */
-export interface ShownStatus extends Omit<Status, 'needs'> {
-  readonly needs: readonly ShownNeed[]
-}
-
 /** What `status` prints: the verdict, what needs a person, then tables, notes, and what "complete" means. */
-export function statusText(status: ShownStatus, nowMs: number, width: number): string {
-  const tables = [...accountTables(status, nowMs), ...completenessTables(status.accounts, nowMs), ...otherTables(status, nowMs)]
+export function statusText(status: Status, nowMs: number, width: number): string {
+  const tables = [...accountTables(status, nowMs), ...completenessTables(status, nowMs), ...otherTables(status, nowMs)]
   const { first_seq, last_seq } = status.change_log
   const log = last_seq < first_seq ? 'The change log is empty.' : `The change log holds changes ${first_seq} to ${last_seq}.`
   const notes = notesOf(status).map((note) => wrapped(`warning: ${printableLine(note, 500)}`, width))
@@ -39,87 +28,128 @@ function copiesText({ replication }: Status): string {
   return replication !== null && replication.servers > 1 ? `An acknowledged delivery lies on ${replication.servers} servers.\n` : ''
 }
 
-function needText({ what, since, mend }: ShownNeed, nowMs: number, width: number): string {
+function needText({ what, since, mend }: Status['needs'][number], nowMs: number, width: number): string {
   const age = since === null ? '' : ` (for ${ago(since, nowMs)})`
   // Not wrapped: it is there to be copied.
   const way = 'command' in mend ? `    ${mend.command}\n` : `    see ${mend.runbook}\n`
   return `${wrapped(`• ${what}${age}`, width, '', '  ')}${way}`
 }
 
+type Account = Status['accounts'][number]
+
+/** Rows of each account, with its name. */
+function ofEach<T extends object>(accounts: readonly Account[], rowsOf: (account: Account) => readonly T[]) {
+  return accounts.flatMap((each) => rowsOf(each).map((row) => ({ account: each.account, ...row })))
+}
+
 function accountTables({ accounts }: Status, nowMs: number): Table[] {
+  const reads = ofEach(accounts, (a) => a.freshness)
+  const isOff = ({ account, read }: (typeof reads)[number]) =>
+    accounts.some((a) => a.account === account && a.reads_off.some((off) => off.read === read))
+  const flat = accounts.map(({ reads: { overdue, oldest_due_at, failing }, ...a }) => ({
+    ...a,
+    ...a.inbox,
+    overdue,
+    oldest_due_at,
+    failing,
+  }))
   return [
-    {
-      title: 'Accounts',
-      headings: ['account', 'state', 'submissions', 'unreachable', 'overdue', 'due since', 'failing'],
-      rows: accounts.map((a) => [
-        ...[a.account, a.state, a.submissions, a.unreachable],
-        ...[a.reads.overdue, ago(a.reads.oldest_due_at, nowMs), a.reads.failing],
-      ]),
-    },
-    {
-      title: 'Requests to the service, a second',
-      headings: ['account', 'needed', 'limit', 'used'],
-      rows: accounts.map((a) => [
-        ...[a.account, a.demand_rps, a.limit_rps],
-        a.limit_rps === null ? null : `${Math.round((a.demand_rps / a.limit_rps) * 100)} %`,
-      ]),
-    },
-    {
-      title: 'Freshness: how long ago submissions were read',
-      headings: ['account', 'read', 'oldest', 'median', 'never read'],
-      rows: accounts.flatMap((a) =>
-        a.freshness
-          .filter(({ read, total }) => total > 0 || !isIdRead(read as ReadKind))
-          .map((f) => [a.account, f.read, ago(f.oldest_at, nowMs), ago(f.median_at, nowMs), f.never]),
-      ),
-    },
-    {
-      title: 'First fill: submissions read so far',
-      headings: ['account', 'read', 'so far'],
-      rows: accounts.flatMap((a) =>
-        a.freshness
-          .filter(({ read, never }) => never > 0 && !a.reads_off.some((off) => off.read === read))
-          .map((f) => [a.account, f.read, `${f.total - f.never} of ${f.total}`]),
-      ),
-    },
-    {
-      title: 'Reads that are off',
-      headings: ['account', 'read', 'by', 'for', 'why'],
-      rows: accounts.flatMap((a) => a.reads_off.map((off) => [a.account, off.read, off.cause, ago(off.since, nowMs), off.reason])),
-    },
-    {
-      title: 'Deliveries',
-      headings: ['account', 'ready', 'done', 'aside', 'dead', 'lost events', 'lost messages'],
-      rows: accounts.map((a) => [
-        ...[a.account, a.inbox.ready, a.inbox.done, a.inbox.aside, a.inbox.dead],
-        ...[a.lost_webhooks['market_events'] ?? 0, a.lost_webhooks['thread_messages'] ?? 0],
-      ]),
-    },
+    tableOf('Accounts', flat, ['account', 'state', 'submissions', 'unreachable', 'overdue', 'oldest_due_at', 'failing'], nowMs),
+    tableOf(
+      'Requests to the service, a second',
+      flat,
+      [
+        'account',
+        ['needed', (a) => a.demand_rps],
+        ['limit', (a) => a.limit_rps],
+        ['used', (a) => (a.limit_rps === null ? null : `${Math.round((a.demand_rps / a.limit_rps) * 100)} %`)],
+      ],
+      nowMs,
+    ),
+    tableOf(
+      'Freshness: when submissions were last read',
+      reads.filter(({ read, total }) => total > 0 || !isIdRead(read as ReadKind)),
+      ['account', 'read', 'oldest_at', 'median_at', ['never read', (f) => f.never]],
+      nowMs,
+    ),
+    tableOf(
+      'First fill: submissions read so far',
+      reads.filter((f) => f.never > 0 && !isOff(f)),
+      ['account', 'read', ['so far', (f) => `${f.total - f.never} of ${f.total}`]],
+      nowMs,
+    ),
+    tableOf(
+      'Reads that are off',
+      ofEach(accounts, (a) => a.reads_off),
+      ['account', 'read', ['by', (off) => off.cause], 'since', 'reason'],
+      nowMs,
+    ),
+    tableOf(
+      'Deliveries',
+      flat,
+      [
+        ...(['account', 'ready', 'done', 'aside', 'dead'] as const),
+        ['lost events', (a) => a.lost_webhooks['market_events'] ?? 0],
+        ['lost messages', (a) => a.lost_webhooks['thread_messages'] ?? 0],
+      ],
+      nowMs,
+    ),
   ]
 }
 
-function otherTables({ accounts, destinations, change_log, processes }: Status, nowMs: number): Table[] {
+/** How complete each account is, and by what means. */
+function completenessTables({ accounts }: Status, nowMs: number): Table[] {
+  const known = ofEach(accounts, ({ completeness: c }) => (c === null ? [] : [{ ...c, ...c.known_by, day: c.webhook_loss_day }]))
   return [
-    {
-      title: 'Webhook secrets: the last good signature of each',
-      headings: ['account', 'secrets'],
-      // One alone needs no watching; of two, one is there to go.
-      rows: accounts
-        .filter(({ webhook_secrets }) => webhook_secrets.length > 1)
-        .map((a) => [a.account, secretsText(a.webhook_secrets, nowMs)]),
-    },
-    {
-      title: 'Destinations',
-      headings: ['destination', 'state', 'queued', 'oldest', 'not queued', 'unmapped', 'held', 'dead', 'unknown'],
-      rows: destinations.map((d) => [
-        ...[d.destination, d.state, d.queued, ago(d.oldest_queued_at, nowMs), d.cursor === null ? null : change_log.last_seq - d.cursor],
-        ...[d.unmapped_lanes, d.held_lanes, d.dead, d.unknown],
-      ]),
-    },
-    {
-      title: 'Processes',
-      headings: ['process', 'role', 'version', 'running for'],
-      rows: processes.map((p) => [p.process_id, p.role, p.version, ago(p.started_at, nowMs)]),
-    },
+    tableOf(
+      'Submissions verified by reconciling',
+      known,
+      ['account', ['verified', (c) => c.proven], ['never', (c) => c.unproven], 'oldest_proof_at'],
+      nowMs,
+    ),
+    tableOf(
+      'How events and messages were found first',
+      known,
+      [
+        ...(['account', 'webhook', 'poll', 'backfill', 'reconcile'] as const),
+        ['webhooks lost', (c) => (c.webhook_loss_ratio === null ? null : percent(c.webhook_loss_ratio))],
+        ['in 24 h', ({ day }) => (day.expected === 0 ? null : percent(day.lost / day.expected))],
+      ],
+      nowMs,
+    ),
+    tableOf(
+      'Paths probed for submissions',
+      ofEach(accounts, ({ completeness: c }) => c?.discovery ?? []),
+      ['account', ['path', (p) => p.path], 'paths', 'failing', 'oldest_answer_at', 'found'],
+      nowMs,
+    ),
+  ]
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 1_000) / 10} %`
+}
+
+function otherTables({ accounts, destinations, change_log, processes }: Status, nowMs: number): Table[] {
+  // One alone needs no watching; of two, one is there to go.
+  const withSeveral = accounts.filter(({ webhook_secrets }) => webhook_secrets.length > 1)
+  return [
+    tableOf(
+      'Webhook secrets: the last good signature of each',
+      withSeveral,
+      ['account', ['secrets', (a) => secretsText(a.webhook_secrets, nowMs)]],
+      nowMs,
+    ),
+    tableOf(
+      'Destinations',
+      destinations,
+      [
+        ...(['destination', 'state', 'queued', 'oldest_queued_at'] as const),
+        ['not queued', (d) => (d.cursor === null ? null : change_log.last_seq - d.cursor)],
+        ...(['unmapped_lanes', 'held_lanes', 'dead', 'unknown'] as const),
+      ],
+      nowMs,
+    ),
+    tableOf('Processes', processes, ['process_id', 'role', 'version', 'started_at'], nowMs),
   ]
 }

@@ -1,5 +1,5 @@
+import { z } from 'zod'
 import type { Config } from '../../config/config.ts'
-import type { TimeText } from '../../model/time.ts'
 import { lostWebhooks } from '../../store/completeness/lost-webhooks.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { countInbox } from '../../store/inbox/queries.ts'
@@ -9,102 +9,92 @@ import { idReadCoverage, submissionReads } from '../../store/upkeep/coverage.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { readHealth } from '../../store/upkeep/health.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
-import { type Replication, readReplication } from '../../store/upkeep/replication.ts'
+import { readReplication } from '../../store/upkeep/replication.ts'
 import { countEvidence, readsOffStatus, readsStatus } from '../../store/upkeep/status.ts'
 import type { FetchMode } from '../alarms/watch-documents.ts'
 import { waitsForClocks } from '../clocks/clock-text.ts'
 import { compareClocks } from '../clocks/clock-watch.ts'
 import { retentionWait, waitText } from '../clocks/retention-wait.ts'
 import type { Expected } from '../health/matters.ts'
-import { judge, type VerdictWord } from '../health/verdict.ts'
-import { type Need, needOf, sentenceOf } from '../health/verdict-text.ts'
-import { pluralize } from '../output/text.ts'
-import { knownAccounts, type ShownState } from './accounts.ts'
-import { COMPLETENESS_SCOPE, type CompletenessStatus, completenessStatus, completenessWarnings } from './completeness.ts'
-import { type DestinationStatus, destinationNotes, readPushStatus } from './destinations.ts'
+import { mendText, type ShowMend } from '../health/mend.ts'
+import { withAdvice } from '../health/rules.ts'
+import { judge, verdictWords } from '../health/verdict.ts'
+import { needOf, sentenceOf } from '../health/verdict-text.ts'
+import { record, time } from '../output/schema.ts'
+import { knownAccount, knownAccounts } from './accounts.ts'
+import { COMPLETENESS_SCOPE, completeness, completenessStatus, completenessWarnings } from './completeness.ts'
+import { destinationNotes, destinationStatus, readPushStatus } from './destinations.ts'
 import { standingConditions } from './known-now.ts'
-import { replicationWarnings } from './replication.ts'
-import { type SecretState, secretStates } from './webhook-secrets.ts'
+import { replication as replicationSchema, replicationWarnings } from './replication.ts'
+import { secretStates, webhookSecrets } from './webhook-secrets.ts'
 
 /** Share of the allowed rate from which on what is due begins to wait. */
 const WARN_SHARE = 0.7
 
-/** What the mirror is judged to be. Its names stay: `status --json` prints it. */
-export interface Verdict {
-  readonly verdict: VerdictWord
-  /** The verdict and its reasons, for people. */
-  readonly sentence: string
-  /** What needs a person; empty unless the verdict is `attention`. */
-  readonly needs: readonly Need[]
-}
+/** Why a read is not made: `STATE_READS` leaves it out, or the service refused it and is asked again at `retry_at`. */
+export const readOff = z.object({ cause: z.enum(['settings', 'service']), reason: z.string(), since: time, retry_at: time.nullable() })
 
-/** What `status --json` prints; there mends are told as they are called. Its names stay. */
-export interface Status extends Verdict {
-  readonly version: string
-  readonly database: 'sqlite' | 'postgres'
-  readonly accounts: readonly AccountStatus[]
-  readonly destinations: readonly DestinationStatus[]
-  /** On how many servers what is acknowledged lies; null on SQLite. */
-  readonly replication: Replication | null
-  readonly change_log: { readonly first_seq: number; readonly last_seq: number }
-  /** Clocks and recorded times that differ from this machine's clock by a minute or more, and what waits until an operator acts. */
-  readonly clocks: {
-    readonly apart: readonly { readonly clock: string; readonly ahead_ms: number }[]
-    readonly waits: readonly string[]
-  }
-  readonly processes: readonly {
-    readonly process_id: string
-    readonly role: string
-    readonly version: string
-    readonly started_at: TimeText
-  }[]
-  /** What "complete" means here, and what cannot be excluded. */
-  readonly scope: string
-  /** What an operator should know, a sentence each; `status --json` tells what needs one before. */
-  readonly warnings: readonly string[]
-}
+const accountStatus = knownAccount.omit({ client_id: true }).extend({
+  pause: z
+    .object({ since: time, until: time, reason: z.string() })
+    .nullable()
+    .describe('the pause in force that the service asked for (`Retry-After`)'),
+  submissions: z.int(),
+  unreachable: z.int(),
+  reads: z.object({ overdue: z.int(), oldest_due_at: time.nullable(), failing: z.int() }),
+  demand_rps: z.number().describe('requests a second that the timetable asks for'),
+  limit_rps: z.number().nullable().describe('how many are allowed; null: the settings do not have the account'),
+  freshness: z.array(
+    z.object({
+      read: z.string(),
+      oldest_at: time.nullable(),
+      median_at: time.nullable(),
+      never: z.int().describe('submissions that were never read by it; of reads by id: ids'),
+      total: z.int(),
+    }),
+  ),
+  reads_off: z.array(readOff.extend({ read: z.string() })).describe('reads that are not made'),
+  inbox: z.object({ ready: z.int(), done: z.int(), aside: z.int(), dead: z.int() }),
+  lost_webhooks: z.record(z.string(), z.int()).describe('by table'),
+  webhook_secrets: webhookSecrets,
+  conflicts: z.int(),
+  unreadable: z.int(),
+  completeness: completeness.nullable().describe('null: `serve` never ran with the account'),
+})
 
-export interface AccountStatus {
-  readonly account: string
-  readonly state: ShownState
-  readonly reason: string | null
-  readonly since: TimeText | null
-  readonly retry_at: TimeText | null
-  readonly brokerage: string | null
-  /** The pause in force that the service asked for (`Retry-After`). */
-  readonly pause: { readonly since: TimeText; readonly until: TimeText; readonly reason: string } | null
-  readonly submissions: number
-  readonly unreachable: number
-  readonly reads: { readonly overdue: number; readonly oldest_due_at: TimeText | null; readonly failing: number }
-  /** Requests a second that the timetable asks for, and the setting that limits them. */
-  readonly demand_rps: number
-  /** null for an account that the settings of whoever looks do not hold: `serve` may have others. */
-  readonly limit_rps: number | null
-  readonly freshness: readonly {
-    readonly read: string
-    readonly oldest_at: TimeText | null
-    readonly median_at: TimeText | null
-    /** Submissions that were never read by it, and all: the first fill has come so far. Of reads by id: ids. */
-    readonly never: number
-    readonly total: number
-  }[]
-  /** Reads that are not made: left out by `STATE_READS` (`settings`), or refused by the service until `retry_at` (`service`). */
-  readonly reads_off: readonly {
-    readonly read: string
-    readonly cause: 'settings' | 'service'
-    readonly reason: string
-    readonly since: TimeText
-    readonly retry_at: TimeText | null
-  }[]
-  readonly inbox: Readonly<Record<InboxState, number>>
-  readonly lost_webhooks: Readonly<Record<string, number>>
-  /** Those of the settings, in their order. */
-  readonly webhook_secrets: readonly SecretState[]
-  readonly conflicts: number
-  readonly unreadable: number
-  /** What is known to be complete, and by what means; null before `serve` first ran with the account. */
-  readonly completeness: CompletenessStatus | null
-}
+/** A matter that needs a person. */
+export const need = z.object({
+  kind: z.string(),
+  what: z.string(),
+  since: time.nullable(),
+  count: z.int(),
+  mend: z.union([z.object({ command: z.string() }), z.object({ runbook: z.string() })]),
+})
+
+/** What `status` tells. */
+export const status = record('Status', {
+  verdict: z.enum(verdictWords).describe('what the mirror is judged to be'),
+  sentence: z.string().describe('the verdict and its reasons, for people'),
+  needs: z.array(need).describe('what needs a person; empty unless the verdict is `attention`'),
+  version: z.string(),
+  database: z.enum(['sqlite', 'postgres']),
+  accounts: z.array(accountStatus),
+  destinations: z.array(destinationStatus),
+  replication: replicationSchema
+    .nullable()
+    .describe('on how many Postgres servers an acknowledged delivery lies, with standbys and slots; null on SQLite'),
+  change_log: z.object({ first_seq: z.int(), last_seq: z.int() }),
+  clocks: z.object({
+    apart: z.array(z.object({ clock: z.string(), ahead_ms: z.int() })).describe("how far this machine's clock is ahead of each"),
+    waits: z.array(z.string()).describe('what waits for that, or for an operator'),
+  }),
+  processes: z.array(z.object({ process_id: z.string(), role: z.string(), version: z.string(), started_at: time })),
+  scope: z.string().describe('what complete means, and what cannot be excluded'),
+  warnings: z.array(z.string()).describe('what an operator should look into, a sentence each'),
+})
+
+export type Status = z.output<typeof status>
+type AccountStatus = Status['accounts'][number]
 
 /** The settings that a mirror is judged by. */
 export type VerdictConfig = Pick<Config, 'accounts' | 'destinations' | 'poll'> & FetchMode
@@ -126,8 +116,8 @@ export async function judgeNow(db: Db, config: VerdictConfig) {
   return { health, expected, judgement: judge(health, standing, expected) }
 }
 
-/** The verdict as `status` prints it. */
-export async function readVerdict(db: Db, config: VerdictConfig): Promise<Verdict> {
+/** The verdict as `status` prints it, with what mends each need. */
+export async function readVerdict(db: Db, config: VerdictConfig) {
   const { health, expected, judgement } = await judgeNow(db, config)
   return {
     verdict: judgement.verdict,
@@ -137,9 +127,10 @@ export async function readVerdict(db: Db, config: VerdictConfig): Promise<Verdic
 }
 
 /** Looks at everything; on a large database this takes a second or two. */
-export async function readStatus(db: Db, version: string, config: StatusConfig): Promise<Status> {
+export async function readStatus(db: Db, version: string, config: StatusConfig, showMend: ShowMend): Promise<Status> {
   const q = db.read
-  const verdict = await readVerdict(db, config)
+  const { needs, ...verdict } = await readVerdict(db, config)
+  const shown = await Promise.all(needs.map(async ({ mend, ...rest }) => ({ ...rest, mend: await showMend(mend) })))
   const inbox = await countInbox(q)
   const readsOf = await readsStatus(q)
   const offOf = await readsOffStatus(q)
@@ -147,24 +138,16 @@ export async function readStatus(db: Db, version: string, config: StatusConfig):
   const secrets = await secretStates(q, config.accounts)
   const accounts: AccountStatus[] = []
   for (const row of await knownAccounts(q, config.accounts)) {
-    const { account, state, reason, since, retry_at, brokerage } = row
+    const { account } = row
     const configured = config.accounts.find(({ name }) => name === account)
-    const reads = readsOf(account)
-    const freshness = [...(await submissionReads(q, account)), ...(await idReadCoverage(q, account))]
-    const pause = pauses.find((each) => each.account === account)
     const lost = await lostWebhooks(q, account)
     const count = (wanted: InboxState) => inbox.find((each) => each.account === account && each.state === wanted)?.count ?? 0
     accounts.push({
-      ...{ account, state, reason, since, retry_at, brokerage },
-      pause: pause ? { since: pause.since, until: pause.until, reason: pause.reason } : null,
-      submissions: reads.submissions,
-      unreachable: reads.unreachable,
-      reads: { overdue: reads.overdue, oldest_due_at: reads.oldestDueAt, failing: reads.failing },
-      demand_rps: Math.round(reads.demandRps * 1_000) / 1_000,
+      ...row,
+      pause: pauses.find((each) => each.account === account) ?? null,
+      ...readsOf(account),
       limit_rps: configured ? config.upstream.rps : null,
-      freshness: freshness.map(({ read, oldestAt, medianAt, total, done }) => ({
-        ...{ read, oldest_at: oldestAt, median_at: medianAt, never: total - done, total },
-      })),
+      freshness: [...(await submissionReads(q, account)), ...(await idReadCoverage(q, account))],
       reads_off: offOf(account),
       inbox: { ready: count('ready'), done: count('done'), aside: count('aside'), dead: count('dead') },
       lost_webhooks: Object.fromEntries(lost.map(({ entity, count: n }) => [entity, n])),
@@ -176,20 +159,15 @@ export async function readStatus(db: Db, version: string, config: StatusConfig):
   const destinations = await readPushStatus(q, config.destinations)
   const replication = await readReplication(q)
   const { firstSeq, lastSeq } = await changeLogEnds(q)
-  const processes = (await listProcesses(q)).map(({ process_id, role, version: of, started_at }) => ({
-    process_id,
-    role,
-    version: of,
-    started_at,
-  }))
+  const processes = (await listProcesses(q)).map(({ seen_at: _, ...process }) => process)
   return {
-    ...verdict,
+    ...{ ...verdict, needs: shown.map(({ mend, ...rest }) => ({ ...rest, mend: 'command' in mend ? { command: mend.command } : mend })) },
     ...{ version, database: db.kind, accounts, destinations, replication },
     change_log: { first_seq: firstSeq, last_seq: lastSeq },
     clocks: await clockStatus(db, config),
     processes,
     scope: COMPLETENESS_SCOPE,
-    warnings: notesOf({ accounts, destinations, replication }),
+    warnings: [...shown.map(({ what, mend }) => `${what}; ${mendText(mend)}`), ...notesOf({ accounts, destinations, replication })],
   }
 }
 
@@ -197,7 +175,7 @@ export async function readStatus(db: Db, version: string, config: StatusConfig):
 async function clockStatus(db: Db, config: StatusConfig): Promise<Status['clocks']> {
   const judged = await compareClocks(db)
   const wait = await retentionWait(db.read)
-  const waits = [...waitsForClocks(judged, config), ...(wait === null ? [] : [waitText(wait.reason)])]
+  const waits = [...waitsForClocks(judged, config), ...(wait === null ? [] : [withAdvice('retention_waits', waitText(wait.reason))])]
   return { apart: judged.apart.map(({ clock, aheadMs }) => ({ clock, ahead_ms: Math.round(aheadMs) })), waits }
 }
 
@@ -224,11 +202,5 @@ function accountNotes(a: AccountStatus): string[] {
         `account ${a.account} is not read by ${off.read}: ${off.reason}; it is tried again daily. If it is to be had, ask the service for the right ` +
           'to it; else take it out of STATE_READS',
       )
-  if (a.conflicts > 0)
-    notes.push(
-      `account ${a.account} has ${pluralize(a.conflicts, 'record')} that contradict what was kept; both versions are in sync_conflicts`,
-    )
-  if (a.unreadable > 0)
-    notes.push(`account ${a.account} has ${pluralize(a.unreadable, 'item')} that could not be read; see sync_unreadable`)
   return [...notes, ...completenessWarnings(a.account, a.completeness)]
 }

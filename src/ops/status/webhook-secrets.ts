@@ -1,23 +1,24 @@
+import { z } from 'zod'
 import type { AccountConfig } from '../../config/config.ts'
-import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { lastUses } from '../../store/reads/last-uses.ts'
 import { secretTag } from '../../upstream/webhook/signature.ts'
-import { ago } from '../output/text.ts'
+import { time } from '../output/schema.ts'
+import { when } from '../output/text.ts'
 
-/** A webhook secret of the settings, by its place there. */
-export interface SecretState {
-  /** From 1. */
-  readonly position: number
-  /** When it verified a delivery last, to some ten seconds; null when it never did. A delivery that two secrets signed counts for the first. */
-  readonly last_verified_at: TimeText | null
-}
+/** Webhook secrets of the settings. A delivery that two of them signed counts for the first; times are true to some ten seconds. */
+export const webhookSecrets = z
+  .array(z.object({ position: z.int(), last_verified_at: time.nullable() }))
+  .readonly()
+  .describe('when each, in the order of the settings, verified a delivery last')
+
+type SecretStates = z.output<typeof webhookSecrets>
 
 /** The secrets of each configured account, by its name. An old secret that verifies nothing any more can be removed (trap 37). */
 export async function secretStates(
   q: Query,
   accounts: readonly Pick<AccountConfig, 'name' | 'webhookSecrets'>[],
-): Promise<ReadonlyMap<string, readonly SecretState[]>> {
+): Promise<ReadonlyMap<string, SecretStates>> {
   const lastUse = await lastUses(q, 'webhook_secret')
   return new Map(
     accounts.map(({ name, webhookSecrets }) => [
@@ -31,6 +32,6 @@ export async function secretStates(
 }
 
 /** @returns `1: 3 min ago, 2: never`. */
-export function secretsText(states: readonly SecretState[], nowMs: number): string {
-  return states.map(({ position, last_verified_at: at }) => `${position}: ${at === null ? 'never' : `${ago(at, nowMs)} ago`}`).join(', ')
+export function secretsText(states: SecretStates, nowMs: number): string {
+  return states.map(({ position, last_verified_at: at }) => `${position}: ${at === null ? 'never' : when(at, nowMs)}`).join(', ')
 }

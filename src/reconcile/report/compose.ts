@@ -21,7 +21,7 @@ export function documentOf(data: ReportData): ReportDocument {
         blocks: [{ kind: 'list', items: meaningsOf(data) }],
       },
       ...findingSections(data),
-      { heading: 'How records became known', level: 2, blocks: firstSeenBlocks(data.firstSeen) },
+      { heading: 'How records were found', level: 2, blocks: firstSeenBlocks(data.firstSeen) },
       { heading: 'What this report cannot exclude', level: 2, blocks: [{ kind: 'list', items: limitsOf(data).map((text) => ({ text })) }] },
       { heading: 'The run', level: 2, blocks: [{ kind: 'facts', rows: runFacts(data) }] },
     ],

@@ -80,7 +80,7 @@ const lastColumns: Readonly<Record<FindingKind, readonly [repaired: string, left
   different: ['Repaired', 'What was seen'],
   absent: ['Marked', 'What was seen'],
   unreadable: ['Repaired', 'Reason'],
-  undelivered: ['Repaired', 'Where it stands'],
+  undelivered: ['Repaired', 'Status'],
   lost: ['Repaired', 'What is missing'],
 }
 

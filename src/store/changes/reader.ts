@@ -41,28 +41,12 @@ export async function changesAfter(
   return rows
 }
 
-/** A change with the values of both sides. */
-export interface ChangeValues {
-  readonly changed_at: TimeText
-  readonly cause: string
-  readonly before: Row | null
-  readonly after: Row | null
-}
-
-/** The change with that number; null when the log does not have it any more. */
-export async function findChange(q: Query, seq: number): Promise<ChangeValues | null> {
-  const { rows } = await sql<ChangeValues>`select changed_at, cause, before, after from changes where seq = ${seq}`.execute(q.sql)
+/** The change with that number, with the values of both sides; null when the log does not have it any more. */
+export async function findChange(q: Query, seq: number) {
+  const { rows } = await sql<
+    Pick<LoggedChange, 'changed_at' | 'cause' | 'before' | 'after'>
+  >`select changed_at, cause, before, after from changes where seq = ${seq}`.execute(q.sql)
   return rows[0] ?? null
-}
-
-/** A change without its values. */
-export interface ChangeName {
-  readonly seq: number
-  readonly entity: string
-  readonly entity_id: string
-  readonly operation: string
-  readonly cause: string
-  readonly changed_at: TimeText
 }
 
 /** Which changes of a submission: those of one cause, between two times. */
@@ -74,12 +58,8 @@ export interface ChangesBetween {
   readonly until: TimeText
 }
 
-/** They, in order, up to `limit`. */
-export function changesBetween(
-  q: Query,
-  { account, submissionId, cause, since, until }: ChangesBetween,
-  limit: number,
-): Promise<ChangeName[]> {
+/** They, in order, up to `limit`, without their values. */
+export function changesBetween(q: Query, { account, submissionId, cause, since, until }: ChangesBetween, limit: number) {
   return q.sql
     .selectFrom('changes')
     .select(['seq', 'entity', 'entity_id', 'operation', 'cause', 'changed_at'])

@@ -7,35 +7,22 @@ import { LOST_AFTER_MS } from './lost-webhooks.ts'
 /** How many of the newest records that a feed showed first are looked at: most of them were told of a little later. */
 const LOOKED_AT = 1_000
 
-/** An event or a message that a reading of the feeds found, and of which no webhook has told. */
-export interface FoundWithoutWebhook {
-  readonly account: string
-  readonly submission_id: string
-  readonly insured_name: string | null
-  readonly entity: 'market_events' | 'thread_messages'
-  readonly record_id: string
-  /** The type of the event, the kind of the message. */
-  readonly what: string | null
-  readonly market_name: string | null
-  readonly occurred_at: TimeText | null
+/** Where a list of them goes on. */
+export interface FoundPlace {
   readonly known_at: TimeText
-  /** `poll`, `replay` (a later reading of the feed from its beginning), `reconcile`. */
-  readonly known_via: string
-  /** Whether it happened more than 15 minutes before its submission was tracked: its webhook may have come to whoever was there before. */
-  readonly before_tracked: boolean
+  readonly record_id: string
 }
 
-/** Where a list of them goes on. */
-export type FoundPlace = Pick<FoundWithoutWebhook, 'known_at' | 'record_id'>
-
 /**
- * The newest of an account, the newest first. History that a first reading found is none of them. A webhook may still come: it counts as lost
- * after 15 minutes.
+ * The newest events and messages of an account that a reading of the feeds found and no webhook has announced, the newest first. History that a
+ * first reading found is none of them. A webhook may still come: it counts as lost after 15 minutes. `before_tracked`: it happened more than
+ * 15 minutes before its submission was tracked, so its webhook may have come to whoever was there before.
+ * @template T the columns that are read.
  */
-export async function foundWithoutWebhook(q: Query, account: string, limit: number, after?: FoundPlace): Promise<FoundWithoutWebhook[]> {
+export async function foundWithoutWebhook<T>(q: Query, account: string, limit: number, after?: FoundPlace) {
   const at = after && timeValue(q, after.known_at)
   const isBehind = after ? sql`(seen.first_at < ${at} or (seen.first_at = ${at} and seen.record_id > ${after.record_id}))` : sql`1 = 1`
-  const { rows } = await sql<Omit<FoundWithoutWebhook, 'before_tracked'> & { readonly tracked_at: TimeText }>`
+  const { rows } = await sql<T & FoundPlace & { readonly occurred_at: TimeText | null; readonly tracked_at: TimeText }>`
     select s.tracked_at, seen.account, seen.submission_id, s.insured_name, seen.entity, seen.record_id, coalesce(e.type, m.kind) as what, e.market_name,
       coalesce(e.occurred_at, m.occurred_at) as occurred_at, seen.first_at as known_at,
       case when replayed.way is null then coalesce(e.first_seen_via, m.first_seen_via) else 'replay' end as known_via

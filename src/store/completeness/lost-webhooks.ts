@@ -13,22 +13,15 @@ const STEP = 500
 const NAME = 'lost_webhooks'
 const MARK = 'lost_webhooks_mark'
 
-/** How many records of one table no webhook announced. */
-export interface LostWebhooks {
-  readonly entity: string
-  readonly count: number
-}
-
-/** @returns an account's totals since it began. */
-export async function lostWebhooks(q: Query, account: string): Promise<LostWebhooks[]> {
-  const rows = await q.sql
+/** @returns how many records of each table no webhook announced, since the account began. */
+export async function lostWebhooks(q: Query, account: string) {
+  return await q.sql
     .selectFrom('sync_counters')
-    .select(['label', 'value'])
+    .select(['label as entity', 'value as count'])
     .where('account', '=', account)
     .where('name', '=', NAME)
     .orderBy('label')
     .execute()
-  return rows.map((row) => ({ entity: row.label, count: row.value }))
 }
 
 /**
@@ -37,7 +30,10 @@ export async function lostWebhooks(q: Query, account: string): Promise<LostWebho
  * Progress is stored step by step; of several processes one makes each step.
  * @returns the counts of this step, and whether there may be more.
  */
-export async function countLostWebhooks(db: Db, account: string): Promise<{ readonly lost: LostWebhooks[]; readonly more: boolean }> {
+export async function countLostWebhooks(
+  db: Db,
+  account: string,
+): Promise<{ readonly lost: ReturnType<typeof totalsOf>; readonly more: boolean }> {
   // Records that a feed showed first up to this time have been looked at.
   const mark = timeFromMs(await readProgress(db.read, account, MARK))
   const ripe = timeFromMs(db.clock.now() - LOST_AFTER_MS)
@@ -87,7 +83,7 @@ async function hoursBetween(tx: Tx, account: string, after: TimeText, upTo: Time
   return rows.map((row) => ({ ...row, n: Number(row.n) }))
 }
 
-function totalsOf(hours: readonly HourCount[]): LostWebhooks[] {
+function totalsOf(hours: readonly HourCount[]) {
   const byEntity = Map.groupBy(hours, ({ entity }) => entity)
   return [...byEntity].map(([entity, counts]) => ({ entity, count: counts.reduce((sum, { n }) => sum + n, 0) }))
 }

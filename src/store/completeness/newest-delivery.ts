@@ -6,18 +6,12 @@ import { timeValue } from '../engine/sql.ts'
 /** How many of the deliveries that wait, of all accounts, are searched. */
 const WAITING = 1_000
 
-export interface NewestDelivery {
-  readonly receivedAt: TimeText
-  /** Position, from 1, of the secret that verified it. */
-  readonly secret: number
-}
-
 /**
- * The newest delivery of an account; null when there is none. Reads by index.
+ * The newest delivery of an account, with the position, from 1, of the secret that verified it; null when there is none. Reads by index.
  * @param butFor ignores deliveries of this `type`.
  * @param upTo ignores deliveries that a wrong clock stored with a later time.
  */
-export async function newestDelivery(q: Query, account: string, butFor: string, upTo: TimeText): Promise<NewestDelivery | null> {
+export async function newestDelivery(q: Query, account: string, butFor: string, upTo: TimeText) {
   const isSought = sql`account = ${account} and coalesce(kind, '') <> ${butFor} and received_at <= ${timeValue(q, upTo)}`
   const { rows } = await sql<{ received_at: TimeText; secret: number }>`
     select received_at, secret from (

@@ -1,9 +1,9 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, distinctIn, timeValue, unindexed } from '../engine/sql.ts'
-import type { InboxState } from '../schema/inbox.ts'
+import type { InboxState, InboxTable } from '../schema/inbox.ts'
 import { fits, type InboxSearch } from './fits.ts'
 
 /** Which deliveries to list; fields left out do not narrow. */
@@ -19,32 +19,13 @@ export interface InboxFilter {
   readonly after?: number | undefined
 }
 
+const ENTRY = ['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'kind', 'submission_id', 'attempts', 'error'] as const
+
 /** A delivery in lists: without its body. */
-export interface InboxEntry {
-  readonly inbox_id: number
-  readonly delivery_id: string
-  readonly account: string
-  readonly received_at: TimeText
-  readonly state: InboxState
-  readonly kind: string | null
-  readonly submission_id: string | null
-  readonly attempts: number
-  readonly error: string | null
-}
+export type InboxEntry = Readonly<Pick<Selectable<InboxTable>, (typeof ENTRY)[number]>>
 
 /** A delivery with everything that is stored of it. */
-export interface InboxDelivery extends InboxEntry {
-  readonly available_at: TimeText
-  readonly settled_at: TimeText | null
-  /** Position, from 1, of the account's webhook secret that verified it. */
-  readonly secret: number
-  /** The stored headers as JSON text. */
-  readonly headers: string
-  /** null when retention has removed it. */
-  readonly body: Buffer | null
-}
-
-const ENTRY = ['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'kind', 'submission_id', 'attempts', 'error'] as const
+export type InboxDelivery = Readonly<Omit<Selectable<InboxTable>, 'lease_token'>>
 
 /** Deliveries that match the filter, the newest first. */
 export async function listDeliveries(q: Query, filter: InboxFilter, limit: number): Promise<InboxEntry[]> {
@@ -71,23 +52,12 @@ export async function findDeliveries(q: Query, id: string): Promise<InboxDeliver
   return await query.where('inbox_id', '=', inboxId).execute()
 }
 
-/** Result of `changeDeliveries`. `nextAfter` is where the next step begins; null at the end. */
-export interface ChangeStep {
-  readonly changed: number
-  readonly nextAfter: number | null
-}
-
 /**
  * One step of making stored deliveries ready or setting them aside: it looks at up to `limit` of them by id. Deliveries without body are left
  * alone.
+ * @returns how many it changed, and where the next step begins; null at the end.
  */
-export async function changeDeliveries(
-  db: Db,
-  change: typeof makeReady,
-  filter: InboxFilter & InboxSearch,
-  after: number,
-  limit: number,
-): Promise<ChangeStep> {
+export async function changeDeliveries(db: Db, change: typeof makeReady, filter: InboxFilter & InboxSearch, after: number, limit: number) {
   const query = overParts(filter, sql`asc`, limit, (part) => {
     const number = place(db.read, part)
     return sql`

@@ -1,9 +1,10 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
+import type { RejectedTable } from '../schema/inbox.ts'
 
 /** A rejected delivery. */
 export interface Rejected {
@@ -18,19 +19,7 @@ export interface Rejected {
   readonly body: Buffer | null
 }
 
-/** A stored rejected delivery, without its body. */
-export interface RejectedSummary extends Omit<Rejected, 'body'> {
-  readonly id: number
-  /** Length of its body in bytes; null when it was not read. */
-  readonly bodyBytes: number | null
-  /** The body was longer than what is stored, so it cannot be verified again. */
-  readonly cut: boolean
-  readonly replayedAt: TimeText | null
-}
-
-export interface RejectedRecord extends RejectedSummary {
-  readonly body: Buffer | null
-}
+export type RejectedRecord = NonNullable<Awaited<ReturnType<RejectedStore['get']>>>
 
 export interface ListRejectedOptions {
   readonly account?: string | undefined
@@ -105,7 +94,7 @@ export class RejectedStore {
   }
 
   /** The newest first. */
-  async list(options: ListRejectedOptions): Promise<RejectedSummary[]> {
+  async list(options: ListRejectedOptions) {
     let query = this.#db.read.sql
       .selectFrom('sync_rejected')
       .select(['rejected_id', 'account', 'path', 'received_at', 'address', 'reason', 'headers', 'replayed_at'])
@@ -132,14 +121,14 @@ export class RejectedStore {
   }
 
   /** @returns null when there is none with that id, or no longer. */
-  async get(id: number): Promise<RejectedRecord | null> {
+  async get(id: number) {
     const row = await this.#db.read.sql.selectFrom('sync_rejected').selectAll().where('rejected_id', '=', id).executeTakeFirst()
     return row ? { ...summaryOf({ ...row, kept_bytes: row.body?.length ?? null }), body: row.body } : null
   }
 
   /** @returns a stored body as it was received, unless tax ids were dropped from it. */
-  original(body: Buffer, of: RejectedSummary): Buffer {
-    return this.#db.protection.revealBytes(body, rejectedPlace(of))
+  original(body: Buffer, { account, received_at: receivedAt }: Pick<RejectedRecord, 'account' | 'received_at'>): Buffer {
+    return this.#db.protection.revealBytes(body, rejectedPlace({ account, receivedAt }))
   }
 
   /** Records that a rejected delivery was verified after all and is in the inbox. */
@@ -204,31 +193,12 @@ export function rejectedPlace({ account, receivedAt }: Pick<Rejected, 'account' 
   return { account: account ?? '', table: 'sync_rejected', key: JSON.stringify([receivedAt]), column: 'body' }
 }
 
-interface SummaryRow {
-  readonly rejected_id: number
-  readonly account: string | null
-  readonly path: string
-  readonly received_at: TimeText
-  readonly address: string
-  readonly reason: string
-  readonly headers: string
-  readonly replayed_at: TimeText | null
-  readonly kept_bytes: number | null
-}
+type SummaryRow = Omit<Selectable<RejectedTable>, 'body'> & { readonly kept_bytes: number | null }
 
-function summaryOf(row: SummaryRow): RejectedSummary {
+/** A stored rejected delivery. `body_cut`: its body was longer than what is stored, so it cannot be verified again. */
+function summaryOf({ kept_bytes, ...row }: SummaryRow) {
   const headers = JSON.parse(row.headers) as Record<string, string>
-  const bodyBytes = row.kept_bytes === null ? null : Number(headers[LENGTH_HEADER])
-  return {
-    id: row.rejected_id,
-    account: row.account,
-    path: row.path,
-    receivedAt: row.received_at,
-    address: row.address,
-    reason: row.reason,
-    headers,
-    bodyBytes,
-    cut: bodyBytes !== null && bodyBytes > (row.kept_bytes ?? 0),
-    replayedAt: row.replayed_at,
-  }
+  /** null when it was not read. */
+  const body_bytes = kept_bytes === null ? null : Number(headers[LENGTH_HEADER])
+  return { ...row, headers, body_bytes, body_cut: body_bytes !== null && body_bytes > (kept_bytes ?? 0) }
 }

@@ -6,15 +6,11 @@ import { type InboxEntry, type InboxFilter, listDeliveries } from './queries.ts'
 const STEP = 1_000
 const MOST_READ = 20_000
 
-/** A page of what was looked for. */
-export interface FoundDeliveries {
-  readonly items: readonly InboxEntry[]
-  /** Behind which number to go on; null at the end. */
-  readonly after: number | null
-}
-
-/** Looks through the deliveries that a filter matches, the newest first, for as long as a page may take: it may hold fewer than `limit`. */
-export async function searchDeliveries(q: Query, filter: InboxFilter, search: InboxSearch, limit: number): Promise<FoundDeliveries> {
+/**
+ * Looks through the deliveries that a filter matches, the newest first, for as long as a page may take: it may hold fewer than `limit`.
+ * @returns a page, and behind which number to go on; null at the end.
+ */
+export async function searchDeliveries(q: Query, filter: InboxFilter, search: InboxSearch, limit: number) {
   const items: InboxEntry[] = []
   let { after } = filter
   for (let read = 0; read < MOST_READ; read += STEP) {

@@ -1,8 +1,5 @@
 import { sql } from 'kysely'
-import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import type { openItems, quoteBoard } from '../schema/boards.ts'
-import type { TableOf } from '../schema/table.ts'
 
 /** What is listed of submissions: `account` and `submission_id` narrow it. */
 export interface OpenWorkFilter {
@@ -17,58 +14,31 @@ export interface OpenWorkPlace {
   readonly skip: number
 }
 
-/** A page. `next` is null at the end; a page may have fewer items than asked for, or none, and yet go on. */
-export interface OpenWorkPage<T> {
-  readonly items: readonly T[]
-  readonly next: OpenWorkPlace | null
-}
-
-/** Something that must still be supplied. */
-export type ListedOpenItem = TableOf<typeof openItems> & { readonly insured_name: string | null }
-
-/** A quote that stands. */
-export type ListedQuote = TableOf<typeof quoteBoard> & { readonly first_seen_at: TimeText }
-
 /** Submissions read at a time, and in one page at most. */
 const STEP = 25
 const MOST_READ = 500
 
-/** What brokers must still supply, submission by submission. */
-export function listOpenItems(
-  q: Query,
-  filter: OpenWorkFilter,
-  after: OpenWorkPlace | null,
-  limit: number,
-): Promise<OpenWorkPage<ListedOpenItem>> {
-  return pageOf(filter, after, limit, q, (key) => openItemsOf(q, key))
-}
-
-/** What the broker must still supply of a submission, from all sources. */
-export async function openItemsOf(q: Query, { account, submission_id }: Key): Promise<ListedOpenItem[]> {
-  const { rows } = await sql<ListedOpenItem>`
-    select o.*, s.insured_name from open_items o left join submissions s on s.account = o.account and s.submission_id = o.submission_id
+/** What the broker must still supply of a submission, from all sources. @template T the columns that are read of it. */
+export async function openItemsOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
+  const { rows } = await sql<T>`
+    select o.account, o.submission_id, s.insured_name, o.source, o.item_key, o.market_name, o.lane_id, o.label, o.how_to_provide,
+      o.bind_request_id, o.bind_status
+    from open_items o left join submissions s on s.account = o.account and s.submission_id = o.submission_id
     where o.account = ${account} and o.submission_id = ${submission_id}
     order by o.source desc, o.market_name, o.item_key, o.label`.execute(q.sql)
   return rows
 }
 
-/** The quotes that stand, submission by submission, of each the lowest first. */
-export function listQuotes(
-  q: Query,
-  filter: OpenWorkFilter,
-  after: OpenWorkPlace | null,
-  limit: number,
-): Promise<OpenWorkPage<ListedQuote>> {
-  return pageOf(filter, after, limit, q, (key) => quotesOf(q, key))
-}
-
-/** The quotes of a submission that are not gone, the lowest first. */
-export async function quotesOf(q: Query, { account, submission_id }: Key): Promise<ListedQuote[]> {
-  const { rows } = await sql<ListedQuote>`
+/** The quotes of a submission that are not gone, the lowest first. @template T the columns of `quote_board` that are read. */
+export async function quotesOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
+  const { rows } = await sql<T & Flags>`
     select * from quote_board where account = ${account} and submission_id = ${submission_id}
     order by case when total_cents is null then 1 else 0 end, total_cents, lane_id, quote_id`.execute(q.sql)
   return rows.map((row) => ({ ...row, may_be_superseded: flag(row.may_be_superseded), is_bound_quote: flag(row.is_bound_quote) }))
 }
+
+/** As the view says: null when it cannot be told. */
+type Flags = Readonly<Record<'may_be_superseded' | 'is_bound_quote', boolean | null>>
 
 /** What a view computes is 0 or 1 on SQLite. */
 function flag(value: boolean | number | null): boolean | null {
@@ -77,19 +47,23 @@ function flag(value: boolean | number | null): boolean | null {
 
 type Key = { readonly account: string; readonly submission_id: string }
 
-/** Goes from submission to submission by their key, so that no list is sorted as a whole. */
-async function pageOf<T>(
+/**
+ * A page of what submissions have, from submission to submission by their key, so that no list is sorted as a whole.
+ * @param itemsOf `openItemsOf` or `quotesOf`.
+ * @returns `next` is null at the end; a page may have fewer items than asked for, or none, and yet go on.
+ */
+export async function listOpenWork<T>(
+  q: Query,
+  itemsOf: (q: Query, key: Key) => Promise<T[]>,
   filter: OpenWorkFilter,
   after: OpenWorkPlace | null,
   limit: number,
-  q: Query,
-  itemsOf: (key: Key) => Promise<readonly T[]>,
-): Promise<OpenWorkPage<T>> {
+): Promise<{ items: T[]; next: OpenWorkPlace | null }> {
   const items: T[] = []
   let from = after
   for (let read = 0; read < MOST_READ; read += STEP) {
     const keys = await submissionsFrom(q, filter, from)
-    const found = await Promise.all(keys.map(itemsOf))
+    const found = await Promise.all(keys.map((key) => itemsOf(q, key)))
     for (const [index, key] of keys.entries()) {
       const skip = from !== null && index === 0 && isAt(key, from) ? from.skip : 0
       const all = found[index] ?? []

@@ -1,36 +1,19 @@
 import { sql } from 'kysely'
-import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 
-/** How many changes of a submission a destination has, and what became of the others. */
-export interface Reached {
-  readonly destination: string
-  /** That it took; sent again they count once. Those that retention has removed are left out. */
-  readonly delivered: number
-  readonly last_delivered_at: TimeText | null
-  /** That will be sent by themselves. */
-  readonly waiting: number
-  /** When the oldest that was neither taken nor given up was queued. */
-  readonly oldest_waiting_at: TimeText | null
-  /** That wait for a client of the AMS. */
-  readonly unmapped: number
-  /** That wait behind one that a person must see to. */
-  readonly held: number
-  readonly dead: number
-  readonly unknown: number
-  /** Given up for good. */
-  readonly skipped: number
-  /** Of the change log, behind what was queued for it; some of them it may not be sent. */
-  readonly not_queued: number
-}
+const COUNTS = ['delivered', 'waiting', 'unmapped', 'held', 'dead', 'unknown', 'skipped', 'not_queued'] as const
 
 type Key = { readonly account: string; readonly submission_id: string }
 
-/** What of a submission reached every destination that was ever served here. */
-export async function reachedOf(q: Query, { account, submission_id }: Key): Promise<Reached[]> {
+/**
+ * How many changes of a submission every destination that was ever served here has, and what became of the others. What it took and retention has
+ * removed is left out.
+ * @template T the columns that are read.
+ */
+export async function reachedOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
   const ready = (is: string) => sql`sum(case when o.state = 'ready' and ${sql.raw(is)} then 1 else 0 end)`
   const ended = (state: string) => sql`sum(case when o.state = ${sql.lit(state)} then 1 else 0 end)`
-  const { rows } = await sql<Reached>`
+  const { rows } = await sql<T & Record<(typeof COUNTS)[number], unknown>>`
     select d.destination, coalesce(f.delivered, 0) as delivered, f.last_delivered_at, coalesce(f.waiting, 0) as waiting, f.oldest_waiting_at,
       coalesce(f.unmapped, 0) as unmapped, coalesce(f.held, 0) as held, coalesce(f.dead, 0) as dead, coalesce(f.unknown, 0) as unknown,
       coalesce(f.skipped, 0) as skipped,
@@ -48,9 +31,5 @@ export async function reachedOf(q: Query, { account, submission_id }: Key): Prom
         and o.state in ('ready', 'delivered', 'dead', 'unknown', 'skipped')
       group by o.destination) as f on f.destination = d.destination
     order by d.destination`.execute(q.sql)
-  return rows.map((row) => ({
-    ...row,
-    ...{ delivered: Number(row.delivered), waiting: Number(row.waiting), unmapped: Number(row.unmapped), held: Number(row.held) },
-    ...{ dead: Number(row.dead), unknown: Number(row.unknown), skipped: Number(row.skipped), not_queued: Number(row.not_queued) },
-  }))
+  return rows.map((row) => ({ ...row, ...Object.fromEntries(COUNTS.map((name) => [name, Number(row[name])])) }))
 }

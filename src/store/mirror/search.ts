@@ -1,51 +1,30 @@
-import { sql } from 'kysely'
-import type { TimeText } from '../../model/time.ts'
+import { type Selectable, sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 import { distinctIn } from '../engine/sql.ts'
-import { numberIn } from '../inbox/queries.ts'
-
-/** A delivery that was looked for. */
-export interface FoundDelivery {
-  readonly inbox_id: number
-  readonly delivery_id: string
-  readonly account: string
-  readonly submission_id: string | null
-  readonly kind: string | null
-  readonly state: string
-  readonly received_at: TimeText
-}
+import { type InboxEntry, numberIn } from '../inbox/queries.ts'
+import type { OutboxTable } from '../schema/push.ts'
 
 /** Deliveries by their svix-id, or by their number. */
-export async function findDeliveriesFor(q: Query, text: string, limit: number): Promise<FoundDelivery[]> {
+export async function findDeliveriesFor(q: Query, text: string, limit: number) {
   const number = numberIn(text)
   const which =
     number === null
       ? sql`account in ${distinctIn('sync_inbox', 'account')} and delivery_id = ${text}`
       : sql`inbox_id = ${number} or (account in ${distinctIn('sync_inbox', 'account')} and delivery_id = ${text})`
-  const { rows } = await sql<FoundDelivery>`
+  const { rows } = await sql<Pick<InboxEntry, 'inbox_id' | 'delivery_id' | 'account' | 'submission_id' | 'kind' | 'state' | 'received_at'>>`
     select inbox_id, delivery_id, account, submission_id, kind, state, received_at from sync_inbox where ${which}
     order by inbox_id desc limit ${sql.lit(limit)}`.execute(q.sql)
   return rows
 }
 
-/** A push that was looked for. */
-export interface FoundPush {
-  readonly outbox_id: number
-  readonly message_id: string
-  readonly destination: string
-  readonly account: string
-  readonly submission_id: string | null
-  readonly entity: string
-  readonly state: string
-  readonly queued_at: TimeText
-}
-
 /** Pushes by their message id, or by their number. */
-export async function findPushesFor(q: Query, text: string, limit: number): Promise<FoundPush[]> {
+export async function findPushesFor(q: Query, text: string, limit: number) {
   const number = numberIn(text)
   const which = number === null ? sql`message_id = ${text.toLowerCase()}` : sql`outbox_id = ${number}`
-  const { rows } = await sql<FoundPush>`
-    select outbox_id, message_id, destination, account, submission_id, entity, state, queued_at from sync_outbox where ${which}
+  const { rows } = await sql<
+    Pick<Selectable<OutboxTable>, 'outbox_id' | 'message_id' | 'destination' | 'account' | 'submission_id' | 'state' | 'queued_at'>
+  >`
+    select outbox_id, message_id, destination, account, submission_id, state, queued_at from sync_outbox where ${which}
     order by outbox_id desc limit ${sql.lit(limit)}`.execute(q.sql)
   return rows
 }

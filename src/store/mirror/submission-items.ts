@@ -6,8 +6,24 @@ import type { Query } from '../engine/db.ts'
 import { valuesTable } from '../engine/sql.ts'
 import { CHIPS } from '../schema/list-keys.ts'
 
-/** A lane as a chip. */
-export interface LaneChip {
+type Key = { readonly account: string; readonly submission_id: string }
+
+interface Overview extends Key {
+  readonly insured_name: string | null
+  readonly lines: Json
+  readonly state: string | null
+  readonly effective_date: string | null
+  readonly marketing_status: string | null
+  readonly bind_status: string | null
+  readonly documents_held: number
+  readonly documents_missing: number
+  readonly last_activity_at: TimeText | null
+  readonly tracked_at: TimeText
+  readonly unreachable_since: TimeText | null
+  readonly proved_at: TimeText | null
+}
+
+interface Lane extends Key {
   readonly lane_id: string
   readonly market_name: string | null
   readonly category: string | null
@@ -17,50 +33,13 @@ export interface LaneChip {
   readonly bound: boolean | null
 }
 
-/** The lowest current quote. */
-export interface BestQuote {
+interface Quote extends Key {
   readonly lane_id: string
   readonly quote_id: string
   readonly market_name: string | null
-  /** `firm` or `indication`, as the carrier's own documents of the lane are; null when it has none that says so. */
-  readonly kind: 'firm' | 'indication' | null
   readonly total_cents: number
   readonly premium_display: string | null
 }
-
-/** A submission in lists. */
-export interface SubmissionItem {
-  readonly account: string
-  readonly submission_id: string
-  readonly insured_name: string | null
-  readonly lines: Json
-  readonly state: string | null
-  readonly effective_date: string | null
-  readonly marketing_status: string | null
-  readonly stands: string
-  readonly lanes: readonly LaneChip[]
-  readonly best_quote: BestQuote | null
-  /** From all sources. One that several markets ask for counts once. */
-  readonly outstanding_count: number
-  readonly bind_status: string | null
-  readonly documents_held: number
-  readonly documents_missing: number
-  readonly moved_at: TimeText
-  readonly tracked_at: TimeText
-  readonly unreachable_since: TimeText | null
-  readonly oldest_read_at: TimeText | null
-  readonly proved_at: TimeText | null
-}
-
-type Key = { readonly account: string; readonly submission_id: string }
-
-interface Overview extends Omit<SubmissionItem, 'stands' | 'lanes' | 'best_quote' | 'outstanding_count' | 'moved_at' | 'oldest_read_at'> {
-  readonly last_activity_at: TimeText | null
-}
-
-interface Lane extends LaneChip, Key {}
-
-interface Quote extends Key, Omit<BestQuote, 'kind'> {}
 
 interface OpenItem extends Key {
   readonly source: string
@@ -79,7 +58,7 @@ interface Read extends Key {
 }
 
 /** What lists show of submissions, in the order of the keys. A submission that is not there (any more) is left out. */
-export async function submissionItems(q: Query, keys: readonly Key[]): Promise<SubmissionItem[]> {
+export async function submissionItems(q: Query, keys: readonly Key[]) {
   if (keys.length === 0) return []
   const rowsOf = <T>(columns: RawBuilder<unknown>, from: RawBuilder<unknown>, order?: RawBuilder<unknown>) =>
     rowsOfEach<T>(q, keys, columns, from, order)
@@ -126,13 +105,14 @@ interface Own {
   readonly items: readonly OpenItem[]
 }
 
-function itemOf({ last_activity_at, ...row }: Overview, { lanes, quotes, offers, items }: Own, reads: readonly Read[]): SubmissionItem {
+function itemOf({ last_activity_at, ...row }: Overview, { lanes, quotes, offers, items }: Own, reads: readonly Read[]) {
   const times = reads.map((read) => read.last_read_at).filter((time) => time !== null)
   return {
     ...row,
     stands: standsOf(row, lanes),
     lanes: lanes.map(({ account: _, submission_id: __, ...chip }) => chip),
     best_quote: bestQuoteOf(quotes, offers),
+    // One that several markets ask for counts once.
     outstanding_count: new Set(items.map((item) => JSON.stringify([item.source, item.item_key, item.label, item.bind_request_id]))).size,
     moved_at: last_activity_at ?? row.tracked_at,
     oldest_read_at: times.length < mainReads.length ? null : (times.sort()[0] ?? null),
@@ -144,8 +124,8 @@ function itemOf({ last_activity_at, ...row }: Overview, { lanes, quotes, offers,
  * its `marketing_status`, and without that `unknown`.
  */
 export function standsOf(
-  { unreachable_since, marketing_status }: Pick<SubmissionItem, 'unreachable_since' | 'marketing_status'>,
-  lanes: readonly Pick<LaneChip, 'chip' | 'bound'>[],
+  { unreachable_since, marketing_status }: Pick<Overview, 'unreachable_since' | 'marketing_status'>,
+  lanes: readonly Pick<Lane, 'chip' | 'bound'>[],
 ): string {
   if (unreachable_since !== null) return 'unreachable'
   const ranks = lanes.map(({ chip, bound }) => (bound === true ? 0 : CHIPS.indexOf((chip ?? '') as (typeof CHIPS)[number])))
@@ -153,12 +133,12 @@ export function standsOf(
   return known.length > 0 ? (CHIPS[Math.min(...known)] ?? 'unknown') : (marketing_status ?? 'unknown')
 }
 
-function bestQuoteOf([best]: readonly Quote[], offers: readonly Offer[]): BestQuote | null {
+function bestQuoteOf([best]: readonly Quote[], offers: readonly Offer[]) {
   if (best === undefined) return null
-  const { lane_id, quote_id, market_name, total_cents, premium_display } = best
-  const kinds = offers.filter((offer) => offer.lane_id === lane_id).map(({ kind }) => kind)
-  const kind = kinds.includes('quote') ? 'firm' : kinds.includes('indication') ? 'indication' : null
-  return { lane_id, quote_id, market_name, kind, total_cents, premium_display }
+  const { account: _, submission_id: __, ...quote } = best
+  const kinds = offers.filter((offer) => offer.lane_id === quote.lane_id).map(({ kind }) => kind)
+  const kind = kinds.includes('quote') ? ('firm' as const) : kinds.includes('indication') ? ('indication' as const) : null
+  return { ...quote, kind }
 }
 
 const OVERVIEW = sql`x.account, x.submission_id, x.insured_name, x.lines, x.state, x.effective_date, x.marketing_status, x.bind_status,

@@ -149,16 +149,8 @@ export async function arrivalsOf(
     .execute()
 }
 
-/** What hangs on a message. */
-export interface TimelineAttachment {
-  readonly message_id: string
-  readonly position: number
-  readonly name: string | null
-  readonly document_key: string | null
-  readonly gone_at: TimeText | null
-}
-
-export async function attachmentsOf(q: Query, { account, submission_id }: Key, ids: readonly string[]): Promise<TimelineAttachment[]> {
+/** What hangs on messages. */
+export async function attachmentsOf(q: Query, { account, submission_id }: Key, ids: readonly string[]) {
   if (ids.length === 0) return []
   return await q.sql
     .selectFrom('thread_attachments')

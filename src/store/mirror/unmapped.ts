@@ -13,29 +13,20 @@ export interface UnmappedFilter {
   readonly after?: { readonly account: string; readonly submissionId: string } | undefined
 }
 
-/** A submission whose changes wait at a destination until somebody says which client of the AMS it belongs to. */
-export interface UnmappedSubmission {
-  readonly account: string
-  readonly submission_id: string
-  readonly insured_name: string | null
-  /** That wait. */
-  readonly changes: number
-  /** When the oldest of them was queued. */
-  readonly since: TimeText | null
-}
-
-/** Submissions that wait for a client at a destination, by account and id. */
-export async function listUnmapped(
-  q: Query,
-  { destination, account, search, after }: UnmappedFilter,
-  limit: number,
-): Promise<UnmappedSubmission[]> {
+/** Submissions whose changes wait at a destination until somebody says which client of the AMS they belong to, by account and id. */
+export async function listUnmapped(q: Query, { destination, account, search, after }: UnmappedFilter, limit: number) {
   const conditions = [sql`l.destination = ${destination}`, sql`l.blocked = 'unmapped'`]
   if (account !== undefined) conditions.push(sql`l.account = ${account}`)
   if (after !== undefined) conditions.push(sql`(l.account, l.lane) > (${after.account}, ${after.submissionId})`)
   const tests = conditionsOf(q, { search }).map(({ test }) => test)
   const ofLane = sql`o.destination = found.destination and o.account = found.account and o.lane = found.lane and o.state = 'ready'`
-  const { rows } = await sql<UnmappedSubmission>`
+  const { rows } = await sql<{
+    account: string
+    submission_id: string
+    insured_name: string | null
+    changes: number
+    since: TimeText | null
+  }>`
     select found.account, found.lane as submission_id, found.insured_name,
       (select count(*) from sync_outbox o where ${ofLane}) as changes,
       (select o.queued_at from sync_outbox o where ${ofLane} order by o.outbox_id limit 1) as since

@@ -86,19 +86,9 @@ export async function freshnessOf(q: Query, { account, submission_id }: Key): Pr
     .execute()
 }
 
-/** What a destination knows a submission as. */
-export interface ClientMapping {
-  readonly destination: string
-  readonly destination_state: string
-  readonly client: string | null
-  readonly policy: string | null
-  readonly mapped_at: string | null
-  readonly mapped_via: string | null
-}
-
-/** The client of a submission in each destination; null where none is known. */
-export async function clientsOf(q: Query, { account, submission_id }: Key): Promise<ClientMapping[]> {
-  const { rows } = await sql<ClientMapping>`
+/** The client of a submission in each destination; null where none is known. @template T the columns that are read. */
+export async function clientsOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
+  const { rows } = await sql<T>`
     select d.destination, d.state as destination_state, m.client, m.policy, m.mapped_at, m.mapped_via from sync_destinations d
     left join push_map m on m.destination = d.destination and m.account = ${account} and m.submission_id = ${submission_id}
     order by d.destination`.execute(q.sql)

@@ -20,10 +20,9 @@ export interface AuditEntry {
 }
 
 /** A stored entry. */
-export interface StoredAuditEntry extends Omit<AuditEntry, 'detail'> {
+export interface StoredAuditEntry extends AuditEntry {
   readonly action_id: number
   readonly at: TimeText
-  readonly detail: ActionDetail
   readonly outcome: ActionOutcome
 }
 

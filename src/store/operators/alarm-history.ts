@@ -2,12 +2,7 @@ import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
-import type { AlarmHistoryTable, AlarmSeverity } from '../schema/operators.ts'
-
-/** One time that an alarm fired. */
-export interface AlarmEpisode extends Readonly<Omit<AlarmHistoryTable, 'episode_id'>> {
-  readonly episode_id: number
-}
+import type { AlarmSeverity } from '../schema/operators.ts'
 
 /** Which times to list; fields left out do not narrow. */
 export interface EpisodeFilter {
@@ -47,7 +42,7 @@ export async function writeHistory(tx: Tx): Promise<void> {
 }
 
 /** When alarms fired and ended, the newest first. */
-export async function listEpisodes(q: Query, filter: EpisodeFilter, limit: number): Promise<AlarmEpisode[]> {
+export async function listEpisodes(q: Query, filter: EpisodeFilter, limit: number) {
   let query = q.sql.selectFrom('alarm_history').selectAll()
   for (const column of ['name', 'account', 'destination', 'severity'] as const) {
     const wanted = filter[column]
@@ -59,18 +54,20 @@ export async function listEpisodes(q: Query, filter: EpisodeFilter, limit: numbe
   return await query.orderBy('episode_id', 'desc').limit(limit).execute()
 }
 
-/** Which alarms somebody takes note of: those that fire, of that name, and of that account and destination where one is given. */
-export interface AcknowledgeChoice {
-  readonly name: string
-  readonly account: string | undefined
-  readonly destination: string | undefined
-}
-
 /**
- * Notes who took note of alarms that fire. They go on to fire. Whoever did before stays.
+ * Notes who took note of alarms that fire, of that name, and of that account and destination where one is given. They go on to fire. Whoever
+ * did before stays.
  * @returns how many nobody had taken note of.
  */
-export async function acknowledgeAlarms(db: Db, { name, account, destination }: AcknowledgeChoice, who: string): Promise<number> {
+export async function acknowledgeAlarms(
+  db: Db,
+  {
+    name,
+    account,
+    destination,
+  }: { readonly name: string; readonly account?: string | undefined; readonly destination?: string | undefined },
+  who: string,
+): Promise<number> {
   return db.write('alarm-acknowledge', async (tx) => {
     const chosen = sql`name = ${name} and acknowledged_at is null
       ${account === undefined ? sql`` : sql`and account = ${account}`} ${destination === undefined ? sql`` : sql`and destination = ${destination}`}`

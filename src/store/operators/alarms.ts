@@ -16,9 +16,6 @@ export interface AlarmKey {
 /** An alarm as an evaluation writes it. */
 export type AlarmRow = Readonly<Omit<AlarmsTable, 'acknowledged_by' | 'acknowledged_at'>>
 
-/** An alarm as it stands, with who took note of it. */
-export type ListedAlarm = Readonly<AlarmsTable>
-
 /** The last message about an alarm to an operator, sent or still to be sent. */
 export type NoticeRow = Readonly<Omit<OperatorNoticesTable, 'body' | 'lease_token'>>
 
@@ -40,8 +37,8 @@ export interface AlarmPlan {
   readonly forgottenNotices: readonly (AlarmKey & { readonly operator: string })[]
 }
 
-/** Every known alarm, firing or not, in key order. */
-export function listAlarms(q: Query): Promise<ListedAlarm[]> {
+/** Every known alarm, firing or not, with who took note of it, in key order. */
+export function listAlarms(q: Query): Promise<Readonly<AlarmsTable>[]> {
   return q.sql.selectFrom('alarms').selectAll().orderBy('name').orderBy('account').orderBy('destination').execute()
 }
 

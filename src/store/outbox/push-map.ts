@@ -1,11 +1,9 @@
 import { sql } from 'kysely'
 import { storableText } from '../../model/json.ts'
-import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
-import type { PushMapTable } from '../schema/push.ts'
 import { givenLanes, type LaneKey, lanesOf, laneText, lockLanes } from './lanes.ts'
 
 /** The client or policy of a destination's AMS that a submission belongs to. */
@@ -16,11 +14,6 @@ export interface MappingRow {
   readonly client: string
   readonly policy: string | null
   readonly fields: Readonly<Record<string, string>>
-}
-
-export interface StoredMapping extends MappingRow {
-  readonly mappedAt: TimeText
-  readonly mappedVia: string
 }
 
 /** Rows per transaction: on SQLite it stays short beside a running `serve`. */
@@ -133,7 +126,7 @@ export interface MappingFilter {
 }
 
 /** Mappings by destination, account and submission. */
-export async function listMappings(q: Query, filter: MappingFilter, limit: number): Promise<StoredMapping[]> {
+export async function listMappings(q: Query, filter: MappingFilter, limit: number) {
   let query = q.sql.selectFrom('push_map').selectAll()
   if (filter.destination !== undefined) query = query.where('destination', '=', filter.destination)
   if (filter.account !== undefined) query = query.where('account', '=', filter.account)
@@ -141,18 +134,5 @@ export async function listMappings(q: Query, filter: MappingFilter, limit: numbe
   if (filter.after !== undefined)
     query = query.where(sql<boolean>`(account, submission_id) > (${filter.after.account}, ${filter.after.submissionId})`)
   const rows = await query.orderBy('destination').orderBy('account').orderBy('submission_id').limit(limit).execute()
-  return rows.map(mappingOf)
-}
-
-function mappingOf(row: PushMapTable): StoredMapping {
-  return {
-    destination: row.destination,
-    account: row.account,
-    submissionId: row.submission_id,
-    client: row.client,
-    policy: row.policy,
-    fields: (row.fields ?? {}) as Record<string, string>,
-    mappedAt: row.mapped_at,
-    mappedVia: row.mapped_via,
-  }
+  return rows.map((row) => ({ ...row, fields: (row.fields ?? {}) as Record<string, string> }))
 }

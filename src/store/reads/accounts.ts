@@ -6,8 +6,6 @@ import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
 import type { AccountsTable } from '../schema/reads.ts'
 
-export type AccountState = AccountsTable['state']
-
 /** Values of `sweep_wanted`: none, a sweep is requested, or one has begun and not ended. */
 export const sweep = { none: 0, wanted: 1, begun: 2 } as const
 

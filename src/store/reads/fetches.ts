@@ -135,18 +135,9 @@ export async function requestFailed(tx: Tx, account: string, errors: readonly st
       select document_key from documents where account = ${account} and error in (${sql.join(errors)}))`.execute(tx.sql)
 }
 
-/** Documents of one account that are not fetched any more, all with the same error. */
-export interface Unfetched {
-  readonly account: string
-  readonly error: string
-  readonly count: number
-  /** When the first of them failed. */
-  readonly since: TimeText | null
-}
-
-/** @returns documents that are not fetched any more, by accounts and errors, of which each begins with `prefix`: at most 100 errors, the most frequent first. */
-export async function unfetchedBy(q: Query, prefix: string): Promise<Unfetched[]> {
-  const { rows } = await sql<Unfetched>`
+/** @returns documents that are not fetched any more, by accounts and errors, of which each begins with `prefix`: at most 100 errors, the most frequent first, with when the first of each failed. */
+export async function unfetchedBy(q: Query, prefix: string) {
+  const { rows } = await sql<{ account: string; error: string; count: number; since: TimeText | null }>`
     select d.account, d.error, count(*) as count, min(f.failing_since) as since
     from sync_documents f join documents d on d.account = f.account and d.document_key = f.document_key
     where f.due_at is null and f.failures > 0 and d.stored_at is null and d.gone_at is null and substr(d.error, 1, ${sql.lit(prefix.length)}) = ${prefix}

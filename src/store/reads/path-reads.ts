@@ -202,36 +202,27 @@ export async function countPaths(q: Query, account: string, name: string): Promi
   return Number(row.n)
 }
 
-/** State of the paths of one path of discovery. */
-export interface TemplateStatus {
-  readonly template: string
-  readonly paths: number
-  readonly failing: number
-  /** Paths whose last answer had more new submissions than one answer may bring in. */
-  readonly limited: number
-  /** The oldest of the paths' last answers; null when some path was never answered. */
-  readonly oldestAnswerAt: TimeText | null
-  readonly found: number
-  /** The error of a failing path. */
-  readonly error: string | null
-}
-
 /** State of discovery, by its paths in the settings; others are left out. */
-export async function discoveryStatus(q: Query, account: string, templates: readonly string[]): Promise<TemplateStatus[]> {
+export async function discoveryStatus(q: Query, account: string, templates: readonly string[]) {
   if (templates.length === 0) return []
-  const { rows } = await sql<Omit<TemplateStatus, 'oldestAnswerAt'> & { answered: number; oldest: TimeText | null }>`
-    select name as template, count(*) as paths, count(last_read_at) as answered, count(case when failures > 0 then 1 end) as failing,
-      count(case when outcome = 'limited' then 1 end) as limited, min(last_read_at) as oldest, cast(sum(found) as bigint) as found,
+  const { rows } = await sql<{
+    /** Its form in the settings. */
+    path: string
+    /** How many it has; of them those whose reads fail, and those whose last answer had more new submissions than one may bring in. */
+    paths: number
+    failing: number
+    limited: number
+    /** The oldest of the paths' last answers; null when some path was never answered. */
+    oldest_answer_at: TimeText | null
+    found: number
+    /** The error of a failing path. */
+    error: string | null
+  }>`
+    select name as path, count(*) as paths, count(case when failures > 0 then 1 end) as failing,
+      count(case when outcome = 'limited' then 1 end) as limited,
+      case when count(last_read_at) = count(*) then min(last_read_at) end as oldest_answer_at, cast(sum(found) as bigint) as found,
       max(case when failures > 0 then error end) as error
     from sync_path_reads where account = ${account} and name in (${sql.join(templates)})
     group by name order by name`.execute(q.sql)
-  return rows.map((row) => ({
-    template: row.template,
-    paths: Number(row.paths),
-    failing: Number(row.failing),
-    limited: Number(row.limited),
-    oldestAnswerAt: Number(row.answered) < Number(row.paths) ? null : row.oldest,
-    found: Number(row.found),
-    error: row.error,
-  }))
+  return rows
 }

@@ -108,16 +108,8 @@ export async function listFindings(q: Query, filter: FindingFilter): Promise<Fin
     .execute()
 }
 
-/** Findings of one run, by kind and table. */
-export interface FindingCount {
-  readonly kind: FindingKind
-  readonly standing: boolean
-  readonly entity: string | null
-  readonly total: number
-  readonly repaired: number
-}
-
-export async function countFindings(q: Query, runId: string): Promise<FindingCount[]> {
+/** How many findings of one run there are, by kind and table. */
+export async function countFindings(q: Query, runId: string) {
   return q.sql
     .selectFrom('reconcile_findings')
     .select((eb) => ['kind', 'standing', 'entity', eb.fn.countAll<number>().as('total'), eb.fn.count<number>('repaired_at').as('repaired')])

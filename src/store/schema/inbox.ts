@@ -47,6 +47,8 @@ export const syncRejected = internal({
   },
 })
 
+export type RejectedTable = TableOf<typeof syncRejected>
+
 export const syncInboxLeft = internal({
   name: 'sync_inbox_left',
   holds: 'deliveries that were not worked yet when retention passed them',

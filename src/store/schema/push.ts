@@ -140,6 +140,8 @@ export const syncOutbox = internal({
   },
 })
 
+export type OutboxTable = TableOf<typeof syncOutbox>
+
 export const syncPushLanes = internal({
   name: 'sync_push_lanes',
   holds: 'submissions that have something to send, by destination: when they are due, who is sending, what blocks them',

@@ -3,15 +3,11 @@ import type { Query } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'
 import { lastUpkeep } from './upkeep.ts'
 
-/** The newest times in the database, and its own clock, in milliseconds since the epoch. */
-export interface DatabaseClocks {
-  /** null on SQLite, which has our clock. */
-  readonly nowMs: number | null
-  readonly recorded: readonly { readonly what: string; readonly atMs: number }[]
-}
-
-/** Reads by index. The newest is what came last, whatever its time says: a clock that was wrong is forgotten with the next row. */
-export async function readClocks(q: Query): Promise<DatabaseClocks> {
+/**
+ * The newest times in the database, and its own clock, in milliseconds since the epoch; null on SQLite, which has our clock. Reads by index.
+ * The newest is what came last, whatever its time says: a clock that was wrong is forgotten with the next row.
+ */
+export async function readClocks(q: Query) {
   const received = await q.sql.selectFrom('sync_inbox').select('received_at as at').orderBy('inbox_id', 'desc').limit(1).executeTakeFirst()
   const changed = await q.sql.selectFrom('changes').select('changed_at as at').orderBy('seq', 'desc').limit(1).executeTakeFirst()
   const retention = await lastUpkeep(q, 'retention')

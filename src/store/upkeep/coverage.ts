@@ -14,8 +14,9 @@ export interface ReadCoverage {
   readonly total: number
   /** Of these, the ones that were read to the end. */
   readonly done: number
-  readonly oldestAt: TimeText | null
-  readonly medianAt: TimeText | null
+  readonly never: number
+  readonly oldest_at: TimeText | null
+  readonly median_at: TimeText | null
 }
 
 /** @returns the reads of submissions, by index. */
@@ -54,19 +55,12 @@ async function coverageOf(q: Query, read: string, from: RawBuilder<unknown>): Pr
   const middle = await sql<{ at: TimeText }>`
     select last_read_at as at from ${from} and last_read_at is not null
     order by last_read_at limit 1 offset ${sql.lit(Math.floor(Math.max(0, done - 1) / 2))}`.execute(q.sql)
-  return { read, total, done, oldestAt: rows[0]?.oldest ?? null, medianAt: middle.rows[0]?.at ?? null }
+  return { read, total, done, never: total - done, oldest_at: rows[0]?.oldest ?? null, median_at: middle.rows[0]?.at ?? null }
 }
 
-/** Rows of a table of service data, counted up to `COUNT_CAP`. */
-export interface TableCoverage {
-  readonly table: string
-  /** The read that brings them; `document`: they follow from other tables. */
-  readonly read: ReadKind | 'document'
-  readonly rows: number
-}
-
-export async function tableCoverage(q: Query, account: string): Promise<TableCoverage[]> {
-  const all: TableCoverage[] = []
+/** Rows of the tables of service data, counted up to `COUNT_CAP`, and the read that brings them. */
+export async function tableCoverage(q: Query, account: string) {
+  const all = []
   for (const { table, read } of entities) {
     const rows = await countCapped(q, sql`${sql.table(table)} where account = ${account}`)
     all.push({ table, read, rows })

@@ -80,17 +80,12 @@ export async function oldestDue(q: Query, account: string): Promise<Record<RankN
   return due
 }
 
-/** Freshness of one kind of read over all submissions of an account. */
-export interface FreshnessGauge {
-  readonly read: ReadKind
-  /** The oldest last read of a submission; null when none was read. */
-  readonly oldestAt: TimeText | null
-  /** Submissions, or ids, never read to the end, counted up to `SMALL_COUNT_CAP`. */
-  readonly never: number
-}
-
-export async function freshnessGauges(q: Query, account: string): Promise<FreshnessGauge[]> {
-  const gauges: FreshnessGauge[] = []
+/**
+ * Freshness of each kind of read over all submissions of an account: the oldest last read of one, null when none was read; and how many
+ * submissions, or ids, were never read to the end, counted up to `SMALL_COUNT_CAP`.
+ */
+export async function freshnessGauges(q: Query, account: string) {
+  const gauges: { readonly read: ReadKind; readonly oldestAt: TimeText | null; readonly never: number }[] = []
   for (const read of readKinds) {
     const never = await countCapped(
       q,

@@ -4,34 +4,17 @@ import type { Query } from '../engine/db.ts'
 import { dbTime, greatest, unindexed } from '../engine/sql.ts'
 import { rank } from '../reads/reads.ts'
 import { listReadsOff } from '../reads/reads-off.ts'
-import type { ReadsOffTable } from '../schema/reads.ts'
-
-/** Figures about the reads of one account. */
-export interface ReadsStatus {
-  /** Known submissions. */
-  readonly submissions: number
-  /** Of these, the ones that the service no longer shows. */
-  readonly unreachable: number
-  /** Reads that are past due. */
-  readonly overdue: number
-  /** When the read due longest was due. */
-  readonly oldestDueAt: TimeText | null
-  /** Reads whose last attempt failed. */
-  readonly failing: number
-  /** Scheduled requests a second, without replays and further pages of long feeds. */
-  readonly demandRps: number
-}
 
 /**
  * Figures of all accounts in one scan of every read. For people who ask, not for a timer. Account by account, through an index, it would take
  * ten times as long.
  */
-export async function readsStatus(q: Query): Promise<(account: string) => ReadsStatus> {
+export async function readsStatus(q: Query) {
   const off = (await listReadsOff(q)).map((one) => sql`(${one.account}, ${one.read})`)
   const isOn = off.length === 0 ? sql`` : sql`where (account, read) not in (values ${sql.join(off)})`
-  const { rows } = await sql<{ account: string; overdue: number; oldest: TimeText | null; failing: number; demand: number | null }>`
+  const { rows } = await sql<{ account: string; overdue: number; oldest_due_at: TimeText | null; failing: number; demand: number | null }>`
     select ${unindexed(q, 'account')} as account, count(case when due_at <= ${dbTime(q)} and lease_token is null then 1 end) as overdue,
-      min(case when due_at <= ${dbTime(q)} and lease_token is null then due_at end) as oldest,
+      min(case when due_at <= ${dbTime(q)} and lease_token is null then due_at end) as oldest_due_at,
       count(case when rank = ${sql.lit(rank.failing)} then 1 end) as failing,
       ${demand(q)} as demand
     from (
@@ -39,18 +22,16 @@ export async function readsStatus(q: Query): Promise<(account: string) => ReadsS
       union all
       select account, kind, due_at, last_read_at, lease_token, ${sql.lit(rank.background)} from sync_known_ids where due_at is not null) as reads ${isOn}
     group by 1`.execute(q.sql)
-  const { rows: known } = await sql<{ account: string; total: number; unreachable: number }>`
-    select account, count(*) as total, count(unreachable_since) as unreachable from submissions group by account`.execute(q.sql)
-  const reads = new Map(rows.map((row) => [row.account, row]))
-  const submissions = new Map(known.map((row) => [row.account, row]))
-  return (account) => ({
-    submissions: submissions.get(account)?.total ?? 0,
-    unreachable: submissions.get(account)?.unreachable ?? 0,
-    overdue: reads.get(account)?.overdue ?? 0,
-    oldestDueAt: reads.get(account)?.oldest ?? null,
-    failing: reads.get(account)?.failing ?? 0,
-    demandRps: Number(reads.get(account)?.demand ?? 0),
-  })
+  const { rows: known } = await sql<{ account: string; submissions: number; unreachable: number }>`
+    select account, count(*) as submissions, count(unreachable_since) as unreachable from submissions group by account`.execute(q.sql)
+  return (account: string) => {
+    const of = (row: { account: string }) => row.account === account
+    // Past due; when the read due longest was due; whose last attempt failed; requests a second, without replays and further pages of long feeds.
+    const { overdue = 0, oldest_due_at = null, failing = 0, demand: rps = null } = rows.find(of) ?? {}
+    // Of the submissions, those that the service no longer shows.
+    const { submissions = 0, unreachable = 0 } = known.find(of) ?? {}
+    return { submissions, unreachable, reads: { overdue, oldest_due_at, failing }, demand_rps: Math.round(Number(rps) * 1_000) / 1_000 }
+  }
 }
 
 /** Each read comes once per interval between its last read and its due time, which is at least a second. */
@@ -62,19 +43,16 @@ function demand(q: Query): RawBuilder<number> {
   return sql<number>`sum(case when last_read_at is not null then 1.0 / ${greatest(q, sql`1.0`, seconds)} end)`
 }
 
-/** A read that an account does not make. */
-export type ReadOff = Omit<ReadsOffTable, 'account'>
-
 /** @returns the reads that each account does not make, by account. */
-export async function readsOffStatus(q: Query): Promise<(account: string) => ReadOff[]> {
+export async function readsOffStatus(q: Query) {
   const rows = await listReadsOff(q)
-  return (account) => rows.filter((row) => row.account === account).map(({ account: _, ...row }) => row)
+  return (account: string) => rows.filter((row) => row.account === account).map(({ account: _, ...row }) => row)
 }
 
 /** Stored conflicts (invariant 4) and unreadable items of an account. */
-export async function countEvidence(q: Query, account: string): Promise<{ readonly conflicts: number; readonly unreadable: number }> {
+export async function countEvidence(q: Query, account: string) {
   const { rows } = await sql<{ conflicts: number; unreadable: number }>`
     select (select count(*) from sync_conflicts where account = ${account}) as conflicts,
       (select count(*) from sync_unreadable where account = ${account}) as unreadable`.execute(q.sql)
-  return { conflicts: rows[0]?.conflicts ?? 0, unreadable: rows[0]?.unreadable ?? 0 }
+  return rows[0] ?? { conflicts: 0, unreadable: 0 }
 }

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
-import { searchAll } from '../../../src/ops/actions/search.ts'
-import { submissionsPage, submissionView } from '../../../src/ops/actions/submission-views.ts'
+import { submissionsPage } from '../../../src/ops/actions/submissions-page.ts'
 import { timelinePage } from '../../../src/ops/actions/timeline.ts'
+import { showMend } from '../../../src/ops/operations/index.ts'
+import { searchAll } from '../../../src/ops/operations/search.ts'
+import { submissionViewOf } from '../../../src/ops/operations/submission-show.ts'
 import { readStatus } from '../../../src/ops/status/status.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { listDeliveries } from '../../../src/store/inbox/queries.ts'
@@ -112,7 +114,7 @@ export function consoleLookups(scale: Scale): Asked[] {
       return { name: `submissions ${name}`, run: (db) => submissionsPage(db.read, { order: '-moved', limit: PAGE, ...asked }) }
     }),
     { name: 'submissions from the middle on', run: (db) => submissionsPage(db.read, { order: 'name', limit: PAGE, after: MIDDLE }) },
-    { name: 'one submission', run: (db, n) => submissionView(db.read, BUSY, idOf(n), { limit: PAGE, destinations: [] }) },
+    { name: 'one submission', run: (db, n) => submissionViewOf(db.read, BUSY, idOf(n), { limit: PAGE, destinations: [] }) },
     { name: 'its timeline', run: (db, n) => timelinePage(db.read, { account: BUSY, submissionId: idOf(n), limit: PAGE }) },
     { name: 'a search by name', run: (db, n) => searchAll(db.read, `insured ${n * 17}`, 20) },
     { name: 'a search by the beginning of an id', run: (db, n) => searchAll(db.read, idOf(n).slice(0, 30), 20) },
@@ -146,7 +148,7 @@ const SETTINGS = {
 export function ledgers(): Asked[] {
   return [
     ...Object.entries(overEverything).map(([name, text]): Asked => ({ name, run: (db) => ask(db, text) })),
-    { name: 'status', run: (db) => readStatus(db, 'bench', SETTINGS) },
+    { name: 'status', run: (db) => readStatus(db, 'bench', SETTINGS, showMend) },
   ]
 }
 

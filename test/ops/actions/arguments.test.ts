@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parseChoice, parseCount, parseMoment, parseSubmissionId } from '../../../src/ops/actions/arguments.ts'
-import { readIdFile } from '../../../src/ops/cli/id-file.ts'
+import { readIdFile } from '../../../src/ops/operations/track.ts'
 
 const NOW = Date.UTC(2026, 0, 10, 12)
 const A = 'aaaaaaaa-0000-4000-8000-00000000000a'
@@ -32,40 +32,37 @@ describe('arguments', () => {
 
 describe('a file of ids', () => {
   it('holds one id in each line, with comments and empty lines', () => {
-    const read = readIdFile(`\uFEFF# from the AMS\n${A.toUpperCase()}\r\n\n  ${B}  \n${A}\n`, 'ids.txt')
+    const read = readIdFile(`\uFEFF# from the AMS\n${A.toUpperCase()}\r\n\n  ${B}  \n${A}\n`)
     expect(read).toEqual({ ids: [A, B], problems: [] })
   })
 
   it.each([',', ';', '\t'])('may be a CSV separated by %j with a column submission_id', (s) => {
     const text = [`name${s}"submission_id"${s}state`, `"Oak${s} ""Plain"" LLC"${s}${A}${s}TX`, `Pine${s}"${B}"${s}`].join('\n')
-    expect(readIdFile(text, 'ids.csv')).toEqual({ ids: [A, B], problems: [] })
+    expect(readIdFile(text)).toEqual({ ids: [A, B], problems: [] })
   })
 
   it('may be a CSV with cells of several lines, and names the line on which a row begins', () => {
     const text = `name,submission_id,size\n"multi\r\nline, ""Inc""\n",${A},5" pipe\nx,none,\n"\n",nor,\n\nPine,${B},"two\nlines"\n`
-    expect(readIdFile(text, 'ids.csv')).toEqual({
+    expect(readIdFile(text)).toEqual({
       ids: [A, B],
-      problems: ['ids.csv, line 5: "none" is no submission id (a uuid)', 'ids.csv, line 6: "nor" is no submission id (a uuid)'],
+      problems: ['line 5: "none" is no submission id (a uuid)', 'line 6: "nor" is no submission id (a uuid)'],
     })
-    expect(readIdFile(`submission_id,name\n${A},"Oak\n${B},Pine\n`, 'ids.csv')).toEqual({
+    expect(readIdFile(`submission_id,name\n${A},"Oak\n${B},Pine\n`)).toEqual({
       ids: [],
-      problems: ['ids.csv, line 2: a quoted cell begins and never ends'],
+      problems: ['line 2: a quoted cell begins and never ends'],
     })
   })
 
   it('must name the column when it is a CSV', () => {
-    expect(readIdFile(`id,name\n${A},Oak\n${B},Pine\n`, 'ids.csv')).toEqual({
+    expect(readIdFile(`id,name\n${A},Oak\n${B},Pine\n`)).toEqual({
       ids: [],
-      problems: ['ids.csv: the first line must name a column submission_id'],
+      problems: ['the first line must name a column submission_id'],
     })
   })
 
   it('tells every line that holds none', () => {
-    const read = readIdFile(`submission_id,name\n${A},x\nnone,y\n,z\n`, 'ids.csv')
+    const read = readIdFile(`submission_id,name\n${A},x\nnone,y\n,z\n`)
     expect(read.ids).toEqual([A])
-    expect(read.problems).toEqual([
-      'ids.csv, line 3: "none" is no submission id (a uuid)',
-      'ids.csv, line 4: "" is no submission id (a uuid)',
-    ])
+    expect(read.problems).toEqual(['line 3: "none" is no submission id (a uuid)', 'line 4: "" is no submission id (a uuid)'])
   })
 })

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
-import { resumeDestination } from '../../../src/ops/actions/destinations.ts'
+import { resumeDestination } from '../../../src/ops/operations/destination.ts'
 import { ensureDestinations, makeLanesDue } from '../../../src/store/outbox/destinations.ts'
 import { testDatabases } from '../../tools/databases.ts'
 

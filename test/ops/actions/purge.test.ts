@@ -6,7 +6,7 @@ import { FolderStorage } from '../../../src/documents/storage/folder.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { ActionContext } from '../../../src/ops/actions/context.ts'
 import { purgePreview, purgeSubmissions } from '../../../src/ops/actions/purge.ts'
-import { trackSubmissions } from '../../../src/ops/actions/submissions.ts'
+import { trackSubmissions } from '../../../src/ops/operations/track.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work.ts'
@@ -80,7 +80,7 @@ describe.each(testDatabases)('a purge on $name', ({ open }) => {
     await fill(db, GONE, TOLD, 3)
     expect(await dumpOf(db)).not.toContain(TOLD)
     expect(await changesOf(db)).toHaveLength(after.length)
-    expect(await trackSubmissions(a, ACCOUNT, [GONE])).toEqual({ added: 0, known: 0, purged: 1 })
+    expect(await trackSubmissions(a, ACCOUNT, [GONE], false)).toEqual({ added: 0, known: 0, purged: 1 })
     expect(await trackSubmissions(a, ACCOUNT, [GONE], true)).toEqual({ added: 1, known: 0, purged: 0 })
     await fill(db, GONE, TOLD, 4)
     expect(await dumpOf(db)).toContain(TOLD)

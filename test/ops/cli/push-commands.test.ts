@@ -358,7 +358,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect(well.out).toMatch(new RegExp(`\\n\\d+ checks, ${unsafe.length} failed, \\d+ not checked\\n$`))
     const wrong = await runHere(['doctor', '--json'], { ...env, BROKER_API_CLIENT_SECRET: 'bas_of-nobody' })
     expect(wrong.code).toBe(1)
-    const findings = json<{ about: string; ok: boolean | null; fails: boolean; text: string }[]>(wrong)
+    const { items: findings } = json<{ items: { about: string; ok: boolean | null; fails: boolean; text: string }[] }>(wrong)
     expect(findings.filter(({ fails, about }) => fails && about !== 'database')).toEqual([
       {
         about: 'account default',

@@ -9,11 +9,11 @@ it('track says when no ids were given, and when the file has none', async () => 
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-track-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const env = { ...account, DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` }
-  expect(await runHere(['track'], env)).toEqual({ code: 2, out: '', err: 'track: give ids of submissions, or a --file of them\n' })
+  expect(await runHere(['track'], env)).toEqual({ code: 2, out: '', err: 'track: give ids of submissions, or a file of them\n' })
   for (const text of ['', '# none today\n', 'submission_id,name\n']) {
     const file = join(folder, 'ids.csv')
     writeFileSync(file, text)
-    expect(await runHere(['track', '--file', file], env)).toEqual({ code: 2, out: '', err: `track: ${file} contains no ids\n` })
+    expect(await runHere(['track', '--file', file], env)).toEqual({ code: 2, out: '', err: '--file: it contains no ids\n' })
   }
 })
 
@@ -55,8 +55,8 @@ it('track tells of a file that is wrong in every line, however long it is, by it
   const { code, err } = await runHere(['track', '--file', file, '--account', 'other'], env)
   const lines = err.trimEnd().split('\n')
   expect({ code, lines: lines.length }).toEqual({ code: 2, lines: 52 })
-  expect(lines[0]).toBe(`${file}, line 1: "SUB-1" is no submission id (a uuid)`)
-  expect(lines.slice(50)).toEqual(['and 199950 more', '--account: there is no account "other" in the settings; there is default'])
+  expect(lines[0]).toBe('--file: line 1: "SUB-1" is no submission id (a uuid)')
+  expect(lines.slice(50)).toEqual(['--file: and 199950 more', '--account: there is no account "other" in the settings; there is default'])
   const nowhere = join(folder, 'nowhere.txt')
   expect((await runHere(['track', '--file', nowhere], env)).err).toMatch(/^--file: .*nowhere\.txt cannot be read: ENOENT/)
 })
@@ -72,9 +72,12 @@ it('trap 23, trap 78: track makes bind requests, policies and insureds known, an
   ]
   expect(await runHere(['track', '--bind-request', bind], env)).toMatchObject({
     code: 2,
-    err: 'track --bind-request: give the one submission that they belong to\n',
+    err: 'track: bind requests go with the one submission that they belong to\n',
   })
-  expect(await runHere(['track', '--policy', '../me'], env)).toMatchObject({ code: 2, err: '"../me" is no policy id (a uuid)\n' })
+  expect(await runHere(['track', '--policy', '../me'], env)).toMatchObject({
+    code: 2,
+    err: '--policy.0: "../me" is no policy id (a uuid)\n',
+  })
   expect((await runHere(['track', submission, '--bind-request', bind.toUpperCase()], env)).out).toBe(
     '1 new submission tracked in account default; 0 known before\n1 new id known in account default; 0 known before\n',
   )

@@ -42,7 +42,7 @@ it('an account that the settings do not have is told with all else, before a dat
   const env = { ...ACCOUNT, ...databaseEnv(config) }
   const unknown = '--account: there is no account "nope" in the settings; there is default\n'
   const noId = '"zz" is no submission id (a uuid)\n'
-  expect(await runHere(['track', 'zz', '--account', 'nope'], env)).toEqual({ code: 2, out: '', err: `${noId}${unknown}` })
+  expect(await runHere(['track', 'zz', '--account', 'nope'], env)).toEqual({ code: 2, out: '', err: `ids.0: ${noId}${unknown}` })
   expect(await runHere(['sync', 'zz', '--account', 'nope'], env)).toEqual({ code: 2, out: '', err: `${noId}${unknown}` })
   const future = '--since: 2999-01-01T00:00:00.000000Z lies in the future, so nothing can have changed since; give an earlier time\n'
   expect(await runHere(['reconcile', '--submission', 'zz', '--since', '2999-01-01', '--account', 'nope'], env)).toEqual({

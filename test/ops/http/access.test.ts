@@ -171,11 +171,11 @@ describe('what the admin routes refuse', () => {
     expect(await refused('GET', '/rejected/nope')).toBe('path id: "nope" is no number')
     expect(await refused('POST', '/submissions/track', { ids: [] })).toBe('body ids: must hold at least 1')
     expect(await refused('POST', '/submissions/track')).toBe('body: is missing')
-    expect(await refused('POST', '/submissions/track', {})).toBe('body ids: is missing')
+    expect(await refused('POST', '/submissions/track', {})).toBe('body: give ids of submissions, or a file of them')
     expect(await refused('POST', '/submissions/track', { ids: 'x', colour: 'red', size: 1 })).toEqual([
       'body ids: "x" is no list',
-      'body: there is no "colour" here; there are account, ids, again',
-      'body: there is no "size" here; there are account, ids, again',
+      'body: there is no "colour" here; there are account, ids, file, again, bind_request_ids, policy_ids, insured_ids',
+      'body: there is no "size" here; there are account, ids, file, again, bind_request_ids, policy_ids, insured_ids',
     ])
     expect(await refused('POST', '/outbox/retry', { destination: 'x'.repeat(201), ids: Array.from({ length: 501 }, () => '1') })).toEqual([
       'body ids: must not hold more than 500',

@@ -107,6 +107,7 @@ describe('the description of the admin routes', () => {
       'alarms/test',
       'destinations/{name}/pause',
       'doctor',
+      'doctor/conformance',
       'documents/check',
       'reconcile-runs',
       'rejected/replay',

@@ -14,7 +14,13 @@ const MORE: Readonly<Record<string, string>> = {
   ...{ 'GET /destinations/{name}/mappings': 'operator' },
   'GET /reconcile-runs/{id}/report.html': 'operator',
   ...{ 'POST /session': 'viewer', 'DELETE /session': 'viewer' },
-  ...{ 'POST /backup': 'admin', 'POST /doctor': 'admin', 'POST /reload': 'admin', 'POST /retention/run': 'admin' },
+  ...{
+    'POST /backup': 'admin',
+    'POST /doctor': 'admin',
+    'POST /doctor/conformance': 'admin',
+    'POST /reload': 'admin',
+    'POST /retention/run': 'admin',
+  },
   ...{ 'POST /submissions/purge': 'admin' },
 }
 

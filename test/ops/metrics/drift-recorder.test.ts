@@ -2,7 +2,9 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import { ManualClock } from '../../../src/base/clock.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { DriftRecorder } from '../../../src/ops/metrics/drift-recorder.ts'
-import { driftText, interfaceDrift } from '../../../src/ops/status/interface-drift.ts'
+import { printerTo } from '../../../src/ops/operations/printer.ts'
+import { operations } from '../../../src/ops/operations/status.ts'
+import { interfaceDrift } from '../../../src/ops/status/interface-drift.ts'
 import { interfaceDriftCounts, MOST_DRIFT } from '../../../src/store/upkeep/interface-drift.ts'
 import { type OpenedDatabase, onSqlite, openAgain, silentLog } from '../../tools/databases.ts'
 import { interrupted } from '../../tools/meddled.ts'
@@ -11,6 +13,19 @@ const MINUTE = 60_000
 const event = { id: '0b5f0a9e-6b1c-4a53-9d3c-0a4f6f2f9b11', type: 'bound' }
 /** A page of events with fields that nobody named. */
 const page = (...names: readonly string[]) => ({ events: [], next_cursor: null, ...Object.fromEntries(names.map((name) => [name, 'x'])) })
+
+/** What `status --drift` prints. */
+function printed(drift: Awaited<ReturnType<typeof interfaceDrift>>): string {
+  const parts: string[] = []
+  operations
+    .find(({ name }) => name === 'status.drift')
+    ?.print?.(
+      printerTo((text) => parts.push(text), Date.now(), 120),
+      drift,
+      {},
+    )
+  return parts.join('')
+}
 
 describe.each(onSqlite)('drift of the interface on $name', (database) => {
   let clock: ManualClock
@@ -55,7 +70,7 @@ describe.each(onSqlite)('drift of the interface on $name', (database) => {
       { ...seen, path: 'events[].region', kind: 'field', first_seen_at: first, last_seen_at: last, answers: 3 },
       { ...seen, path: 'events[].type', kind: 'value', first_seen_at: first, last_seen_at: first, answers: 1 },
     ])
-    const text = driftText(await interfaceDrift(opened.db.read), clock.now(), 120)
+    const text = printed(await interfaceDrift(opened.db.read))
     expect(text).toContain('events[].region')
     expect(text).toContain('value')
     expect(await interfaceDriftCounts(opened.db.read)).toEqual(
@@ -80,7 +95,7 @@ describe.each(onSqlite)('drift of the interface on $name', (database) => {
     expect(stored.find(({ path }) => path === 'f0_0_0')).toMatchObject({ answers: 2 })
     expect(stored.filter(({ account }) => account === 'other')).toHaveLength(1)
     expect(full).toEqual(['acme'])
-    expect(driftText({ items: stored, full }, clock.now(), 120)).toContain('Account acme has 1000 of them')
+    expect(printed({ items: stored, full })).toContain('Account acme has 1000 of them')
     // In memory neither.
     const away = new DriftRecorder(
       interrupted(opened.db, () => Promise.reject(new Error('the database is away'))),
@@ -105,6 +120,6 @@ describe.each(onSqlite)('drift of the interface on $name', (database) => {
   })
 
   it('says so when there is none', () => {
-    expect(driftText({ items: [], full: [] }, 0, 80)).toBe('Nothing: whatever was read is as the specification names it.\n')
+    expect(printed({ items: [], full: [] })).toBe('Every answer is as the specification names it.\n')
   })
 })

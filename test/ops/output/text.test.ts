@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { table } from '../../../src/ops/output/table.ts'
-import { ago, pluralize, printableLine, shortTime, until, wrapped } from '../../../src/ops/output/text.ts'
+import { ago, pluralize, printableLine, shortTime, when, wrapped } from '../../../src/ops/output/text.ts'
 
 describe('text for a terminal', () => {
   it('keeps no line break in a line', () => {
@@ -16,10 +16,10 @@ describe('text for a terminal', () => {
     expect(ago('2026-01-01T00:00:00.000000Z', now)).toBe('9 d')
     expect(ago('2026-01-11T00:00:00.000000Z', now)).toBe('0 s')
     expect(ago(null, now)).toBe('-')
-    expect([until(null, now), until('2026-01-10T00:10:00.000000Z', now), until('2026-01-01T00:00:00.000000Z', now)]).toEqual([
+    expect([when(null, now), when('2026-01-10T00:10:00.000000Z', now), when('2026-01-01T00:00:00.000000Z', now)]).toEqual([
       '-',
-      '10 min',
-      '0 s',
+      'in 10 min',
+      '9 d ago',
     ])
     expect(shortTime('2026-01-09T23:59:18.123456Z')).toBe('2026-01-09 23:59:18')
     expect([pluralize(1, 'read'), pluralize(2, 'delivery', 'deliveries')]).toEqual(['1 read', '2 deliveries'])

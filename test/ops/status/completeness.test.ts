@@ -5,6 +5,7 @@ import type { Fact, Origin } from '../../../src/model/facts.ts'
 import { msFromTime, timeFromMs } from '../../../src/model/time.ts'
 import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
 import { StoreGauges } from '../../../src/ops/metrics/store-gauges.ts'
+import { showMend } from '../../../src/ops/operations/index.ts'
 import { COMPLETENESS_SCOPE } from '../../../src/ops/status/completeness.ts'
 import { readStatus } from '../../../src/ops/status/status.ts'
 import { countArrivals } from '../../../src/store/completeness/arrival-counts.ts'
@@ -227,7 +228,7 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
       },
       ...{ webhook_loss_ratio: 0.5, webhook_loss_ratio_day: 0.5, events_unreadable_at: null },
     })
-    const status = await readStatus(db, '0', loadConfig(environment))
+    const status = await readStatus(db, '0', loadConfig(environment), showMend)
     expect(status.scope).toBe(COMPLETENESS_SCOPE)
     expect(status.accounts[0]?.completeness).toMatchObject({
       ...{ never_read: 1, proven: 1, unproven: 1, oldest_proof_at: at, webhook_loss_ratio: 0.5, discovery: [] },

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
-import { newestFound } from '../../../src/ops/status/found-without-webhook.ts'
+import { newestFound } from '../../../src/ops/operations/found-without-webhook.ts'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
 import { mainReads } from '../../../src/model/reads.ts'
 import { type TimeText, timeFromMs } from '../../../src/model/time.ts'
-import { readVerdict, type Verdict } from '../../../src/ops/status/status.ts'
+import { readVerdict } from '../../../src/ops/status/status.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { timeValue } from '../../../src/store/engine/sql.ts'
 import { reportAlarm } from '../../../src/store/operators/alarms.ts'
@@ -39,7 +39,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
   })
   afterEach(() => opened.close())
 
-  const verdict = (): Promise<Verdict> => readVerdict(db, loadConfig(environment))
+  const verdict = () => readVerdict(db, loadConfig(environment))
   const at = (agoMs: number) => timeFromMs(Date.now() - agoMs)
   const kinds = async () => (await verdict()).needs.map(({ kind }) => kind)
 
@@ -220,7 +220,8 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     await fresh()
     await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
     // Settings without an account: whoever only looks into the database.
-    const looked = async () => json<Verdict>(await runHere(['status', '--json'], databaseEnv(opened.config)))
+    const looked = async () =>
+      json<Awaited<ReturnType<typeof readVerdict>>>(await runHere(['status', '--json'], databaseEnv(opened.config)))
     expect((await looked()).verdict).toBe('complete')
     const lane = { destination: 'ams', account: ACCOUNT, due_at: at(HOUR), lease_token: null, held_by: null }
     await db.write('test', (tx) =>
@@ -303,12 +304,12 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
         'Needs attention: 1 delivery of account default was given up; no process is',
         '• 1 delivery of account default was given up (for 3 h)',
       ],
-      ...['Accounts', 'Requests to the service, a second', 'Freshness: how long ago submissions were read', 'Deliveries'],
-      ...['Proofs by reconciling', 'How events and messages became known', expect.stringMatching(/^The change log/)],
+      ...['Accounts', 'Requests to the service, a second', 'Freshness: when submissions were last read', 'Deliveries'],
+      ...['Submissions verified by reconciling', 'How events and messages were found first', expect.stringMatching(/^The change log/)],
       expect.stringMatching(/^Complete means/),
     ])
     expect(parts[5]).toBe(
-      'Deliveries\naccount  ready  done  aside  dead  lost events  lost messages\ndefault      0     0      0     1            0              0',
+      'Deliveries\naccount  ready  done  set aside  dead  lost events  lost messages\ndefault      0     0          0     1            0              0',
     )
     for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
   })

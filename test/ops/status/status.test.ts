@@ -3,7 +3,7 @@ import { entities } from '../../../src/model/entities.ts'
 import { idReads, readKinds } from '../../../src/model/reads.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { Coverage } from '../../../src/ops/operations/coverage.ts'
-import type { AccountStatus } from '../../../src/ops/status/status.ts'
+import type { Status } from '../../../src/ops/status/status.ts'
 import { reportAlarm } from '../../../src/store/operators/alarms.ts'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
 import { learnIds } from '../../../src/store/reads/known-ids.ts'
@@ -49,7 +49,7 @@ describe.each(testDatabases)('status on $name', (database) => {
     expect(await switchReadOff(db, 'default', 'sessions', 'it is refused', 86_400_000)).toBe(true)
     await setReadsOffBySettings(db, 'default', ['workspace'])
     const env = databaseEnv(opened.config)
-    const told = json<{ accounts: AccountStatus[]; warnings: string[] }>(await runHere(['status', '--json'], env))
+    const told = json<{ accounts: Status['accounts']; warnings: string[] }>(await runHere(['status', '--json'], env))
     expect(told.accounts[0]?.reads_off).toMatchObject([
       { read: 'sessions', cause: 'service', reason: 'it is refused', retry_at: expect.any(String) },
       { read: 'workspace', cause: 'settings', reason: 'STATE_READS leaves it out', retry_at: null },
@@ -66,7 +66,7 @@ describe.each(testDatabases)('status on $name', (database) => {
     const due = timeFromMs(Date.parse('2026-11-20T10:00:50Z'))
     await db.write('test', (tx) => addReads(tx, [{ account: 'default', submissionId: crypto.randomUUID() }], due, false))
     await db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ last_read_at: at }).execute())
-    expect((await readsStatus(db.read))('default').demandRps).toBeCloseTo(readKinds.length / 50, 4)
+    expect((await readsStatus(db.read))('default').demand_rps).toBeCloseTo(readKinds.length / 50, 4)
   })
 
   it('tells how far the first fill of each read is', async () => {
@@ -82,7 +82,7 @@ describe.each(testDatabases)('status on $name', (database) => {
         .execute(),
     )
     const env = databaseEnv(opened.config)
-    const { accounts } = json<{ accounts: AccountStatus[] }>(await runHere(['status', '--json'], env))
+    const { accounts } = json<Pick<Status, 'accounts'>>(await runHere(['status', '--json'], env))
     expect(accounts[0]?.freshness.find(({ read }) => read === 'workspace')).toMatchObject({
       never: 2,
       total: 3,
@@ -132,7 +132,7 @@ describe.each(testDatabases)('status on $name', (database) => {
     expect(tables?.filter((table) => !filled.has(table))).toEqual(['documents'])
     expect(gaps.map(({ about }) => about)).toEqual(expect.arrayContaining(['submissions', 'bind requests', 'documents']))
     const { out } = await runHere(['status', '--coverage'], { ...env, COLUMNS: '200' })
-    expect(out).toMatch(/What is read, and how long ago[\s\S]*What is mirrored[\s\S]*What the service gives no way to find/)
+    expect(out).toMatch(/What is read, and when it was last read[\s\S]*What is mirrored[\s\S]*What the service gives no way to find/)
     expect(out).toContain('• bind requests: Nothing lists them.')
   })
 })

@@ -98,7 +98,7 @@ describe.each(testDatabases)('what is known of completeness on $name', (database
       ...[eventFact('acme', ONE, wireEvent(5), byPoll), eventFact('zenith', ONE, wireEvent(6), byPoll)],
     ])
     await applyAll(db, [eventFact('acme', ONE, wireEvent(5), byWebhook)])
-    const found = await foundWithoutWebhook(db.read, 'acme', 10)
+    const found = await foundWithoutWebhook<Record<'entity' | 'known_via', string>>(db.read, 'acme', 10)
     expect(found.map((one) => [one.entity, one.record_id, one.known_via, one.before_tracked]).sort()).toEqual([
       ['market_events', event(2), 'poll', true],
       ['thread_messages', uuid(2, 3), 'replay', true],

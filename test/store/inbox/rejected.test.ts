@@ -52,14 +52,21 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
     const list = await store.list({ limit: 10 })
     expect(list.map((one) => one.headers['svix-id'])).toEqual(['msg_3', undefined, 'msg_1'])
     expect(list).toMatchObject([
-      { account: 'other', bodyBytes: 0, cut: false },
-      { account: null, path: '/webhooks/nobody', reason: 'unknown_account', bodyBytes: null, cut: false },
-      { account: 'acme', receivedAt: '2026-05-04T12:00:00.123000Z', address: '192.0.2.1', bodyBytes: 6, cut: false, replayedAt: null },
+      { account: 'other', body_bytes: 0, body_cut: false },
+      { account: null, path: '/webhooks/nobody', reason: 'unknown_account', body_bytes: null, body_cut: false },
+      {
+        account: 'acme',
+        received_at: '2026-05-04T12:00:00.123000Z',
+        address: '192.0.2.1',
+        body_bytes: 6,
+        body_cut: false,
+        replayed_at: null,
+      },
     ])
-    expect((await store.list({ limit: 10, account: 'acme' })).map((one) => one.id)).toEqual([list[2]?.id])
+    expect((await store.list({ limit: 10, account: 'acme' })).map((one) => one.rejected_id)).toEqual([list[2]?.rejected_id])
     expect(await store.list({ limit: 1 })).toHaveLength(1)
-    expect((await store.get(list[2]?.id ?? 0))?.body).toEqual(Buffer.from('body 1'))
-    expect((await store.get(list[0]?.id ?? 0))?.body).toEqual(Buffer.alloc(0))
+    expect((await store.get(list[2]?.rejected_id ?? 0))?.body).toEqual(Buffer.from('body 1'))
+    expect((await store.get(list[0]?.rejected_id ?? 0))?.body).toEqual(Buffer.alloc(0))
     expect(await store.get(1_000_000)).toBeNull()
   })
 
@@ -97,10 +104,10 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
     await store.settled()
     const [whole, cut] = await store.list({ limit: 2 })
     expect([whole, cut]).toMatchObject([
-      { bodyBytes: MIB, cut: false },
-      { bodyBytes: MIB + 1, cut: true },
+      { body_bytes: MIB, body_cut: false },
+      { body_bytes: MIB + 1, body_cut: true },
     ])
-    expect((await store.get(cut?.id ?? 0))?.body).toHaveLength(MIB)
+    expect((await store.get(cut?.rejected_id ?? 0))?.body).toHaveLength(MIB)
   })
 
   it('holds nothing of the memory in which a body came', async () => {
@@ -111,17 +118,17 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
       body.fill('y')
     }
     await store.settled()
-    const kept = await Promise.all((await store.list({ limit: 2 })).map(({ id }) => store.get(id)))
+    const kept = await Promise.all((await store.list({ limit: 2 })).map(({ rejected_id }) => store.get(rejected_id)))
     expect(kept.map((one) => one?.body?.equals(Buffer.alloc(one.body.length, 'x')))).toEqual([true, true])
-    expect(kept.map((one) => one?.bodyBytes)).toEqual([10, MIB + 1])
+    expect(kept.map((one) => one?.body_bytes)).toEqual([10, MIB + 1])
   })
 
   it('notes what was replayed', async () => {
     store.keep(rejected(1))
     await store.settled()
     const [one] = await store.list({ limit: 1 })
-    await store.markReplayed(one?.id ?? 0)
-    expect(await store.get(one?.id ?? 0)).toMatchObject({ replayedAt: expect.stringMatching(/^2026-05-04T/) })
+    await store.markReplayed(one?.rejected_id ?? 0)
+    expect(await store.get(one?.rejected_id ?? 0)).toMatchObject({ replayed_at: expect.stringMatching(/^2026-05-04T/) })
   })
 })
 

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { insureds } from '../../../src/model/entities/insureds.ts'
+import type { Row } from '../../../src/model/entity.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { countTooLong, findDocuments, listDocuments, storedPathsOf } from '../../../src/store/mirror/documents.ts'
 import { withInsured } from '../../../src/store/mirror/insured.ts'
 import { newestOf } from '../../../src/store/mirror/newest.ts'
-import { listOpenItems, listQuotes } from '../../../src/store/mirror/open-work.ts'
+import { listOpenWork, openItemsOf, quotesOf } from '../../../src/store/mirror/open-work.ts'
 import { findRow, publicTables } from '../../../src/store/mirror/public-rows.ts'
 import { beginPurge, endPurge, goneBefore, purgeBodies, purgeChanges, purgePushes, purgeRows } from '../../../src/store/mirror/purge.ts'
 import { forgetPurged, purgedAmong } from '../../../src/store/mirror/purged.ts'
@@ -93,18 +94,18 @@ describe.each(testDatabases)('what is asked of the mirror on $name', ({ open }) 
   })
 
   it('open items and quotes, submission by submission', async () => {
-    const items = await listOpenItems(db.read, { account: 'acme' }, null, 100)
+    const items = await listOpenWork(db.read, openItemsOf<Row>, { account: 'acme' }, null, 100)
     expect(new Set(items.items.map(({ submission_id }) => submission_id))).toEqual(new Set([BAKERY]))
     expect(items.next).toBeNull()
-    const first = await listOpenItems(db.read, { account: 'acme' }, null, 2)
+    const first = await listOpenWork(db.read, openItemsOf<Row>, { account: 'acme' }, null, 2)
     expect(first.next).toEqual({ account: 'acme', submissionId: BAKERY, skip: 2 })
-    const rest = await listOpenItems(db.read, { account: 'acme' }, first.next, 100)
+    const rest = await listOpenWork(db.read, openItemsOf<Row>, { account: 'acme' }, first.next, 100)
     expect([...first.items, ...rest.items]).toEqual(items.items)
-    expect((await listOpenItems(db.read, { submissionId: ROOFING }, null, 10)).items).toEqual([])
-    const { items: quotes } = await listQuotes(db.read, {}, null, 10)
+    expect((await listOpenWork(db.read, openItemsOf<Row>, { submissionId: ROOFING }, null, 10)).items).toEqual([])
+    const { items: quotes } = await listOpenWork(db.read, quotesOf<Row>, {}, null, 10)
     expect(quotes.map(({ total_cents }) => total_cents)).toEqual([118_000, 125_000])
     const place = { account: 'acme', submissionId: BAKERY, skip: 1 }
-    expect((await listQuotes(db.read, {}, place, 10)).items).toEqual(quotes.slice(1))
+    expect((await listOpenWork(db.read, quotesOf<Row>, {}, place, 10)).items).toEqual(quotes.slice(1))
     for (const { may_be_superseded: flag } of quotes) expect(typeof flag === 'boolean' || flag === null).toBe(true)
   })
 

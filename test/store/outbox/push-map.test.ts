@@ -34,11 +34,11 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
     await storeMappings(db, [mapping(ONE, 'other', { destination: 'crm' })], 'lookup')
     await storeMappings(db, [mapping(TWO, 'C-3\u0000', { fields: { desk: 'a"b' } })], 'admin')
     expect(await listMappings(db.read, { destination: 'ams', account: ACCOUNT }, 10)).toMatchObject([
-      { submissionId: ONE, client: 'C-1', policy: 'P-1', fields: {}, mappedVia: 'import', mappedAt: expect.stringMatching(/^\d{4}-/) },
-      { submissionId: TWO, client: 'C-3\uFFFD', policy: null, fields: { desk: 'a"b' }, mappedVia: 'admin' },
+      { submission_id: ONE, client: 'C-1', policy: 'P-1', fields: {}, mapped_via: 'import', mapped_at: expect.stringMatching(/^\d{4}-/) },
+      { submission_id: TWO, client: 'C-3\uFFFD', policy: null, fields: { desk: 'a"b' }, mapped_via: 'admin' },
     ])
     expect(await listMappings(db.read, { account: 'other' }, 10)).toEqual([])
-    expect((await listMappings(db.read, {}, 10)).map((row) => [row.destination, row.submissionId])).toEqual([
+    expect((await listMappings(db.read, {}, 10)).map((row) => [row.destination, row.submission_id])).toEqual([
       ['ams', ONE],
       ['ams', TWO],
       ['crm', ONE],
@@ -128,8 +128,9 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
   it('may be written by hand: what is left out is filled in, and what nobody could read is refused', async () => {
     const db = await openedDb(open)
     await mapByHand(db, ONE, 'C-1')
+    const { submissionId: submission_id, ...mapped } = mapping(ONE, 'C-1')
     expect(await listMappings(db.read, {}, 10)).toEqual([
-      { ...mapping(ONE, 'C-1'), mappedVia: 'sql', mappedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/) },
+      { ...mapped, submission_id, mapped_via: 'sql', mapped_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/) },
     ])
     for (const fields of ['"north"', '["north"]', 'north']) {
       await expect(mapByHand(db, TWO, 'C-2', fields)).rejects.toThrow(/push_map_fields|json/)

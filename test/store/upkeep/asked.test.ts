@@ -128,7 +128,7 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
     await applyAll(db, [eventFact('zenith', BAKERY, wireEvent(7))])
     const events = (await submissionReads(db.read, 'acme')).find(({ read }) => read === 'events')
     const readAt = '2026-01-05T12:55:00.000000Z'
-    expect(events).toEqual({ read: 'events', total: 2, done: 1, oldestAt: readAt, medianAt: readAt })
+    expect(events).toEqual({ read: 'events', total: 2, done: 1, never: 1, oldest_at: readAt, median_at: readAt })
     expect((await idReadCoverage(db.read, 'acme')).find(({ read }) => read === 'bind_request')).toMatchObject({
       total: 1,
       done: expect.any(Number),
@@ -262,9 +262,14 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
       ],
     })
     const status = (await readsStatus(db.read))('acme')
-    expect(status).toMatchObject({ submissions: 2, unreachable: 0, failing: 0 })
-    expect(status.overdue).toBeGreaterThan(0)
-    expect((await readsStatus(db.read))('zenith')).toMatchObject({ submissions: 0, overdue: 0, oldestDueAt: null, demandRps: 0 })
+    expect(status).toMatchObject({ submissions: 2, unreachable: 0, reads: { failing: 0 } })
+    expect(status.reads.overdue).toBeGreaterThan(0)
+    expect((await readsStatus(db.read))('zenith')).toEqual({
+      submissions: 0,
+      unreachable: 0,
+      reads: { overdue: 0, oldest_due_at: null, failing: 0 },
+      demand_rps: 0,
+    })
     expect((await readsOffStatus(db.read))('acme')).toEqual([])
     expect(await countEvidence(db.read, 'acme')).toEqual({ conflicts: 0, unreadable: 0 })
   })

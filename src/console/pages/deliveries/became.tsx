@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
+import { wordOf } from '../../../ops/output/words.ts'
 import { becameQuery } from '../../api/queries.ts'
-import { plainWord } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
 import { Asked } from '../../parts/states.tsx'
 
@@ -8,7 +8,7 @@ import { Asked } from '../../parts/states.tsx'
 export function Became({ inboxId }: { readonly inboxId: number }) {
   const query = useQuery(becameQuery(String(inboxId)))
   return (
-    <Section title="What it became">
+    <Section title="Result">
       <Asked query={query} rows={2}>
         {({ items }) => {
           const changes = items.find(({ inbox_id }) => inbox_id === inboxId)?.changes ?? []
@@ -18,7 +18,7 @@ export function Became({ inboxId }: { readonly inboxId: number }) {
               {changes.map(({ seq, entity, operation }) => (
                 <li key={seq}>
                   <span>
-                    {plainWord(entity)}, {operation}
+                    {wordOf(entity)}, {operation}
                   </span>
                   <span className="quiet number">change {seq}</span>
                 </li>

@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useParams } from '@tanstack/react-router'
 import { Tabs } from 'radix-ui'
 import { useCallback, useState } from 'react'
+import { headOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
 import { deliveriesQuery, overviewQuery } from '../../api/queries.ts'
 import { type ListSearch, useAddress } from '../../layout/search.ts'
@@ -82,13 +83,13 @@ function List({ isDead }: { readonly isDead: boolean }) {
         {!isDead && (
           <Choice
             label="State"
-            all="Every state"
+            all="Any status"
             value={state ?? ''}
             options={['ready', 'done', 'aside']}
             onChange={(next) => set({ state: next })}
           />
         )}
-        <Choice label="Type" all="Every type" value={search['kind'] ?? ''} options={KINDS} onChange={(kind) => set({ kind })} />
+        <Choice label="Type" all="Any type" value={search['kind'] ?? ''} options={KINDS} onChange={(kind) => set({ kind })} />
         <Choice label="Received" all="At any time" value={search['since'] ?? ''} options={SPANS} onChange={(since) => set({ since })} />
         <ClearFilters names={['text', 'state', 'kind', 'since', 'until', 'submission_id']} />
         <ReplayButtons chosen={chosen} filter={filter} isNothingFound={isNothing(query.data)} onDone={() => setChosen(new Set())} />
@@ -176,7 +177,7 @@ function chooser(chosen: ReadonlySet<string>, choose: (id: string, isChosen: boo
 const BESIDE = new Set(['at', 'delivery', 'kind', 'state'])
 
 const columns: readonly Column<Delivery>[] = [
-  { id: 'at', head: 'Received', cell: ({ received_at }) => <Age at={received_at} /> },
+  { id: 'at', head: headOf('received_at'), cell: ({ received_at }) => <Age at={received_at} /> },
   {
     id: 'delivery',
     head: 'Delivery',
@@ -202,8 +203,8 @@ const columns: readonly Column<Delivery>[] = [
   { id: 'account', head: 'Account', rank: 2, cell: ({ account }) => account },
   {
     id: 'state',
-    head: 'Result',
-    cell: ({ state }) => <Chip word={state} label={state === 'done' ? 'applied' : state === 'aside' ? 'set aside' : state} />,
+    head: headOf('state'),
+    cell: ({ state }) => <Chip word={state} />,
   },
   { id: 'attempts', head: 'Attempts', isNumber: true, rank: 3, cell: ({ attempts }) => attempts },
 ]

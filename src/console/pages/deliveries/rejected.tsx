@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { headOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
 import { rejectedQuery } from '../../api/queries.ts'
@@ -60,7 +61,7 @@ export function Rejected() {
 }
 
 const columns: readonly Column<Refused>[] = [
-  { id: 'at', head: 'Received', cell: ({ received_at }) => <Age at={received_at} /> },
+  { id: 'at', head: headOf('received_at'), cell: ({ received_at }) => <Age at={received_at} /> },
   {
     id: 'reason',
     head: 'Reason',

@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
+import { headOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
 import { destinationsQuery, outboxQuery } from '../../api/queries.ts'
@@ -60,12 +61,12 @@ function Told({ destination: d }: { readonly destination: Shown }) {
         items={[
           ['Kind', d.kind ?? 'not configured any more'],
           ['Since', <Age key="since" at={d.since} />],
-          ...(d.retry_at === null ? [] : [['Tries again', <Age key="retry" at={d.retry_at} />] as const]),
+          ...(d.retry_at === null ? [] : [[headOf('retry_at'), <Age key="retry" at={d.retry_at} />] as const]),
           ['Waiting', count(d.queued)],
           ['Oldest', <Age key="oldest" at={d.oldest_queued_at} />],
           ['Dead', count(d.dead)],
           ['Unknown outcome', count(d.unknown)],
-          ['Held submissions', count(d.held_lanes)],
+          ['Submissions on hold', count(d.held_lanes)],
           ['Unmapped submissions', count(d.unmapped_lanes)],
         ]}
       />
@@ -131,7 +132,7 @@ const states = ['waiting', 'retrying', 'dead', 'unknown', 'held', 'unmapped', 'd
 function Outbox({ name }: { readonly name: string }) {
   const [{ state = '' }, set] = useAddress()
   const filter = (
-    <Choice label="State" all="Every state" value={state} options={states} onChange={(next) => set({ state: next, search: '' })} />
+    <Choice label="State" all="Any status" value={state} options={states} onChange={(next) => set({ state: next, search: '' })} />
   )
   return (
     <Section title={state === 'unmapped' ? 'Submissions without a client' : 'Changes on their way'} actions={filter}>

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useParams } from '@tanstack/react-router'
+import { headOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
 import { destinationsQuery } from '../../api/queries.ts'
 import { ListPage } from '../../parts/list-page.tsx'
@@ -55,9 +56,15 @@ const columns: readonly Column<Destination>[] = [
   { id: 'kind', head: 'Kind', rank: 2, cell: ({ kind }) => kind ?? 'not configured' },
   { id: 'state', head: 'State', cell: (destination) => <StateChip destination={destination} /> },
   { id: 'queued', head: 'Waiting', isNumber: true, cell: ({ queued }) => number(queued) },
-  { id: 'oldest', head: 'Oldest', isNumber: true, rank: 2, cell: ({ oldest_queued_at }) => <Age at={oldest_queued_at} /> },
+  {
+    id: 'oldest',
+    head: headOf('oldest_queued_at'),
+    isNumber: true,
+    rank: 2,
+    cell: ({ oldest_queued_at }) => <Age at={oldest_queued_at} />,
+  },
   { id: 'dead', head: 'Dead', isNumber: true, cell: ({ dead }) => number(dead, true) },
   { id: 'unknown', head: 'Unknown', isNumber: true, rank: 2, cell: ({ unknown }) => number(unknown, true) },
-  { id: 'held', head: 'Held', isNumber: true, rank: 2, cell: ({ held_lanes }) => number(held_lanes, true) },
-  { id: 'unmapped', head: 'Unmapped', isNumber: true, rank: 2, cell: ({ unmapped_lanes }) => number(unmapped_lanes, true) },
+  { id: 'held', head: headOf('held_lanes'), isNumber: true, rank: 2, cell: ({ held_lanes }) => number(held_lanes, true) },
+  { id: 'unmapped', head: headOf('unmapped_lanes'), isNumber: true, rank: 2, cell: ({ unmapped_lanes }) => number(unmapped_lanes, true) },
 ]

@@ -1,8 +1,8 @@
 import { type FormEvent, useId, useState } from 'react'
+import { wordOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
 import type { paths } from '../../api/schema.d.ts'
-import { plainWord } from '../../parts/chip.tsx'
 import { Facts } from '../../parts/fields.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { count, counted } from '../../parts/numbers.ts'
@@ -125,10 +125,10 @@ function Choices({ fields }: { readonly fields: string }) {
       <input id={`${fields}i`} name="submission" placeholder="Its id" maxLength={100} autoComplete="off" />
       <label htmlFor={`${fields}e`}>Table</label>
       <select id={`${fields}e`} name="entity">
-        <option value="">Every table</option>
+        <option value="">Any table</option>
         {Object.keys(entities).map((entity) => (
           <option key={entity} value={entity}>
-            {plainWord(entity)}
+            {wordOf(entity)}
           </option>
         ))}
       </select>

@@ -9,10 +9,10 @@ export function StateChip({ destination: d }: { readonly destination: Destinatio
   const stuck = [
     d.dead > 0 && counted(d.dead, 'dead', 'dead'),
     d.unknown > 0 && counted(d.unknown, 'unknown outcome'),
-    d.held_lanes > 0 && `${counted(d.held_lanes, 'submission')} held`,
+    d.held_lanes > 0 && `${counted(d.held_lanes, 'submission')} on hold`,
     d.unmapped_lanes > 0 && `${counted(d.unmapped_lanes, 'submission')} unmapped`,
   ].filter((part) => part !== false)
-  const rests = d.state === 'active' && d.circuit === 'open' ? ['rests after failures'] : []
+  const rests = d.state === 'active' && d.circuit === 'open' ? ['paused after failures'] : []
   const words = [d.state ?? 'not served yet', ...rests, ...stuck]
   if (d.state === 'active' && (stuck.length > 0 || rests.length > 0)) {
     return <Chip word={d.state} tone={stuck.length > 0 ? 'bad' : 'waiting'} label={words.join(' · ')} />

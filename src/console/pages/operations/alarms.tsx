@@ -1,4 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { headOf, wordOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
 import { alarmHistoryQuery, alarmsQuery } from '../../api/queries.ts'
@@ -82,15 +83,15 @@ function Acknowledge({ alarm: { name, account, destination } }: { readonly alarm
     run: () => answered(api.POST('/api/v1/alarms/acknowledge', { body: { name, ...about } })),
     done: ({ acknowledged }) =>
       acknowledged === 0
-        ? `Somebody took note of ${wordsOf(name)} before.`
-        : `Noted: you know of ${wordsOf(name)}. It fires until its cause ends.`,
+        ? `Somebody took note of ${wordOf(name)} before.`
+        : `Noted: you know of ${wordOf(name)}. It fires until its cause ends.`,
   })
   return (
     <Button
       needs="operator"
       isSmall
       isBusy={acknowledge.isPending}
-      label={`Acknowledge ${[wordsOf(name), account, destination].filter(Boolean).join(' ')}`}
+      label={`Acknowledge ${[wordOf(name), account, destination].filter(Boolean).join(' ')}`}
       onClick={() => acknowledge.mutate()}
     >
       Acknowledge
@@ -107,7 +108,6 @@ function Noted({ by, at }: { readonly by: string | null; readonly at: string | n
   )
 }
 
-const wordsOf = (name: string) => name.replaceAll('_', ' ')
 const aboutOf = ({ account, destination }: Pick<Alarm, 'account' | 'destination'>) =>
   [account, destination].filter(Boolean).join(' · ') || '–'
 
@@ -119,11 +119,11 @@ const columns: readonly Column<Alarm>[] = [
       <Chip word={state} tone={state === 'firing' ? (severity === 'critical' ? 'bad' : 'waiting') : 'unknown'} />
     ),
   },
-  { id: 'name', head: 'Alarm', cell: ({ name }) => wordsOf(name) },
+  { id: 'name', head: 'Alarm', cell: ({ name }) => wordOf(name) },
   { id: 'of', head: 'About', rank: 2, isOnPhone: true, cell: aboutOf },
   {
     id: 'text',
-    head: 'What happened',
+    head: headOf('text'),
     isWide: true,
     isOnPhone: true,
     rank: 2,
@@ -134,10 +134,10 @@ const columns: readonly Column<Alarm>[] = [
     ),
   },
   { id: 'since', head: 'Since', isNumber: true, cell: ({ since }) => <Age at={since} isAgo /> },
-  { id: 'over', head: 'Over', isNumber: true, rank: 3, cell: ({ resolved_at }) => <Age at={resolved_at} isAgo /> },
+  { id: 'over', head: headOf('resolved_at'), isNumber: true, rank: 3, cell: ({ resolved_at }) => <Age at={resolved_at} isAgo /> },
   {
     id: 'noted',
-    head: 'Noted by',
+    head: headOf('acknowledged_by'),
     holds: 'buttons',
     cell: (alarm) =>
       alarm.state === 'firing' && alarm.acknowledged_by === null ? (
@@ -149,11 +149,11 @@ const columns: readonly Column<Alarm>[] = [
 ]
 
 const episodeColumns: readonly Column<Schemas['AlarmEpisode']>[] = [
-  { id: 'name', head: 'Alarm', cell: ({ name }) => wordsOf(name) },
+  { id: 'name', head: 'Alarm', cell: ({ name }) => wordOf(name) },
   { id: 'of', head: 'About', rank: 2, isOnPhone: true, cell: aboutOf },
   {
     id: 'text',
-    head: 'What happened',
+    head: headOf('text'),
     isWide: true,
     isOnPhone: true,
     rank: 3,
@@ -163,11 +163,11 @@ const episodeColumns: readonly Column<Schemas['AlarmEpisode']>[] = [
       </span>
     ),
   },
-  { id: 'fired', head: 'Fired', isNumber: true, cell: ({ fired_at }) => <Age at={fired_at} isAgo /> },
-  { id: 'ended', head: 'Ended', isNumber: true, cell: ({ resolved_at }) => <Age at={resolved_at} none="fires" isAgo /> },
+  { id: 'fired', head: headOf('fired_at'), isNumber: true, cell: ({ fired_at }) => <Age at={fired_at} isAgo /> },
+  { id: 'ended', head: headOf('resolved_at'), isNumber: true, cell: ({ resolved_at }) => <Age at={resolved_at} none="fires" isAgo /> },
   {
     id: 'noted',
-    head: 'Noted by',
+    head: headOf('acknowledged_by'),
     rank: 2,
     cell: ({ acknowledged_by, acknowledged_at }) => <Noted by={acknowledged_by} at={acknowledged_at} />,
   },

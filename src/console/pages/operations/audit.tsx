@@ -1,4 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
+import { headOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
 import { actionsQuery } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'
@@ -45,10 +46,10 @@ function detailOf({ target, detail }: Action): string {
 const columns: readonly Column<Action>[] = [
   { id: 'at', head: 'When', cell: ({ at }) => <Age at={at} isAgo /> },
   { id: 'who', head: 'Who', cell: ({ who }) => who },
-  { id: 'what', head: 'Did', cell: ({ action }) => action },
+  { id: 'what', head: headOf('action'), cell: ({ action }) => action },
   {
     id: 'detail',
-    head: 'To what',
+    head: headOf('target'),
     isWide: true,
     isOnPhone: true,
     rank: 2,

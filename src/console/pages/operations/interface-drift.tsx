@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { headOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
 import { interfaceDriftQuery } from '../../api/queries.ts'
 import { useOfAccount } from '../../layout/search.ts'
@@ -14,13 +15,13 @@ export function InterfaceDrift() {
   const query = useQuery(interfaceDriftQuery)
   const isOfAccount = useOfAccount()
   return (
-    <Section id="drift" title="Drift of the interface">
+    <Section id="drift" title="API changes">
       <Asked query={query} rows={1}>
         {({ items }) =>
           items.filter(isOfAccount).length === 0 ? (
-            <Empty>Whatever was read is as the specification names it.</Empty>
+            <Empty>Every answer is as the specification names it.</Empty>
           ) : (
-            <Table label="Drift of the interface" columns={columns} rows={items.filter(isOfAccount)} keyOf={keyOf} />
+            <Table label="API changes" columns={columns} rows={items.filter(isOfAccount)} keyOf={keyOf} />
           )
         }
       </Asked>
@@ -37,6 +38,6 @@ const columns: readonly Column<Drift>[] = [
   { id: 'type', head: 'Type', rank: 2, cell: ({ type }) => type },
   { id: 'account', head: 'Account', rank: 2, cell: ({ account }) => account },
   { id: 'answers', head: 'Answers', isNumber: true, rank: 2, cell: ({ answers }) => answers },
-  { id: 'first', head: 'First seen', isNumber: true, cell: ({ first_seen_at }) => <Age at={first_seen_at} isAgo /> },
-  { id: 'last', head: 'Last seen', isNumber: true, rank: 2, cell: ({ last_seen_at }) => <Age at={last_seen_at} isAgo /> },
+  { id: 'first', head: headOf('first_seen_at'), isNumber: true, cell: ({ first_seen_at }) => <Age at={first_seen_at} isAgo /> },
+  { id: 'last', head: headOf('last_seen_at'), isNumber: true, rank: 2, cell: ({ last_seen_at }) => <Age at={last_seen_at} isAgo /> },
 ]

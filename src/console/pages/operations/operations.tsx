@@ -10,7 +10,7 @@ import { Processes } from './processes.tsx'
 import { Settings } from './settings.tsx'
 import { Upkeep } from './upkeep.tsx'
 
-/** The program itself: alarms, accounts, processes, upkeep, drift of the interface, who did what, and the settings. */
+/** The program itself: alarms, accounts, processes, upkeep, API changes, who did what, and the settings. */
 export function Operations() {
   useAnchor()
   return (

@@ -59,7 +59,7 @@ export function Upkeep() {
               <span>
                 <strong>{about}</strong> <Sentence text={text} />
               </span>
-              <Chip word={ok === null ? 'unchecked' : ok ? 'ok' : 'wrong'} label={ok === null ? 'not checked' : ok ? 'right' : 'wrong'} />
+              <Chip word={ok === null ? 'unchecked' : ok ? 'ok' : 'wrong'} label={ok === null ? 'not checked' : ok ? 'OK' : 'wrong'} />
             </li>
           ))}
         </ul>

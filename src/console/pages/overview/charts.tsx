@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
+import { wordOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
 import { historyQuery, type Window, windows } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
-import { plainWord } from '../../parts/chip.tsx'
 import { count, counted, seconds } from '../../parts/numbers.ts'
 import { Asked } from '../../parts/states.tsx'
 import { type Line, SmallChart } from './small-chart.tsx'
@@ -82,7 +82,7 @@ function Four({ history, span }: FourProps) {
         isCount
         title="Lost webhooks"
         now={`${sum(lost) === 0 ? 'None lost' : `${count(sum(lost))} lost`}; ${counted(found, 'change')} found by reading`}
-        lines={since(lost.filter(({ total }) => total > 0).map((line) => ({ ...line, label: plainWord(line.label), hue: 'bad' as const })))}
+        lines={since(lost.filter(({ total }) => total > 0).map((line) => ({ ...line, label: wordOf(line.label), hue: 'bad' as const })))}
       />
       <SmallChart
         {...common}

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { headOf, wordOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
 import { foundQuery } from '../../api/queries.ts'
 import { useOfAccount } from '../../layout/search.ts'
@@ -14,8 +15,6 @@ const NEWEST = 8
 const MANY = 200
 
 type Found = Schemas['FoundWithoutWebhook']
-
-const WAYS: Readonly<Record<string, string>> = { poll: 'by polling', replay: 'by a replay', reconcile: 'by reconciling' }
 
 /** The webhooks that are lost or late, and how what they would have told was found. Nothing is shown while all came. */
 export function FoundWithoutWebhook() {
@@ -57,7 +56,7 @@ const columns: readonly Column<Found>[] = [
   { id: 'what', head: 'What happened', isWide: true, cell: whatHappened },
   { id: 'webhook', head: 'Webhook', cell: (found) => <Webhook found={found} /> },
   { id: 'how', head: 'Found', rank: 2, isOnPhone: true, cell: howFound },
-  { id: 'at', head: 'Found at', isNumber: true, rank: 2, isOnPhone: true, cell: ({ known_at }) => <Age at={known_at} isAgo /> },
+  { id: 'at', head: headOf('known_at'), isNumber: true, rank: 2, isOnPhone: true, cell: ({ known_at }) => <Age at={known_at} isAgo /> },
 ]
 
 /** @returns `quote received · Harborline`. */
@@ -71,6 +70,6 @@ function Webhook({ found: { lost, before_tracked } }: { readonly found: Found })
 }
 
 function howFound({ occurred_at, known_at, known_via }: Found): string {
-  const way = WAYS[known_via] ?? known_via
+  const way = `by ${wordOf(known_via)}`
   return occurred_at === null ? way : `${way}, ${durationText(Math.max(0, Date.parse(known_at) - Date.parse(occurred_at)))} later`
 }

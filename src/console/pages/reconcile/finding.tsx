@@ -1,5 +1,6 @@
+import { wordOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
-import { Chip, plainWord } from '../../parts/chip.tsx'
+import { Chip } from '../../parts/chip.tsx'
 import { shortId } from '../../parts/id.tsx'
 import { parsedJson } from '../../parts/json.tsx'
 import { MASK, textOf, useShownRow } from '../../parts/masked.tsx'
@@ -41,7 +42,7 @@ const CENTS = '_cents'
 
 /** A column as people say it: an amount without its unit. */
 function columnWord(column: string): string {
-  return plainWord(column.endsWith(CENTS) ? column.slice(0, -CENTS.length) : column)
+  return wordOf(column.endsWith(CENTS) ? column.slice(0, -CENTS.length) : column)
 }
 
 /** A value as people write it: money of the service is in cents. */
@@ -55,7 +56,7 @@ function recordOf({ entity, entity_id }: Shown): string {
   const key = parsedJson(entity_id ?? '')
   const own: unknown = Array.isArray(key) ? key.at(-1) : null
   const id = entity !== 'submissions' && (typeof own === 'string' || typeof own === 'number') ? ` ${shortId(String(own))}` : ''
-  return `${plainWord(entity)}${id}: `
+  return `${wordOf(entity)}${id}: `
 }
 
 /** Both sides of what differs; personal values once somebody asks for them, which is noted. */

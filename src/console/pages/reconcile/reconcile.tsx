@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, useId } from 'react'
+import { headOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
 import { overviewQuery, runsQuery } from '../../api/queries.ts'
@@ -57,8 +58,7 @@ function StartForm() {
   const accounts = overview?.accounts.map(({ account }) => account) ?? []
   const start = useAction({
     run: (body: { account?: string; dry_run?: boolean; active_only?: boolean }) => answered(api.POST('/api/v1/reconcile-runs', { body })),
-    done: ({ items }) =>
-      items.length === 1 ? 'The run was asked for; a process that works takes it up.' : `${items.length} runs were asked for.`,
+    done: ({ items }) => (items.length === 1 ? 'The run is queued; it starts when a worker is free.' : `${items.length} runs are queued.`),
   })
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
@@ -102,26 +102,17 @@ export function foundBy(run: Run): number {
   return run.missing + run.different + run.absent + run.undelivered + run.lost
 }
 
-const words: Readonly<Record<Run['state'], string>> = {
-  requested: 'requested',
-  running: 'running',
-  done: 'done',
-  budget: 'ended by its budget',
-  failed: 'failed',
-  stopped: 'stopped',
-}
-
 export function RunChip({ run }: { readonly run: Run }) {
   if (run.state === 'done' && (run.unreadable > 0 || run.exit_code === 1)) {
     return <Chip word={run.state} tone="bad" label="done, not everything checked" />
   }
-  return <Chip word={run.state} label={words[run.state]} />
+  return <Chip word={run.state} />
 }
 
 const columns: readonly Column<Run>[] = [
   {
     id: 'at',
-    head: 'Asked for',
+    head: headOf('requested_at'),
     isWide: true,
     cell: ({ run_id, requested_at, requested_by, options }) => (
       <Link to="/reconcile/$run_id" params={{ run_id }} className="row-link" data-row="">

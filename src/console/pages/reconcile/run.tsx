@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
+import { headOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
 import { answered, api, Refusal, type Schemas } from '../../api/client.ts'
 import { findingsQuery, isOpen, runQuery } from '../../api/queries.ts'
@@ -67,8 +68,8 @@ function Told({ run }: { readonly run: Shown }) {
       <Progress run={run} />
       <Facts
         items={[
-          ['Asked for by', run.requested_by],
-          ['Asked for', <Age key="at" at={run.requested_at} />],
+          ['Requested by', run.requested_by],
+          [headOf('requested_at'), <Age key="at" at={run.requested_at} />],
           ['Rows compared', count(run.rows_compared)],
           ['Found', count(foundBy(run))],
           ['Repaired', count(run.repaired)],
@@ -83,7 +84,7 @@ function Told({ run }: { readonly run: Shown }) {
 
 function Progress({ run }: { readonly run: Shown }) {
   const { submissions_done: done, submissions_total: total, started_at, updated_at } = run
-  if (run.state === 'requested') return <p className="progress-text">Waiting for a process that works to take it up.</p>
+  if (run.state === 'requested') return <p className="progress-text">Queued; starts when a worker is free.</p>
   const tookMs = started_at === null ? 0 : Date.parse(run.ended_at ?? updated_at) - Date.parse(started_at)
   const rate = tookMs > 0 ? done / (tookMs / 1_000) : 0
   const left = rate > 0 ? durationText(((total - done) / rate) * 1_000) : null

@@ -23,11 +23,11 @@ export function SubmissionActions({ account, id, insured, needsClient }: Of) {
     run: () => answered(api.POST('/api/v1/submissions/sync', { body: { account, ids: [id], replay: isReplay } })),
     done: () => done,
   })
-  const read = useAction(sync(false, 'The service is asked now; the figure "Read" tells when it has answered.'))
+  const read = useAction(sync(false, 'The service is asked now; the figure "Last read" tells when it has answered.'))
   const replay = useAction(sync(true, 'Both feeds are read again from the beginning; what was missed appears in the timeline.'))
   const reconcile = useAction({
     run: () => answered(api.POST('/api/v1/reconcile-runs', { body: { account, submissions: [id] } })),
-    done: () => 'A reconcile run of this submission was asked for; it is shown under Reconcile.',
+    done: () => 'A reconcile run of this submission was queued; it is shown under Reconcile.',
   })
   const open = (run: string | undefined) => run && void navigate({ to: '/reconcile/$run_id', params: { run_id: run } })
   const role = useMay('operator') ? undefined : 'This takes the role operator.'

@@ -120,7 +120,7 @@ function Lacks({ reached: r }: { readonly reached: Reached }) {
         {count(r.unmapped)} of {count(total)} wait for a client since <Moment at={r.oldest_waiting_at} />: it is not mapped
       </>,
     ],
-    ['held', r.held, `${counted(r.held, 'change is', 'changes are')} held behind one that a person must see to`],
+    ['held', r.held, `${counted(r.held, 'change is', 'changes are')} on hold behind one that a person must see to`],
     ['dead', r.dead, `${count(r.dead)} ${r.dead === 1 ? 'is' : 'are'} dead`],
     ['unknown', r.unknown, `of ${count(r.unknown)} nobody knows whether ${r.unknown === 1 ? 'it' : 'they'} arrived`],
     ['skipped', r.skipped, `${count(r.skipped)} ${r.skipped === 1 ? 'was' : 'were'} given up`],

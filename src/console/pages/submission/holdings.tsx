@@ -1,4 +1,4 @@
-import { plainWord } from '../../parts/chip.tsx'
+import { headOf, wordOf } from '../../../ops/output/words.ts'
 import { Section } from '../../parts/fields.tsx'
 import { MASK, Masked, Raw, textOf } from '../../parts/masked.tsx'
 import { Age, bothTimes } from '../../parts/time.tsx'
@@ -56,20 +56,20 @@ export function Holdings({ view }: { readonly view: View }) {
               <tr>
                 <th scope="col">Read</th>
                 <th scope="col" className="number">
-                  Last read
+                  {headOf('last_read_at')}
                 </th>
                 <th scope="col" className="number">
-                  Last changed
+                  {headOf('last_changed_at')}
                 </th>
                 <th scope="col" className="number">
-                  Read from the beginning
+                  {headOf('last_replay_at')}
                 </th>
               </tr>
             </thead>
             <tbody>
               {view.freshness.map((read) => (
                 <tr key={read.read}>
-                  <td>{plainWord(read.read)}</td>
+                  <td>{wordOf(read.read)}</td>
                   <td className="number">
                     <Age at={read.last_read_at} none="never" />
                   </td>
@@ -118,7 +118,7 @@ function Rows({ table, title, rows, columns }: RowsProps) {
           <tr>
             {columns.map((column) => (
               <th key={column} scope="col">
-                {plainWord(column)}
+                {wordOf(column)}
               </th>
             ))}
             <th scope="col">
@@ -131,7 +131,7 @@ function Rows({ table, title, rows, columns }: RowsProps) {
             <tr key={row.row_key}>
               {columns.map((column) => (
                 <td key={column}>
-                  <Masked table={table} row={row.row_key} column={column} value={shown(row[column])} what={plainWord(column)} />
+                  <Masked table={table} row={row.row_key} column={column} value={shown(row[column])} what={wordOf(column)} />
                 </td>
               ))}
               <td className="number">

@@ -1,5 +1,6 @@
+import { wordOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
-import { Chip, plainWord } from '../../parts/chip.tsx'
+import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
 import { Masked, Raw, textOf } from '../../parts/masked.tsx'
 import { money } from '../../parts/numbers.ts'
@@ -30,7 +31,7 @@ export function Lanes({ view }: { readonly view: View }) {
         {columns.map((column) => (
           <div key={column.name} className="board-column">
             <h3>
-              {plainWord(column.name)} <span className="quiet">{column.lanes.length}</span>
+              {wordOf(column.name)} <span className="quiet">{column.lanes.length}</span>
             </h3>
             <ul>
               {column.lanes.map((lane) => (
@@ -63,7 +64,7 @@ function LaneLine({ lane, quotes, board, offers }: LaneProps) {
   const current = standing.filter(({ quote_id }) => !isReplaced.has(quote_id))
   const best = current.reduce<number | null>((low, { total_cents: n }) => (n === null ? low : Math.min(low ?? n, n)), null)
   const market = textOf(lane.market_name)
-  const isSaid = lane.status_label?.toLowerCase() === plainWord(lane.chip ?? '')
+  const isSaid = lane.status_label?.toLowerCase() === wordOf(lane.chip ?? '')
   return (
     <li className="lane">
       <div className="lane-line">
@@ -123,7 +124,7 @@ function Offers({ quotes, board, offers }: Pick<LaneProps, 'quotes' | 'board' | 
         ))}
         {offers.map((offer) => (
           <li key={offer.row_key} className="lane-line">
-            <span>{plainWord(textOf(offer.kind))}</span>
+            <span>{wordOf(textOf(offer.kind))}</span>
             <span className="quiet">{textOf(offer.label)}</span>
             <Raw table="source_offers" row={offer.row_key} what={textOf(offer.label)} />
           </li>

@@ -1,5 +1,5 @@
+import { wordOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
-import { plainWord } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
 import { shortId } from '../../parts/id.tsx'
 import { textOf } from '../../parts/masked.tsx'
@@ -67,7 +67,7 @@ function keyOf({ source, item_key, label, bind_request_id }: Item, index: number
 function Line({ item }: { readonly item: Item }) {
   const how = item.how_to_provide
   const request = item.bind_request_id === null ? null : `bind request ${shortId(item.bind_request_id)}`
-  const words = [plainWord(item.source), request, how && /^[a-z]+(_[a-z]+)+$/.test(how) ? plainWord(how) : how]
+  const words = [wordOf(item.source), request, how && /^[a-z]+(_[a-z]+)+$/.test(how) ? wordOf(how) : how]
   return (
     <li>
       <span>{textOf(item.label)}</span>

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
+import { headOf, wordOf } from '../../../ops/output/words.ts'
 import { Refusal, type Schemas } from '../../api/client.ts'
 import { submissionQuery } from '../../api/queries.ts'
-import { Chip, plainWord } from '../../parts/chip.tsx'
+import { Chip } from '../../parts/chip.tsx'
 import { Id, shortId } from '../../parts/id.tsx'
 import { Masked, Raw, textOf } from '../../parts/masked.tsx'
 import { money } from '../../parts/numbers.ts'
@@ -50,10 +51,10 @@ function Header({ view }: { readonly view: View }) {
   useTitle(name)
   const row = `${encodeURIComponent(summary.account)}/${encodeURIComponent(summary.submission_id)}`
   const words = [
-    Array.isArray(summary.lines) ? summary.lines.map((line) => plainWord(String(line))).join(', ') : null,
+    Array.isArray(summary.lines) ? summary.lines.map((line) => wordOf(String(line))).join(', ') : null,
     summary.state,
     summary.effective_date && `effective ${dateText(summary.effective_date)}`,
-    summary.marketing_status && plainWord(summary.marketing_status),
+    summary.marketing_status && wordOf(summary.marketing_status),
   ].filter(Boolean)
   return (
     <header className="submission-head">
@@ -102,13 +103,13 @@ function Header({ view }: { readonly view: View }) {
             </a>
           </Figure>
         ))}
-        <Figure name="Last change" says="When the service last told something new of it">
+        <Figure name={headOf('moved_at')} says="When the service last told something new of it">
           <Age at={summary.moved_at} isAgo />
         </Figure>
-        <Figure name="Read" says="When the service was last asked for everything of it; the oldest of its reads">
+        <Figure name={headOf('oldest_read_at')} says="When the service was last asked for everything of it; the oldest of its reads">
           <Age at={summary.oldest_read_at} none="never" isAgo />
         </Figure>
-        <Figure name="Proved" says="When a reconcile run last found it equal to the service">
+        <Figure name={headOf('proved_at')} says="When a reconcile run last found it equal to the service">
           <Age at={summary.proved_at} none="not yet" isAgo />
         </Figure>
         {ledger !== null && ledger.lost_webhooks > 0 && (

@@ -1,9 +1,10 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Check, GitCommitHorizontal, ListChecks, type LucideIcon, MessageSquare, RefreshCw, Send, Webhook } from 'lucide-react'
+import { wordOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
 import { timelineQuery } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
-import { Chip, plainWord } from '../../parts/chip.tsx'
+import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
 import { MASK, Masked, Raw, textOf } from '../../parts/masked.tsx'
 import { More } from '../../parts/more.tsx'
@@ -25,11 +26,11 @@ const FIRST = 'event,message'
 const LATE_MS = 15 * 60_000
 
 const ways: Readonly<Record<string, readonly [LucideIcon, string]>> = {
-  webhook: [Webhook, 'known by webhook'],
-  poll: [RefreshCw, 'known by polling'],
-  replay: [RefreshCw, 'known by a replay of the feed'],
-  backfill: [RefreshCw, 'known from the history'],
-  reconcile: [ListChecks, 'known by a reconcile run'],
+  webhook: [Webhook, 'received by webhook'],
+  poll: [RefreshCw, 'found by polling'],
+  replay: [RefreshCw, 'found by polling (full re-read)'],
+  backfill: [RefreshCw, 'found in the history'],
+  reconcile: [ListChecks, 'found by a reconcile run'],
 }
 
 /** What happened, the newest first, with how it became known and where it went. */
@@ -85,7 +86,7 @@ const STEM = 4
 
 /** What happened in one wording, and what else is to be said: of an event the type and the state it led to often say the same. */
 function wordsOf({ kind, what, summary }: Item): readonly [title: string, more: string | null] {
-  const type = plainWord(what)
+  const type = wordOf(what)
   if (summary === null) return [capital(type), null]
   if (kind !== 'event') return [summary, type]
   if (what === 'status_changed') return [summary, null]
@@ -137,7 +138,7 @@ function Entry({ item }: { readonly item: Item }) {
 function Known({ item }: { readonly item: Item }) {
   const { late_ms: late, known_via: via, webhook } = item
   if (item.kind === 'push') return item.error === null ? null : <p className="entry-known bad">{item.error}</p>
-  const way = ways[via ?? '']?.[1] ?? `known by ${via ?? 'the program'}`
+  const way = ways[via ?? '']?.[1] ?? `found by ${via ?? 'the program'}`
   const isLost = webhook === 'none'
   const isLate = via !== 'backfill' && late !== null && late >= LATE_MS
   const words = [

@@ -2,13 +2,12 @@ import type { Command } from 'commander'
 import type { Output } from '../../../base/host.ts'
 import { readReport } from '../../../reconcile/report/data.ts'
 import type { Db } from '../../../store/engine/db.ts'
-import { listFindings } from '../../../store/reconcile/findings.ts'
+import { type FindingRow, listFindings } from '../../../store/reconcile/findings.ts'
 import type { RunRow } from '../../../store/reconcile/runs.ts'
 import { runNamed } from '../../actions/reconcile.ts'
-import { findingsTable, runSummary } from '../../output/reconcile-text.ts'
-import { table } from '../../output/table.ts'
+import { findingColumns, runSummary } from '../../output/reconcile-text.ts'
 import { reportProblem, writeReportFile } from '../report-file.ts'
-import { type CommandContext, widthOf, withStore } from './context.ts'
+import { type CommandContext, printerOf, withStore } from './context.ts'
 
 const PAGE = 1_000
 
@@ -36,8 +35,14 @@ async function show(c: CommandContext, id: string, options: { json?: boolean; re
     if (options.report !== undefined) await writeReport(c, db, run, options.report)
     if (options.json || options.report !== undefined) return
     stdout.write(runSummary(run))
-    for await (const page of findingsOf(db, run.run_id)) stdout.write(`\n${table({ ...findingsTable(page), width: widthOf(c) })}`)
+    for await (const page of findingsOf(db, run.run_id)) printFindings(c, page)
   })
+}
+
+/** Writes findings as a table. */
+export function printFindings(c: CommandContext, findings: readonly FindingRow[]): void {
+  c.host.stdout.write('\n')
+  printerOf(c).rows('Findings', findings, findingColumns, '')
 }
 
 /** Writes a run and all its findings as JSON, page by page: they may not fit into memory. */

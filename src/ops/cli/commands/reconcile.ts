@@ -17,15 +17,14 @@ import { parseCount, parseMoment, parseSubmissionId } from '../../actions/argume
 import { accountsOfRun, futureProblem, runNote } from '../../actions/reconcile.ts'
 import { subjects } from '../../operations/index.ts'
 import { operations } from '../../operations/reconcile.ts'
-import { findingsTable, runSummary } from '../../output/reconcile-text.ts'
-import { table } from '../../output/table.ts'
+import { runSummary } from '../../output/reconcile-text.ts'
 import { addOperations } from '../from-operation.ts'
 import { limitHeapGrowth } from '../heap-growth.ts'
 import { ReconcileScreen } from '../reconcile-screen.ts'
 import { reportProblem } from '../report-file.ts'
 import { withAccountClient } from './account-client.ts'
-import { accountOf, type CommandContext, type OpenStore, widthOf, withStore } from './context.ts'
-import { addReconcileShow, writeReport, writeRunJson } from './reconcile-show.ts'
+import { accountOf, type CommandContext, type OpenStore, withStore } from './context.ts'
+import { addReconcileShow, printFindings, writeReport, writeRunJson } from './reconcile-show.ts'
 
 /** Findings that are printed; `reconcile show` prints all. */
 const PRINTED = 20
@@ -156,7 +155,7 @@ async function print(c: CommandContext, db: Db, run: RunRow): Promise<void> {
   const { stdout } = c.host
   stdout.write(runSummary(run))
   const findings = await listFindings(db.read, { runId: run.run_id, limit: PRINTED + 1 })
-  if (findings.length > 0) stdout.write(`\n${table({ ...findingsTable(findings.slice(0, PRINTED)), width: widthOf(c) })}`)
+  if (findings.length > 0) printFindings(c, findings.slice(0, PRINTED))
   if (findings.length > PRINTED) stdout.write(`… \`submission-mirror reconcile show ${run.run_id}\` shows them all\n`)
 }
 

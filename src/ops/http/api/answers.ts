@@ -1,18 +1,17 @@
 import type { onRouteHookHandler } from 'fastify'
 import { z } from 'zod'
+import { record } from '../../output/schema.ts'
 
 /** The body of every refusal (RFC 9457). */
-export const problem = z
-  .object({
-    title: z.string().meta({ description: 'what the status means' }),
-    status: z.int(),
-    detail: z.string().meta({ description: 'one sentence: what is wrong, and what to do' }),
-    problems: z.array(z.string()).optional().meta({ description: 'when several things are wrong: all of them' }),
-    first_seq: z.int().optional().meta({ description: 'of a 410: the first number that the change log still has' }),
-    log_epoch: z.string().optional().meta({ description: 'of a 409: the current log epoch' }),
-    epoch: z.string().optional().meta({ description: 'of a 409: the one that was asked about' }),
-  })
-  .meta({ id: 'Problem' })
+export const problem = record('Problem', {
+  title: z.string().describe('what the status means'),
+  status: z.int(),
+  detail: z.string().describe('one sentence: what is wrong, and what to do'),
+  problems: z.array(z.string()).optional().describe('when several things are wrong: all of them'),
+  first_seq: z.int().optional().describe('of a 410: the first number that the change log still has'),
+  log_epoch: z.string().optional().describe('of a 409: the current log epoch'),
+  epoch: z.string().optional().describe('of a 409: the one that was asked about'),
+})
 
 export type Problem = z.output<typeof problem>
 
@@ -45,7 +44,7 @@ export function answers<T extends z.ZodType>(description: string, schema: T) {
 
 /** The answers of a route that has nothing to say when it succeeds. */
 export function done(description: string) {
-  return { 204: z.undefined().meta({ description }), ...common }
+  return { 204: z.undefined().describe(description), ...common }
 }
 
 /** The answers of a route that tells of events as they happen. */

@@ -7,7 +7,7 @@ import type { Observer } from '../../../base/observer.ts'
 import type { Config } from '../../../config/config.ts'
 import type { Db } from '../../../store/engine/db.ts'
 import type { ActionContext } from '../../actions/context.ts'
-import type { ReloadResult } from '../../actions/reload-result.ts'
+import type { ReloadResult } from '../../actions/reload.ts'
 import type { Holder } from './tokens.ts'
 
 /** What the admin server is made of. */

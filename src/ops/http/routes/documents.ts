@@ -9,7 +9,7 @@ import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
 const key = z
   .string()
   .regex(/^[0-9a-f-]{1,64}$/, 'must be a document_key')
-  .meta({ description: 'its `document_key`' })
+  .describe('its `document_key`')
 
 const file = {
   summary: 'the file of a document',

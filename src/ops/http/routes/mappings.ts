@@ -2,14 +2,11 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { UsageError } from '../../../base/errors.ts'
 import { SAVE_AS_UTF8, utf8Text } from '../../../base/utf8.ts'
-import { readMapFile } from '../../actions/map-file.ts'
-import { importMappings, mapTarget } from '../../actions/mappings.ts'
 import { name } from '../../operations/inputs.ts'
 import { map } from '../../operations/mapping.ts'
 import { answersOfAction } from '../api/answers.ts'
-import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
-
-import { DOCUMENT_LIMIT_BYTES } from '../from-operation.ts'
+import type { AdminParts, Api } from '../api/parts.ts'
+import { contextOf, DOCUMENT_LIMIT_BYTES } from '../from-operation.ts'
 
 const schema = {
   summary: `${map.summary}: all rows of a CSV`,
@@ -31,8 +28,8 @@ export function addMappingsCsv(api: Api, p: AdminParts): void {
       '/destinations/:name/mappings.csv',
       { schema, bodyLimit: DOCUMENT_LIMIT_BYTES, config: { role: 'operator' } },
       async (request) => {
-        const target = mapTarget(p.config(), request.params.name)
-        return await importMappings(actionContextFor(p, request), target, readMapFile(request.body, 'the CSV', target))
+        const context = { ...contextOf(p, request), nameOf: () => 'the CSV' }
+        return await map.run(context, { name: request.params.name, file: request.body })
       },
     )
     done()

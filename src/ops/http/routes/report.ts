@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { noteShowing } from '../../actions/context.ts'
 import { runNamed } from '../../actions/reconcile.ts'
-import { noteShowing } from '../../actions/showing.ts'
 import { htmlAbout } from '../api/answers.ts'
 import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
 

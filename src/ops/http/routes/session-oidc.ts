@@ -4,6 +4,7 @@ import { messageOf } from '../../../base/errors.ts'
 import type { OidcConfig } from '../../../config/config.ts'
 import { isObject, parsedJson } from '../../../model/json.ts'
 import { BadSignatures } from '../../../receive/bad-signatures.ts'
+import { record } from '../../output/schema.ts'
 import { answers } from '../api/answers.ts'
 import { OIDC_CALLBACK, OIDC_ROUTE } from '../api/guard.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
@@ -18,18 +19,16 @@ const PENDING_S = 600
 /** Sign-ins in a minute from one address that fail, before more are refused unseen. */
 const MOST_TRIES = 10
 
-const methods = z
-  .object({
-    token: z.boolean().meta({ description: 'whether one may sign in with a token' }),
-    oidc: z
-      .object({
-        name: z.string().meta({ description: 'what people call the provider' }),
-        path: z.string().meta({ description: 'where to send the browser' }),
-      })
-      .nullable()
-      .meta({ description: 'null: no provider of OpenID Connect is set' }),
-  })
-  .meta({ id: 'SignInMethods' })
+const methods = record('SignInMethods', {
+  token: z.boolean().describe('whether one may sign in with a token'),
+  oidc: z
+    .object({
+      name: z.string().describe('what people call the provider'),
+      path: z.string().describe('where to send the browser'),
+    })
+    .nullable()
+    .describe('null: no provider of OpenID Connect is set'),
+})
 
 const show = { summary: 'how one may sign in', tags: ['session'], security: [], response: answers('the ways', methods) }
 

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { includesRole, roles } from '../../../config/schema/roles.ts'
 import { BadSignatures } from '../../../receive/bad-signatures.ts'
-import { time } from '../../output/time.ts'
+import { record, time } from '../../output/schema.ts'
 import { answers, done } from '../api/answers.ts'
 import { sessionIdOf } from '../api/guard.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
@@ -17,16 +17,14 @@ const MINUTE_S = 60
 const MOST_TRIES = 10
 const LONGEST_TOKEN = 512
 
-const who = z
-  .object({
-    name: z.string().meta({ description: 'of the token; `oidc:` and the name of who signed in by OpenID Connect' }),
-    role: z.enum(roles),
-    may: z.array(z.enum(roles)).meta({ description: 'the roles that it includes' }),
-    via: z.enum(['token', 'session']),
-    ends_at: time.nullable().meta({ description: 'of a session, whatever is done in it' }),
-    idle_ends_at: time.nullable().meta({ description: 'of a session, when nothing more is asked; noted with a tenth of OPS_SESSION_IDLE' }),
-  })
-  .meta({ id: 'Session' })
+const who = record('Session', {
+  name: z.string().describe('of the token; `oidc:` and the name of who signed in by OpenID Connect'),
+  role: z.enum(roles),
+  may: z.array(z.enum(roles)).describe('the roles that it includes'),
+  via: z.enum(['token', 'session']),
+  ends_at: time.nullable().describe('of a session, whatever is done in it'),
+  idle_ends_at: time.nullable().describe('of a session, when nothing more is asked; noted with a tenth of OPS_SESSION_IDLE'),
+})
 
 const begin = {
   summary: 'sign in with a token: the answer sets the cookie of a session',

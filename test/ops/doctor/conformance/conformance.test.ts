@@ -36,7 +36,7 @@ async function service(alter: (answer: PassingAnswer) => void = () => {}): Promi
 async function compared(env: Environment, ...args: string[]) {
   const ended = await runHere(['doctor', '--conformance', '--json', ...args], env)
   expect(ended.err).toBe('')
-  const found = json<ConformanceFinding[]>(ended)
+  const { items: found } = json<{ items: ConformanceFinding[] }>(ended)
   const of = (result: string) => found.filter((each) => each.result === result)
   return { code: ended.code, found, of, row: (id: string) => found.find(({ row }) => row === id) }
 }
@@ -203,7 +203,7 @@ describe('what is printed', () => {
   it('is about the command line when that is wrong', async () => {
     const env = { ...accountEnv(sandbox), ...nowhere }
     for (const [args, says] of [
-      [['--account', 'default'], /--account goes with --conformance only/],
+      [['--account', 'default'], /--account does not go with `doctor`/],
       [['--conformance', '--account', 'nobody'], /nobody/],
       [['--conformance', '--submission', 'seven'], /--submission/],
       [['--conformance', '--destination', 'ams'], /--destination/],

@@ -72,7 +72,7 @@ describe.each(onSqlite)('alarms by the admin routes, on $name', (database) => {
     )
     expect((await rig.ask('GET', '/alarms')).json['not_told']).toEqual([{ operator: 'desk', alarm: 'push_late', error: '••••' }])
     expect((await runHere(['alarm', 'list'], { ...rig.env, COLUMNS: '60' })).out).toBe(
-      'nothing fires\nwarning: operator desk could not be told of alarm push_late:\nit answered 500: Jane Roe\n',
+      'No alarm fires.\nwarning: operator desk could not be told of alarm push_late:\nit answered 500: Jane Roe\n',
     )
   })
 
@@ -105,7 +105,7 @@ describe.each(onSqlite)('alarms by the admin routes, on $name', (database) => {
     expect(await names('name=push_late')).toEqual(['push_late'])
     expect(await names('until=1h')).toEqual([])
     expect((await runHere(['alarm', 'history', '--name', 'push_late', '--severity', 'warning'], rig.env)).out).toMatch(/push_late/)
-    expect((await runHere(['alarm', 'history', '--severity', 'critical'], rig.env)).out).toBe('no alarm fired\n')
+    expect((await runHere(['alarm', 'history', '--severity', 'critical'], rig.env)).out).toBe('No alarm has fired.\n')
   })
 
   it('closes in the history an alarm that is no longer there', async () => {

@@ -1,41 +1,61 @@
+import { z } from 'zod'
 import type { Config, DestinationConfig } from '../../config/config.ts'
 import type { Row } from '../../model/entity.ts'
-import { maskedRow, maskedText, maskedValues, withoutAnswer } from '../../model/masking.ts'
+import { maskedRow, maskedText, maskedValues } from '../../model/masking.ts'
 import { personalDataFilter } from '../../model/personal.ts'
-import type { TimeText } from '../../model/time.ts'
 import { findChange } from '../../store/changes/reader.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { findOutboxRows, type OutboxEntry } from '../../store/outbox/queries.ts'
+import { record, time } from '../output/schema.ts'
+import { fieldsText } from '../output/text.ts'
 import { hiderOf } from '../status/settings.ts'
+import { pageOf } from './inputs.ts'
+import { operation } from './operation.ts'
+import { byId, found, numbersOf } from './outbox-parts.ts'
 
-/** What a destination is sent of a change, and what it answered last. Secrets are left out and personal values masked. */
-export interface Exchange {
-  readonly outbox_id: number
-  readonly destination: string
-  readonly request: {
-    /** null: the destination is not in the settings any more. */
-    readonly kind: DestinationConfig['kind'] | null
-    readonly method: string | null
-    /** Where it goes; null for files, and where a template says it. */
-    readonly url: string | null
-    readonly message_id: string
-    readonly entity: string
-    readonly operation: string
-    readonly seq: number
-    readonly changed_at: TimeText | null
-    readonly before: Row | null
-    /** null: the change is of a snapshot, or not in the log any more. */
-    readonly after: Row | null
-  }
-  /** null before the first attempt. */
-  readonly answer: { readonly at: TimeText; readonly status: number | null; readonly text: string | null } | null
-  readonly attempts: number
-}
+const columns = z.record(z.string(), z.unknown()).nullable()
+const exchanged = record('Exchange', {
+  outbox_id: z.int(),
+  destination: z.string(),
+  attempts: z.int(),
+  request: z.object({
+    kind: z.enum(['webhook', 'http', 'adapter', 'file']).nullable().describe('null: the destination is not in the settings any more'),
+    method: z.string().nullable(),
+    url: z.string().nullable().describe('null for files, and where a template says it'),
+    message_id: z.string(),
+    entity: z.string(),
+    operation: z.string(),
+    seq: z.int(),
+    changed_at: time.nullable(),
+    before: columns,
+    after: columns.describe('what it is sent of the row; null when the log does not have the change any more'),
+  }),
+  answer: z
+    .object({ at: time, status: z.int().nullable(), text: z.string().nullable() })
+    .nullable()
+    .describe('what came of the last attempt; null before the first'),
+})
+
+const exchange = operation({
+  name: 'outbox.exchange',
+  summary: 'show what a destination is sent of a change, and what it answered last',
+  description:
+    'Without secrets; personal values are masked, and columns that the destination is not sent are left out. The answer may repeat anything: who ' +
+    'saw it is noted.',
+  role: 'operator',
+  http: 'GET /outbox/:id/exchange',
+  input: byId,
+  argument: 'id',
+  output: pageOf(exchanged),
+  shows: numbersOf,
+  run: async (c, { id }) => found(id, await readExchanges(c.db.read, c.config, id)),
+  print: (to, { items }) => to.line(items.map(({ request, answer, ...row }) => fieldsText({ ...row, ...request, answer })).join('\n\n')),
+})
 
 /** The exchange of each row of the outbox with that message id, or that number. */
-export async function readExchanges(q: Query, config: Config, id: string): Promise<Exchange[]> {
+async function readExchanges(q: Query, config: Config, id: string) {
   const hide = hiderOf(config)
-  const all: Exchange[] = []
+  const all: z.input<typeof exchanged>[] = []
   for (const row of await findOutboxRows(q, id)) {
     const destination = config.destinations.find(({ name }) => name === row.destination)
     const { at, text } = { at: row.tried_at, text: row.error ?? row.detail }
@@ -47,11 +67,6 @@ export async function readExchanges(q: Query, config: Config, id: string): Promi
     })
   }
   return all
-}
-
-/** What came of an attempt as everybody may see it. @param status of the answer; null: there was none. */
-export function shownOutcome(error: string, status: number | null): string {
-  return maskedText(withoutAnswer(error, status))
 }
 
 function addressOf(destination: DestinationConfig | undefined, hide: (text: string) => string) {
@@ -77,3 +92,6 @@ async function contentOf(q: Query, row: OutboxEntry, destination: DestinationCon
     personal: [before, after].flatMap((part) => (part === null ? [] : maskedValues(entity, part))),
   }
 }
+
+/** `outbox exchange` */
+export const operations = [exchange]

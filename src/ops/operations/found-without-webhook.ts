@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import type { Config } from '../../config/config.ts'
+import { parseTime } from '../../model/time.ts'
+import { type FoundPlace, foundWithoutWebhook } from '../../store/completeness/found-without-webhook.ts'
+import { LOST_AFTER_MS } from '../../store/completeness/lost-webhooks.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { refuseUnknownNames } from '../actions/names.ts'
+import { record, time } from '../output/schema.ts'
+import { knownAccounts } from '../status/accounts.ts'
+import { noCursor, ofAccount, page, pageOf, paging, placeIn } from './inputs.ts'
+import { operation } from './operation.ts'
+
+const found = record('FoundWithoutWebhook', {
+  account: z.string(),
+  submission_id: z.string(),
+  insured_name: z.string().nullable(),
+  entity: z.enum(['market_events', 'thread_messages']),
+  record_id: z.string(),
+  what: z.string().nullable().describe('the type of the event, the kind of the message'),
+  market_name: z.string().nullable(),
+  occurred_at: time.nullable(),
+  known_at: time.describe('when the reading found it'),
+  known_via: z.string().describe('`poll`, `replay` (a later reading of the feed from its beginning), `reconcile`'),
+  lost: z.boolean().describe('its webhook counts as lost: it has not come for 15 minutes'),
+  before_tracked: z.boolean().describe('it happened before its submission was tracked here: its webhook may have come before'),
+})
+
+type Found = z.output<typeof found>
+
+const lost = operation({
+  name: 'inbox.lost',
+  summary: 'list the newest events and messages that a reading of the feeds found, and of which no webhook has told',
+  description: 'Of each account the newest 1,000 that a reading showed first are looked at.',
+  role: 'viewer',
+  http: 'GET /found-without-webhook',
+  input: z.strictObject({ account: ofAccount, ...paging }),
+  output: pageOf(found),
+  run: async (c, { account, limit, cursor }) => {
+    await refuseUnknownNames(c.db.read, c.config, { account })
+    const rows = await newestFound(c.db, c.config.accounts, { account, after: foundBefore(cursor), limit: limit + 1 })
+    return page(rows, limit, ({ known_at, record_id }) => [known_at, record_id])
+  },
+  table: [
+    'Found without a webhook, the newest first',
+    [
+      ...(['known_at', 'known_via', 'occurred_at', 'insured_name', 'what', 'market_name', 'submission_id'] as const),
+      ['webhook', (each) => (each.before_tracked ? 'before it was tracked' : each.lost ? 'lost' : 'may still come')],
+    ],
+    'A webhook announced every event and message.',
+  ],
+})
+
+function foundBefore(cursor: string | undefined) {
+  if (cursor === undefined) return undefined
+  const [knownAt, recordId] = placeIn(cursor, ['string', 'string'])
+  const known_at = parseTime(String(knownAt))
+  if (known_at === null) throw noCursor()
+  return { known_at, record_id: String(recordId) }
+}
+
+/** The newest records that a reading found without their webhook, of one account or of all, the newest first. @param after where the page before ended. */
+export async function newestFound(
+  db: Db,
+  accounts: Config['accounts'],
+  { account, after, limit }: { account?: string | undefined; after?: FoundPlace | undefined; limit: number },
+) {
+  const found: Omit<Found, 'lost'>[] = []
+  for (const { account: of } of await knownAccounts(db.read, accounts))
+    if (account === undefined || account === of) found.push(...(await foundWithoutWebhook<Omit<Found, 'lost'>>(db.read, of, limit, after)))
+  const ripe = db.clock.now() - LOST_AFTER_MS
+  return found
+    .sort((a, b) => (a.known_at === b.known_at ? (a.record_id < b.record_id ? -1 : 1) : a.known_at < b.known_at ? 1 : -1))
+    .slice(0, limit)
+    .map((each) => ({ ...each, lost: !each.before_tracked && Date.parse(each.known_at) < ripe }))
+}
+
+/** `inbox lost` */
+export const operations = [lost]

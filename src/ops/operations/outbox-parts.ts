@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import type { ListedState } from '../../store/outbox/queries.ts'
+import { NotFoundError } from '../output/refusals.ts'
+import { printableLine } from '../output/text.ts'
+import { name, ofAccount, ofSubmission, period, whole } from './inputs.ts'
+
+/** Which changes; states are those that the operation can be about. */
+export function choice<S extends ListedState>(states: readonly S[], about = '') {
+  return {
+    destination: name.optional().describe('only to this destination'),
+    account: ofAccount,
+    submission_id: ofSubmission,
+    state: z.enum(states).optional().describe(`only in this state${about}`),
+    ...period('queued'),
+  }
+}
+
+/** One message, or one row. */
+export const byId = z.strictObject({ id: name.describe('its message id (webhook-id), or its number in the list') })
+
+/** Hands rows out. @throws NotFoundError when there are none. */
+export function found<T>(id: string, rows: readonly T[]) {
+  if (rows.length === 0) throw new NotFoundError([`there is no change ${printableLine(id)} in the outbox`])
+  return whole(rows)
+}
+
+/** The audit entry of who saw rows whole. */
+export function numbersOf({ items }: { readonly items: readonly { readonly outbox_id: number }[] }) {
+  return { action: 'outbox.show', target: null, detail: { changes: items.map(({ outbox_id }) => outbox_id) } }
+}

@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import type { DestinationConfig } from '../../config/config.ts'
+import { readableRow } from '../../model/damaged.ts'
+import type { Entity, Row } from '../../model/entity.ts'
+import { rowKeyOf } from '../../model/row-key.ts'
+import { listCompleteness } from '../../store/completeness/ledger-list.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { openItemsOf, quotesOf } from '../../store/mirror/open-work.ts'
+import { reachedOf } from '../../store/mirror/reached.ts'
+import { submissionItems } from '../../store/mirror/submission-items.ts'
+import { clientsOf, extraReadsOf, freshnessOf, MOST_ROWS, wholeSubmission } from '../../store/mirror/whole-submission.ts'
+import { untrackedText } from '../actions/names.ts'
+import type { Column } from '../output/columns.ts'
+import { NotFoundError } from '../output/refusals.ts'
+import { when } from '../output/text.ts'
+import { wordOf } from '../output/words.ts'
+import { accountIn, count, oneSubmission } from './inputs.ts'
+import { operation } from './operation.ts'
+import type { Printer } from './printer.ts'
+import { type openItem, type quoteOnBoard, submissionView } from './submission-answers.ts'
+
+type View = z.output<typeof submissionView>
+type Reached = Omit<View['reached'][number], 'mapping'>
+
+const show = operation({
+  name: 'submission.show',
+  summary: 'show everything that is mirrored of a submission, how fresh it is, and its last proof',
+  description:
+    'Lanes, quotes, requirements, what is outstanding, applications, bind requests and documents, without the objects of the service; its ' +
+    'timeline tells of the rest. Personal values are masked but at the terminal: `GET /api/v1/rows/{table}/{key}` shows a row whole.',
+  role: 'viewer',
+  http: 'GET /submissions/:account/:submission_id',
+  tool: 'get_submission',
+  toolDefaults: { limit: 50 },
+  input: z.strictObject({
+    ...oneSubmission,
+    limit: count(MOST_ROWS).default(MOST_ROWS).describe('how many rows of each table at most; `cut` names the tables with more'),
+  }),
+  argument: 'submission_id',
+  output: submissionView,
+  run: async (c, { account, submission_id, limit }) =>
+    await submissionViewOf(c.db.read, await accountIn(c, account), submission_id, { limit, destinations: c.config.destinations }),
+  print: printView,
+})
+
+function printView(to: Printer, { summary, open_items, freshness }: z.output<typeof submissionView>): void {
+  const line = [wordOf(summary.stands), ...[summary.state, summary.effective_date].filter((each) => each !== null)].join(', ')
+  to.line(`${summary.insured_name ?? 'without a name'}: ${line}\n`)
+  const status: Column<View['summary']['lanes'][number]> = ['status', (lane) => lane.status_label ?? lane.status]
+  to.rows('Lanes', summary.lanes, ['market_name', 'category', status, 'chip'], 'No lane.')
+  const best = summary.best_quote
+  to.line(`\nLowest quote: ${best === null ? 'none' : `${best.premium_display ?? best.total_cents} from ${best.market_name}`}\n`)
+  to.rows('Outstanding', open_items, ['source', 'market_name', 'label', 'how_to_provide'], 'Nothing is outstanding.')
+  to.line('')
+  to.rows('Freshness', freshness, ['read', 'last_read_at', 'last_changed_at'], 'Never read.')
+  to.line(`\nLast verified: ${summary.proved_at === null ? 'never' : when(summary.proved_at, to.now)}. All rows: --json.`)
+}
+
+/**
+ * Everything that the mirror holds of a submission, but for its timeline.
+ * @param limit rows of each table. @param destinations those of the settings.
+ * @throws NotFoundError when it is not tracked in the account.
+ */
+export async function submissionViewOf(
+  q: Query,
+  account: string,
+  submissionId: string,
+  { limit, destinations }: { readonly limit: number; readonly destinations: readonly DestinationConfig[] },
+) {
+  const key = { account, submission_id: submissionId }
+  const [summary] = await submissionItems(q, [key])
+  if (summary === undefined) throw new NotFoundError([untrackedText(submissionId, account)])
+  const [tables, freshness, [ledger], clients, open_items, quote_board, extraReads, reached] = await Promise.all([
+    wholeSubmission(q, key),
+    freshnessOf(q, key),
+    listCompleteness(q, { account, submissionId }, 1),
+    clientsOf<View['clients'][number]>(q, key),
+    openItemsOf<z.output<typeof openItem>>(q, key),
+    quotesOf<z.output<typeof quoteOnBoard>>(q, key),
+    extraReadsOf(q, key),
+    reachedOf<Reached>(q, key),
+  ])
+  return {
+    summary,
+    tables: Object.fromEntries(tables.map(({ entity, rows }) => [entity.table, rows.slice(0, limit).map((row) => keyed(entity, row))])),
+    cut: tables.filter(({ rows, isCut }) => isCut || rows.length > limit).map(({ entity }) => entity.table),
+    freshness,
+    ledger: ledger ?? null,
+    clients,
+    reached: ofOneAccount(reached, account, destinations),
+    open_items,
+    quote_board,
+    extra_reads: extraReads.map((read) => ({
+      ...read,
+      row_key: rowKeyOf({ key: ['account', 'submission_id', 'name'] }, { ...key, ...read }),
+    })),
+  }
+}
+
+/** Those of the account's own destinations, and whatever else has changes of it, with whether it needs a client there. */
+function ofOneAccount(reached: readonly Reached[], account: string, configured: readonly DestinationConfig[]) {
+  return reached.flatMap((each) => {
+    const settings = configured.find(({ name, accounts }) => name === each.destination && accounts.includes(account))
+    const has = each.delivered + each.waiting + each.unmapped + each.held + each.dead + each.unknown + each.skipped > 0
+    return settings === undefined && !has ? [] : [{ ...each, mapping: settings?.mapping ?? null }]
+  })
+}
+
+/** A row with its key. */
+function keyed(entity: Pick<Entity, 'key'>, row: Row) {
+  const readable = readableRow(row)
+  return { row_key: rowKeyOf(entity, readable), ...readable }
+}
+
+/** `submission show` */
+export const operations = [show]

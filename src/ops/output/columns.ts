@@ -1,0 +1,41 @@
+import type { TimeText } from '../../model/time.ts'
+import type { Cell, Heading, Table } from './table.ts'
+import { when } from './text.ts'
+import { wordOf } from './words.ts'
+
+/** A column: a field of the rows, under its word; or a heading, and what is shown of a row. See `Heading` for `fit`. */
+export type Column<Row> =
+  | (keyof Row & string)
+  | readonly [heading: string, value: (row: Row, nowMs: number) => Cell, fit?: 'whole' | 'below']
+
+/** Fields that hold sentences, and those that the next command needs whole. */
+const FITS: Readonly<Record<string, 'whole' | 'below'>> = Object.fromEntries([
+  ...['detail', 'error', 'how_to_provide', 'path', 'reason', 'text'].map((field) => [field, 'below']),
+  ['run_id', 'whole'],
+])
+const STATES = ['chip', 'kind', 'known_via', 'outcome', 'stands', 'state']
+const TIME = /^(at|since|until)$|_(at|since|until)$/
+
+/** Rows as a table. @param nowMs for what is told as an age. */
+export function tableOf<Row extends object>(title: string, rows: readonly Row[], columns: readonly Column<Row>[], nowMs: number): Table {
+  return {
+    title,
+    headings: columns.map(headingOf),
+    rows: rows.map((row) =>
+      columns.map((column) => (typeof column === 'string' ? cellOf(column, row[column], nowMs) : column[1](row, nowMs))),
+    ),
+  }
+}
+
+function headingOf(column: string | readonly [heading: string, value: unknown, fit?: 'whole' | 'below']): Heading {
+  const [heading, fit] = typeof column === 'string' ? [wordOf(column), FITS[column]] : [column[0], column[2]]
+  return fit === undefined ? heading : { heading, fit }
+}
+
+function cellOf(field: string, value: unknown, nowMs: number): Cell {
+  if (value === null || value === undefined) return null
+  if (TIME.test(field)) return when(value as TimeText, nowMs)
+  if (STATES.includes(field)) return wordOf(String(value))
+  if (typeof value === 'object') return Object.keys(value).length === 0 ? null : JSON.stringify(value)
+  return typeof value === 'number' ? value : String(value)
+}

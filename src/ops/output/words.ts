@@ -1,0 +1,32 @@
+/**
+ * What people read in place of the names that programs use for fields and states: headings of tables, states in them, filters and chips of the
+ * console. A name that is not here is its own word. The console imports this file, so it imports none.
+ */
+const words: Readonly<Record<string, string>> = {
+  ...{ acknowledged_by: 'noted by', at: 'time', body_bytes: 'bytes', changed_at: 'changed', delivery_id: 'delivery' },
+  ...{ document_key: 'key', entity: 'table', entity_id: 'key', finding_no: 'number', fired_at: 'fired', first_seen_at: 'first seen' },
+  ...{ inbox_id: 'number', insured_name: 'insured', known_at: 'first seen', known_via: 'found by', label: 'item' },
+  ...{ mapped_at: 'mapped', mapped_via: 'mapped by', market_name: 'market', moved_at: 'last activity', newest_at: 'newest' },
+  ...{ next_try_at: 'next attempt', notified_at: 'notified', occurred_at: 'happened', oldest_at: 'oldest', median_at: 'median' },
+  ...{ oldest_due_at: 'due since', oldest_proof_at: 'oldest proof', oldest_queued_at: 'oldest', oldest_read_at: 'last read' },
+  ...{ outbox_id: 'number', outstanding_count: 'outstanding', premium_display: 'premium', process_id: 'process' },
+  ...{ queued_at: 'queued', received_at: 'received', rejected_id: 'number', replayed_at: 'replayed', requested_at: 'requested' },
+  ...{ resolved_at: 'ended', resource: 'read', retry_at: 'next attempt', run_id: 'run', source: 'from', stands: 'status' },
+  ...{ started_at: 'started', status_label: 'status', stored_bytes: 'bytes', submission_id: 'submission', text: 'what happened' },
+  ...{ tried_at: 'last attempt', held_lanes: 'on hold', unmapped_lanes: 'unmapped', what: 'type', last_read_at: 'last read' },
+  ...{ last_seen_at: 'last seen', proved_at: 'last verified' },
+  ...{ last_changed_at: 'last changed', last_replay_at: 'read from the beginning', seen_at: 'last seen' },
+  // States.
+  ...{ aside: 'set aside', budget: 'ended by its budget', held: 'on hold', replay: 'polling (full re-read)' },
+}
+
+/** @returns a name as people read it. */
+export function wordOf(name: string): string {
+  return words[name] ?? name.replaceAll('_', ' ')
+}
+
+/** @returns a name as it heads a column. */
+export function headOf(name: string): string {
+  const word = wordOf(name)
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)}`
+}
