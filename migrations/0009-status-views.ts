@@ -110,10 +110,19 @@ function arrivals(t: ColumnTypes): string {
   return `create view arrivals as ${of('market_events', 'event_id')} union all ${of('thread_messages', 'message_id')}`
 }
 
+/** A record that became known before this time counts as lost: the setting WEBHOOK_LOST_AFTER ago, as the process that last ran had it. */
+function lostBefore(t: ColumnTypes): string {
+  const ms = `(select c.value from sync_counters c where c.account = '' and c.name = 'webhook_lost_after_ms' and c.label = '')`
+  const seconds = `(coalesce(${ms}, 900000) / 1000)`
+  return t.kind === 'sqlite'
+    ? `strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-' || ${seconds} || ' seconds')`
+    : `now() - make_interval(secs => ${seconds})`
+}
+
 /** Of which no webhook has told since, and of which one should have told by now. */
 function isLost(t: ColumnTypes, arrival: string): string {
   // `+` keeps SQLite from taking the index of what feeds showed for better than the key, which names the submission.
-  return `${t.kind === 'sqlite' ? '+' : ''}${arrival}.way = 'feed' and ${arrival}.first_at < ${ago(t, '15 minutes')}
+  return `${t.kind === 'sqlite' ? '+' : ''}${arrival}.way = 'feed' and ${arrival}.first_at < ${lostBefore(t)}
     and not exists (select 1 from sync_arrivals told where told.account = ${arrival}.account and told.entity = ${arrival}.entity
       and told.submission_id = ${arrival}.submission_id and told.record_id = ${arrival}.record_id and told.way = 'webhook')`
 }

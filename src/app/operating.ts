@@ -37,7 +37,7 @@ export function operatingGroups(parts: BackgroundParts, clocks: ClockJudge = new
   const { config, db, log, observer } = parts
   const names = config.accounts.map((account) => account.name)
   const groups = [
-    groupOf(new LostWebhookCounter(db, log, observer, names), [names]),
+    groupOf(new LostWebhookCounter(db, log, observer, names, config.webhooks.lostAfterMs), [names, config.webhooks]),
     ...discoveries(parts),
     ...extraReads(parts),
     reconciling(parts),

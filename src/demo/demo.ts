@@ -36,6 +36,7 @@ const PAGE = 500
  * within half a minute.
  */
 const HASTE = {
+  WEBHOOK_LOST_AFTER: '5s',
   POLL_ACTIVE: '1s',
   POLL_QUIET: '2s',
   POLL_MAX: '2s',

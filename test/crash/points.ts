@@ -3,12 +3,14 @@ import { connect } from 'node:net'
 import { sql } from 'kysely'
 import { timeFromMs } from '../../src/model/time.ts'
 import type { FaultInput } from '../../src/sandbox/service/faults.ts'
-import { LOST_AFTER_MS } from '../../src/store/completeness/lost-webhooks.ts'
 import { postSigned } from '../e2e/signed.ts'
 import { until } from '../tools/until.ts'
 import { ACCOUNT } from './checks.ts'
 import { addNews, addWork } from './load.ts'
 import type { CrashRig } from './rig.ts'
+
+/** WEBHOOK_LOST_AFTER of these tests. */
+const LOST_AFTER_MS = 900_000
 
 /** One transaction of the product, and what makes it happen. */
 export interface KillPoint {

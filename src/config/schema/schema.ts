@@ -91,6 +91,10 @@ export const settingsSchema = section({
     }),
   }).prefault({}),
   webhooks: section({
+    lost_after: time('1s', '7d').prefault('15m').meta({
+      env: 'WEBHOOK_LOST_AFTER',
+      description: 'from when on a webhook that did not come counts as lost, after a poll has found what it would have told; 1s to 7d',
+    }),
     silence_after: time('1m', '30d').prefault('6h').meta({
       env: 'WEBHOOK_SILENCE_AFTER',
       description:

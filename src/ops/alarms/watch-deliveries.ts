@@ -1,5 +1,4 @@
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
-import { LOST_AFTER_MS } from '../../store/completeness/lost-webhooks.ts'
 import { newestDelivery } from '../../store/completeness/newest-delivery.ts'
 import { refusedConnectionsSince } from '../../store/inbox/refused-connections.ts'
 import { differingSince } from '../../store/inbox/repeats.ts'
@@ -49,8 +48,8 @@ async function silence(
 ): Promise<Condition> {
   const found = await unannouncedRecords(q, account, {
     // Not records found soon after a delivery: it may have announced them in a form that cannot be read.
-    after: timeFromMs((lastAtMs ?? 0) + LOST_AFTER_MS),
-    upTo: timeFromMs(nowMs - LOST_AFTER_MS),
+    after: timeFromMs((lastAtMs ?? 0) + config.webhooks.lostAfterMs),
+    upTo: timeFromMs(nowMs - config.webhooks.lostAfterMs),
     happenedAfter: timeFromMs(lastAtMs ?? 0),
   })
   const oldestAtMs = found.oldestAt === null ? null : msFromTime(found.oldestAt)

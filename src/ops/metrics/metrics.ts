@@ -38,7 +38,7 @@ const counters: Readonly<Record<CounterName, Definition>> = {
   replays_total: ['Feeds read from the beginning to the end.', ['account', 'read']],
   sweeps_total: ['Sweeps over all active submissions, requested by deliveries that name none.', ['account']],
   lost_webhooks_total: [
-    'Events and messages found in a feed and announced by no webhook within 15 minutes; backfill excluded.',
+    'Events and messages found in a feed and announced by no webhook within WEBHOOK_LOST_AFTER; backfill excluded.',
     ['account', 'entity'],
   ],
   reloads_total: ['Reloads of the settings, by outcome: applied, unchanged, refused (invalid settings; nothing changed).', ['outcome']],

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import type { Config } from '../../config/config.ts'
 import { parseTime } from '../../model/time.ts'
 import { type FoundPlace, foundWithoutWebhook } from '../../store/completeness/found-without-webhook.ts'
-import { LOST_AFTER_MS } from '../../store/completeness/lost-webhooks.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
 import { record, time } from '../output/schema.ts'
@@ -21,7 +20,7 @@ const found = record('FoundWithoutWebhook', {
   occurred_at: time.nullable(),
   known_at: time.describe('when the reading found it'),
   known_via: z.string().describe('`poll`, `replay` (a later reading of the feed from its beginning), `reconcile`'),
-  lost: z.boolean().describe('its webhook counts as lost: it has not come for 15 minutes'),
+  lost: z.boolean().describe('its webhook counts as lost: it has not come within `WEBHOOK_LOST_AFTER`'),
   before_tracked: z.boolean().describe('it happened before its submission was tracked here: its webhook may have come before'),
 })
 
@@ -37,7 +36,7 @@ const lost = operation({
   output: pageOf(found),
   run: async (c, { account, limit, cursor }) => {
     await refuseUnknownNames(c.db.read, c.config, { account })
-    const rows = await newestFound(c.db, c.config.accounts, { account, after: foundBefore(cursor), limit: limit + 1 })
+    const rows = await newestFound(c.db, c.config, { account, after: foundBefore(cursor), limit: limit + 1 })
     return page(rows, limit, ({ known_at, record_id }) => [known_at, record_id])
   },
   table: [
@@ -61,13 +60,14 @@ function foundBefore(cursor: string | undefined) {
 /** The newest records that a reading found without their webhook, of one account or of all, the newest first. @param after where the page before ended. */
 export async function newestFound(
   db: Db,
-  accounts: Config['accounts'],
+  { accounts, webhooks }: Pick<Config, 'accounts' | 'webhooks'>,
   { account, after, limit }: { account?: string | undefined; after?: FoundPlace | undefined; limit: number },
 ) {
   const found: Omit<Found, 'lost'>[] = []
   for (const { account: of } of await knownAccounts(db.read, accounts))
-    if (account === undefined || account === of) found.push(...(await foundWithoutWebhook<Omit<Found, 'lost'>>(db.read, of, limit, after)))
-  const ripe = db.clock.now() - LOST_AFTER_MS
+    if (account === undefined || account === of)
+      found.push(...(await foundWithoutWebhook<Omit<Found, 'lost'>>(db.read, of, webhooks.lostAfterMs, limit, after)))
+  const ripe = db.clock.now() - webhooks.lostAfterMs
   return found
     .sort((a, b) => (a.known_at === b.known_at ? (a.record_id < b.record_id ? -1 : 1) : a.known_at < b.known_at ? 1 : -1))
     .slice(0, limit)

@@ -30,19 +30,20 @@ export function shortTime(time: TimeText | null): string {
   return time === null ? '-' : `${time.slice(0, 10)} ${time.slice(11, 19)}`
 }
 
-/** How long ago, in one unit: `42 s`, `7 min`, `3 h`, `12 d`. `-` for none. */
+/** How long ago, in one unit. `-` for none. */
 export function ago(time: TimeText | null, nowMs: number): string {
-  return time === null ? '-' : span(nowMs - msFromTime(time))
+  return time === null ? '-' : spanText(nowMs - msFromTime(time))
 }
 
 /** When it was, or will be: `7 min ago`, `in 3 h`. `-` for none. */
 export function when(time: TimeText | null, nowMs: number): string {
   if (time === null) return '-'
   const ms = msFromTime(time) - nowMs
-  return ms > 0 ? `in ${span(ms)}` : `${span(-ms)} ago`
+  return ms > 0 ? `in ${spanText(ms)}` : `${spanText(-ms)} ago`
 }
 
-function span(ms: number): string {
+/** How long, in one unit: `42 s`, `7 min`, `3 h`, `12 d`. */
+export function spanText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000))
   if (seconds < 120) return `${seconds} s`
   if (seconds < 7_200) return `${Math.round(seconds / 60)} min`

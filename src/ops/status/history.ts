@@ -46,7 +46,7 @@ export const history = record('History', {
   steps: z.array(time).describe('when each began; the last one is still going on'),
   deliveries: z.array(line).describe('webhook deliveries, by the status they were answered with'),
   applied: z.array(line).describe('changes to the mirror, by what caused them'),
-  lost: z.array(line).describe('records that no webhook announced within 15 minutes, by table, when that was found'),
+  lost: z.array(line).describe('records that no webhook announced within `WEBHOOK_LOST_AFTER`, by table, when that was found'),
   lag: z.object({
     mirror: lag.describe('from when an event or message happened to its row in the mirror; backfill excluded'),
     push: lag.describe('from the change in the mirror to its delivery to a destination; snapshots excluded'),

@@ -2,7 +2,6 @@ import { sql } from 'kysely'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
-import { LOST_AFTER_MS } from './lost-webhooks.ts'
 
 /** How many of the newest records that a feed showed first are looked at: most of them were told of a little later. */
 const LOOKED_AT = 1_000
@@ -15,11 +14,12 @@ export interface FoundPlace {
 
 /**
  * The newest events and messages of an account that a reading of the feeds found and no webhook has announced, the newest first. History that a
- * first reading found is none of them. A webhook may still come: it counts as lost after 15 minutes. `before_tracked`: it happened more than
- * 15 minutes before its submission was tracked, so its webhook may have come to whoever was there before.
+ * first reading found is none of them. A webhook may still come. `before_tracked`: it happened more than
+ * `lostAfterMs` before its submission was tracked, so its webhook may have come to whoever was there before.
+ * @param lostAfterMs the setting WEBHOOK_LOST_AFTER.
  * @template T the columns that are read.
  */
-export async function foundWithoutWebhook<T>(q: Query, account: string, limit: number, after?: FoundPlace) {
+export async function foundWithoutWebhook<T>(q: Query, account: string, lostAfterMs: number, limit: number, after?: FoundPlace) {
   const at = after && timeValue(q, after.known_at)
   const isBehind = after ? sql`(seen.first_at < ${at} or (seen.first_at = ${at} and seen.record_id > ${after.record_id}))` : sql`1 = 1`
   const { rows } = await sql<T & FoundPlace & { readonly occurred_at: TimeText | null; readonly tracked_at: TimeText }>`
@@ -41,6 +41,6 @@ export async function foundWithoutWebhook<T>(q: Query, account: string, limit: n
     order by seen.first_at desc, seen.record_id limit ${limit}`.execute(q.sql)
   return rows.map(({ tracked_at, ...row }) => ({
     ...row,
-    before_tracked: row.occurred_at !== null && msFromTime(row.occurred_at) < msFromTime(tracked_at) - LOST_AFTER_MS,
+    before_tracked: row.occurred_at !== null && msFromTime(row.occurred_at) < msFromTime(tracked_at) - lostAfterMs,
   }))
 }

@@ -6,12 +6,12 @@ import { findAccount } from '../reads/accounts.ts'
 import { addCount, type HourCount, hourOf } from './arrival-counts.ts'
 import { moveProgress, readProgress } from './progress.ts'
 
-/** A webhook that has not come this long after a feed showed its record counts as lost. */
-export const LOST_AFTER_MS = 900_000
 /** About how many records one transaction looks at. */
 const STEP = 500
 const NAME = 'lost_webhooks'
 const MARK = 'lost_webhooks_mark'
+/** The setting WEBHOOK_LOST_AFTER, for the view `completeness`. */
+const LOST_AFTER = 'webhook_lost_after_ms'
 
 /** @returns how many records of each table no webhook announced, since the account began. */
 export async function lostWebhooks(q: Query, account: string) {
@@ -24,19 +24,32 @@ export async function lostWebhooks(q: Query, account: string) {
     .execute()
 }
 
+/** Stores from when on a webhook counts as lost, for what readers are shown of each submission. */
+export async function saveLostAfter(db: Db, lostAfterMs: number): Promise<void> {
+  await db.write('lost-after', (tx) =>
+    tx.sql
+      .insertInto('sync_counters')
+      .values({ account: '', name: LOST_AFTER, label: '', value: lostAfterMs })
+      .onConflict((conflict) => conflict.columns(['account', 'name', 'label']).doUpdateSet({ value: lostAfterMs }))
+      .execute(),
+  )
+}
+
 /**
- * Counts, once each, the records that a feed showed first more than 15 minutes ago and no webhook has announced since. Backfill does not
+ * Counts, once each, the records that a feed showed first more than `lostAfterMs` ago and no webhook has announced since. Backfill does not
  * count, nor do events while the account's event deliveries cannot be read.
  * Progress is stored step by step; of several processes one makes each step.
+ * @param lostAfterMs the setting WEBHOOK_LOST_AFTER.
  * @returns the counts of this step, and whether there may be more.
  */
 export async function countLostWebhooks(
   db: Db,
   account: string,
+  lostAfterMs: number,
 ): Promise<{ readonly lost: ReturnType<typeof totalsOf>; readonly more: boolean }> {
   // Records that a feed showed first up to this time have been looked at.
   const mark = timeFromMs(await readProgress(db.read, account, MARK))
-  const ripe = timeFromMs(db.clock.now() - LOST_AFTER_MS)
+  const ripe = timeFromMs(db.clock.now() - lostAfterMs)
   const next = await nextMark(db.read, account, mark, ripe)
   if (next === null) return { lost: [], more: false }
   const unreadable = (await findAccount(db.read, account))?.events_unreadable_at != null

@@ -20,7 +20,7 @@ export const arrivalCounts = relation({
     backfill: int('history that the first reading of a feed found: older than the tracking by more than an hour'),
     reconcile: int('a reconcile run found them'),
     lost: int(
-      'of `poll` and `reconcile`: those of which no webhook told within 15 minutes, but for what the first reading of a feed ' +
+      'of `poll` and `reconcile`: those of which no webhook told within `WEBHOOK_LOST_AFTER`, but for what the first reading of a feed ' +
         "shows of before the tracking. Events are not counted as long as the account's event deliveries cannot be read",
     ),
   },
@@ -88,7 +88,7 @@ export const completeness = relation({
     event_count: int('what is gone too', { source: '`market_events`' }),
     message_count: int('what is gone too', { source: '`thread_messages`' }),
     lost_webhooks: int(
-      'its events and messages that a feed showed as news (nothing of before the tracking) more than 15 minutes ago, and of ' +
+      'its events and messages that a feed showed as news (nothing of before the tracking) more than `WEBHOOK_LOST_AFTER` ago, and of ' +
         'which no webhook has told',
     ),
   },
@@ -125,7 +125,7 @@ export const accountCompleteness = relation({
     known_by_poll: int('that a poll or a replay found first', { source: '`arrival_counts`' }),
     known_by_backfill: int('that were history when their submission became known', { source: '`arrival_counts`' }),
     known_by_reconcile: int('that a reconcile run found', { source: '`arrival_counts`' }),
-    lost_webhooks: int('of which no webhook told within 15 minutes', { source: '`arrival_counts`' }),
+    lost_webhooks: int('of which no webhook told within `WEBHOOK_LOST_AFTER`', { source: '`arrival_counts`' }),
     webhook_loss_ratio: orNull(
       real(
         '`lost_webhooks` to all of which a webhook had to tell (backfill is none of them); null: there were none. Events are ' +

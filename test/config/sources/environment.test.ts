@@ -20,7 +20,7 @@ test('one account in the environment is enough, and everything else has the defa
     taxIdFields: [],
     protect: { mode: 'drop', keys: [] },
     receiver: { host: '0.0.0.0', port: 8080, bodyLimit: 4_194_304, trustProxy: false, publicUrl: null },
-    webhooks: { silenceAfterMs: 21_600_000 },
+    webhooks: { lostAfterMs: 900_000, silenceAfterMs: 21_600_000 },
     ops: {
       ...{ host: '127.0.0.1', port: 8081, tokens: [], publicUrl: null, sessionIdleMs: 1_800_000, sessionMaxMs: 43_200_000 },
       ...{ mcpActions: false, oidc: null },

@@ -20,6 +20,9 @@ import {
 } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 
+/** WEBHOOK_LOST_AFTER of these tests. */
+const LOST_AFTER_MS = 900_000
+
 const ACCOUNT = 'default'
 const submission = uuid(9, 1)
 const MINUTE = 60_000
@@ -28,7 +31,7 @@ const MINUTE = 60_000
 async function countAll(db: Db): Promise<Record<string, number>> {
   const total: Record<string, number> = {}
   for (let more = true; more; ) {
-    const step = await countLostWebhooks(db, ACCOUNT)
+    const step = await countLostWebhooks(db, ACCOUNT, LOST_AFTER_MS)
     for (const { entity, count } of step.lost) total[entity] = (total[entity] ?? 0) + count
     more = step.more
   }

@@ -31,6 +31,9 @@ import {
 } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 
+/** WEBHOOK_LOST_AFTER of these tests. */
+const LOST_AFTER_MS = 900_000
+
 const ACCOUNT = 'default'
 const submission = uuid(9, 1)
 const quiet = uuid(9, 2)
@@ -66,7 +69,7 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
     await applyAll(db, [event(4, byWebhook, 90_000 + 5 * MINUTE), message(2, byWebhook, 90_000 + 5 * MINUTE)])
     clock.advance(HOUR)
     while (await countArrivals(db)) {}
-    while ((await countLostWebhooks(db, ACCOUNT)).more) {}
+    while ((await countLostWebhooks(db, ACCOUNT, LOST_AFTER_MS)).more) {}
   }
 
   async function arrivals(): Promise<ArrivalsView[]> {

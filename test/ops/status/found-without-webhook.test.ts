@@ -17,6 +17,9 @@ import {
 } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 
+/** WEBHOOK_LOST_AFTER of these tests. */
+const LOST_AFTER_MS = 900_000
+
 const ACCOUNT = 'default'
 const submission = uuid(9, 1)
 const MINUTE_MS = 60_000
@@ -36,7 +39,8 @@ it.each(testDatabases)('what a reading found is told until its webhook comes, an
   ])
   clock.advance(MINUTE_MS)
   await applyAll(db, [eventFact('other', submission, wireEvent(4), byPoll)])
-  const found = (options = {}) => newestFound(db, [], { limit: 10, ...options })
+  const found = (options = {}) =>
+    newestFound(db, { accounts: [], webhooks: { lostAfterMs: LOST_AFTER_MS, silenceAfterMs: 0 } }, { limit: 10, ...options })
   const ids = async (options = {}) => (await found(options)).map(({ record_id }) => record_id)
   const [newest, ...others] = await ids()
   expect([newest, others.sort()]).toEqual([uuid(1, 4), [uuid(1, 1), uuid(2, 1)].sort()])

@@ -5,7 +5,7 @@ import { countArrivals } from '../../../src/store/completeness/arrival-counts.ts
 import { foundWithoutWebhook } from '../../../src/store/completeness/found-without-webhook.ts'
 import { accountCompleteness, oldestProof } from '../../../src/store/completeness/ledger.ts'
 import { listCompleteness } from '../../../src/store/completeness/ledger-list.ts'
-import { countLostWebhooks, LOST_AFTER_MS, lostWebhooks, unannounced } from '../../../src/store/completeness/lost-webhooks.ts'
+import { countLostWebhooks, lostWebhooks, saveLostAfter, unannounced } from '../../../src/store/completeness/lost-webhooks.ts'
 import { newestDelivery } from '../../../src/store/completeness/newest-delivery.ts'
 import { moveProgress, readProgress } from '../../../src/store/completeness/progress.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
@@ -14,6 +14,9 @@ import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { byFirstWalk, byPoll, byReplay, byWebhook, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+
+/** WEBHOOK_LOST_AFTER of these tests. */
+const LOST_AFTER_MS = 900_000
 
 const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
 const event = (n: number) => uuid(1, n)
@@ -62,14 +65,14 @@ describe.each(testDatabases)('what is known of completeness on $name', (database
     const seen = timeFromMs(clock.now())
     await letArrivalsBe(db, seen)
     clock.advance(LOST_AFTER_MS - 1)
-    expect(await countLostWebhooks(db, 'acme')).toEqual({ lost: [], more: false })
+    expect(await countLostWebhooks(db, 'acme', LOST_AFTER_MS)).toEqual({ lost: [], more: false })
     clock.advance(1)
     const lost = [
       { entity: 'market_events', count: 1 },
       { entity: 'thread_messages', count: 1 },
     ]
-    expect(await countLostWebhooks(db, 'acme')).toEqual({ lost, more: false })
-    expect(await countLostWebhooks(db, 'acme')).toEqual({ lost: [], more: false })
+    expect(await countLostWebhooks(db, 'acme', LOST_AFTER_MS)).toEqual({ lost, more: false })
+    expect(await countLostWebhooks(db, 'acme', LOST_AFTER_MS)).toEqual({ lost: [], more: false })
     expect([await lostWebhooks(db.read, 'acme'), await lostWebhooks(db.read, 'zenith')]).toEqual([lost, []])
     expect(
       await db.read.sql.selectFrom('arrival_counts').select(['account', 'entity']).where('lost', '=', 1).orderBy('entity').execute(),
@@ -77,6 +80,19 @@ describe.each(testDatabases)('what is known of completeness on $name', (database
       { account: 'acme', entity: 'market_events' },
       { account: 'acme', entity: 'thread_messages' },
     ])
+  })
+
+  it('the ledger counts as lost what the stored setting says', async () => {
+    const { db } = await opened()
+    await applyAll(db, [messageFact('acme', ONE, wireMessage(2), byPoll)])
+    await letArrivalsBe(db, timeFromMs(Date.now() - 60_000))
+    const lost = async () =>
+      (await db.read.sql.selectFrom('completeness').select('lost_webhooks').where('submission_id', '=', ONE).execute())[0]?.lost_webhooks
+    expect(await lost()).toBe(0)
+    await saveLostAfter(db, 5_000)
+    expect(await lost()).toBe(1)
+    await saveLostAfter(db, LOST_AFTER_MS)
+    expect(await lost()).toBe(0)
   })
 
   it('events are not lost while their deliveries cannot be read', async () => {
@@ -87,7 +103,7 @@ describe.each(testDatabases)('what is known of completeness on $name', (database
     await db.write('test', (tx) =>
       tx.sql.updateTable('sync_accounts').set({ events_unreadable_at: unreadable }).where('account', '=', 'acme').execute(),
     )
-    expect((await countLostWebhooks(db, 'acme')).lost).toEqual([{ entity: 'thread_messages', count: 1 }])
+    expect((await countLostWebhooks(db, 'acme', LOST_AFTER_MS)).lost).toEqual([{ entity: 'thread_messages', count: 1 }])
   })
 
   it('what was found without a webhook is listed with how it was found, without backfill and what was told of', async () => {
@@ -98,12 +114,12 @@ describe.each(testDatabases)('what is known of completeness on $name', (database
       ...[eventFact('acme', ONE, wireEvent(5), byPoll), eventFact('zenith', ONE, wireEvent(6), byPoll)],
     ])
     await applyAll(db, [eventFact('acme', ONE, wireEvent(5), byWebhook)])
-    const found = await foundWithoutWebhook<Record<'entity' | 'known_via', string>>(db.read, 'acme', 10)
+    const found = await foundWithoutWebhook<Record<'entity' | 'known_via', string>>(db.read, 'acme', LOST_AFTER_MS, 10)
     expect(found.map((one) => [one.entity, one.record_id, one.known_via, one.before_tracked]).sort()).toEqual([
       ['market_events', event(2), 'poll', true],
       ['thread_messages', uuid(2, 3), 'replay', true],
     ])
-    expect(await foundWithoutWebhook(db.read, 'acme', 1)).toHaveLength(1)
+    expect(await foundWithoutWebhook(db.read, 'acme', LOST_AFTER_MS, 1)).toHaveLength(1)
   })
 
   it('the ledger has each submission of an account, and its sums', async () => {
