@@ -17,7 +17,7 @@ function deliveries(t: ColumnTypes): string[] {
       inbox_id ${t.serial},
       account ${t.id} not null, delivery_id ${t.id} not null, received_at ${t.time} not null, secret ${t.int} not null,
       state text not null, attempts ${t.int} not null, available_at ${t.time} not null, lease_token ${t.id},
-      submission_id ${t.id}, kind text, error text, settled_at ${t.time},
+      submission_id ${t.id}, kind text, what text, error text, settled_at ${t.time},
       headers text not null, body ${t.bytes},
       unique (account, delivery_id))`,
     "create index sync_inbox_ready on sync_inbox (available_at, inbox_id) where state = 'ready'",

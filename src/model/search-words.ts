@@ -28,7 +28,8 @@ export function searchWords(text: string): string[] {
   return [...new Set(words.filter((word) => word !== '').map((word) => [...word].slice(0, WORD_LENGTH).join('')))]
 }
 
-function withoutAccents(text: string): string {
+/** @returns a text in lower case and without accents. */
+export function withoutAccents(text: string): string {
   const lowered = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
   return lowered.replace(/[^\p{ASCII}]/gu, (char) => PLAIN[char] ?? char)
 }

@@ -52,12 +52,14 @@ function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySe
       { kind: 'message', account, submissionId, message: message.message, ...origin },
       { kind: 'wake', account, submissionId, cause: 'webhook', reads: ['thread'] },
     ]
-    return { ...none, facts, settlement: { delivery, state: 'done', submissionId, kind, error: null } }
+    const what = message.message.message.kind ?? undefined
+    return { ...none, facts, settlement: { delivery, state: 'done', submissionId, kind, error: null, ...(what && { what }) } }
   }
   const ids = content.submissionIds.length > 0 ? content.submissionIds : content.otherIds.filter((id) => known.has(`${account} ${id}`))
   const facts: Fact[] = content.events.map(({ submissionId, event }) => ({ kind: 'event', account, submissionId, event, ...origin }))
   for (const submissionId of ids) facts.push({ kind: 'wake', account, submissionId, cause: 'webhook', reads: feeds })
   const error = asideReason(content, ids.length > 0)
+  const what = eventsText(content.events)
   return {
     facts,
     settlement: {
@@ -66,6 +68,7 @@ function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySe
       submissionId: ids.length === 1 ? (ids[0] ?? null) : null,
       kind,
       error,
+      ...(what !== null && { what }),
     },
     json: content.json,
     sweep: ids.length === 0,
@@ -73,6 +76,19 @@ function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySe
   }
 }
 
+/** @returns `quote_received · Harborline`, and how many more there are; null when there is none. */
+function eventsText(events: Delivery['events']): string | null {
+  const [first] = events
+  if (first === undefined) return null
+  const { type, market_name: market } = first.event
+  const more = events.length === 1 ? null : `${events.length - 1} more`
+  return [type, market, more]
+    .filter((part) => part !== null)
+    .join(' · ')
+    .slice(0, WHAT_LENGTH)
+}
+
+const WHAT_LENGTH = 200
 const UNNAMED = 'it names no submission; the active ones are read instead'
 
 /**

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import { threadMessages } from '../../src/model/entities/thread-messages.ts'
+import { listDeliveries } from '../../src/store/inbox/queries.ts'
+import { searchDeliveries } from '../../src/store/inbox/search.ts'
 import { findAccount, sweep } from '../../src/store/reads/accounts.ts'
 import type { InboxTable } from '../../src/store/schema/inbox.ts'
 import { SELF_DELIVERY_TYPE } from '../../src/upstream/webhook/delivery.ts'
@@ -54,6 +56,31 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
       expect((await findAccount(rig.db.read, 'default'))?.events_unreadable_at).toBeNull()
     },
   )
+
+  it('tells of each delivery what it told, and of which insured', async () => {
+    const rig = await Rig.open(database)
+    const id = rig.sandbox.addSubmission('default', { facts: { insured_name: 'Castañeda Transport' } })
+    const market = { name: 'Harborline' }
+    await work(rig, [
+      {
+        type: 'submission.events',
+        events: [1, 2].map((n) => ({ ...wireEvent(n, { type: 'quote_received' }, market), submission_id: id })),
+      },
+      messageOf(3, { kind: 'broker_reply' }, id),
+      { type: 'submission.events', events: [] },
+    ])
+    await rig.db.write('test', (tx) => tx.sql.updateTable('submissions').set({ insured_name: 'Castañeda Transport' }).execute())
+    const listed = await listDeliveries(rig.db.read, {}, 10)
+    expect(listed.map(({ what, insured_name }) => [what, insured_name])).toEqual([
+      [null, null],
+      ['broker_reply', 'Castañeda Transport'],
+      ['quote_received · Harborline · 1 more', 'Castañeda Transport'],
+    ])
+    const found = async (text: string) => (await searchDeliveries(rig.db.read, {}, { text }, 10)).items.map(({ what }) => what)
+    expect(await found('quote received')).toEqual(['quote_received · Harborline · 1 more'])
+    expect(await found('castaneda')).toEqual(['broker_reply', 'quote_received · Harborline · 1 more'])
+    expect(await found('harbor')).toHaveLength(1)
+  })
 
   it('trap 25: of ids alone the feeds of their submission are woken', async () => {
     const rig = await Rig.open(database, { sandbox: { eventsPayload: 'ids-only' } })

@@ -15,7 +15,9 @@ export const filters = {
   submission_id: ofSubmission,
   ...period('received'),
   kind: name.optional().describe('only of this type, like `submission.events`'),
-  text: name.optional().describe("only those with this part in their svix-id, their error or their submission's id"),
+  text: name
+    .optional()
+    .describe("only those with this part in their svix-id, what they told, their error, their insured or their submission's id"),
 }
 
 export const keptHeaders = z.record(z.string(), z.string())

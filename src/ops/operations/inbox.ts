@@ -4,7 +4,6 @@ import { changesBetween } from '../../store/changes/reader.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { findDeliveries, type InboxDelivery, type InboxEntry, type InboxFilter, listDeliveries } from '../../store/inbox/queries.ts'
 import { searchDeliveries } from '../../store/inbox/search.ts'
-import { withInsured } from '../../store/mirror/insured.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { record, time } from '../output/schema.ts'
@@ -20,6 +19,7 @@ const entry = z.object({
   received_at: time,
   state: z.enum(inboxStates),
   kind: z.string().nullable(),
+  what: z.string().nullable().describe('what it told: the type of its first event, or of its message, and the market'),
   submission_id: z.string().nullable(),
   attempts: z.int(),
   error: z.string().nullable(),
@@ -41,12 +41,11 @@ const list = operation({
   output: pageOf(entry.extend({ insured_name: z.string().nullable().describe('of its submission') }).meta({ id: 'Delivery' })),
   run: async (c, { limit, cursor, kind, text, ...chosen }) => {
     await refuseUnknownNames(c.db.read, c.config, chosen)
-    const found = await pageFound(c, { ...filterOf(c, chosen), after: numberIn(cursor) }, { kind, text }, limit)
-    return { ...found, items: await withInsured(c.db.read, found.items) }
+    return await pageFound(c, { ...filterOf(c, chosen), after: numberIn(cursor) }, { kind, text }, limit)
   },
   table: [
     'Deliveries, the newest first',
-    ['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'kind', 'submission_id', 'attempts', 'error'],
+    ['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'kind', 'what', 'insured_name', 'submission_id', 'attempts', 'error'],
     'No delivery.',
   ],
 })

@@ -1,22 +1,32 @@
+import { withoutAccents } from '../../model/search-words.ts'
+
 /** What no index finds. */
 export interface InboxSearch {
   /** The type of the delivery. */
   readonly kind?: string | undefined
-  /** A part of its id, its error or its submission's id, in any case. */
+  /** A part of its id, its error, what it told, its insured or its submission's id, in any case and without accents. */
   readonly text?: string | undefined
 }
 
 /** What is looked at of a delivery. */
-interface Looked {
+export interface Looked {
   readonly delivery_id: string
   readonly kind: string | null
   readonly error: string | null
+  readonly what: string | null
   readonly submission_id: string | null
+  readonly insured_name: string | null
 }
 
 /** Whether a delivery is one of those that are looked for; everything is, when nothing is. */
 export function fits(row: Looked, { kind, text }: InboxSearch): boolean {
   if (kind !== undefined && row.kind !== kind) return false
-  const wanted = text?.toLowerCase()
-  return wanted === undefined || [row.delivery_id, row.error, row.submission_id].some((of) => of?.toLowerCase().includes(wanted))
+  if (text === undefined) return true
+  const wanted = plain(text)
+  return [row.delivery_id, row.error, row.what, row.submission_id, row.insured_name].some((of) => of !== null && plain(of).includes(wanted))
+}
+
+/** As people type it: `quote received` for `quote_received`. */
+function plain(text: string): string {
+  return withoutAccents(text).replaceAll('_', ' ')
 }

@@ -1,6 +1,6 @@
 import type { Query } from '../engine/db.ts'
 import { fits, type InboxSearch } from './fits.ts'
-import { type InboxEntry, type InboxFilter, listDeliveries } from './queries.ts'
+import { type InboxFilter, type ListedDelivery, listDeliveries } from './queries.ts'
 
 /** Deliveries read at once, and at most for one page. */
 const STEP = 1_000
@@ -11,7 +11,7 @@ const MOST_READ = 20_000
  * @returns a page, and behind which number to go on; null at the end.
  */
 export async function searchDeliveries(q: Query, filter: InboxFilter, search: InboxSearch, limit: number) {
-  const items: InboxEntry[] = []
+  const items: ListedDelivery[] = []
   let { after } = filter
   for (let read = 0; read < MOST_READ; read += STEP) {
     const rows = await listDeliveries(q, { ...filter, after }, STEP)

@@ -28,6 +28,8 @@ export interface Settlement {
   /** Its `type`, when that could be read. */
   readonly kind: string | null
   readonly error: string | null
+  /** What it told, in a few words; left out when that could not be read. */
+  readonly what?: string
   /** For `ready`: delay before the next attempt. */
   readonly retryInMs?: number
   /** Whether body and headers are removed: it was about a purged submission, or is of use to nobody. */
@@ -54,6 +56,7 @@ const settled: TableSpec = {
     attempts: 'int',
     submission_id: 'text',
     kind: 'text',
+    what: 'text',
     error: 'text',
     settled_at: 'time',
   },
@@ -122,10 +125,11 @@ export async function settleDeliveries(tx: Tx, settlements: readonly Settlement[
     submission_id: s.submissionId,
     // May quote a body with characters that Postgres refuses (trap 72).
     kind: s.kind === null ? null : storableText(s.kind),
+    what: s.what === undefined ? null : storableText(s.what),
     error: s.error === null ? null : storableText(s.error),
     settled_at: s.state === 'ready' ? null : now,
   }))
-  const columns = ['state', 'attempts', 'submission_id', 'kind', 'error', 'settled_at']
+  const columns = ['state', 'attempts', 'submission_id', 'kind', 'what', 'error', 'settled_at']
   const matched = await tx.updateMany(settled, columns, rows)
   if (matched !== rows.length) throw new LeaseLostError(`deliveries ${settlements.map((s) => s.delivery.deliveryId).join(', ')}`)
   await protectBodies(tx, settlements)

@@ -24,6 +24,7 @@ export const syncInbox = internal({
     lease_token: orNull(text()),
     submission_id: orNull(text()),
     kind: orNull(text()),
+    what: orNull(text('what it told: the type of its first event, or of its message, and the market')),
     error: orNull(text()),
     settled_at: orNull(time()),
   },

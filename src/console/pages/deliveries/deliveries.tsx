@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useParams } from '@tanstack/react-router'
 import { Tabs } from 'radix-ui'
 import { useCallback, useState } from 'react'
-import { headOf } from '../../../ops/output/words.ts'
+import { headOf, wordOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
 import { deliveriesQuery, overviewQuery } from '../../api/queries.ts'
 import { type ListSearch, useAddress } from '../../layout/search.ts'
@@ -79,7 +79,12 @@ function List({ isDead }: { readonly isDead: boolean }) {
   return (
     <>
       <div className="filters">
-        <SearchField label="Search deliveries" placeholder="Id, error, submission" value={search['text'] ?? ''} onChange={onSearch} />
+        <SearchField
+          label="Search deliveries"
+          placeholder="Insured, type, market, id, error"
+          value={search['text'] ?? ''}
+          onChange={onSearch}
+        />
         {!isDead && (
           <Choice
             label="State"
@@ -174,13 +179,13 @@ function chooser(chosen: ReadonlySet<string>, choose: (id: string, isChosen: boo
 }
 
 /** What is left of the list beside one that was opened. */
-const BESIDE = new Set(['at', 'delivery', 'kind', 'state'])
+const BESIDE = new Set(['at', 'what', 'submission', 'state'])
 
 const columns: readonly Column<Delivery>[] = [
   { id: 'at', head: headOf('received_at'), cell: ({ received_at }) => <Age at={received_at} /> },
   {
-    id: 'delivery',
-    head: 'Delivery',
+    id: 'what',
+    head: 'What happened',
     isWide: true,
     cell: (row) => (
       <>
@@ -188,18 +193,19 @@ const columns: readonly Column<Delivery>[] = [
           to="/deliveries/$delivery"
           params={{ delivery: keyOf(row) }}
           search={true}
-          className="row-link mono"
+          className="row-link"
           data-row=""
           title={row.delivery_id}
         >
-          {shortId(row.delivery_id)}
+          {row.what === null ? (row.kind ?? row.delivery_id) : wordOf(row.what)}
         </Link>
         {row.error !== null && <ErrorNote text={row.error} of={`Delivery ${shortId(row.delivery_id)}: what went wrong`} />}
       </>
     ),
   },
-  { id: 'kind', head: 'Type', cell: ({ kind }) => kind?.replace(/^submission\./, '') ?? <span className="quiet">–</span> },
-  { id: 'submission', head: 'Insured', rank: 2, cell: (row) => <InsuredOf {...row} /> },
+  { id: 'submission', head: headOf('insured_name'), rank: 2, isOnPhone: true, cell: (row) => <InsuredOf {...row} /> },
+  { id: 'kind', head: 'Type', rank: 3, cell: ({ kind }) => kind?.replace(/^submission\./, '') ?? <span className="quiet">–</span> },
+  { id: 'delivery', head: headOf('delivery_id'), rank: 3, cell: ({ delivery_id }) => <span className="mono">{shortId(delivery_id)}</span> },
   { id: 'account', head: 'Account', rank: 2, cell: ({ account }) => account },
   {
     id: 'state',
