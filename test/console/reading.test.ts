@@ -140,7 +140,7 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
       .filter({ hasText: 'status changed' })
       .first()
     await row.waitFor()
-    expect(await row.innerText()).toMatch(/by (polling|a replay), .+ later\s+may still come/)
+    expect(await row.innerText()).toMatch(/by polling( \(full re-read\))?, .+ later\s+may still come/)
     await row.getByRole('link', { name: found?.insured_name ?? 'none' }).waitFor()
   })
 
@@ -215,7 +215,7 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
   it('says on the page of operations whether the service sends what nobody named', async () => {
     await person.goto('/operations')
     const section = page.getByRole('region', { name: 'API changes' })
-    await section.getByText('Whatever was read is as the specification names it.').waitFor()
+    await section.getByText('Every answer is as the specification names it.').waitFor()
     const at = timeFromMs(Date.now())
     const seen = { account: 'default', resource: 'events', type: 'string', firstAt: at, lastAt: at, answers: 2 } as const
     await writeInterfaceDrift(scene.db, [{ ...seen, path: 'events[].region', kind: 'field' }])
