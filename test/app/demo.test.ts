@@ -53,7 +53,7 @@ it('the demo shows arrivals of every kind, ends with agreement of service, mirro
   // Links of offers lead to a host that the demo does not name; nothing else needs a person.
   expect(status.out).toMatch(/^Needs attention: documents lie on a host that is not named for account default [^;]*; no process is running/)
   expect(status.out.match(/^• /gm)).toHaveLength(1)
-  expect(status.out).toMatch(/^account +proven +never proven +oldest proof\ndefault +12 +0 +\d+ s$/m)
+  expect(status.out).toMatch(/^account +verified +never +oldest proof\ndefault +12 +0 +\d+ s ago$/m)
   // By webhook, by poll, backfill.
   expect(status.out).toMatch(/^default +[1-9]\d* +[1-9]\d* +[1-9]\d* +0 +0 % +0 %$/m)
 })

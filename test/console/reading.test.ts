@@ -136,7 +136,7 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
     await person.goto('/')
     const row = page.getByRole('table', { name: 'Webhooks lost or late' }).getByRole('row').filter({ hasText: 'status changed' }).first()
     await row.waitFor()
-    expect(await row.innerText()).toMatch(/late\s+by (polling|a replay), .+ later/)
+    expect(await row.innerText()).toMatch(/late\s+by polling( \(full re-read\))?, .+ later/)
     await row.getByRole('link', { name: found?.insured_name ?? 'none' }).waitFor()
   })
 
@@ -210,7 +210,7 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
   it('says on the page of operations whether the service sends what nobody named', async () => {
     await person.goto('/operations')
     const section = page.getByRole('region', { name: 'API changes' })
-    await section.getByText('Whatever was read is as the specification names it.').waitFor()
+    await section.getByText('Every answer is as the specification names it.').waitFor()
     const at = timeFromMs(Date.now())
     const seen = { account: 'default', resource: 'events', type: 'string', firstAt: at, lastAt: at, answers: 2 } as const
     await writeInterfaceDrift(scene.db, [{ ...seen, path: 'events[].region', kind: 'field' }])

@@ -8,12 +8,11 @@ import { useAddress } from '../layout/search.ts'
 import { Chip, toneOf } from '../parts/chip.tsx'
 import { Choice, ClearFilters } from '../parts/fields.tsx'
 import { shortId } from '../parts/id.tsx'
-import { More } from '../parts/more.tsx'
+import { Listed } from '../parts/listed.tsx'
 import { count, money } from '../parts/numbers.ts'
 import { Page } from '../parts/page.tsx'
 import { SearchField } from '../parts/search-field.tsx'
-import { Asked, Empty } from '../parts/states.tsx'
-import { type Column, Table } from '../parts/table.tsx'
+import type { Column } from '../parts/table.tsx'
 import { Age, dateText } from '../parts/time.tsx'
 
 export type Item = Schemas['SubmissionItem']
@@ -61,38 +60,27 @@ function List() {
   )
   const query = useInfiniteQuery(submissionsQuery({ ...asked, sort: sort as '-moved', limit: 100 }))
   return (
-    <Asked query={query} rows={6}>
-      {({ pages }) => {
-        const rows = pages.flatMap(({ items }) => items)
-        if (rows.length === 0) return <Nothing isFiltered={Object.keys(asked).length > 0} />
-        return (
-          <>
-            <Table
-              label="Submissions"
-              columns={columns}
-              rows={rows}
-              keyOf={keyOf}
-              hidden={hiddenIn(search['hide'])}
-              sort={sort}
-              onSort={(next) => set({ sort: next })}
-            />
-            <Legend />
-            <More pages={query} />
-          </>
-        )
-      }}
-    </Asked>
+    <>
+      <Listed
+        query={query}
+        label="Submissions"
+        columns={columns}
+        keyOf={keyOf}
+        hidden={hiddenIn(search['hide'])}
+        sort={sort}
+        onSort={(next) => set({ sort: next })}
+        empty={Object.keys(asked).length > 0 ? 'No submission fits these filters.' : NONE_KNOWN}
+      />
+      <Legend />
+    </>
   )
 }
 
-function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
-  if (isFiltered) return <Empty>No submission fits these filters.</Empty>
-  return (
-    <Empty>
-      The mirror knows no submission yet. The first webhook makes one known, or <code>submission-mirror track ID</code>.
-    </Empty>
-  )
-}
+const NONE_KNOWN = (
+  <>
+    The mirror knows no submission yet. The first webhook makes one known, or <code>submission-mirror track ID</code>.
+  </>
+)
 
 interface ColumnsProps {
   readonly hidden: readonly string[]

@@ -1,27 +1,33 @@
 import { useEffect, useRef } from 'react'
 
-interface Pages {
+export interface Pages {
   readonly hasNextPage: boolean
   readonly isFetchingNextPage: boolean
   readonly fetchNextPage: () => unknown
 }
 
+interface MoreProps {
+  readonly pages: Pages
+  /** The text of the button, where the next page does not come by itself because something else follows the list. */
+  readonly button?: string | undefined
+}
+
 /** The end of a list that goes on: it comes by itself when one gets there, and by a button. */
-export function More({ pages }: { readonly pages: Pages }) {
+export function More({ pages, button }: MoreProps) {
   const end = useRef<HTMLDivElement>(null)
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages
   useEffect(() => {
     const element = end.current
-    if (!element || !hasNextPage || isFetchingNextPage) return
+    if (!element || !hasNextPage || isFetchingNextPage || button !== undefined) return
     const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && fetchNextPage(), { rootMargin: '600px' })
     observer.observe(element)
     return () => observer.disconnect()
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage])
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage, button])
   if (!hasNextPage) return null
   return (
     <div ref={end} className="more">
       <button type="button" className="button small" disabled={isFetchingNextPage} onClick={() => fetchNextPage()}>
-        {isFetchingNextPage ? 'Loading more' : 'Show more'}
+        {isFetchingNextPage ? 'Loading more' : (button ?? 'Show more')}
       </button>
     </div>
   )

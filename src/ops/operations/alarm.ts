@@ -67,7 +67,18 @@ const list = operation({
     to.rows(
       all ? 'Alarms that fire or have ended' : 'Alarms that fire',
       shown,
-      ['name', 'severity', 'account', 'destination', 'state', 'since', 'resolved_at', 'notified_at', 'acknowledged_by', 'text'],
+      [
+        ['alarm', (each) => each.name],
+        'severity',
+        'account',
+        'destination',
+        'state',
+        'since',
+        'resolved_at',
+        'notified_at',
+        'acknowledged_by',
+        'text',
+      ],
       'No alarm fires.',
     )
     for (const { operator, alarm: of, error } of not_told)
@@ -104,7 +115,7 @@ const history = operation({
   },
   table: [
     'When alarms fired, the newest first',
-    ['name', 'severity', 'account', 'destination', 'fired_at', 'resolved_at', 'acknowledged_by', 'text'],
+    [['alarm', (each) => each.name], 'severity', 'account', 'destination', 'fired_at', 'resolved_at', 'acknowledged_by', 'text'],
     'No alarm has fired.',
   ],
 })

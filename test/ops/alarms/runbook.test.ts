@@ -172,8 +172,8 @@ async function expectTold({ command, messages }: Stage, wrong: Served): Promise<
   // A message arrives before that is written down.
   await untilServed(wrong, 'each is noted as told', async () => (await rows()).every(({ notified_at }) => notified_at !== null))
   const list = await command('alarm', 'list')
-  expect(list).toMatch(/^alarm +severity +account +destination +state +for +notified +what$/m)
-  expect(list).toMatch(/^inbox_dead +warning +default +- +firing +\d+ \w+ +\d+ \w+ ago +1 delivery of account default was given up/m)
+  expect(list).toMatch(/^alarm +severity +account +destination +state +since +notified +what happened$/m)
+  expect(list).toMatch(/^inbox_dead +warning +default +- +firing +\d+ \w+ ago +\d+ \w+ ago +1 delivery of account default was given up/m)
   expect(await (await fetch(`${wrong.ops}/metrics`)).text()).toMatch(
     /^submission_mirror_operator_messages_total\{operator="oncall",outcome="sent"\} [1-9]/m,
   )

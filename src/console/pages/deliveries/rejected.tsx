@@ -9,10 +9,9 @@ import { useAddress } from '../../layout/search.ts'
 import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
-import { More } from '../../parts/more.tsx'
+import { Listed } from '../../parts/listed.tsx'
 import { counted, size } from '../../parts/numbers.ts'
-import { Asked, Empty } from '../../parts/states.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 import { Reason } from './reason.tsx'
 
@@ -44,18 +43,13 @@ export function Rejected() {
           For after a secret was mended. Those that verify now are stored and worked, their time judged by when they came.
         </Confirm>
       )}
-      <Asked query={query}>
-        {({ pages }) => {
-          const rows = pages.flatMap(({ items }) => items)
-          if (rows.length === 0) return <Empty>Nothing was rejected: every delivery bore a good signature.</Empty>
-          return (
-            <>
-              <Table label="Deliveries" columns={columns} rows={rows} keyOf={({ rejected_id }) => String(rejected_id)} />
-              <More pages={query} />
-            </>
-          )
-        }}
-      </Asked>
+      <Listed
+        query={query}
+        label="Deliveries"
+        columns={columns}
+        keyOf={({ rejected_id }) => String(rejected_id)}
+        empty="Nothing was rejected: every delivery bore a good signature."
+      />
     </>
   )
 }

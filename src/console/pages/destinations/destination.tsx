@@ -13,10 +13,10 @@ import { Detail } from '../../parts/detail.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { Choice, Facts, Section } from '../../parts/fields.tsx'
 import { shortId } from '../../parts/id.tsx'
-import { More } from '../../parts/more.tsx'
+import { Listed } from '../../parts/listed.tsx'
 import { count, counted } from '../../parts/numbers.ts'
 import { Asked, Empty } from '../../parts/states.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 import { MapDialog } from '../submission/map-dialog.tsx'
 import { Exchange } from './exchange.tsx'
@@ -148,18 +148,14 @@ function Changes({ name, state }: { readonly name: string; readonly state: 'dead
   const columns = columnsWith({ onRetry: (id) => retry.mutate(id), onSkip: (id) => skip.mutate(id), onMap: setMapped })
   return (
     <>
-      <Asked query={query} rows={4}>
-        {({ pages }) => {
-          const rows = pages.flatMap(({ items }) => items)
-          if (rows.length === 0) return <Empty>No change is in this state.</Empty>
-          return (
-            <>
-              <Table label={`Changes for ${name}`} columns={columns} rows={rows} keyOf={({ outbox_id }) => String(outbox_id)} />
-              <More pages={query} />
-            </>
-          )
-        }}
-      </Asked>
+      <Listed
+        query={query}
+        loading={4}
+        label={`Changes for ${name}`}
+        columns={columns}
+        keyOf={({ outbox_id }) => String(outbox_id)}
+        empty="No change is in this state."
+      />
       {mapped?.submission_id && (
         <MapDialog
           account={mapped.account}

@@ -4,9 +4,9 @@ import { headOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
 import { destinationsQuery } from '../../api/queries.ts'
 import { ListPage } from '../../parts/list-page.tsx'
+import { Listed } from '../../parts/listed.tsx'
 import { count } from '../../parts/numbers.ts'
-import { Asked, Empty } from '../../parts/states.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 import { StateChip } from './state.tsx'
 
@@ -18,23 +18,19 @@ export function Destinations() {
   const query = useQuery(destinationsQuery)
   return (
     <ListPage title="Destinations" detail={name === undefined ? null : <Outlet />}>
-      <Asked query={query} rows={3}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty>
-              Changes go to nobody: no destination is set. <code>config/destinations.md</code> tells how one is added.
-            </Empty>
-          ) : (
-            <Table
-              label="Destinations"
-              columns={name === undefined ? columns : columns.filter(({ id }) => ['name', 'state', 'queued', 'dead'].includes(id))}
-              rows={items}
-              keyOf={({ destination }) => destination}
-              isChosen={({ destination }) => destination === name}
-            />
-          )
+      <Listed
+        query={query}
+        loading={3}
+        label="Destinations"
+        columns={name === undefined ? columns : columns.filter(({ id }) => ['name', 'state', 'queued', 'dead'].includes(id))}
+        keyOf={({ destination }) => destination}
+        isChosen={({ destination }) => destination === name}
+        empty={
+          <>
+            Changes go to nobody: no destination is set. <code>config/destinations.md</code> tells how one is added.
+          </>
         }
-      </Asked>
+      />
     </ListPage>
   )
 }

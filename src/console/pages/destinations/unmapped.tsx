@@ -5,11 +5,10 @@ import { unmappedQuery } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
 import { Button } from '../../parts/button.tsx'
 import { Id, shortId } from '../../parts/id.tsx'
-import { More } from '../../parts/more.tsx'
+import { Listed } from '../../parts/listed.tsx'
 import { count } from '../../parts/numbers.ts'
 import { SearchField } from '../../parts/search-field.tsx'
-import { Asked, Empty } from '../../parts/states.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 import { MapDialog } from '../submission/map-dialog.tsx'
 import { InsuredLink } from '../submissions.tsx'
@@ -29,20 +28,14 @@ export function Unmapped({ name }: { readonly name: string }) {
       <div className="filters">
         <SearchField label="Search unmapped submissions" placeholder="Insured, id" value={search} onChange={onSearch} />
       </div>
-      <Asked query={query} rows={4}>
-        {({ pages }) => {
-          const rows = pages.flatMap(({ items }) => items)
-          if (rows.length === 0) {
-            return <Empty>{search ? 'No submission that waits for a client fits this search.' : 'No submission waits for a client.'}</Empty>
-          }
-          return (
-            <>
-              <Table label={`Submissions without a client at ${name}`} columns={columnsWith(setMapped)} rows={rows} keyOf={keyOf} />
-              <More pages={query} />
-            </>
-          )
-        }}
-      </Asked>
+      <Listed
+        query={query}
+        loading={4}
+        label={`Submissions without a client at ${name}`}
+        columns={columnsWith(setMapped)}
+        keyOf={keyOf}
+        empty={search ? 'No submission that waits for a client fits this search.' : 'No submission waits for a client.'}
+      />
       {mapped && (
         <MapDialog
           account={mapped.account}

@@ -6,8 +6,8 @@ import { useOfAccount } from '../../layout/search.ts'
 import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
-import { Asked } from '../../parts/states.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { Listed } from '../../parts/listed.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 
 type Account = Schemas['Account']
@@ -18,9 +18,15 @@ export function Accounts() {
   const isOfAccount = useOfAccount()
   return (
     <Section id="accounts" title="Accounts">
-      <Asked query={query} rows={2}>
-        {({ items }) => <Table label="Accounts" columns={columns} rows={items.filter(isOfAccount)} keyOf={({ account }) => account} />}
-      </Asked>
+      <Listed
+        query={query}
+        loading={2}
+        label="Accounts"
+        columns={columns}
+        keyOf={({ account }) => account}
+        keep={isOfAccount}
+        empty="There is no account yet."
+      />
     </Section>
   )
 }

@@ -7,9 +7,9 @@ import { useOfAccount } from '../../layout/search.ts'
 import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
+import { Listed } from '../../parts/listed.tsx'
 import { Sentence } from '../../parts/sentence.tsx'
-import { Asked, Empty } from '../../parts/states.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 
 type Alarm = Schemas['Alarm']
@@ -30,20 +30,15 @@ export function Alarms() {
   )
   return (
     <Section id="alarms" title="Alarms" actions={button}>
-      <Asked query={query} rows={2}>
-        {({ items }) =>
-          items.filter(isOfAccount).length === 0 ? (
-            <Empty>No alarm fires.</Empty>
-          ) : (
-            <Table
-              label="Alarms"
-              columns={columns}
-              rows={items.filter(isOfAccount)}
-              keyOf={({ name, account, destination }) => `${name}/${account}/${destination}`}
-            />
-          )
-        }
-      </Asked>
+      <Listed
+        query={query}
+        loading={2}
+        label="Alarms"
+        columns={columns}
+        keyOf={({ name, account, destination }) => `${name}/${account}/${destination}`}
+        keep={isOfAccount}
+        empty="No alarm fires."
+      />
       <History />
     </Section>
   )
@@ -54,25 +49,15 @@ function History() {
   return (
     <>
       <h3>History of alarms</h3>
-      <Asked query={query} rows={2}>
-        {({ pages }) => {
-          const rows = pages.flatMap(({ items }) => items)
-          return rows.length === 0 ? (
-            <Empty>No alarm has fired for as long as the history is kept.</Empty>
-          ) : (
-            <>
-              <Table label="History of alarms" columns={episodeColumns} rows={rows} keyOf={({ episode_id }) => String(episode_id)} />
-              {query.hasNextPage && (
-                <div className="more">
-                  <Button isSmall isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-                    Show earlier alarms
-                  </Button>
-                </div>
-              )}
-            </>
-          )
-        }}
-      </Asked>
+      <Listed
+        query={query}
+        loading={2}
+        label="History of alarms"
+        columns={episodeColumns}
+        keyOf={({ episode_id }) => String(episode_id)}
+        empty="No alarm has fired for as long as the history is kept."
+        more="Show earlier alarms"
+      />
     </>
   )
 }

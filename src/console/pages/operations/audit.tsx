@@ -2,11 +2,10 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { headOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
 import { actionsQuery } from '../../api/queries.ts'
-import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
-import { Asked, Empty } from '../../parts/states.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { Listed } from '../../parts/listed.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 
 type Action = Schemas['Action']
@@ -16,24 +15,15 @@ export function Audit() {
   const query = useInfiniteQuery(actionsQuery)
   return (
     <Section id="audit" title="Audit">
-      <Asked query={query} rows={4}>
-        {({ pages }) => {
-          const rows = pages.flatMap(({ items }) => items)
-          if (rows.length === 0) return <Empty>Nobody has done anything yet.</Empty>
-          return (
-            <>
-              <Table label="Audit" columns={columns} rows={rows} keyOf={({ action_id }) => String(action_id)} />
-              {query.hasNextPage && (
-                <div className="more">
-                  <Button isSmall isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-                    Show earlier actions
-                  </Button>
-                </div>
-              )}
-            </>
-          )
-        }}
-      </Asked>
+      <Listed
+        query={query}
+        loading={4}
+        label="Audit"
+        columns={columns}
+        keyOf={({ action_id }) => String(action_id)}
+        empty="Nobody has done anything yet."
+        more="Show earlier actions"
+      />
     </Section>
   )
 }

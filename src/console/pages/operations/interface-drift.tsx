@@ -4,8 +4,8 @@ import type { Schemas } from '../../api/client.ts'
 import { interfaceDriftQuery } from '../../api/queries.ts'
 import { useOfAccount } from '../../layout/search.ts'
 import { Section } from '../../parts/fields.tsx'
-import { Asked, Empty } from '../../parts/states.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { Listed } from '../../parts/listed.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 
 type Drift = Schemas['InterfaceDrift']
@@ -16,15 +16,15 @@ export function InterfaceDrift() {
   const isOfAccount = useOfAccount()
   return (
     <Section id="drift" title="API changes">
-      <Asked query={query} rows={1}>
-        {({ items }) =>
-          items.filter(isOfAccount).length === 0 ? (
-            <Empty>Every answer is as the specification names it.</Empty>
-          ) : (
-            <Table label="API changes" columns={columns} rows={items.filter(isOfAccount)} keyOf={keyOf} />
-          )
-        }
-      </Asked>
+      <Listed
+        query={query}
+        loading={1}
+        label="API changes"
+        columns={columns}
+        keyOf={keyOf}
+        keep={isOfAccount}
+        empty="Every answer is as the specification names it."
+      />
     </Section>
   )
 }

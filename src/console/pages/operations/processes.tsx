@@ -5,9 +5,10 @@ import type { Schemas } from '../../api/client.ts'
 import { processesQuery, statusQuery } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'
 import { Facts, Section } from '../../parts/fields.tsx'
+import { Listed } from '../../parts/listed.tsx'
 import { Sentence } from '../../parts/sentence.tsx'
-import { Asked, Empty } from '../../parts/states.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { Asked } from '../../parts/states.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 
 type Process = Schemas['Process']
@@ -18,15 +19,14 @@ export function Processes() {
   const running = useQuery(processesQuery)
   return (
     <Section id="processes" title="Processes">
-      <Asked query={running} rows={2}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty>No process is running.</Empty>
-          ) : (
-            <Table label="Processes" columns={columns} rows={items} keyOf={({ process_id }) => process_id} />
-          )
-        }
-      </Asked>
+      <Listed
+        query={running}
+        loading={2}
+        label="Processes"
+        columns={columns}
+        keyOf={({ process_id }) => process_id}
+        empty="No process is running."
+      />
       {isAsked ? (
         <Status />
       ) : (

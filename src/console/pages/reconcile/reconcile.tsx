@@ -8,10 +8,9 @@ import { overviewQuery, runsQuery } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
 import { Chip } from '../../parts/chip.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
-import { More } from '../../parts/more.tsx'
+import { Listed } from '../../parts/listed.tsx'
 import { count } from '../../parts/numbers.ts'
-import { Asked, Empty } from '../../parts/states.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 import { useMay } from '../../session/session.ts'
 
@@ -25,25 +24,15 @@ export function Reconcile() {
   return (
     <ListPage title="Reconcile" detail={run_id === undefined ? null : <Outlet />}>
       {run_id === undefined && <StartForm />}
-      <Asked query={query} rows={4}>
-        {({ pages }) => {
-          const rows = pages.flatMap(({ items }) => items)
-          if (rows.length === 0) return <Empty>No run yet. One starts every night; start one now to prove the mirror.</Empty>
-          const shown = run_id === undefined ? columns : columns.filter(({ id }) => ['at', 'state', 'found'].includes(id))
-          return (
-            <>
-              <Table
-                label="Reconcile runs"
-                columns={shown}
-                rows={rows}
-                keyOf={(run) => run.run_id}
-                isChosen={(run) => run.run_id === run_id}
-              />
-              <More pages={query} />
-            </>
-          )
-        }}
-      </Asked>
+      <Listed
+        query={query}
+        loading={4}
+        label="Reconcile runs"
+        columns={run_id === undefined ? columns : columns.filter(({ id }) => ['at', 'state', 'found'].includes(id))}
+        keyOf={(run) => run.run_id}
+        isChosen={(run) => run.run_id === run_id}
+        empty="No run yet. One starts every night; start one now to prove the mirror."
+      />
     </ListPage>
   )
 }

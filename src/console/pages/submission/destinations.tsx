@@ -5,9 +5,9 @@ import type { Schemas } from '../../api/client.ts'
 import { outboxQuery } from '../../api/queries.ts'
 import { Chip, type Tone } from '../../parts/chip.tsx'
 import { Facts, Section } from '../../parts/fields.tsx'
+import { Listed } from '../../parts/listed.tsx'
 import { count, counted } from '../../parts/numbers.ts'
-import { Asked, Empty } from '../../parts/states.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { Age, Moment } from '../../parts/time.tsx'
 import type { View } from './view.ts'
 
@@ -43,13 +43,15 @@ export function Destinations({ view }: { readonly view: View }) {
           ])}
         />
       )}
-      <Asked query={query} rows={3}>
-        {({ pages }) => {
-          const rows = pages.flatMap(({ items }) => items)
-          if (rows.length === 0) return <Empty>Nothing of it is on its way, or was lately.</Empty>
-          return <Table label="Deliveries to destinations" columns={columns} rows={rows} keyOf={({ outbox_id }) => String(outbox_id)} />
-        }}
-      </Asked>
+      <Listed
+        query={query}
+        loading={3}
+        label="Deliveries to destinations"
+        columns={columns}
+        keyOf={({ outbox_id }) => String(outbox_id)}
+        empty="Nothing of it is on its way, or was lately."
+        more="Show earlier deliveries"
+      />
     </Section>
   )
 }
