@@ -1,27 +1,33 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { withoutQueryValues } from '../../base/secret.ts'
 import type { Config } from '../../config/config.ts'
+import { settingsSchema } from '../../config/schema/schema.ts'
+import { metaOf, unwrapped } from '../../config/schema/walk.ts'
 import { secretValues } from '../../config/secret-values.ts'
 import { record } from '../output/schema.ts'
 
 /** A setting in force. A list of named things has a setting for each part of each: `accounts.default.base_url`. */
 export const setting = record('Setting', {
-  name: z.string().describe('its place in the settings file, like `accounts.default.base_url`; times in milliseconds end in `_ms`'),
+  name: z.string().describe('its place in the settings file, like `accounts.default.base_url`'),
   value: z
     .union([z.string(), z.number(), z.boolean(), z.array(z.union([z.string(), z.number()])).readonly()])
     .nullable()
-    .describe('null for a secret, and for what is not set'),
+    .describe('as people write it (`7d`, `4MiB`); null for a secret, and for what is not set'),
   is_secret: z.boolean().describe('a secret is there; nobody is shown it'),
+  variable: z.string().nullable().describe('the environment variable that sets it; null where the file alone does'),
+  is_default: z.boolean().describe('it is what it is when nobody sets it'),
 })
 
 type ShownSetting = z.output<typeof setting>
+type Schema = z.core.$ZodType | undefined
 
 const HIDDEN = '[secret]'
 
 /** The settings that a process goes by, without secrets, by name in the order of the file. */
 export function shownSettings(config: Config): ShownSetting[] {
   const hide = hiderOf(config)
-  return [...settingsIn('', { ...config, warnings: undefined })].map(({ value, ...setting }) => ({
+  return [...settingsIn('', { ...config, warnings: undefined }, settingsSchema)].map(({ value, ...setting }) => ({
     ...setting,
     value:
       typeof value === 'string'
@@ -39,25 +45,70 @@ export function hiderOf(config: Config): (text: string) => string {
   return (text) => secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), withoutQueryValues(text))
 }
 
-function* settingsIn(name: string, value: unknown): Generator<ShownSetting> {
+/** @param schema of the value; undefined where the settings file has nothing of the kind. */
+function* settingsIn(name: string, value: unknown, schema: Schema): Generator<ShownSetting> {
   if (value === undefined) return
-  if (isPlain(value)) yield { name, value, is_secret: false }
-  else if (isSecret(value)) yield { name, value: null, is_secret: true }
-  else if (Array.isArray(value)) yield* settingsOfList(name, value)
+  const of = { name, variable: schema === undefined ? null : (metaOf(schema).env ?? null), is_default: isDefault(schema, value) }
+  if (isPlain(value)) yield { ...of, value: written(value, schema), is_secret: false }
+  else if (isSecret(value)) yield { ...of, value: null, is_secret: true }
+  else if (!Array.isArray(value)) {
+    for (const [key, part] of Object.entries(value as object)) {
+      const known = schemaOf(schema, key)
+      yield* settingsIn(`${name === '' ? '' : `${name}.`}${known?.name ?? snakeCase(key)}`, part, known?.schema)
+    }
+  } else if (value.every((item) => typeof item === 'string' || typeof item === 'number'))
+    yield { ...of, value: value.map((item) => written(item, elementOf(schema)) as string | number), is_secret: false }
   else {
-    for (const [key, part] of Object.entries(value as object)) yield* settingsIn(name === '' ? nameOf(key) : `${name}.${nameOf(key)}`, part)
+    for (const [index, item] of value.entries()) {
+      const given = (item as { readonly name?: unknown } | null)?.name
+      yield* settingsIn(`${name}.${typeof given === 'string' ? given : index + 1}`, item, elementOf(schema, item))
+    }
   }
 }
 
-function* settingsOfList(name: string, list: readonly unknown[]): Generator<ShownSetting> {
-  if (list.every((item) => typeof item === 'string' || typeof item === 'number')) {
-    yield { name, value: list as readonly (string | number)[], is_secret: false }
-    return
-  }
-  for (const [index, item] of list.entries()) {
-    const given = (item as { readonly name?: unknown } | null)?.name
-    yield* settingsIn(`${name}.${typeof given === 'string' ? given : index + 1}`, item)
-  }
+/** The key of the settings file that became a property of `Config`, and its schema: durations have names that end in `Ms` there. */
+function schemaOf(schema: Schema, property: string): { readonly name: string; readonly schema: z.core.$ZodType } | undefined {
+  const inner = schema && unwrapped(schema)
+  if (!(inner instanceof z.ZodObject)) return undefined
+  const name = [snakeCase(property), snakeCase(property).replace(/_ms$/, '')].find((each) => Object.hasOwn(inner.shape, each))
+  return name === undefined ? undefined : { name, schema: inner.shape[name] as z.core.$ZodType }
+}
+
+/** The schema of the items of a list; of several kinds that of the item's. */
+function elementOf(schema: Schema, item?: unknown): Schema {
+  const list = schema && unwrapped(schema)
+  const element = list instanceof z.ZodArray ? unwrapped(list.element) : undefined
+  if (!(element instanceof z.ZodDiscriminatedUnion)) return list instanceof z.ZodArray ? list.element : undefined
+  const kind = (item as { readonly kind?: unknown } | undefined)?.kind
+  return element.options.find((option) => option instanceof z.ZodObject && z.safeParse(option.shape['kind'], kind).success)
+}
+
+function isDefault(schema: Schema, value: unknown): boolean {
+  if (schema === undefined || isSecret(value)) return false
+  const none = z.safeParse(schema, undefined)
+  return none.success && isDeepStrictEqual(none.data ?? null, value)
+}
+
+const DURATIONS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+  ['ms', 1],
+] as const
+const SIZES = [
+  ['GiB', 1024 ** 3],
+  ['MiB', 1024 ** 2],
+  ['KiB', 1024],
+] as const
+
+/** A value as people write it in the settings: in the largest unit of which it is a whole number. */
+function written(value: string | number | boolean | null, schema: Schema): string | number | boolean | null {
+  if (typeof value !== 'number' || schema === undefined || value === 0) return value
+  const isSize = schema instanceof z.ZodPrefault && /iB$/.test(String(schema.def.defaultValue))
+  const units = metaOf(schema).unit === 'ms' ? DURATIONS : isSize ? SIZES : []
+  const [unit, of] = units.find(([, each]) => value % each === 0) ?? []
+  return of === undefined ? value : `${value / of}${unit}`
 }
 
 function isPlain(value: unknown): value is string | number | boolean | null {
@@ -69,7 +120,6 @@ function isSecret(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'reveal' in value
 }
 
-/** As the settings file spells it; what is measured in milliseconds ends in `_ms`. */
-function nameOf(key: string): string {
+function snakeCase(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

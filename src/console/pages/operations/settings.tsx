@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { headOf } from '../../../ops/output/words.ts'
+import type { Schemas } from '../../api/client.ts'
 import { settingsQuery } from '../../api/queries.ts'
 import { Section } from '../../parts/fields.tsx'
 import { textOf } from '../../parts/masked.tsx'
@@ -14,28 +16,40 @@ export function Settings() {
     <Section id="settings" title="Settings in force" actions={<SearchField label="Search settings" value={find} onChange={setFind} />}>
       <Asked query={query} rows={4}>
         {({ items }) => {
-          const found = items.filter(({ name }) => isFound(name, find))
+          const found = items.filter((each) => isFound(each, find))
           if (found.length === 0) return <Empty>No setting fits “{find}”.</Empty>
-          return (
-            <dl className="facts settings">
-              {found.map(({ name, value, is_secret }) => (
-                <div key={name}>
-                  <dt className="mono">{name}</dt>
-                  <dd>
-                    {is_secret ? <span className="quiet">set, not shown</span> : textOf(Array.isArray(value) ? value.map(String) : value)}
-                  </dd>
-                </div>
-              ))}
-            </dl>
-          )
+          return [...Map.groupBy(found, ({ name }) => name.split('.')[0] ?? '')].map(([group, settings]) => (
+            <div key={group} className="settings-group">
+              <h3>{headOf(group)}</h3>
+              <Rows settings={settings} />
+            </div>
+          ))
         }}
       </Asked>
     </Section>
   )
 }
 
-/** Whether a setting has every word of what is looked for, which may be its variable: `POLL_ACTIVE` finds `poll.active_ms`. */
-function isFound(name: string, find: string): boolean {
+function Rows({ settings }: { readonly settings: readonly Schemas['Setting'][] }) {
+  return (
+    <dl className="facts settings">
+      {settings.map(({ name, value, is_secret, variable, is_default }) => (
+        <div key={name}>
+          <dt>
+            <span className="mono">{name}</span> {variable !== null && <span className="mono">{variable}</span>}
+          </dt>
+          <dd>
+            {is_secret ? <span className="quiet">set, not shown</span> : textOf(Array.isArray(value) ? value.map(String) : value)}{' '}
+            {is_default && <span className="quiet">default</span>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+/** Whether a setting has every word of what is looked for, which may be of its variable. */
+function isFound({ name, variable }: Schemas['Setting'], find: string): boolean {
   const words = find.toLowerCase().split(/[^a-z0-9]+/)
-  return words.every((word) => name.includes(word))
+  return words.every((word) => name.includes(word) || variable?.toLowerCase().includes(word))
 }
