@@ -62,7 +62,6 @@ export const bindRequestCreateSchema = z
     producer_email: producerEmail.optional(),
   })
   .describe('A draft of a bind request')
-export type BindRequestCreate = z.output<typeof bindRequestCreateSchema>
 
 export const contingencyUploadFormSchema = z
   .looseObject({
