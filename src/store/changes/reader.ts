@@ -3,17 +3,10 @@ import type { Row } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
+import type { Columns } from '../schema/tables.ts'
 
 /** A row of the change log. */
-export interface LoggedChange {
-  readonly seq: number
-  readonly changed_at: TimeText
-  readonly account: string
-  readonly submission_id: string | null
-  readonly entity: string
-  readonly entity_id: string
-  readonly operation: string
-  readonly cause: string
+export interface LoggedChange extends ChangeName, Columns<'changes', 'account' | 'submission_id'> {
   readonly before: Row | null
   readonly after: Row | null
 }
@@ -42,12 +35,7 @@ export async function changesAfter(
 }
 
 /** A change with the values of both sides. */
-export interface ChangeValues {
-  readonly changed_at: TimeText
-  readonly cause: string
-  readonly before: Row | null
-  readonly after: Row | null
-}
+export type ChangeValues = Pick<LoggedChange, 'changed_at' | 'cause' | 'before' | 'after'>
 
 /** The change with that number; null when the log does not have it any more. */
 export async function findChange(q: Query, seq: number): Promise<ChangeValues | null> {
@@ -56,14 +44,7 @@ export async function findChange(q: Query, seq: number): Promise<ChangeValues | 
 }
 
 /** A change without its values. */
-export interface ChangeName {
-  readonly seq: number
-  readonly entity: string
-  readonly entity_id: string
-  readonly operation: string
-  readonly cause: string
-  readonly changed_at: TimeText
-}
+export type ChangeName = Columns<'changes', 'seq' | 'entity' | 'entity_id' | 'operation' | 'cause' | 'changed_at'>
 
 /** Which changes of a submission: those of one cause, between two times. */
 export interface ChangesBetween {

@@ -1,19 +1,14 @@
 import { sql } from 'kysely'
-import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { accountsIn } from '../engine/sql.ts'
 import { numberIn } from '../inbox/queries.ts'
+import type { Columns } from '../schema/tables.ts'
 
 /** A delivery that was looked for. */
-export interface FoundDelivery {
-  readonly inbox_id: number
-  readonly delivery_id: string
-  readonly account: string
-  readonly submission_id: string | null
-  readonly kind: string | null
-  readonly state: string
-  readonly received_at: TimeText
-}
+export type FoundDelivery = Columns<
+  'sync_inbox',
+  'inbox_id' | 'delivery_id' | 'account' | 'submission_id' | 'kind' | 'state' | 'received_at'
+>
 
 /** Deliveries by their svix-id, or by their number. */
 export async function findDeliveriesFor(q: Query, text: string, limit: number): Promise<FoundDelivery[]> {
@@ -29,16 +24,10 @@ export async function findDeliveriesFor(q: Query, text: string, limit: number): 
 }
 
 /** A push that was looked for. */
-export interface FoundPush {
-  readonly outbox_id: number
-  readonly message_id: string
-  readonly destination: string
-  readonly account: string
-  readonly submission_id: string | null
-  readonly entity: string
-  readonly state: string
-  readonly queued_at: TimeText
-}
+export type FoundPush = Columns<
+  'sync_outbox',
+  'outbox_id' | 'message_id' | 'destination' | 'account' | 'submission_id' | 'entity' | 'state' | 'queued_at'
+>
 
 /** Pushes by their message id, or by their number. */
 export async function findPushesFor(q: Query, text: string, limit: number): Promise<FoundPush[]> {

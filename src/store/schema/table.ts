@@ -59,7 +59,7 @@ export const text = <T extends string = string>(meaning = '', more: More = {}) =
 export const int = (meaning = '', more: More = {}) => column<number>('int', meaning, more)
 export const real = (meaning = '', more: More = {}) => column<number>('real', meaning, more)
 export const bool = (meaning = '', more: More = {}) => column<boolean>('bool', meaning, more)
-export const json = <T = Json>(meaning = '', more: More = {}) => column<T>('json', meaning, more)
+export const json = <T extends Json = Json>(meaning = '', more: More = {}) => column<T>('json', meaning, more)
 export const time = (meaning = '', more: More = {}) => column<TimeText>('time', meaning, more)
 export const raw = (meaning = '', more: More = {}) => column<string>('raw', meaning, more)
 export const bytes = (meaning = '') => column<Buffer>('bytes', meaning, {})
