@@ -219,6 +219,7 @@ export const syncCredentialUses = internal({
 
 export const syncPurged = internal({
   name: 'sync_purged',
+  key: ['account', 'submission_id'],
   holds: 'submissions that were purged: they are not tracked until `track --again`',
   columns: {
     account: text(),
