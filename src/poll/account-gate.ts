@@ -261,7 +261,7 @@ export class AccountGate {
     const answers: ProbeOutcome[] = []
     for (const submissionId of submissionIds) {
       try {
-        await this.#o.client.requirements(submissionId, signal)
+        await this.#o.client.state('requirements', submissionId, signal)
         return [...answers, { kind: 'read', message: '' }]
       } catch (error) {
         const kind = upstreamClass(error)

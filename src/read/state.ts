@@ -7,14 +7,12 @@ import { readOutstanding, readRequirements } from '../upstream/wire/requirements
 import { readSessions } from '../upstream/wire/sessions.ts'
 import { readWorkspace } from '../upstream/wire/workspace.ts'
 
-type Reader = (client: UpstreamClient, submissionId: string, signal: AbortSignal, priority?: Priority) => Promise<View | null>
-
-/** The request of each state read; null when the answer is not such a view. */
-const readers: Readonly<Record<OwnStateRead, Reader>> = {
-  requirements: async (client, ...asked) => readRequirements(await client.requirements(...asked)),
-  outstanding: async (client, ...asked) => readOutstanding(await client.detail('outstanding', ...asked)),
-  workspace: async (client, ...asked) => readWorkspace(await client.detail('workspace', ...asked)),
-  sessions: async (client, ...asked) => readSessions(await client.detail('sessions', ...asked)),
+/** Reads the answer of each state read; null when it is not such a view. */
+const readers: Readonly<Record<OwnStateRead, (answer: unknown) => View | null>> = {
+  requirements: readRequirements,
+  outstanding: readOutstanding,
+  workspace: readWorkspace,
+  sessions: readSessions,
 }
 
 /**
@@ -28,7 +26,7 @@ export async function readState(
   signal: AbortSignal,
   priority?: Priority,
 ): Promise<View> {
-  const view = await readers[read](client, submissionId, signal, priority)
+  const view = readers[read](await client.state(read, submissionId, signal, priority))
   if (view !== null) return view
   throw new UpstreamTransientError('unavailable', { operation: read, submissionId, withCursor: false }, `the answer is not a ${read} view`)
 }

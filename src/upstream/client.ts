@@ -3,7 +3,7 @@ import type { Priority } from '../base/limiter.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { DriftWatch } from '../model/interface-drift.ts'
-import type { DetailRead, IdRead } from '../model/reads.ts'
+import type { IdRead, OwnStateRead } from '../model/reads.ts'
 import { anyJson, bodyOf, identityIn, misshapen, type ProbeAnswer, pageIn, viewIn } from './answer-bodies.ts'
 import type { HttpAnswer } from './http/answer.ts'
 import { Channel, type Pause, type RequestManner } from './http/channel.ts'
@@ -32,10 +32,8 @@ export interface UpstreamClient {
   events(submissionId: string, since: string | null, signal?: AbortSignal, priority?: Priority): Promise<FeedPage<unknown>>
   /** One page of the thread, raw messages. */
   thread(submissionId: string, since: string | null, signal?: AbortSignal, priority?: Priority): Promise<FeedPage<unknown>>
-  /** The requirements view, a raw object. */
-  requirements(submissionId: string, signal?: AbortSignal, priority?: Priority): Promise<unknown>
-  /** The answer of a state read beside the requirements view: a raw object; of `sessions` a list, too. */
-  detail(read: DetailRead, submissionId: string, signal?: AbortSignal, priority?: Priority): Promise<unknown>
+  /** The answer of a state read: a raw object; of `sessions` a list, too. */
+  state(read: OwnStateRead, submissionId: string, signal?: AbortSignal, priority?: Priority): Promise<unknown>
   /**
    * A bind request, a policy or an insured, a raw object.
    * @param submissionId of a bind request, whose path has it; the others need none.
@@ -136,10 +134,7 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
     async thread(submissionId, since, signal, priority) {
       return await reader.page('thread', submissionId, since, { signal, priority })
     },
-    async requirements(submissionId, signal, priority) {
-      return await reader.read(callOf('requirements', submissionIdOf(submissionId)), {}, viewIn, { signal, priority })
-    },
-    async detail(read, submissionId, signal, priority) {
+    async state(read, submissionId, signal, priority) {
       return await reader.read(callOf(read, submissionIdOf(submissionId)), {}, viewIn, { signal, priority })
     },
     async byId(read, submissionId, id, signal, priority) {

@@ -6,6 +6,7 @@ import { applications } from '../../src/model/entities/applications.ts'
 import { carrierApiSessions } from '../../src/model/entities/carrier-api-sessions.ts'
 import { facts } from '../../src/model/entities/facts.ts'
 import { outstandingItems } from '../../src/model/entities/outstanding-items.ts'
+import { requirementItems } from '../../src/model/entities/requirement-items.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import type { Json } from '../../src/model/json.ts'
 import type { DetailRead } from '../../src/model/reads.ts'
@@ -107,6 +108,21 @@ describe.each(testDatabases)('the reads beside the requirements view, on $name',
     ])
     await show('workspace', { applications: [{ ...application, answers: {}, ownership: {} } as Json] })
     expect((await rowsOf(db, applicationAnswers)).filter(isThere)).toEqual([])
+  })
+
+  it('trap 64: an application that does not speak of its answers, and a program of its requirements, lose none', async () => {
+    const { db, show, view } = await mirror()
+    await show('workspace')
+    const [application] = wireDetails(ID).workspace.applications
+    await show('workspace', { applications: [{ ...application, answers: null } as Json] })
+    expect((await rowsOf(db, applicationAnswers)).map(isThere)).toEqual([true])
+    await view()
+    const known = (await rowsOf(db, requirementItems)).filter(isThere).length
+    expect(known).toBeGreaterThan(0)
+    const assessment = wireReadiness(ID)['assessment'] as { readonly programs: readonly Record<string, Json>[] }
+    const programs = assessment.programs.map((program) => ({ ...program, met: null, unmet: null, deferred: null }))
+    await view({ assessment: { ...assessment, programs } })
+    expect((await rowsOf(db, requirementItems)).filter(isThere)).toHaveLength(known)
   })
 
   it('trap 67: facts that differ only in their source are rows of their own, whatever their order in the answer', async () => {

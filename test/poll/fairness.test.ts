@@ -114,7 +114,7 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
       return 0.1
     }
     const hangs = () => abortable(new Promise(() => {}), signal)
-    const reads = { events: hangs, thread: hangs, requirements: hangs, detail: hangs }
+    const reads = { events: hangs, thread: hangs, state: hangs }
     const client = { ...reads, me: async () => ({ brokerage: 'b', clientId: null }), waitMs: () => 0, rate } as unknown as UpstreamClient
     const common = { clock: systemClock, log: silentLog, observer: silentObserver }
     const switches = new ReadSwitches({ ...common, account: ACCOUNT, db, wanted: optionalReads })

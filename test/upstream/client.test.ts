@@ -42,8 +42,7 @@ describe('requests', () => {
     expect(await client.me()).toEqual({ kind: 'api_client', brokerage: 'b-1', clientId: 'bac_first' })
     await client.events(ID, null)
     await client.thread(ID, 'c')
-    await client.requirements(ID)
-    for (const read of ['outstanding', 'workspace', 'sessions'] as const) await client.detail(read, ID)
+    for (const read of ['requirements', 'outstanding', 'workspace', 'sessions'] as const) await client.state(read, ID)
     expect(service.arrived.map((request) => `${request.method} ${request.url}`)).toEqual([
       'POST /api/v1/oauth/token',
       'GET /api/v1/broker/me',
@@ -59,7 +58,6 @@ describe('requests', () => {
       'byId',
       'clockSkewMs',
       'close',
-      'detail',
       'document',
       'events',
       'joinPause',
@@ -67,8 +65,8 @@ describe('requests', () => {
       'pause',
       'probe',
       'rate',
-      'requirements',
       'shareAmong',
+      'state',
       'thread',
       'waitMs',
     ])
@@ -103,7 +101,7 @@ describe('requests', () => {
   test('trap 78: an id that is no uuid is refused before anything is sent, and a uuid is sent in lower case', async () => {
     const { service, client } = await bench((_, response) => json(response, emptyPage))
     for (const id of ['', 'x', '../../../me', `${ID}/events?x=`]) {
-      for (const work of [() => client.events(id, null), () => client.thread(id, null), () => client.requirements(id)]) {
+      for (const work of [() => client.events(id, null), () => client.thread(id, null), () => client.state('requirements', id)]) {
         expect(await thrownBy(work())).toBeInstanceOf(PermanentError)
       }
     }
@@ -146,7 +144,7 @@ describe('tokens that are refused', () => {
 
   test('trap 39: a second 401 is the answer', async () => {
     const { service, client } = await bench((_, response) => json(response, { detail: 'expired' }, 401))
-    expect(await thrownBy(client.requirements(ID))).toMatchObject({ class: 'auth', rejectedWithCursor: false })
+    expect(await thrownBy(client.state('requirements', ID))).toMatchObject({ class: 'auth', rejectedWithCursor: false })
     expect(service.to('/requirements').length).toBe(2)
   })
 
@@ -264,8 +262,8 @@ describe('failures', () => {
     const { client } = await bench((request, response) =>
       request.url.includes(ID) ? response.writeHead(204).end() : json(response, { submission_id: ID }),
     )
-    expect(await thrownBy(client.requirements(ID))).toMatchObject({ class: 'unavailable' })
-    expect(await thrownBy(client.requirements(OTHER))).toMatchObject({ class: 'unavailable' })
+    expect(await thrownBy(client.state('requirements', ID))).toMatchObject({ class: 'unavailable' })
+    expect(await thrownBy(client.state('requirements', OTHER))).toMatchObject({ class: 'unavailable' })
   })
 
   test('a body that is cut off, and a connection that is refused, are failures of the network', async () => {

@@ -42,7 +42,6 @@ export const applicantSchema = z
   .partial()
   .required({ insured_name: true })
   .describe('Who is to be insured')
-export type Applicant = z.output<typeof applicantSchema>
 
 export const locationSchema = z
   .looseObject({
@@ -56,7 +55,6 @@ export const locationSchema = z
   .partial()
   .required({ location_number: true, address: true })
   .describe('A location of the insured')
-export type Location = z.output<typeof locationSchema>
 
 /** "All optional. Drives loss-run requests." */
 export const priorCarrierSchema = z
@@ -69,4 +67,3 @@ export const priorCarrierSchema = z
   })
   .partial()
   .describe('An earlier policy; drives loss-run requests')
-export type PriorCarrier = z.output<typeof priorCarrierSchema>

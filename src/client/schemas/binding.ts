@@ -43,11 +43,7 @@ export const bindRequestSchema = z
     contingencies: z.array(contingencySchema).describe('Conditions of the carrier'),
     next_steps: texts('What to do, in order'),
   })
-  .partial()
-  .required({
-    ...{ bind_request_id: true, submission_id: true, status: true, status_label: true, requested_at: true },
-    ...{ unconfirmed_assumptions: true, contingencies: true, next_steps: true },
-  })
+  .partial({ quote_id: true, payment_option: true, requested_by: true, effective_date: true, policy_id: true })
   .describe('A request to bind a quote')
 export type BindRequest = z.output<typeof bindRequestSchema>
 
@@ -62,7 +58,6 @@ export const bindRequestCreateSchema = z
     producer_email: producerEmail.optional(),
   })
   .describe('A draft of a bind request')
-export type BindRequestCreate = z.output<typeof bindRequestCreateSchema>
 
 export const contingencyUploadFormSchema = z
   .looseObject({

@@ -45,4 +45,3 @@ export const quoteProductsSchema = z
     expected_revision: integer('The selection revision of the workspace'),
   })
   .describe('A selection of products to quote')
-export type QuoteProducts = z.output<typeof quoteProductsSchema>

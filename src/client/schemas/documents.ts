@@ -30,7 +30,6 @@ export const formFillSchema = z
     producer_email: producerEmail.optional(),
   })
   .describe('Opens a form-fill session')
-export type FormFill = z.output<typeof formFillSchema>
 
 export const formFillSessionSchema = z
   .looseObject({

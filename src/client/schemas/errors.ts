@@ -7,7 +7,6 @@ import { applicationSectionSchema } from './workspace.ts'
 export const errorSchema = z
   .looseObject({ detail: z.unknown().describe('What went wrong: a text, a list or an object').optional() })
   .meta({ description: 'An error', 'x-not-shown': 'The body, beyond `detail`' })
-export type ErrorBody = z.output<typeof errorSchema>
 
 /** The 422 of the token, device-authorization and document-upload endpoints. */
 export const validationErrorSchema = z
@@ -23,7 +22,6 @@ export const validationErrorSchema = z
       .describe('The problems'),
   })
   .describe('A validation error')
-export type ValidationErrorBody = z.output<typeof validationErrorSchema>
 
 export const collidingProgramSchema = z
   .looseObject({

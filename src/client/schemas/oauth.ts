@@ -50,13 +50,11 @@ export const registrationSchema = z
   .looseObject({ client_name: text('Name of the client'), redirect_uris: texts('Where authorizations are sent to') })
   .partial()
   .describe('Registers a client')
-export type Registration = z.output<typeof registrationSchema>
 
 export const registeredSchema = z
   .looseObject({ client_id: text('The public id of the client') })
   .partial()
   .meta({ description: 'A registered client', 'x-not-shown': 'The body, beyond that it issues a client id' })
-export type Registered = z.output<typeof registeredSchema>
 
 export const metadataSchema = z
   .looseObject({

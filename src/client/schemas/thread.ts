@@ -57,7 +57,6 @@ export const messageDeliverySchema = z
     message: threadMessageSchema,
   })
   .describe('A message, pushed to a webhook endpoint')
-export type MessageDelivery = z.output<typeof messageDeliverySchema>
 
 /** "Payload of a `submission.events` delivery: not shown." */
 export const eventsDeliverySchema = z

@@ -29,7 +29,6 @@ export const sentSourceReferenceSchema = z
     ...quoted,
   })
   .describe('Where the values of a command come from')
-export type SentSourceReference = z.output<typeof sentSourceReferenceSchema>
 
 export const factSchema = z
   .looseObject({

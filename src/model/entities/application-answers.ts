@@ -1,4 +1,4 @@
-import { entity, type RowOf } from '../entity.ts'
+import { entity } from '../entity.ts'
 import { account, goneFrom, keyId, submissionId } from './common.ts'
 
 export const applicationAnswers = entity({
@@ -32,5 +32,3 @@ export const applicationAnswers = entity({
     gone_at: goneFrom('the application'),
   },
 })
-
-export type ApplicationAnswerRow = RowOf<typeof applicationAnswers>

@@ -1,4 +1,4 @@
-import { entity, type RowOf } from '../entity.ts'
+import { entity } from '../entity.ts'
 import { account, goneFrom, submissionId } from './common.ts'
 
 export const applicationWorkspaces = entity({
@@ -20,5 +20,3 @@ export const applicationWorkspaces = entity({
     raw: { kind: 'raw', class: 'free', source: 'the whole workspace', meaning: 'the workspace as it came, with applications and facts' },
   },
 })
-
-export type ApplicationWorkspaceRow = RowOf<typeof applicationWorkspaces>

@@ -1,4 +1,4 @@
-import { entity, type RowOf } from '../entity.ts'
+import { entity } from '../entity.ts'
 import { account, goneFrom, keyId, submissionId } from './common.ts'
 
 export const applications = entity({
@@ -49,5 +49,3 @@ export const applications = entity({
     },
   },
 })
-
-export type ApplicationRow = RowOf<typeof applications>

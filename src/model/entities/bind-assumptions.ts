@@ -1,4 +1,4 @@
-import { entity, type RowOf } from '../entity.ts'
+import { entity } from '../entity.ts'
 import { account, goneFrom, keyId, submissionId } from './common.ts'
 
 export const bindAssumptions = entity({
@@ -25,5 +25,3 @@ export const bindAssumptions = entity({
     raw: { kind: 'raw', class: 'free', source: 'the whole entry', meaning: 'the entry as it came' },
   },
 })
-
-export type BindAssumptionRow = RowOf<typeof bindAssumptions>

@@ -1,4 +1,4 @@
-import { entity, type RowOf } from '../entity.ts'
+import { entity } from '../entity.ts'
 import { account, goneFrom, keyId, submissionId } from './common.ts'
 
 export const bindContingencies = entity({
@@ -26,5 +26,3 @@ export const bindContingencies = entity({
     raw: { kind: 'raw', class: 'free', source: 'the whole item', meaning: 'the item as it came' },
   },
 })
-
-export type BindContingencyRow = RowOf<typeof bindContingencies>

@@ -1,4 +1,4 @@
-import { entity, type RowOf } from '../entity.ts'
+import { entity } from '../entity.ts'
 import { account, goneFrom, submissionId } from './common.ts'
 
 export const bindRequests = entity({
@@ -31,5 +31,3 @@ export const bindRequests = entity({
     raw: { kind: 'raw', class: 'free', source: 'the whole request', meaning: 'the request as it came' },
   },
 })
-
-export type BindRequestRow = RowOf<typeof bindRequests>

@@ -1,4 +1,4 @@
-import { entity, type RowOf } from '../entity.ts'
+import { entity } from '../entity.ts'
 import { account, goneFrom, keyId, submissionId } from './common.ts'
 
 export const carrierApiSessions = entity({
@@ -54,5 +54,3 @@ export const carrierApiSessions = entity({
     },
   },
 })
-
-export type CarrierApiSessionRow = RowOf<typeof carrierApiSessions>

@@ -1,4 +1,4 @@
-import { entity, type RowOf } from '../entity.ts'
+import { entity } from '../entity.ts'
 import { account, goneFrom, itemKey, submissionId } from './common.ts'
 
 export const documentsOnFile = entity({
@@ -17,5 +17,3 @@ export const documentsOnFile = entity({
     raw: { kind: 'raw', class: 'free', source: 'the whole item', meaning: 'the item as it came' },
   },
 })
-
-export type DocumentOnFileRow = RowOf<typeof documentsOnFile>

@@ -1,4 +1,4 @@
-import { entity, type RowOf } from '../entity.ts'
+import { entity } from '../entity.ts'
 import { account, goneFrom, itemKey, submissionId } from './common.ts'
 
 export const facts = entity({
@@ -32,5 +32,3 @@ export const facts = entity({
     raw: { kind: 'raw', class: 'personal', source: 'the whole fact', meaning: 'the fact as it came' },
   },
 })
-
-export type FactRow = RowOf<typeof facts>

@@ -1,4 +1,4 @@
-import { entity, type RowOf } from '../entity.ts'
+import { entity } from '../entity.ts'
 import { account, goneFrom, inRecord, namedBy } from './common.ts'
 
 export const insureds = entity({
@@ -18,5 +18,3 @@ export const insureds = entity({
     raw: { kind: 'raw', class: 'free', source: 'the whole answer', meaning: 'the answer as it came' },
   },
 })
-
-export type InsuredRow = RowOf<typeof insureds>

@@ -1,4 +1,4 @@
-import { entity, type RowOf } from '../entity.ts'
+import { entity } from '../entity.ts'
 import { account, goneFrom, itemKey, submissionId } from './common.ts'
 
 export const outstandingItems = entity({
@@ -28,5 +28,3 @@ export const outstandingItems = entity({
     raw: { kind: 'raw', class: 'free', source: 'the whole item', meaning: 'the item as it came' },
   },
 })
-
-export type OutstandingItemRow = RowOf<typeof outstandingItems>

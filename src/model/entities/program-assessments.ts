@@ -1,4 +1,4 @@
-import { entity, type RowOf } from '../entity.ts'
+import { entity } from '../entity.ts'
 import { account, goneFrom, laneId, submissionId } from './common.ts'
 
 export const programAssessments = entity({
@@ -27,5 +27,3 @@ export const programAssessments = entity({
     raw: { kind: 'raw', class: 'free', source: 'the whole program', meaning: 'the program as the assessment shows it, with its items' },
   },
 })
-
-export type ProgramAssessmentRow = RowOf<typeof programAssessments>

@@ -1,4 +1,4 @@
-import { entity, type RowOf } from '../entity.ts'
+import { entity } from '../entity.ts'
 import { account, goneFrom, keyId, submissionId } from './common.ts'
 
 export const quoteHistory = entity({
@@ -18,5 +18,3 @@ export const quoteHistory = entity({
     raw: { kind: 'raw', class: 'business', source: 'the whole item', meaning: 'the item as it came' },
   },
 })
-
-export type QuoteHistoryRow = RowOf<typeof quoteHistory>

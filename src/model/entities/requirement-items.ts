@@ -1,4 +1,4 @@
-import { entity, type RowOf } from '../entity.ts'
+import { entity } from '../entity.ts'
 import { account, goneFrom, itemKey, laneId, submissionId } from './common.ts'
 
 export const requirementItems = entity({
@@ -31,5 +31,3 @@ export const requirementItems = entity({
     raw: { kind: 'raw', class: 'free', source: 'the whole item', meaning: 'the item as it came' },
   },
 })
-
-export type RequirementItemRow = RowOf<typeof requirementItems>

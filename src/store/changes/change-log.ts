@@ -2,26 +2,13 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Change } from '../../model/change.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import { LogMovedError, requireServer } from '../engine/checked-server.ts'
-import type { TableSpec, Tx } from '../engine/db.ts'
+import type { Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
+import { changes } from '../schema/log.ts'
+import { specOf } from '../schema/table.ts'
 import { fingerprintOf } from './log-fingerprint.ts'
 
-const changesTable: TableSpec = {
-  table: 'changes',
-  key: ['seq'],
-  columns: {
-    seq: 'int',
-    account: 'text',
-    submission_id: 'text',
-    entity: 'text',
-    entity_id: 'text',
-    operation: 'text',
-    changed_at: 'time',
-    cause: 'text',
-    before: 'json',
-    after: 'json',
-  },
-}
+const changesTable = specOf(changes)
 
 /**
  * Appends to the change log. Must be the last thing a transaction does: it locks the one counter row until the commit, so that numbers

@@ -3,17 +3,11 @@ import type { Row } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
+import type { Columns } from '../schema/tables.ts'
 
 /** A row of the change log. */
-export interface LoggedChange {
-  readonly seq: number
-  readonly changed_at: TimeText
-  readonly account: string
-  readonly submission_id: string | null
-  readonly entity: string
-  readonly entity_id: string
-  readonly operation: string
-  readonly cause: string
+export interface LoggedChange
+  extends Columns<'changes', 'seq' | 'account' | 'submission_id' | 'entity' | 'entity_id' | 'operation' | 'changed_at' | 'cause'> {
   readonly before: Row | null
   readonly after: Row | null
 }

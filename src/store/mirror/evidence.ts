@@ -4,8 +4,10 @@ import { comparableText } from '../../base/sealed.ts'
 import type { ReadKind } from '../../model/reads.ts'
 import type { Via } from '../../model/records.ts'
 import type { TimeText } from '../../model/time.ts'
-import type { TableSpec, Tx } from '../engine/db.ts'
+import type { Tx } from '../engine/db.ts'
 import { valuesTable } from '../engine/sql.ts'
+import { syncArrivals, syncConflicts, syncUnreadable } from '../schema/completeness.ts'
+import { specOf } from '../schema/table.ts'
 
 /**
  * How a record arrived, beyond what its row says: `feed` showed it first, as news; a `replay` found it; a `webhook` announced it later.
@@ -42,34 +44,11 @@ export interface Unreadable {
   readonly raw: string
 }
 
-const arrivals: TableSpec = {
-  table: 'sync_arrivals',
-  key: ['account', 'entity', 'submission_id', 'record_id', 'way'],
-  columns: { account: 'text', entity: 'text', submission_id: 'text', record_id: 'text', way: 'text', first_at: 'time' },
-}
+const arrivals = specOf(syncArrivals)
 
-const conflicts: TableSpec = {
-  table: 'sync_conflicts',
-  key: ['account', 'entity', 'submission_id', 'record_id', 'evidence_key'],
-  columns: {
-    account: 'text',
-    entity: 'text',
-    submission_id: 'text',
-    record_id: 'text',
-    evidence_key: 'text',
-    fields: 'text',
-    kept: 'text',
-    refused: 'text',
-    via: 'text',
-    seen_at: 'time',
-  },
-}
+const conflicts = specOf(syncConflicts)
 
-const unreadable: TableSpec = {
-  table: 'sync_unreadable',
-  key: ['account', 'submission_id', 'read', 'evidence_key'],
-  columns: { account: 'text', submission_id: 'text', read: 'text', evidence_key: 'text', raw: 'text', seen_at: 'time' },
-}
+const unreadable = specOf(syncUnreadable)
 
 /** Records how records arrived; an arrival already recorded stays unchanged. */
 export async function noteArrivals(tx: Tx, items: readonly Arrival[], now: TimeText): Promise<void> {

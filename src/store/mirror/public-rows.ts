@@ -1,26 +1,13 @@
 import { entities } from '../../model/entities.ts'
 import type { Row } from '../../model/entity.ts'
 import type { Query, TableSpec } from '../engine/db.ts'
-import { findingsTable } from '../reconcile/findings.ts'
+import { changes } from '../schema/log.ts'
+import { extraReads } from '../schema/reads.ts'
+import { reconcileFindings } from '../schema/reconcile.ts'
+import { specOf } from '../schema/table.ts'
 
 /** Tables of which one row can be read by its key: those of service data, what hangs on them, the change log, and findings. */
-export const publicTables: readonly TableSpec[] = [
-  ...entities,
-  {
-    table: 'extra_reads',
-    key: ['account', 'submission_id', 'name'],
-    columns: { account: 'text', submission_id: 'text', name: 'text', read_at: 'time', raw: 'raw' },
-  },
-  {
-    table: 'changes',
-    key: ['seq'],
-    columns: {
-      ...{ seq: 'int', account: 'text', submission_id: 'text', entity: 'text', entity_id: 'text' },
-      ...{ operation: 'text', changed_at: 'time', cause: 'text', before: 'json', after: 'json' },
-    },
-  },
-  findingsTable,
-]
+export const publicTables: readonly TableSpec[] = [...entities, specOf(extraReads), specOf(changes), specOf(reconcileFindings)]
 
 /** One row with everything that is stored of it. @param key the values of the key, in its order. */
 export async function findRow(q: Query, spec: TableSpec, key: readonly string[]): Promise<Row | null> {

@@ -1,11 +1,9 @@
 import type { Row } from '../../model/entity.ts'
-import type { Db, Query, TableSpec } from '../engine/db.ts'
+import type { Db, Query } from '../engine/db.ts'
+import { syncPurged } from '../schema/reads.ts'
+import { specOf } from '../schema/table.ts'
 
-const purged: TableSpec = {
-  table: 'sync_purged',
-  key: ['account', 'submission_id'],
-  columns: { account: 'text', submission_id: 'text', finished_at: 'time' },
-}
+const purged = specOf(syncPurged, 'account', 'submission_id')
 
 /** @returns the purged ones of the given submissions, each as `account submission_id`. @param keys distinct. */
 export async function purgedAmong(q: Query, keys: readonly Row[]): Promise<ReadonlySet<string>> {

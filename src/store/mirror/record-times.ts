@@ -1,18 +1,13 @@
+import { marketEvents } from '../../model/entities/market-events.ts'
+import { threadMessages } from '../../model/entities/thread-messages.ts'
 import type { Row } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query, TableSpec } from '../engine/db.ts'
+import { relationOf, specOf } from '../schema/table.ts'
 
-const events: TableSpec = {
-  table: 'market_events',
-  key: ['account', 'submission_id', 'event_id'],
-  columns: { account: 'text', submission_id: 'text', event_id: 'text', type: 'text', occurred_at: 'time' },
-}
+const events = specOf(relationOf(marketEvents), 'account', 'submission_id', 'event_id', 'type', 'occurred_at')
 
-const messages: TableSpec = {
-  table: 'thread_messages',
-  key: ['account', 'submission_id', 'message_id'],
-  columns: { account: 'text', submission_id: 'text', message_id: 'text', occurred_at: 'time' },
-}
+const messages = specOf(relationOf(threadMessages), 'account', 'submission_id', 'message_id', 'occurred_at')
 
 /** A row of the mirror, named as in the change log. */
 export interface RecordName {

@@ -2,14 +2,12 @@ import { sql } from 'kysely'
 import type { Change } from '../../model/change.ts'
 import { submissions } from '../../model/entities/submissions.ts'
 import { searchWords } from '../../model/search-words.ts'
-import type { TableSpec, Tx } from '../engine/db.ts'
+import type { Tx } from '../engine/db.ts'
 import { valuesTable } from '../engine/sql.ts'
+import { syncSearchWords } from '../schema/overview.ts'
+import { specOf } from '../schema/table.ts'
 
-const searchWordsTable: TableSpec = {
-  table: 'sync_search_words',
-  key: ['account', 'submission_id', 'word'],
-  columns: { account: 'text', submission_id: 'text', word: 'text' },
-}
+const searchWordsTable = specOf(syncSearchWords)
 
 /** Replaces the search words of every submission whose name these changes set. The rows of the submissions are locked. */
 export async function writeSearchWords(tx: Tx, changes: readonly Change[]): Promise<void> {

@@ -1,8 +1,8 @@
-import { type Selectable, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 import { distinctIn } from '../engine/sql.ts'
-import { type InboxEntry, numberIn } from '../inbox/queries.ts'
-import type { OutboxTable } from '../schema/push.ts'
+import { numberIn } from '../inbox/queries.ts'
+import type { Columns } from '../schema/tables.ts'
 
 /** Deliveries by their svix-id, or by their number. */
 export async function findDeliveriesFor(q: Query, text: string, limit: number) {
@@ -11,7 +11,9 @@ export async function findDeliveriesFor(q: Query, text: string, limit: number) {
     number === null
       ? sql`account in ${distinctIn('sync_inbox', 'account')} and delivery_id = ${text}`
       : sql`inbox_id = ${number} or (account in ${distinctIn('sync_inbox', 'account')} and delivery_id = ${text})`
-  const { rows } = await sql<Pick<InboxEntry, 'inbox_id' | 'delivery_id' | 'account' | 'submission_id' | 'kind' | 'state' | 'received_at'>>`
+  const { rows } = await sql<
+    Columns<'sync_inbox', 'inbox_id' | 'delivery_id' | 'account' | 'submission_id' | 'kind' | 'state' | 'received_at'>
+  >`
     select inbox_id, delivery_id, account, submission_id, kind, state, received_at from sync_inbox where ${which}
     order by inbox_id desc limit ${sql.lit(limit)}`.execute(q.sql)
   return rows
@@ -22,7 +24,7 @@ export async function findPushesFor(q: Query, text: string, limit: number) {
   const number = numberIn(text)
   const which = number === null ? sql`message_id = ${text.toLowerCase()}` : sql`outbox_id = ${number}`
   const { rows } = await sql<
-    Pick<Selectable<OutboxTable>, 'outbox_id' | 'message_id' | 'destination' | 'account' | 'submission_id' | 'state' | 'queued_at'>
+    Columns<'sync_outbox', 'outbox_id' | 'message_id' | 'destination' | 'account' | 'submission_id' | 'state' | 'queued_at'>
   >`
     select outbox_id, message_id, destination, account, submission_id, state, queued_at from sync_outbox where ${which}
     order by outbox_id desc limit ${sql.lit(limit)}`.execute(q.sql)

@@ -1,36 +1,24 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Json } from '../../model/json.ts'
 import { mainReads } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { valuesTable } from '../engine/sql.ts'
 import { CHIPS } from '../schema/list-keys.ts'
+import type { Columns } from '../schema/tables.ts'
 
 type Key = { readonly account: string; readonly submission_id: string }
 
-interface Overview extends Key {
-  readonly insured_name: string | null
-  readonly lines: Json
-  readonly state: string | null
-  readonly effective_date: string | null
-  readonly marketing_status: string | null
-  readonly bind_status: string | null
-  readonly documents_held: number
-  readonly documents_missing: number
+interface Overview
+  extends Key,
+    Columns<'submission_overview', 'insured_name' | 'lines' | 'state' | 'effective_date' | 'marketing_status' | 'bind_status'>,
+    Columns<'submission_overview', 'documents_held' | 'documents_missing' | 'unreachable_since'> {
   readonly last_activity_at: TimeText | null
   readonly tracked_at: TimeText
-  readonly unreachable_since: TimeText | null
   readonly proved_at: TimeText | null
 }
 
-interface Lane extends Key {
-  readonly lane_id: string
-  readonly market_name: string | null
+interface Lane extends Key, Columns<'lanes', 'lane_id' | 'market_name' | 'status' | 'status_label' | 'chip' | 'bound'> {
   readonly category: string | null
-  readonly status: string | null
-  readonly status_label: string | null
-  readonly chip: string | null
-  readonly bound: boolean | null
 }
 
 interface Quote extends Key {
@@ -41,21 +29,11 @@ interface Quote extends Key {
   readonly premium_display: string | null
 }
 
-interface OpenItem extends Key {
-  readonly source: string
-  readonly item_key: string
-  readonly label: string | null
-  readonly bind_request_id: string | null
-}
+type OpenItem = Key & Columns<'open_items', 'source' | 'item_key' | 'label' | 'bind_request_id'>
 
-interface Offer extends Key {
-  readonly lane_id: string
-  readonly kind: string | null
-}
+type Offer = Key & Columns<'source_offers', 'lane_id' | 'kind'>
 
-interface Read extends Key {
-  readonly last_read_at: TimeText | null
-}
+type Read = Key & Columns<'sync_reads', 'last_read_at'>
 
 /** What lists show of submissions, in the order of the keys. A submission that is not there (any more) is left out. */
 export async function submissionItems(q: Query, keys: readonly Key[]) {

@@ -1,14 +1,11 @@
 import type { SubmissionRow } from '../../model/entities/submissions.ts'
 import { submissions } from '../../model/entities/submissions.ts'
 import type { TimeText } from '../../model/time.ts'
-import type { Query, TableSpec } from '../engine/db.ts'
+import type { Query } from '../engine/db.ts'
+import { relationOf, specOf } from '../schema/table.ts'
 
 /** Few columns, because the whole row is long. */
-const keysOnly: TableSpec = {
-  table: submissions.table,
-  key: submissions.key,
-  columns: { account: 'text', submission_id: 'text' },
-}
+const keysOnly = specOf(relationOf(submissions), 'account', 'submission_id')
 
 /** @returns the tracked ones of the given submissions, each as `account submission_id`. */
 export async function knownSubmissions(

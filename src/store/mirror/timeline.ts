@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Json } from '../../model/json.ts'
 import { parseTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue, unindexed } from '../engine/sql.ts'
 import type { ArrivalsView } from '../schema/completeness.ts'
 import { ofPush } from '../schema/push-states.ts'
+import type { Columns } from '../schema/tables.ts'
 
 /** What a timeline shows, in the order in which it shows things of the same time. */
 export const timelineKinds = ['push', 'change', 'message', 'event'] as const
@@ -31,29 +31,13 @@ export interface TimelineRecord extends TimelinePlace {
 }
 
 /** A change of the state. */
-export interface TimelineChange extends TimelinePlace {
-  readonly entity: string
-  readonly entity_id: string
-  readonly operation: string
-  readonly cause: string
-  readonly before: Json
-  readonly after: Json
-}
+export type TimelineChange = TimelinePlace & Columns<'changes', 'entity' | 'entity_id' | 'operation' | 'cause' | 'before' | 'after'>
 
 /** What became of a change at a destination. */
-export interface TimelinePush extends TimelinePlace {
-  readonly destination: string
-  readonly state: string
-  readonly seq: number
-  readonly entity: string
-  readonly entity_id: string
-  readonly operation: string
-  readonly attempts: number
-  readonly queued_at: TimeText
-  readonly tried_at: TimeText | null
-  readonly delivered_at: TimeText | null
-  readonly status: number | null
-  readonly error: string | null
+export interface TimelinePush
+  extends TimelinePlace,
+    Columns<'push_status', 'destination' | 'state' | 'seq' | 'entity' | 'entity_id' | 'operation' | 'attempts' | 'queued_at' | 'tried_at'>,
+    Columns<'push_status', 'delivered_at' | 'status' | 'error'> {
   /** 1: it is sent again because an operator asked for it. */
   readonly is_resent: number
 }

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Json, storableText } from '../../model/json.ts'
-import type { Db, Query, TableSpec, Tx } from '../engine/db.ts'
-import { type FindingKind, findingKinds, type ReconcileFindingsTable } from '../schema/reconcile.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { type FindingKind, findingKinds, type ReconcileFindingsTable, reconcileFindings } from '../schema/reconcile.ts'
+import { specOf } from '../schema/table.ts'
 import { type RunClaim, renewLease } from './claims.ts'
 import type { RunCounts } from './runs.ts'
 
@@ -10,27 +11,7 @@ export type FindingRow = ReconcileFindingsTable
 /** Findings deleted per transaction: keeps it short on SQLite (invariant 13). */
 const DELETE_BATCH = 1_000
 
-export const findingsTable: TableSpec = {
-  table: 'reconcile_findings',
-  key: ['run_id', 'finding_no'],
-  columns: {
-    run_id: 'text',
-    finding_no: 'int',
-    account: 'text',
-    submission_id: 'text',
-    kind: 'text',
-    entity: 'text',
-    entity_id: 'text',
-    fields: 'json',
-    read: 'text',
-    destination: 'text',
-    seq: 'int',
-    standing: 'bool',
-    repaired_at: 'time',
-    detail: 'text',
-    found_at: 'time',
-  },
-}
+const findingsTable = specOf(reconcileFindings)
 
 /** Inserts findings, skipping those already stored. @returns by how much this raises the counts. */
 export async function insertFindings(tx: Tx, findings: readonly ReconcileFindingsTable[]): Promise<Partial<RunCounts>> {

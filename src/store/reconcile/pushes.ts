@@ -4,6 +4,7 @@ import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
 import { type LaneKey, lanesOf, openLanes } from '../outbox/lanes.ts'
+import type { Columns } from '../schema/tables.ts'
 import { reportedBefore } from './findings.ts'
 
 /** A change that waits longer than this is reported. */
@@ -13,19 +14,9 @@ const OVERDUE_MS = 3_600_000
 export type UndeliveredState = 'dead' | 'unknown' | 'ready'
 
 /** A change that has not reached its destination. */
-export interface Undelivered {
-  readonly outbox_id: number
-  readonly account: string
-  readonly submission_id: string | null
-  readonly entity: string
-  readonly entity_id: string
-  readonly operation: string
-  readonly seq: number
-  readonly attempts: number
-  readonly queued_at: TimeText
-  readonly status: number | null
-  readonly error: string | null
-  readonly lane: string
+export interface Undelivered
+  extends Columns<'sync_outbox', 'outbox_id' | 'account' | 'submission_id' | 'entity' | 'entity_id' | 'operation' | 'seq'>,
+    Columns<'sync_outbox', 'attempts' | 'queued_at' | 'status' | 'error' | 'lane'> {
   /** Why its lane is blocked; null when it is not. */
   readonly blocked: string | null
   /** Somebody has deleted the lane's row. Nothing is sent until something new enters the lane. */

@@ -2,9 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import { canonicalJson, type Json } from '../../model/json.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
-import type { Db, Query, TableSpec, Tx } from '../engine/db.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
-import { type FindingKind, findingKinds, type ReconcileRunsTable, type RunOptions, type RunState } from '../schema/reconcile.ts'
+import {
+  type FindingKind,
+  findingKinds,
+  type ReconcileRunsTable,
+  type RunOptions,
+  type RunState,
+  reconcileRuns,
+} from '../schema/reconcile.ts'
+import { specOf } from '../schema/table.ts'
 
 export type RunRow = ReconcileRunsTable
 
@@ -128,35 +136,7 @@ export function hasNoOptionsBut(
   return sql<boolean>`${others} = '{}'`
 }
 
-const runsTable: TableSpec = {
-  table: 'reconcile_runs',
-  key: ['run_id'],
-  columns: {
-    run_id: 'text',
-    account: 'text',
-    slot: 'time',
-    requested_by: 'text',
-    options: 'json',
-    state: 'text',
-    requested_at: 'time',
-    started_at: 'time',
-    updated_at: 'time',
-    ended_at: 'time',
-    submissions_total: 'int',
-    submissions_done: 'int',
-    rows_compared: 'int',
-    missing: 'int',
-    different: 'int',
-    absent: 'int',
-    unreadable: 'int',
-    undelivered: 'int',
-    lost: 'int',
-    repaired: 'int',
-    known: 'int',
-    exit_code: 'int',
-    note: 'text',
-  },
-}
+const runsTable = specOf(reconcileRuns)
 
 /** The row of a new run, all counts 0. */
 export function newRun(tx: Tx, request: RunRequest, state: RunState): RunRow {

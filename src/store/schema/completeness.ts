@@ -141,6 +141,7 @@ export type AccountCompletenessView = TableOf<typeof accountCompleteness>
 
 export const syncArrivals = internal({
   name: 'sync_arrivals',
+  key: ['account', 'entity', 'submission_id', 'record_id', 'way'],
   holds:
     'what a feed showed first, as news, whether it was a replay that did, and what a webhook told of only later: what tells ' +
     'a lost webhook. `arrivals` shows it',
@@ -156,6 +157,7 @@ export const syncArrivals = internal({
 
 export const syncConflicts = internal({
   name: 'sync_conflicts',
+  key: ['account', 'entity', 'submission_id', 'record_id', 'evidence_key'],
   holds: 'records that contradicted what was kept of them, with both versions; of one record some 100 at most',
   columns: {
     account: text(),
@@ -173,6 +175,7 @@ export const syncConflicts = internal({
 
 export const syncUnreadable = internal({
   name: 'sync_unreadable',
+  key: ['account', 'submission_id', 'read', 'evidence_key'],
   holds: "items of a feed that are not what the service's specification says; of one feed of a submission some 1,000 at most",
   columns: {
     account: text(),

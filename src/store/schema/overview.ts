@@ -103,6 +103,7 @@ export const activityTimeline = relation({
 
 export const syncSearchWords = internal({
   name: 'sync_search_words',
+  key: ['account', 'submission_id', 'word'],
   holds: "the words of insureds' names, in lower case and without accents: what the list of submissions is searched by",
   columns: {
     account: text(),

@@ -211,6 +211,7 @@ export type LastUsesTable = TableOf<typeof syncLastUses>
 
 export const syncPurged = internal({
   name: 'sync_purged',
+  key: ['account', 'submission_id'],
   holds: 'submissions that were purged: they are not tracked until `track --again`',
   columns: {
     account: text(),

@@ -19,7 +19,7 @@ export interface Relation {
   readonly isInternal?: true
   /** What it holds, in sentences; of an internal table in a phrase. */
   readonly holds: string
-  /** Key columns in order; of a view and of an internal table none. */
+  /** Key columns in order; of a view none, of an internal table where rows are read and written by it. */
   readonly key: readonly string[]
   /** In the order of the table; of an internal table in any. */
   readonly columns: Readonly<Record<string, Column>>
@@ -33,12 +33,19 @@ export function relation<const R extends Relation>(description: R): R {
 }
 
 /** A table of the program's own. */
-export function internal<const R extends Pick<Relation, 'name' | 'holds' | 'columns'>>(description: R) {
-  return { ...description, type: 'table', isInternal: true, key: [] } as const satisfies Relation
+export function internal<const R extends Pick<Relation, 'name' | 'holds' | 'columns'> & Partial<Pick<Relation, 'key'>>>(description: R) {
+  return { key: [], ...description, type: 'table', isInternal: true } as const satisfies Relation
 }
 
 export function relationOf({ table, holds, key, fields }: Entity): Relation {
   return { name: table, type: 'table', holds, key, columns: fields }
+}
+
+/** A table as the row functions of the store take it. @param columns default: all. */
+export function specOf<R extends Relation>({ name, key, columns: all }: R, ...columns: readonly (keyof R['columns'] & string)[]) {
+  const taken = Object.entries(all).filter(([column]) => columns.length === 0 || columns.includes(column))
+  const kinds = taken.map(([column, { kind }]): [string, ColumnKind] => [column, kind as ColumnKind])
+  return { table: name, key, columns: Object.fromEntries(kinds) }
 }
 
 /** The type of a table or view for kysely. */
@@ -59,7 +66,7 @@ export const text = <T extends string = string>(meaning = '', more: More = {}) =
 export const int = (meaning = '', more: More = {}) => column<number>('int', meaning, more)
 export const real = (meaning = '', more: More = {}) => column<number>('real', meaning, more)
 export const bool = (meaning = '', more: More = {}) => column<boolean>('bool', meaning, more)
-export const json = <T = Json>(meaning = '', more: More = {}) => column<T>('json', meaning, more)
+export const json = <T extends Json = Json>(meaning = '', more: More = {}) => column<T>('json', meaning, more)
 export const time = (meaning = '', more: More = {}) => column<TimeText>('time', meaning, more)
 export const raw = (meaning = '', more: More = {}) => column<string>('raw', meaning, more)
 export const bytes = (meaning = '') => column<Buffer>('bytes', meaning, {})

@@ -1,3 +1,4 @@
+import type { Generated } from 'kysely'
 import { entities } from '../../model/entities.ts'
 import type { RowOf } from '../../model/entity.ts'
 import * as boards from './boards.ts'
@@ -94,3 +95,8 @@ type MirrorTables = { [E in (typeof entities)[number] as E['table']]: RowOf<E> }
 
 /** Every table and view, for kysely. migrations/README.md describes them. */
 export interface Tables extends MirrorTables, TablesOf<typeof publicRelations>, TablesOf<typeof ownTables> {}
+
+/** Some columns of a row, as it is read. */
+export type Columns<T extends keyof Tables, C extends keyof Tables[T]> = {
+  readonly [K in C]: Tables[T][K] extends Generated<infer V> ? V : Tables[T][K]
+}

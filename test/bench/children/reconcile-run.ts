@@ -62,7 +62,7 @@ async function bareWalk(client: UpstreamClient, submissions: number): Promise<nu
   const hand = async () => {
     while (next < submissions) {
       const id = uuid(9, next++)
-      await client.requirements(id)
+      await client.state('requirements', id)
       for (const feed of ['events', 'thread'] as const) {
         for (let since: string | null = null; ; ) {
           const page: { nextCursor: string | null } = await client[feed](id, since)

@@ -139,8 +139,9 @@ it.each(onSqlite)(
     let reads = 0
     const client: UpstreamClient = {
       ...rig.client,
-      requirements: async (...asked) => {
-        const view = (await rig.client.requirements(...asked)) as Item
+      state: async (read, ...asked) => {
+        const view = (await rig.client.state(read, ...asked)) as Item
+        if (read !== 'requirements') return view
         reads += 1
         return reads === 1 ? { ...view, rail: { lanes: ['no lane'], quote_history: [], quote_history_unavailable: false } } : view
       },

@@ -205,8 +205,8 @@ describe.each(onSqlite)('reconcile runs on $name', (database) => {
         most.reads = Math.max(most.reads, under.add(reading).size)
         return reading
       }
-    const { events, thread, requirements } = rig.client
-    const client = { ...rig.client, events: counted(events), thread: counted(thread), requirements: counted(requirements) }
+    const { events, thread, state } = rig.client
+    const client = { ...rig.client, events: counted(events), thread: counted(thread), state: counted(state) }
     const run = await rig.reconcile({ concurrency: 1 }, { client })
     expect(run).toMatchObject({ state: 'done', exit_code: 0, absent: 6 })
     expect(most.reads).toBe(1)
@@ -255,10 +255,10 @@ describe.each(onSqlite)('reconcile runs on $name', (database) => {
 it('a run that the store breaks off is free at once for whoever goes on with it', async () => {
   const rig = await RunRig.open(sqliteDatabase, 1)
   const claim = await rig.claim()
-  const requirements = async () => {
+  const state = async () => {
     throw new TransientError('the store is away')
   }
-  await expect(rig.work(claim, { client: { ...rig.client, requirements } })).rejects.toThrow('the store is away')
+  await expect(rig.work(claim, { client: { ...rig.client, state } })).rejects.toThrow('the store is away')
   expect(await claimNewRun(rig.db, { account: ACCOUNT, options: {}, requestedBy: 'command' })).toMatchObject({
     resumed: true,
     run: { run_id: claim.run.run_id, state: 'running' },
@@ -275,12 +275,12 @@ it('an account that is stopped while a run reads it ends the run', async () => {
   const clock = { ...systemClock, sleep: (_: number, signal?: AbortSignal) => systemClock.sleep(1, signal) }
   const client: UpstreamClient = {
     ...rig.client,
-    requirements: async (...asked) => {
+    state: async (...asked) => {
       await stopAccount(rig.db, ACCOUNT, 'parked', 'the credentials were refused', 900_000)
       const before = looks
       // It looks again when it has looked once since.
       await until('it has looked again', () => looks > before + 1)
-      return await rig.client.requirements(...asked)
+      return await rig.client.state(...asked)
     },
   }
   const run = await rig.reconcile({}, { client, clock, concurrency: 1, onProgress })

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import type { DriftWatch } from '../../../src/model/interface-drift.ts'
-import { detailReads } from '../../../src/model/reads.ts'
+import { stateReads } from '../../../src/model/reads.ts'
 import { startSandbox } from '../../../src/sandbox/http/server.ts'
 import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
 import type { UpstreamClient } from '../../../src/upstream/client.ts'
@@ -39,8 +39,7 @@ async function readAll(client: UpstreamClient, id: string): Promise<void> {
     do since = (await client[feed](id, since)).nextCursor
     while (since !== null)
   }
-  await client.requirements(id)
-  for (const read of detailReads) await client.detail(read, id)
+  for (const read of stateReads) await client.state(read, id)
   const detail = (await client.probe(`/broker/submissions/${id}`)).json as {
     insured_id: string
     bind_requests: { bind_request_id: string }[]
@@ -76,7 +75,7 @@ it('trap 58: finds what a service adds in time, and the reads go on as before', 
   const [id = ''] = sandbox.submissionIds('default')
   const page = await client.events(id, null)
   expect(page.items.length).toBeGreaterThan(0)
-  await client.requirements(id)
+  await client.state('requirements', id)
   await client.thread(id, null)
   expect(told).toEqual([
     'default events value events[].market.category string',

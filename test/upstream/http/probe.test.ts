@@ -69,7 +69,7 @@ describe('probing a path', () => {
   test('is not what tries a service that is thought dead', async () => {
     let dead = true
     const { service, client } = await bench((_, response) => (dead ? response.writeHead(500).end() : json(response, {})))
-    for (let n = 0; n < 10; n += 1) await thrownBy(client.requirements(ID))
+    for (let n = 0; n < 10; n += 1) await thrownBy(client.state('requirements', ID))
     dead = false
     expect(await thrownBy(client.probe(LIST))).toMatchObject({ class: 'unavailable', retryAfterMs: expect.any(Number) })
     expect(service.arrived.filter((request) => request.url.endsWith(LIST))).toEqual([])

@@ -104,3 +104,17 @@ test.each(answers)('invariant 10: every field of $read has a column or stands in
   expect(leaves.filter((path) => !columns.includes(path)).sort(), 'fields without a column').toEqual([...new Set(inRawAlone)].sort())
   expect(columns.filter((path) => !leaves.includes(path)).sort(), 'columns without a field').toEqual(unshown)
 })
+
+test('invariant 10: of an owner of an answer, whose keys are data, every field has a column or stands in raw alone', () => {
+  const ownership = shapeOf(workspaceSchema).fields.get('applications')?.items?.fields.get('ownership')?.each
+  const leaves = (ownership ? leavesOf(ownership, new Set()) : []).map((path) => path.replace('applications[].ownership{}', 'ownership'))
+  const columns = pathsOf('application_answers', '', 'workspace').filter((path) => path.startsWith('ownership.'))
+  expect(
+    columns.filter((path) => !leaves.includes(path)),
+    'columns without a field',
+  ).toEqual([])
+  const inRawAlone = ['dependencies', 'source.content_hash', 'source.extractor_version', 'source.snippet'].map(
+    (name) => `ownership.${name}`,
+  )
+  expect(leaves.filter((path) => !columns.includes(path)).sort(), 'fields without a column').toEqual(inRawAlone)
+})
