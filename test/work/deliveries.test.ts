@@ -4,6 +4,7 @@ import { submissions } from '../../src/model/entities/submissions.ts'
 import { threadMessages } from '../../src/model/entities/thread-messages.ts'
 import { listDeliveries } from '../../src/store/inbox/queries.ts'
 import { searchDeliveries } from '../../src/store/inbox/search.ts'
+import { withInsured } from '../../src/store/mirror/insured.ts'
 import { findAccount, sweep } from '../../src/store/reads/accounts.ts'
 import type { InboxTable } from '../../src/store/schema/inbox.ts'
 import { SELF_DELIVERY_TYPE } from '../../src/upstream/webhook/delivery.ts'
@@ -70,13 +71,16 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
       { type: 'submission.events', events: [] },
     ])
     await rig.db.write('test', (tx) => tx.sql.updateTable('submissions').set({ insured_name: 'Castañeda Transport' }).execute())
-    const listed = await listDeliveries(rig.db.read, {}, 10)
+    const listed = await withInsured(rig.db.read, await listDeliveries(rig.db.read, {}, 10))
     expect(listed.map(({ what, insured_name }) => [what, insured_name])).toEqual([
       [null, null],
       ['broker_reply', 'Castañeda Transport'],
       ['quote_received · Harborline · 1 more', 'Castañeda Transport'],
     ])
-    const found = async (text: string) => (await searchDeliveries(rig.db.read, {}, { text }, 10)).items.map(({ what }) => what)
+    const found = async (text: string) =>
+      (await searchDeliveries(rig.db.read, {}, { text, withInsured: (rows) => withInsured(rig.db.read, rows) }, 10)).items.map(
+        ({ what }) => what,
+      )
     expect(await found('quote received')).toEqual(['quote_received · Harborline · 1 more'])
     expect(await found('castaneda')).toEqual(['broker_reply', 'quote_received · Harborline · 1 more'])
     expect(await found('harbor')).toHaveLength(1)

@@ -10,6 +10,7 @@ import {
   makeReady,
   setAside,
 } from '../../store/inbox/queries.ts'
+import { withInsured } from '../../store/mirror/insured.ts'
 import { auditAction, auditedDb } from '../../store/operators/actions.ts'
 import type { InboxState } from '../../store/schema/inbox.ts'
 import { type ActionContext, filterForAudit, idsForAudit, untilDone } from '../actions/context.ts'
@@ -63,7 +64,7 @@ async function numbersOf(q: Query, ids: readonly string[]): Promise<number[]> {
 async function inAll(a: ActionContext, change: typeof makeReady, filter: InboxFilter & InboxSearch): Promise<number> {
   let n = 0
   await untilDone(a, async (after) => {
-    const step = await changeDeliveries(a.db, change, filter, after, STEP)
+    const step = await changeDeliveries(a.db, change, { ...filter, withInsured: (rows) => withInsured(a.db.read, rows) }, after, STEP)
     n += step.changed
     return step.nextAfter
   })

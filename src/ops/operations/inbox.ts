@@ -4,6 +4,7 @@ import { changesBetween } from '../../store/changes/reader.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { findDeliveries, type InboxDelivery, type InboxEntry, type InboxFilter, listDeliveries } from '../../store/inbox/queries.ts'
 import { searchDeliveries } from '../../store/inbox/search.ts'
+import { withInsured } from '../../store/mirror/insured.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { record, time } from '../output/schema.ts'
@@ -41,7 +42,8 @@ const list = operation({
   output: pageOf(entry.extend({ insured_name: z.string().nullable().describe('of its submission') }).meta({ id: 'Delivery' })),
   run: async (c, { limit, cursor, kind, text, ...chosen }) => {
     await refuseUnknownNames(c.db.read, c.config, chosen)
-    return await pageFound(c, { ...filterOf(c, chosen), after: numberIn(cursor) }, { kind, text }, limit)
+    const found = await pageFound(c, { ...filterOf(c, chosen), after: numberIn(cursor) }, { kind, text }, limit)
+    return { ...found, items: await withInsured(c.db.read, found.items) }
   },
   table: [
     'Deliveries, the newest first',
@@ -53,7 +55,12 @@ const list = operation({
 async function pageFound(c: OperationContext, filter: InboxFilter, search: Search, limit: number) {
   if (search.kind === undefined && search.text === undefined)
     return page(await listDeliveries(c.db.read, filter, limit + 1), limit, ({ inbox_id }: InboxEntry) => [inbox_id])
-  const { items, after } = await searchDeliveries(c.db.read, filter, search, limit)
+  const { items, after } = await searchDeliveries(
+    c.db.read,
+    filter,
+    { ...search, withInsured: (rows) => withInsured(c.db.read, rows) },
+    limit,
+  )
   return { items, next_cursor: after === null ? null : cursorOf([after]) }
 }
 

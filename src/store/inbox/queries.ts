@@ -4,7 +4,7 @@ import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, distinctIn, timeValue, unindexed } from '../engine/sql.ts'
 import type { InboxState, InboxTable } from '../schema/inbox.ts'
-import { fits, type InboxSearch, type Looked } from './fits.ts'
+import { fitting, type InboxSearch, type Looked } from './fits.ts'
 
 /** Which deliveries to list; fields left out do not narrow. */
 export interface InboxFilter {
@@ -21,26 +21,19 @@ export interface InboxFilter {
 
 const ENTRY = ['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'kind', 'what', 'submission_id', 'attempts', 'error'] as const
 
-/** The name of the insured, by which people know a submission. */
-const INSURED = sql<string | null>`(
-  select s.insured_name from submissions s where s.account = sync_inbox.account and s.submission_id = sync_inbox.submission_id)`
-
 /** A delivery in lists: without its body. */
 export type InboxEntry = Readonly<Pick<Selectable<InboxTable>, (typeof ENTRY)[number]>>
-
-/** The same with the name of its insured; null where the mirror does not know it. */
-export type ListedDelivery = InboxEntry & { readonly insured_name: string | null }
 
 /** A delivery with everything that is stored of it. */
 export type InboxDelivery = Readonly<Omit<Selectable<InboxTable>, 'lease_token'>>
 
 /** Deliveries that match the filter, the newest first. */
-export async function listDeliveries(q: Query, filter: InboxFilter, limit: number): Promise<ListedDelivery[]> {
+export async function listDeliveries(q: Query, filter: InboxFilter, limit: number): Promise<InboxEntry[]> {
   const columns = sql.join(ENTRY.map((column) => sql.ref(column)))
   const query = overParts(filter, sql`desc`, limit, (part) => {
-    return sql`select ${columns}, ${INSURED} as insured_name from sync_inbox where ${matches(q, part)} order by ${place(q, part)}`
+    return sql`select ${columns} from sync_inbox where ${matches(q, part)} order by ${place(q, part)}`
   })
-  const { rows } = await sql<ListedDelivery>`${query}`.execute(q.sql)
+  const { rows } = await sql<InboxEntry>`${query}`.execute(q.sql)
   return rows
 }
 
@@ -68,11 +61,11 @@ export async function changeDeliveries(db: Db, change: typeof makeReady, filter:
   const query = overParts(filter, sql`asc`, limit, (part) => {
     const number = place(db.read, part)
     return sql`
-      select inbox_id, delivery_id, kind, what, error, submission_id, ${INSURED} as insured_name from sync_inbox
+      select inbox_id, account, delivery_id, kind, what, error, submission_id from sync_inbox
       where ${matches(db.read, part)} and ${number} > ${after} and body is not null order by ${number}`
   })
   const { rows } = await sql<Looked & Pick<InboxEntry, 'inbox_id'>>`${query}`.execute(db.read.sql)
-  const ids = rows.filter((row) => fits(row, filter)).map((row) => row.inbox_id)
+  const ids = (await fitting(rows, filter)).map((row) => row.inbox_id)
   const changed = ids.length > 0 ? await change(db, ids) : 0
   return { changed, nextAfter: rows.length < limit ? null : (rows.at(-1)?.inbox_id ?? null) }
 }
