@@ -74,15 +74,7 @@ function submissionPlace({ db }: OperationContext, order: SubmissionOrder, curso
   return place
 }
 
-const timeline = operation({
-  name: 'submission.timeline',
-  summary: 'list what happened in a submission, the newest first: events, messages, changes of its state, pushes',
-  description:
-    'Each with when it happened, how and when it became known, and which destination got it when. Pushes are shown for as long as ' +
-    'retention keeps them.',
-  role: 'viewer',
-  http: 'GET /submissions/:account/:submission_id/timeline',
-  tool: 'get_timeline',
+const ofTimeline = {
   input: z.strictObject({
     ...oneSubmission,
     kinds: z
@@ -95,11 +87,28 @@ const timeline = operation({
   }),
   argument: 'submission_id',
   output: pageOf(timelineItem),
-  run: async (c, { account: of, submission_id: submissionId, cursor, ...asked }) => {
-    const account = await accountIn(c, of)
-    const { items, next } = await timelinePage(c.db.read, { ...asked, account, submissionId, after: placeOfEntry(cursor) })
-    return { items, next_cursor: next && cursorOf([next.at, next.kind, next.id]) }
-  },
+} as const
+
+async function readTimeline(
+  c: OperationContext,
+  { account: of, submission_id: submissionId, cursor, ...asked }: z.output<typeof ofTimeline.input>,
+) {
+  const account = await accountIn(c, of)
+  const { items, next } = await timelinePage(c.db.read, { ...asked, account, submissionId, after: placeOfEntry(cursor) })
+  return { items, next_cursor: next && cursorOf([next.at, next.kind, next.id]) }
+}
+
+const timeline = operation({
+  ...ofTimeline,
+  name: 'submission.timeline',
+  summary: 'list what happened in a submission, the newest first: events, messages, changes of its state, pushes',
+  description:
+    'Each with when it happened, how and when it became known, and which destination got it when. Pushes are shown for as long as ' +
+    'retention keeps them.',
+  role: 'viewer',
+  http: 'GET /submissions/:account/:submission_id/timeline',
+  tool: 'get_timeline',
+  run: readTimeline,
   table: [
     'Timeline, the newest first',
     [
@@ -109,6 +118,17 @@ const timeline = operation({
     ],
     'Nothing has happened.',
   ],
+})
+
+const whole = operation({
+  ...ofTimeline,
+  name: 'submission.texts',
+  summary: 'list what happened in a submission with every text whole; who saw it is noted',
+  role: 'operator',
+  http: 'GET /submissions/:account/:submission_id/texts',
+  withoutCommand: '`submission timeline` shows whole texts at the terminal',
+  shows: (_, { account, submission_id }) => ({ target: account ?? null, detail: { submission: submission_id } }),
+  run: readTimeline,
 })
 
 function placeOfEntry(cursor: string | undefined): TimelinePlace | undefined {
@@ -145,4 +165,4 @@ const sync = operation({
 })
 
 /** `submission list|timeline`, and what the command `sync` does, asked of the process that serves. */
-export const operations = [list, timeline, sync]
+export const operations = [list, timeline, whole, sync]

@@ -11,6 +11,7 @@ const MORE: Readonly<Record<string, string>> = {
   ...{ 'GET /documents/{key}': 'operator', 'GET /rows/{table}/{key}': 'operator' },
   ...{ 'GET /inbox/{id}': 'operator', 'GET /outbox/{id}': 'operator', 'GET /rejected/{id}': 'operator' },
   'GET /outbox/{id}/exchange': 'operator',
+  'GET /submissions/{account}/{submission_id}/texts': 'operator',
   ...{ 'GET /destinations/{name}/mappings': 'operator' },
   'GET /reconcile-runs/{id}/report.html': 'operator',
   ...{ 'POST /session': 'viewer', 'DELETE /session': 'viewer' },

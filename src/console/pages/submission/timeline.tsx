@@ -1,15 +1,19 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Check, GitCommitHorizontal, ListChecks, type LucideIcon, MessageSquare, RefreshCw, Send, Webhook } from 'lucide-react'
+import { useState } from 'react'
 import { wordOf } from '../../../ops/output/words.ts'
-import type { Schemas } from '../../api/client.ts'
+import { useAction } from '../../api/action.ts'
+import { answered, api, type Schemas } from '../../api/client.ts'
 import { timelineQuery } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
+import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
 import { MASK, Masked, Raw, textOf } from '../../parts/masked.tsx'
 import { More } from '../../parts/more.tsx'
 import { Asked, Empty } from '../../parts/states.tsx'
 import { bothTimes, clockTime, dayOf, durationText } from '../../parts/time.tsx'
+import { useMay } from '../../session/session.ts'
 
 type Item = Schemas['TimelineItem']
 type Kind = Item['kind']
@@ -22,6 +26,8 @@ const kinds: readonly (readonly [Kind, string])[] = [
 ]
 /** What is told first: a change and a push tell the same once more, from within. */
 const FIRST = 'event,message'
+/** As many texts are shown at once. */
+const MOST_TEXTS = 200
 /** A record that became known later than this came late. */
 const LATE_MS = 15 * 60_000
 
@@ -38,6 +44,21 @@ export function Timeline({ account, id }: { readonly account: string; readonly i
   const [search, set] = useAddress()
   const chosen = (search['kinds'] ?? FIRST).split(',') as Kind[]
   const query = useInfiniteQuery(timelineQuery(account, id, chosen))
+  const may = useMay('operator')
+  // Asked for once, when somebody wants them: it is noted each time.
+  const [texts, setTexts] = useState<ReadonlyMap<string, string | null>>(new Map())
+  const showAll = useAction({
+    run: () =>
+      answered(
+        api.GET('/api/v1/submissions/{account}/{submission_id}/texts', {
+          params: { path: { account, submission_id: id }, query: { limit: MOST_TEXTS, kinds: chosen } },
+        }),
+      ),
+    done: ({ items }) => {
+      setTexts(new Map(items.map((item) => [`${item.kind} ${item.id}`, item.text])))
+      return 'The texts are shown; it was noted who saw them.'
+    },
+  })
   const toggle = (kind: Kind) => {
     const next = chosen.includes(kind) ? chosen.filter((each) => each !== kind) : [...chosen, kind]
     set({ kinds: next.length > 0 ? next.join(',') : FIRST })
@@ -47,8 +68,18 @@ export function Timeline({ account, id }: { readonly account: string; readonly i
       {name}
     </button>
   ))
+  const actions = (
+    <>
+      {may && texts.size === 0 && (
+        <Button needs="operator" isSmall isBusy={showAll.isPending} onClick={() => showAll.mutate()}>
+          Show all texts
+        </Button>
+      )}
+      {toggles}
+    </>
+  )
   return (
-    <Section title="Timeline" actions={toggles}>
+    <Section title="Timeline" actions={actions}>
       <Asked query={query} rows={5}>
         {({ pages }) => {
           const items = pages.flatMap((page) => page.items)
@@ -60,7 +91,7 @@ export function Timeline({ account, id }: { readonly account: string; readonly i
                   <h3 className="day">{day}</h3>
                   <ol className="timeline">
                     {entries.map((item) => (
-                      <Entry key={`${item.kind} ${item.id}`} item={item} />
+                      <Entry key={`${item.kind} ${item.id}`} item={{ ...item, text: texts.get(`${item.kind} ${item.id}`) ?? item.text }} />
                     ))}
                   </ol>
                 </div>
