@@ -62,14 +62,14 @@ export async function carryOutIdRead(o: IdReadOptions, claim: IdClaim, cause: Ca
 }
 
 /** Somebody may wait for what is new, and for a bind that is under way. */
-function priorityOf({ kind, wasRead, rests }: IdClaim): Priority {
-  return wasRead && (kind !== 'bind_request' || rests) ? 'background' : 'live'
+function priorityOf({ kind, wasRead, isFinal }: IdClaim): Priority {
+  return wasRead && (kind !== 'bind_request' || isFinal) ? 'background' : 'live'
 }
 
 async function applyAnswer(o: IdReadOptions, claim: IdClaim, cause: Cause, view: View, answer: unknown): Promise<void> {
   const readAt = timeFromMs(o.clock.now())
   const { account, submissionId } = claim
-  const rests = isFinalStatus(view.lists[0]?.rows[0]?.['status'])
+  const isFinal = isFinalStatus(view.lists[0]?.rows[0]?.['status'])
   const shown = stateFact(claim, cause, view, readAt)
   const contentHash = hashOf(o.db.protection, shown)
   await inApplyTransaction(o.db, o.observer, 'state-read', async ({ tx, apply }) => {
@@ -78,8 +78,8 @@ async function applyAnswer(o: IdReadOptions, claim: IdClaim, cause: Cause, view:
     if (unreadable.length > 0) await noteUnreadable(tx, unreadable, readAt)
     const changed = applied.changes > 0
     const quietForMs = changed ? 0 : Math.max(0, o.clock.now() - msFromTime(claim.changedAt))
-    const dueInMs = idWaitMs(o.policy, claim.kind, rests, quietForMs, o.clock)
-    await settleId(tx, claim, { dueInMs, failures: 0, misses: 0, error: null, complete: true, changed, rests, contentHash })
+    const dueInMs = idWaitMs(o.policy, claim.kind, isFinal, quietForMs, o.clock)
+    await settleId(tx, claim, { dueInMs, failures: 0, misses: 0, error: null, complete: true, changed, isFinal, contentHash })
   })
 }
 

@@ -51,7 +51,7 @@ export const reading: Plants = {
   },
   'replays of new lanes do not wait for each other, on Postgres': {
     file: 'store/reads/reads.ts',
-    edits: [["(last_replay_at + ${REPLAY_COALESCE_MS}::float8 * interval '1 millisecond')", '(last_replay_at)']],
+    edits: [['timePlus(tx, sql`last_replay_at`, REPLAY_COALESCE_MS)', 'timePlus(tx, sql`last_replay_at`, 0)']],
     foundBy: ['store/reads/reads.test.ts', 'poll/replay.test.ts'],
   },
   'a token is used beyond its time': {

@@ -12,7 +12,14 @@ type Timed = Pick<Query, 'kind' | 'clock'>
  */
 export function dbTime(q: Timed, plusMs = 0): RawBuilder<TimeText> {
   if (q.kind === 'sqlite') return sql<TimeText>`${timeFromMs(q.clock.now() + plusMs)}`
-  return sql<TimeText>`(clock_timestamp() + ${plusMs}::float8 * interval '1 millisecond')`
+  return timePlus(q, sql`clock_timestamp()`, plusMs)
+}
+
+/** A time, in a column for example, plus milliseconds. */
+export function timePlus(q: Pick<Query, 'kind'>, time: RawBuilder<unknown>, ms: RawBuilder<unknown> | number): RawBuilder<TimeText> {
+  const plus = sql`(${ms})`
+  if (q.kind === 'sqlite') return sql<TimeText>`strftime('%Y-%m-%dT%H:%M:%f000Z', ${time}, (${plus} / 1000.0) || ' seconds')`
+  return sql<TimeText>`(${time} + ${plus}::float8 * interval '1 millisecond')`
 }
 
 /** A given time, typed so that Postgres can compare it. */

@@ -28,7 +28,7 @@ export interface KnownIdsTable {
   failures: number
   misses: number
   /** 1: nothing is expected of it any more. */
-  rests: number
+  is_final: number
   lease_token: string | null
   /** As in `sync_reads`. */
   content_hash: string | null

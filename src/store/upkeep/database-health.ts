@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { endsWithin } from '../../base/abortable.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'
 import { appendAndRemove } from '../inbox/append.ts'
@@ -100,10 +101,8 @@ export async function probeListening(db: Db): Promise<'hears' | 'deaf' | 'cannot
 
 async function heard(db: Db): Promise<boolean> {
   const over = new AbortController()
-  const rung = db.signals.wait('outbox', LONG_MS, over.signal).then(() => true)
-  const late = db.clock.sleep(HEAR_MS, over.signal).then(() => false)
   try {
-    return await Promise.race([rung, late])
+    return await endsWithin(db.clock, HEAR_MS, db.signals.wait('outbox', LONG_MS, over.signal))
   } finally {
     over.abort()
   }
