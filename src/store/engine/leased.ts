@@ -20,8 +20,8 @@ export interface LeasedSpec<C> {
   readonly table: string
   /** What a row is called in messages. */
   readonly what: string
-  /** The columns of its key, and where a claim has them. */
-  readonly key: Readonly<Record<string, (claim: C) => string | number>>
+  /** The columns of its key, and the name of each in a claim. */
+  readonly key: Readonly<Record<string, keyof C & string>>
   /** The column that says when a row may be claimed and, while it is claimed, when its lease ends. Default: `due_at`. */
   readonly due?: string
   /** Who is told when claims are released. */
@@ -47,8 +47,8 @@ export interface Claiming {
   readonly leaseMs: number
   /** What else the claim changes. */
   readonly set?: RawBuilder<unknown>
-  /** What it returns beside the key. */
-  readonly returning?: RawBuilder<unknown>
+  /** What a claim has beside its key and its token: columns, or expressions, by their names in the claim. */
+  readonly returning?: Readonly<Record<string, string | RawBuilder<unknown>>>
 }
 
 /**
@@ -81,11 +81,17 @@ export class Leased<C extends Claimed> {
    * claim more than that.
    * @param selection from `select`, or another statement that gives keys.
    */
-  async claim<R>(tx: Tx, token: string, selection: RawBuilder<unknown>, { leaseMs, set, returning }: Claiming): Promise<R[]> {
-    const of = (column: string) => sql.ref(`${this.#spec.table}.${column}`)
+  async claim(tx: Tx, token: string, selection: RawBuilder<unknown>, { leaseMs, set, returning = {} }: Claiming): Promise<C[]> {
+    const { table, key } = this.#spec
+    const of = (column: string) => sql.ref(`${table}.${column}`)
     const isSame = this.#key.map((column) => sql`${of(column)} = ${sql.ref(`free.${column}`)}`)
-    const columns = [...this.#key.map(of), ...(returning === undefined ? [] : [returning])]
-    const { rows } = await sql<R>`
+    const columns = [
+      ...Object.entries(key).map(([column, name]) => sql`${of(column)} as ${sql.ref(name)}`),
+      ...Object.entries({ leaseToken: 'lease_token', ...returning }).map(([name, value]) => {
+        return sql`${typeof value === 'string' ? sql.ref(value) : value} as ${sql.ref(name)}`
+      }),
+    ]
+    const { rows } = await sql<C>`
       with free as (${selection})
       update ${this.#table} set lease_token = ${token}, ${this.#due} = ${dbTime(tx, leaseMs)} ${also(set)}
       from free where ${sql.join(isSame, sql` and `)} returning ${sql.join(columns)}`.execute(tx.sql)
@@ -172,7 +178,7 @@ export class Leased<C extends Claimed> {
 
   /** Condition: the row is the one that was claimed, and the claim still holds. */
   isOurs(claim: C): RawBuilder<boolean> {
-    const isSame = Object.entries(this.#spec.key).map(([column, of]) => sql`${sql.ref(column)} = ${of(claim)}`)
+    const isSame = Object.entries(this.#spec.key).map(([column, name]) => sql`${sql.ref(column)} = ${claim[name]}`)
     return sql<boolean>`${sql.join(isSame, sql` and `)} and lease_token = ${claim.leaseToken}`
   }
 
@@ -180,7 +186,7 @@ export class Leased<C extends Claimed> {
     const { what, key } = this.#spec
     return new LeaseLostError(
       `${what} ${Object.values(key)
-        .map((of) => of(claim))
+        .map((name) => claim[name])
         .join(' ')}`,
     )
   }

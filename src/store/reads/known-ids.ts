@@ -95,7 +95,7 @@ export interface IdClaim extends KnownId {
 export const claimedIds = new Leased<IdClaim>({
   table: 'sync_known_ids',
   what: 'read of',
-  key: { account: ({ account }) => account, kind: ({ kind }) => kind, id: ({ id }) => id },
+  key: { account: 'account', kind: 'kind', id: 'id' },
   topic: 'reads',
 })
 
@@ -124,26 +124,21 @@ export async function claimIds(db: Db, { account, limit, leaseMs, only, without 
     const isOnly = only === undefined ? sql`` : sql`and kind = ${only.kind} and id = ${only.id} and due_at is not null`
     const where = sql`account = ${account} ${isOnly} ${notOf(without)}`
     const selection = claimedIds.select(tx, { where, limit, evenIfNotDue: only !== undefined })
-    const rows = await claimedIds.claim<ClaimedRow>(tx, leaseToken, selection, {
+    const claims = await claimedIds.claim(tx, leaseToken, selection, {
       leaseMs,
       set: sql`issued_no = ${nextNumber(tx)}`,
-      returning: sql`submission_id, issued_no, wake_no, failures, misses, is_final,
-        case when last_read_at is null then 0 else 1 end as was_read, coalesce(last_changed_at, first_seen_at) as changed_at`,
+      returning: {
+        submissionId: sql`coalesce(submission_id, '')`,
+        readNo: 'issued_no',
+        wakeNo: 'wake_no',
+        failures: 'failures',
+        misses: 'misses',
+        isFinal: 'is_final',
+        wasRead: sql`last_read_at is not null`,
+        changedAt: sql`coalesce(last_changed_at, first_seen_at)`,
+      },
     })
-    return rows.map((row) => ({
-      account: row.account,
-      kind: row.kind,
-      id: row.id,
-      submissionId: row.submission_id ?? '',
-      leaseToken,
-      readNo: Number(row.issued_no),
-      wakeNo: Number(row.wake_no),
-      failures: Number(row.failures),
-      misses: Number(row.misses),
-      wasRead: Number(row.was_read) === 1,
-      isFinal: Number(row.is_final) === 1,
-      changedAt: row.changed_at,
-    }))
+    return claims.map((claim) => ({ ...claim, wasRead: Boolean(claim.wasRead), isFinal: Boolean(claim.isFinal) }))
   })
 }
 
@@ -263,18 +258,4 @@ function rowOf({ account, kind, id, via, ...of }: NewKnownId) {
 
 function keyText({ account, kind, id }: NewKnownId): string {
   return `${account} ${kind} ${id}`
-}
-
-interface ClaimedRow {
-  account: string
-  kind: IdRead
-  id: string
-  submission_id: string | null
-  issued_no: number
-  wake_no: number
-  failures: number
-  misses: number
-  is_final: number
-  was_read: number
-  changed_at: TimeText
 }

@@ -31,7 +31,7 @@ export type UpkeepClaim = UpkeepLease | 'done' | 'held'
 export const claimedTasks = new Leased<UpkeepLease>({
   table: 'sync_upkeep',
   what: 'task',
-  key: { task: ({ task }) => task },
+  key: { task: 'task' },
   due: 'lease_until',
 })
 
