@@ -112,8 +112,8 @@ export async function settleDeliveries(tx: Tx, settlements: readonly Settlement[
   if (matched !== rows.length) throw new LeaseLostError(`deliveries ${settlements.map((s) => s.delivery.deliveryId).join(', ')}`)
   await protectBodies(tx, settlements)
   for (const { delivery, state, retryInMs = 0 } of settlements) {
-    // Few are rescheduled, and mostly one by one.
-    if (state === 'ready') await setAvailable(tx, delivery.inboxId, retryInMs)
+    // Few are rescheduled, and mostly one by one. Their lease ends, so that no release shortens the delay.
+    if (state === 'ready') await claimedDeliveries.release(tx, delivery, retryInMs)
   }
 }
 
@@ -134,15 +134,6 @@ async function protectBodies(tx: Tx, settlements: readonly Settlement[]): Promis
     if (body === delivery.body) continue
     await tx.sql.updateTable('sync_inbox').set({ body }).where('inbox_id', '=', delivery.inboxId).execute()
   }
-}
-
-/** By the database's clock, which decides when it can be claimed (invariant 14). Ends the lease, so that no release shortens the delay. */
-async function setAvailable(tx: Tx, inboxId: number, inMs: number): Promise<void> {
-  await tx.sql
-    .updateTable('sync_inbox')
-    .set({ available_at: dbTime(tx, inMs), lease_token: null })
-    .where('inbox_id', '=', inboxId)
-    .execute()
 }
 
 /** Releases the unsettled deliveries of a claim at once, without counting an attempt: for a database that was unreachable. */

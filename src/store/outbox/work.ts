@@ -8,7 +8,7 @@ import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, valuesTable } from '../engine/sql.ts'
 import type { LaneBlock, OutboxState } from '../schema/tables-push.ts'
-import { closeEmptyLanes, givenLanes, type LaneKey, laneText, lockLanes } from './lanes.ts'
+import { closeEmptyLanes, type LaneKey, laneText, lockLanes, makeDue } from './lanes.ts'
 import { lockMappings, mappedLanes } from './push-map.ts'
 import { firstRows, ID_NOT_KNOWN, type OutboxRow } from './rows.ts'
 
@@ -266,13 +266,6 @@ export async function releaseLanes(db: Db, lanes: readonly ClaimedLane[], option
  */
 export async function releaseAllLanes(db: Db, destination: string): Promise<void> {
   await db.write('outbox-release', (tx) => claimedLanes.releaseAll(tx, { destination }))
-}
-
-/** Ends the leases of locked lanes, which are then due at once. */
-async function makeDue(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
-  await sql`
-    update sync_push_lanes set lease_token = null, due_at = ${dbTime(tx)}
-    where (destination, account, lane) in (select destination, account, lane from ${givenLanes(tx, lanes)})`.execute(tx.sql)
 }
 
 /** The rows whose outcome was not uncertain before the claim. */

@@ -40,13 +40,8 @@ export interface RunBusy {
 /** Creates the missing rows of accounts. Their schedule holds from then on. */
 export async function ensureReconcileRows(db: Db, accounts: readonly string[]): Promise<void> {
   await db.write('reconcile-accounts', async (tx) => {
-    for (const account of [...accounts].sort()) {
-      await tx.sql
-        .insertInto('sync_reconcile')
-        .values({ account, run_id: null, lease_token: null, lease_until: null, since: dbTime(tx) })
-        .onConflict((oc) => oc.column('account').doNothing())
-        .execute()
-    }
+    for (const account of [...accounts].sort())
+      await sql`insert into sync_reconcile (account, since) values (${account}, ${dbTime(tx)}) on conflict do nothing`.execute(tx.sql)
   })
 }
 
