@@ -1,7 +1,7 @@
 import { inApplyTransaction } from '../apply/apply.ts'
 import { contentHash as hashOf } from '../apply/content-hash.ts'
 import { backoffMs, type Clock } from '../base/clock.ts'
-import { messageOf, TransientError } from '../base/errors.ts'
+import { messageOf, retryAfterOf } from '../base/errors.ts'
 import type { Priority } from '../base/limiter.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
@@ -116,10 +116,9 @@ async function settleFailure(o: IdReadOptions, claim: IdClaim, error: unknown): 
   const kept = { misses: claim.misses, error: messageOf(error).slice(0, 500), complete: false, changed: false }
   const isRefused = error instanceof AuthRefusedError
   const failures = isRefused ? claim.failures : claim.failures + 1
-  const retryAfterMs = error instanceof TransientError ? (error.retryAfterMs ?? 0) : 0
   const waitMs = isForbidden(error)
     ? declinedWaitMs(failures)
-    : Math.max(retryAfterMs, backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS))
+    : Math.max(retryAfterOf(error), backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS))
   const dueInMs = isRefused ? REFUSED_WAIT_MS : waitMs
   await o.db.write('read-failed', (tx) => settleId(tx, claim, { ...kept, dueInMs, failures }))
   o.log.debug(
