@@ -38,8 +38,6 @@ export interface Wanted {
   readonly evenIfNotDue?: boolean
   /** With `evenIfNotDue`: also a row that was claimed with this token. */
   readonly heldBy?: string
-  /** Default: those due longest first. */
-  readonly order?: RawBuilder<unknown>
 }
 
 /** How they are claimed. */
@@ -68,12 +66,12 @@ export class Leased<C extends Claimed> {
     this.#key = Object.keys(spec.key)
   }
 
-  /** @returns the statement that selects and locks the keys of rows to claim; rows that another process is claiming are passed over. */
-  select(tx: Tx, { where, limit, evenIfNotDue = false, heldBy = '', order = this.#due }: Wanted): RawBuilder<unknown> {
+  /** @returns the statement that selects and locks the keys of rows to claim, those due longest first; rows that another process is claiming are passed over. */
+  select(tx: Tx, { where, limit, evenIfNotDue = false, heldBy = '' }: Wanted): RawBuilder<unknown> {
     const isDue = sql`${this.#due} <= ${dbTime(tx)}`
     const isFree = evenIfNotDue ? sql`(lease_token is null or lease_token = ${heldBy} or ${isDue})` : isDue
     const key = sql.join(this.#key.map((column) => sql.ref(column)))
-    return sql`select ${key} from ${this.#table} where ${where} and ${isFree} order by ${order} limit ${sql.lit(limit)} ${skipLocked(tx)}`
+    return sql`select ${key} from ${this.#table} where ${where} and ${isFree} order by ${this.#due} limit ${sql.lit(limit)} ${skipLocked(tx)}`
   }
 
   /**
