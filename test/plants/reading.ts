@@ -20,7 +20,7 @@ export const reading: Plants = {
   },
   'a read that fails is read again at once': {
     file: 'poll/claimed-read.ts',
-    edits: [['const dueInMs = Math.max(retryAfterMs, backoff)', 'const dueInMs = retryAfterMs']],
+    edits: [['Math.max(retryAfterOf(error), backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS))', 'retryAfterOf(error)']],
     foundBy: ['poll/claimed-read.test.ts'],
   },
   'a submission that was active is polled as one that was quiet': {

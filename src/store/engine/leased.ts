@@ -57,21 +57,28 @@ export class Leased<C extends Claimed> {
   readonly #spec: LeasedSpec<C>
   readonly #table: RawBuilder<unknown>
   readonly #due: RawBuilder<unknown>
-  readonly #key: readonly string[]
+  readonly #key: RawBuilder<unknown>
+  readonly #isFree: RawBuilder<unknown>
+  /** The key and the token, by their names in a claim. */
+  readonly #claimed: string
 
   constructor(spec: LeasedSpec<C>) {
     this.#spec = spec
     this.#table = sql.table(spec.table)
     this.#due = sql.ref(spec.due ?? 'due_at')
-    this.#key = Object.keys(spec.key)
+    const { table, key } = spec
+    const columns = Object.keys(key)
+    // As text, so that a statement that runs often is quick to make: all of these names are the program's own.
+    this.#key = sql.raw(columns.join(', '))
+    this.#isFree = sql.raw(columns.map((column) => `${table}.${column} = free.${column}`).join(' and '))
+    this.#claimed = ['lease_token as "leaseToken"', ...columns.map((column) => `${table}.${column} as "${key[column]}"`)].join(', ')
   }
 
   /** @returns the statement that selects and locks the keys of rows to claim, those due longest first; rows that another process is claiming are passed over. */
   select(tx: Tx, { where, limit, evenIfNotDue = false, heldBy = '' }: Wanted): RawBuilder<unknown> {
     const isDue = sql`${this.#due} <= ${dbTime(tx)}`
     const isFree = evenIfNotDue ? sql`(lease_token is null or lease_token = ${heldBy} or ${isDue})` : isDue
-    const key = sql.join(this.#key.map((column) => sql.ref(column)))
-    return sql`select ${key} from ${this.#table} where ${where} and ${isFree} order by ${this.#due} limit ${sql.lit(limit)} ${skipLocked(tx)}`
+    return sql`select ${this.#key} from ${this.#table} where ${where} and ${isFree} order by ${this.#due} limit ${sql.lit(limit)} ${skipLocked(tx)}`
   }
 
   /**
@@ -80,19 +87,16 @@ export class Leased<C extends Claimed> {
    * @param selection from `select`, or another statement that gives keys.
    */
   async claim(tx: Tx, token: string, selection: RawBuilder<unknown>, { leaseMs, set, returning = {} }: Claiming): Promise<C[]> {
-    const { table, key } = this.#spec
-    const of = (column: string) => sql.ref(`${table}.${column}`)
-    const isSame = this.#key.map((column) => sql`${of(column)} = ${sql.ref(`free.${column}`)}`)
-    const columns = [
-      ...Object.entries(key).map(([column, name]) => sql`${of(column)} as ${sql.ref(name)}`),
-      ...Object.entries({ leaseToken: 'lease_token', ...returning }).map(([name, value]) => {
-        return sql`${typeof value === 'string' ? sql.ref(value) : value} as ${sql.ref(name)}`
-      }),
-    ]
+    let columns = this.#claimed
+    const computed: RawBuilder<unknown>[] = []
+    for (const [name, value] of Object.entries(returning)) {
+      if (typeof value === 'string') columns += `, ${value} as "${name}"`
+      else computed.push(sql`${value} as ${sql.ref(name)}`)
+    }
     const { rows } = await sql<C>`
       with free as (${selection})
       update ${this.#table} set lease_token = ${token}, ${this.#due} = ${dbTime(tx, leaseMs)} ${also(set)}
-      from free where ${sql.join(isSame, sql` and `)} returning ${sql.join(columns)}`.execute(tx.sql)
+      from free where ${this.#isFree} returning ${sql.join([sql.raw(columns), ...computed])}`.execute(tx.sql)
     return rows
   }
 
@@ -171,7 +175,13 @@ export class Leased<C extends Claimed> {
       if (row['lease_token'] === null) return longest(row, allowed)
       return { ms: typeof leaseMs === 'number' ? leaseMs : leaseMs(allowed), becomes: 'lease' }
     }
-    return { ...more, table, key: this.#key, columns: { [due]: dueWait, ...more.columns }, others: ['lease_token', ...(more.others ?? [])] }
+    return {
+      ...more,
+      table,
+      key: Object.keys(this.#spec.key),
+      columns: { [due]: dueWait, ...more.columns },
+      others: ['lease_token', ...(more.others ?? [])],
+    }
   }
 
   /** Condition: the row is the one that was claimed, and the claim still holds. */
