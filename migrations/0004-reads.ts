@@ -45,7 +45,7 @@ function scheduled(t: ColumnTypes): string[] {
       account ${t.id} not null, kind ${t.id} not null, id ${t.id} not null, submission_id ${t.id}, via text not null,
       first_seen_at ${t.time} not null, last_read_at ${t.time}, last_changed_at ${t.time}, error text, due_at ${t.time},
       wake_no ${t.int} not null, issued_no ${t.int} not null, applied_no ${t.int} not null, failures ${t.int} not null,
-      misses ${t.int} not null, rests ${t.int} not null, lease_token ${t.id}, content_hash text, hash_no ${t.int},
+      misses ${t.int} not null, is_final ${t.int} not null, lease_token ${t.id}, content_hash text, hash_no ${t.int},
       primary key (account, kind, id))`,
     'create index sync_known_ids_due on sync_known_ids (account, due_at)',
     'create index sync_known_ids_submission on sync_known_ids (account, submission_id, kind)',

@@ -1,4 +1,5 @@
 import packageJson from '../../package.json' with { type: 'json' }
+import { endsWithin } from '../base/abortable.ts'
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { KnownSecrets, Log } from '../base/log.ts'
@@ -122,7 +123,10 @@ export class Running {
     this.#pauses = new AccountPauses({ db, clock, log, clients: () => this.#clients.current(), tell })
     const pauses = this.#pauses
     this.#clients = new UpstreamClients({
-      ...{ clock, log, observer: this.#observer, drift: this.#drift },
+      clock,
+      log,
+      observer: this.#observer,
+      drift: this.#drift,
       credentialUses: this.#lastUses,
       pauses,
     })
@@ -204,9 +208,8 @@ export class Running {
       log.warn(`not everything was finished within SHUTDOWN_GRACE (${graceMs / 1000} s); the next start continues it`)
     }
     over.abort()
-    const closed = new AbortController()
-    await Promise.race([closing.disposeAsync(), clock.sleep(CLOSE_MS, closed.signal)])
-    closed.abort()
+    const closed = closing.disposeAsync()
+    if (await endsWithin(clock, CLOSE_MS, closed)) await closed
     log.info('stopped')
   }
 
@@ -268,7 +271,12 @@ export class Running {
         return { type: registry.contentType, text: await registry.metrics() }
       },
       admin: {
-        ...{ db, clock, log, observer: this.#observer, version: this.#entry.version, signal: this.#stopping.signal },
+        db,
+        clock,
+        log,
+        observer: this.#observer,
+        version: this.#entry.version,
+        signal: this.#stopping.signal,
         config: () => this.#config,
         reload: () => this.#reload(),
       },

@@ -1,3 +1,4 @@
+import { endsWithin } from '../base/abortable.ts'
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -133,15 +134,8 @@ export class ServiceGroups {
     const running = this.#running.get(name)
     if (running === undefined) return
     const { clock, log, graceMs } = this.#o
-    const over = new AbortController()
     running.stopping.abort()
-    const ended = running.ended.then(
-      () => 'ended' as const,
-      () => 'ended' as const,
-    )
-    const first = await Promise.race([ended, clock.sleep(graceMs(), over.signal).then(() => 'over' as const)])
-    over.abort()
-    if (first === 'over')
+    if (!(await endsWithin(clock, graceMs(), running.ended)))
       log.warn(
         { group: name },
         `${name} did not finish its work within SHUTDOWN_GRACE (${graceMs() / 1000} s) and was aborted; the work is done again later`,

@@ -36,3 +36,20 @@ export async function withTimeout<T>(
     cancel()
   }
 }
+
+/**
+ * Waits for the end of `work`, or of `ms` milliseconds by `clock`, whichever comes first. The work itself goes on.
+ * @returns whether the work ended in time, also by a failure.
+ */
+export async function endsWithin(clock: Pick<Clock, 'after'>, ms: number, work: Promise<unknown>): Promise<boolean> {
+  const over = Promise.withResolvers<boolean>()
+  const cancel = clock.after(ms, () => over.resolve(false))
+  const isOver = () => over.resolve(true)
+  work.then(isOver, isOver)
+  return await over.promise.finally(cancel)
+}
+
+/** @returns a signal that aborts with `signal`, or after `ms` milliseconds of the system's clock. For what goes to the network alone. */
+export function limitedTo(ms: number, signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(ms)])
+}

@@ -15,6 +15,11 @@ export class TransientError extends ProductError {
   }
 }
 
+/** @returns the delay that the other side asked for, in milliseconds; 0 when it asked for none. */
+export function retryAfterOf(error: unknown): number {
+  return error instanceof TransientError ? (error.retryAfterMs ?? 0) : 0
+}
+
 /** The transaction met another that wrote the same at that moment. Run again at once, it finds what that one wrote. */
 export class ConcurrentWriteError extends TransientError {}
 

@@ -85,7 +85,10 @@ export function secretForms(secret: string, users: readonly string[]): string[] 
 function spellings(word: string, users: readonly string[]): string[] {
   const base64 = (text: string) => Buffer.from(text).toString('base64')
   return [
-    ...[word, encodeURIComponent(word), new URLSearchParams({ _: word }).toString().slice('_='.length), base64(word)],
+    word,
+    encodeURIComponent(word),
+    new URLSearchParams({ _: word }).toString().slice('_='.length),
+    base64(word),
     // As HTTP and SMTP log in.
     ...users.flatMap((user) => [base64(`${user}:${word}`), base64(`\0${user}\0${word}`)]),
   ]

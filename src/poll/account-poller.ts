@@ -23,8 +23,8 @@ const SWEEP_STEP = 300
 const SWEEP_PAUSE_MS = 10
 
 /** Which of the claimed reads get a slot first: the one failing and the one background read that are never starved, then woken ones. */
-const turns = { kept: 2, woken: 1, scheduled: 0 }
-type Turn = keyof typeof turns
+const priorities = { kept: 2, woken: 1, scheduled: 0 }
+type Priority = keyof typeof priorities
 
 export interface AccountPollerOptions extends GateOptions {
   readonly policy: PollPolicy
@@ -58,7 +58,7 @@ export class AccountPoller implements Service {
     this.#failure = undefined
     try {
       await releaseLeft(this.#o.db, claimedReads, { account: this.#o.account })
-      while (!signal.aborted && this.#failure === undefined) await this.#turn(signal)
+      while (!signal.aborted && this.#failure === undefined) await this.#look(signal)
     } catch (error) {
       // Stopping the poller aborts the gate's requests.
       if (!signal.aborted) this.#failure = error
@@ -70,7 +70,7 @@ export class AccountPoller implements Service {
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  async #turn(signal: AbortSignal): Promise<void> {
+  async #look(signal: AbortSignal): Promise<void> {
     const { db, client, clock } = this.#o
     const deadMs = client.waitMs()
     // While the service is down, or asked for a pause, nothing is claimed: every claimed read would only fail, and so would the gate's checks.
@@ -94,27 +94,27 @@ export class AccountPoller implements Service {
     this.#queue.concurrency = slots
     const failingSlots = Math.max(1, Math.floor(slots / 4))
     /** How many more may be claimed beside those that come before them. */
-    const room = (turn: Turn) => most - this.#queue.pending - this.#waiting(turn)
+    const room = (priority: Priority) => most - this.#queue.pending - this.#waiting(priority)
     if (this.#failing === 0 && slots > 1) await this.#claim(rank.failing, Math.min(1, room('kept')), signal, 'kept')
     if (this.#background === 0 && slots > 2) await this.#claim(rank.background, Math.min(1, room('kept')), signal, 'kept')
     await this.#claim(rank.live, room('woken'), signal, 'woken')
-    if (this.#queue.sizeBy({ priority: turns.scheduled }) > 0) return
+    if (this.#queue.sizeBy({ priority: priorities.scheduled }) > 0) return
     await this.#claim(rank.routine, room('scheduled'), signal)
     await this.#claim(rank.background, room('scheduled'), signal)
     await this.#claim(rank.failing, Math.min(failingSlots - this.#failing, room('scheduled')), signal)
   }
 
-  /** Claimed reads that wait for a slot and come before, or with, those of a turn. */
-  #waiting(turn: Turn): number {
-    const before = Object.values(turns).filter((priority) => priority >= turns[turn])
+  /** Claimed reads that wait for a slot and come before, or with, those of a priority. */
+  #waiting(least: Priority): number {
+    const before = Object.values(priorities).filter((priority) => priority >= priorities[least])
     return before.reduce((sum, priority) => sum + this.#queue.sizeBy({ priority }), 0)
   }
 
-  async #claim(which: number, limit: number, signal: AbortSignal, turn: Turn = 'scheduled'): Promise<void> {
+  async #claim(which: number, limit: number, signal: AbortSignal, priority: Priority = 'scheduled'): Promise<void> {
     if (limit <= 0) return
     const { db, account, switches } = this.#o
     const claims = await claimReads(db, { account, rank: which, without: switches.off, limit, leaseMs: READ_LEASE_MS })
-    for (const claim of claims) this.#enqueue(claim, which, turns[turn], signal)
+    for (const claim of claims) this.#enqueue(claim, which, priorities[priority], signal)
   }
 
   #enqueue(claim: ReadClaim, which: number, priority: number, signal: AbortSignal): void {

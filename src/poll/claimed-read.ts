@@ -1,7 +1,7 @@
 import { type Applied, inApplyTransaction } from '../apply/apply.ts'
 import { contentHash as hashOf } from '../apply/content-hash.ts'
 import { backoffMs, type Clock } from '../base/clock.ts'
-import { FatalError, LeaseLostError, messageOf, TransientError } from '../base/errors.ts'
+import { FatalError, LeaseLostError, messageOf, retryAfterOf, TransientError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { Fact, StateFact } from '../model/facts.ts'
@@ -194,9 +194,7 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
     return 'gone'
   }
   const failures = countedOnce(o, claim.failures)
-  const backoff = backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS)
-  const retryAfterMs = error instanceof TransientError ? (error.retryAfterMs ?? 0) : 0
-  const dueInMs = Math.max(retryAfterMs, backoff)
+  const dueInMs = Math.max(retryAfterOf(error), backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS))
   const isFailing = failures >= FAILURES_TO_RANK || tookMs >= SLOW_FAILURE_MS
   // A throttled read keeps its rank, since that is not its fault. It still waits longer each time, because each time lowers everyone's rate.
   const ranked = isDetail(claim.read) ? rank.background : kind === 'throttled' ? claim.rank : isFailing ? rank.failing : rank.routine

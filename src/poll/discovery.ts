@@ -1,6 +1,6 @@
 import { inApplyTransaction } from '../apply/apply.ts'
 import { DueLoop } from '../base/due-loop.ts'
-import { messageOf } from '../base/errors.ts'
+import { messageOf, retryAfterOf } from '../base/errors.ts'
 import type { Fact } from '../model/facts.ts'
 import { idsUnder } from '../model/ids-under.ts'
 import { knownIdsIn } from '../model/known-ids.ts'
@@ -251,7 +251,7 @@ export class Discovery extends DueLoop<PathClaim> {
     const isTransient = error instanceof UpstreamTransientError
     const retryMs = isTransient ? RETRY_BASE_MS * 2 ** Math.min(claim.failures, 16) : everyMs
     // When throttled, all probing pauses, since it has the lowest priority.
-    if (kind === 'throttled') this.#pausedUntil = clock.steady() + Math.max(RETRY_BASE_MS, isTransient ? (error.retryAfterMs ?? 0) : 0)
+    if (kind === 'throttled') this.#pausedUntil = clock.steady() + Math.max(RETRY_BASE_MS, retryAfterOf(error))
     const isExpanded = claim.path !== claim.name
     const dueInMs =
       isExpanded && !isTransient ? everyMs * Math.min(LONGEST_PROBE_FACTOR, 2 ** Math.min(failures, 16)) : Math.min(everyMs, retryMs)

@@ -20,16 +20,16 @@ export function isFinalStatus(status: unknown): boolean {
 /**
  * @param quietForMs time since the answer last changed.
  * @returns the longest wait between two reads by id, in milliseconds: a policy and an insured daily, a bind request hourly at first, then less
- * often, one that rests at `dormantMs`.
+ * often, one with a final status at `dormantMs`.
  */
-export function longestIdWaitMs({ poll }: PollPolicy, read: IdRead, rests: boolean, quietForMs: number): number {
+export function longestIdWaitMs({ poll }: PollPolicy, read: IdRead, isFinal: boolean, quietForMs: number): number {
   if (read !== 'bind_request') return DAY_MS
-  if (rests) return poll.dormantMs
+  if (isFinal) return poll.dormantMs
   const shortest = poll.quietMs * POLLS_PER_BIND
   return Math.min(poll.dormantMs, Math.max(shortest, Math.min(poll.maxMs, quietForMs * QUIET_SHARE)))
 }
 
 /** @returns milliseconds to the next read; up to a tenth of jitter keeps many from coming due together. */
-export function idWaitMs(policy: PollPolicy, read: IdRead, rests: boolean, quietForMs: number, clock: Pick<Clock, 'random'>): number {
-  return Math.round(longestIdWaitMs(policy, read, rests, quietForMs) * (1 - 0.1 * clock.random()))
+export function idWaitMs(policy: PollPolicy, read: IdRead, isFinal: boolean, quietForMs: number, clock: Pick<Clock, 'random'>): number {
+  return Math.round(longestIdWaitMs(policy, read, isFinal, quietForMs) * (1 - 0.1 * clock.random()))
 }

@@ -1,7 +1,7 @@
 import { inApplyTransaction } from '../apply/apply.ts'
 import { contentHash as hashOf } from '../apply/content-hash.ts'
 import { backoffMs, type Clock } from '../base/clock.ts'
-import { messageOf, TransientError } from '../base/errors.ts'
+import { messageOf, retryAfterOf } from '../base/errors.ts'
 import type { Priority } from '../base/limiter.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
@@ -62,14 +62,14 @@ export async function carryOutIdRead(o: IdReadOptions, claim: IdClaim, cause: Ca
 }
 
 /** Somebody may wait for what is new, and for a bind that is under way. */
-function priorityOf({ kind, wasRead, rests }: IdClaim): Priority {
-  return wasRead && (kind !== 'bind_request' || rests) ? 'background' : 'live'
+function priorityOf({ kind, wasRead, isFinal }: IdClaim): Priority {
+  return wasRead && (kind !== 'bind_request' || isFinal) ? 'background' : 'live'
 }
 
 async function applyAnswer(o: IdReadOptions, claim: IdClaim, cause: Cause, view: View, answer: unknown): Promise<void> {
   const readAt = timeFromMs(o.clock.now())
   const { account, submissionId } = claim
-  const rests = isFinalStatus(view.lists[0]?.rows[0]?.['status'])
+  const isFinal = isFinalStatus(view.lists[0]?.rows[0]?.['status'])
   const shown = stateFact(claim, cause, view, readAt)
   const contentHash = hashOf(o.db.protection, shown)
   await inApplyTransaction(o.db, o.observer, 'state-read', async ({ tx, apply }) => {
@@ -78,8 +78,8 @@ async function applyAnswer(o: IdReadOptions, claim: IdClaim, cause: Cause, view:
     if (unreadable.length > 0) await noteUnreadable(tx, unreadable, readAt)
     const changed = applied.changes > 0
     const quietForMs = changed ? 0 : Math.max(0, o.clock.now() - msFromTime(claim.changedAt))
-    const dueInMs = idWaitMs(o.policy, claim.kind, rests, quietForMs, o.clock)
-    await settleId(tx, claim, { dueInMs, failures: 0, misses: 0, error: null, complete: true, changed, rests, contentHash })
+    const dueInMs = idWaitMs(o.policy, claim.kind, isFinal, quietForMs, o.clock)
+    await settleId(tx, claim, { dueInMs, failures: 0, misses: 0, error: null, complete: true, changed, isFinal, contentHash })
   })
 }
 
@@ -116,10 +116,9 @@ async function settleFailure(o: IdReadOptions, claim: IdClaim, error: unknown): 
   const kept = { misses: claim.misses, error: messageOf(error).slice(0, 500), complete: false, changed: false }
   const isRefused = error instanceof AuthRefusedError
   const failures = isRefused ? claim.failures : claim.failures + 1
-  const retryAfterMs = error instanceof TransientError ? (error.retryAfterMs ?? 0) : 0
   const waitMs = isForbidden(error)
     ? declinedWaitMs(failures)
-    : Math.max(retryAfterMs, backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS))
+    : Math.max(retryAfterOf(error), backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS))
   const dueInMs = isRefused ? REFUSED_WAIT_MS : waitMs
   await o.db.write('read-failed', (tx) => settleId(tx, claim, { ...kept, dueInMs, failures }))
   o.log.debug(

@@ -41,37 +41,36 @@ export async function readNow<Claim>(
   const { client, clock, log } = o
   const failures: FailedRead[] = []
   const queue = new PQueue({ concurrency: slotsAt(client.rate(), o.concurrency) })
-  let isOver = false
+  const over = new AbortController()
+  const ending = AbortSignal.any([signal, over.signal])
+  // When one fails, the others finish their current attempt and begin no other.
+  const fail = (error: unknown) => {
+    over.abort()
+    throw error
+  }
   const attempt = async (one: WantedRead<Claim>): Promise<Failure | null | 'held'> => {
     const stopped = stopReason()
     if (stopped !== null) return { reason: stopped, isFinal: true }
-    if (isOver || signal.aborted) return null
+    if (ending.aborted) return null
     await waitForPause(o, signal)
     const claim = await one.claim()
     if (claim === null) return 'held'
-    const end = await doClaimed(
-      log,
-      () => one.carryOut(claim),
-      () => one.release(claim),
-    )
+    const work = () => one.carryOut(claim)
+    const end = await doClaimed(log, work, () => one.release(claim))
     return end === 'lost' ? 'held' : end
-  }
-  // Known before the next attempt begins.
-  const over = (error: unknown) => {
-    isOver = true
-    throw error
   }
   const read = async (one: WantedRead<Claim>): Promise<void> => {
     for (let attempts = 0; ; ) {
-      const end = await queue.add(() => attempt(one).catch(over))
+      const end = await queue.add(() => attempt(one).catch(fail))
       if (end === null || signal.aborted) return
       if (end === 'held') {
-        await clock.sleep(HELD_MS, signal)
+        await clock.sleep(HELD_MS, ending)
         continue
       }
       attempts += 1
       if (end.isFinal || attempts === MAX_ATTEMPTS || stopReason() !== null) return void failures.push({ ...one.of, reason: end.reason })
-      await clock.sleep(Math.max(RETRY_BASE_MS * 2 ** (attempts - 1), client.waitMs()), signal)
+      await waitForPause(o, signal).catch(fail)
+      await clock.sleep(Math.max(RETRY_BASE_MS * 2 ** (attempts - 1), client.waitMs()), ending)
     }
   }
   for (const end of await Promise.allSettled(wanted.map(read))) if (end.status === 'rejected') throw end.reason

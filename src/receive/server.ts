@@ -1,6 +1,7 @@
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { endsWithin } from '../base/abortable.ts'
 import type { AccountConfig, Config } from '../config/config.ts'
 import { ARRIVAL_HEADER, type Arrival, SELF_DELIVERY_PREFIX } from '../upstream/webhook/delivery.ts'
 import { type Answer, answers } from './answers.ts'
@@ -65,11 +66,8 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
     address: { host: config.host, port },
     setAccounts: (accounts) => receiver.setAccounts(accounts),
     async stop(graceMs) {
-      const drainedEarly = new AbortController()
       const closed = app.close()
-      const drained = receiver.drain()
-      await Promise.race([drained, clock.sleep(graceMs, drainedEarly.signal)])
-      drainedEarly.abort()
+      await endsWithin(clock, graceMs, receiver.drain())
       // By the next turn all answers are written. Only idle connections remain.
       await new Promise<void>((resolve) => setImmediate(resolve))
       server.closeAllConnections()

@@ -39,8 +39,8 @@ export const pushing: Plants = {
     file: 'store/outbox/work.ts',
     edits: [
       [
-        'claimedLanes.claim<LaneKey>(tx, leaseToken, selection, { leaseMs: claim.leaseMs })',
-        'claimedLanes.claim<LaneKey>(tx, leaseToken, selection, { leaseMs: 0 })',
+        'claimedLanes.claim(tx, leaseToken, selection, { leaseMs: claim.leaseMs })',
+        'claimedLanes.claim(tx, leaseToken, selection, { leaseMs: 0 })',
       ],
     ],
     foundBy: ['store/outbox/work.test.ts'],

@@ -20,7 +20,7 @@ export const reading: Plants = {
   },
   'a read that fails is read again at once': {
     file: 'poll/claimed-read.ts',
-    edits: [['const dueInMs = Math.max(retryAfterMs, backoff)', 'const dueInMs = retryAfterMs']],
+    edits: [['Math.max(retryAfterOf(error), backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS))', 'retryAfterOf(error)']],
     foundBy: ['poll/claimed-read.test.ts'],
   },
   'a submission that was active is polled as one that was quiet': {
@@ -51,7 +51,7 @@ export const reading: Plants = {
   },
   'replays of new lanes do not wait for each other, on Postgres': {
     file: 'store/reads/reads.ts',
-    edits: [["(last_replay_at + ${REPLAY_COALESCE_MS}::float8 * interval '1 millisecond')", '(last_replay_at)']],
+    edits: [['timePlus(tx, sql`last_replay_at`, REPLAY_COALESCE_MS)', 'timePlus(tx, sql`last_replay_at`, 0)']],
     foundBy: ['store/reads/reads.test.ts', 'poll/replay.test.ts'],
   },
   'a token is used beyond its time': {

@@ -72,8 +72,8 @@ export const storing: Plants = {
     foundBy: ['ops/http/session.test.ts'],
   },
   'a session of the console ends in the wrong unit, on Postgres': {
-    file: 'store/operators/console-sessions.ts',
-    edits: [["${ms}::float8 * interval '1 millisecond'", "${ms}::float8 * interval '1 second'"]],
+    file: 'store/engine/sql.ts',
+    edits: [["${plus}::float8 * interval '1 millisecond'", "${plus}::float8 * interval '1 second'"]],
     foundBy: ['store/operators/operators.test.ts'],
   },
   'a webhook counts as lost although it came': {

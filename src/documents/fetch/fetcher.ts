@@ -1,7 +1,7 @@
 import { inApplyTransaction } from '../../apply/apply.ts'
 import type { Clock } from '../../base/clock.ts'
 import { DueLoop } from '../../base/due-loop.ts'
-import { messageOf, TransientError } from '../../base/errors.ts'
+import { messageOf, retryAfterOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Observer } from '../../base/observer.ts'
 import type { DocumentFact } from '../../model/facts.ts'
@@ -121,7 +121,7 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
     const { db, observer, clock, account, log, maxBytes } = this.#o
     // A refused account stops all of its requests; its documents are not at fault.
     if (failure instanceof AuthRefusedError) return await releaseFetch(db, claim, REFUSED_WAIT_MS)
-    const throttledMs = upstreamClass(failure) === 'throttled' && failure instanceof TransientError ? (failure.retryAfterMs ?? 0) : 0
+    const throttledMs = upstreamClass(failure) === 'throttled' ? retryAfterOf(failure) : 0
     if (throttledMs > 0) this.#pausedUntil = clock.steady() + throttledMs
     const plan = planRetry(claim, failure, maxBytes, clock)
     const error = `${messageOf(failure).slice(0, ERROR_LENGTH)}${plan.next}`

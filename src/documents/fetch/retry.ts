@@ -1,5 +1,6 @@
 import { backoffMs, type Clock } from '../../base/clock.ts'
-import { PermanentError, TransientError } from '../../base/errors.ts'
+import { PermanentError, retryAfterOf } from '../../base/errors.ts'
+import { msFromTime } from '../../model/time.ts'
 import { type FetchClaim, type FetchSettlement, LONGEST_FETCH_WAIT_MS } from '../../store/reads/fetches.ts'
 import { RefusedLinkError, UnnamedHostError } from '../../upstream/http/elsewhere.ts'
 import { TooLongDocument } from '../storage/errors.ts'
@@ -26,9 +27,8 @@ export function planRetry(claim: FetchClaim, failure: unknown, maxBytes: number,
   if (failure instanceof UnnamedHostError) return { dueInMs: null, failures, next: '' }
   const isRefused = failure instanceof RefusedLinkError || (failure instanceof Error && failure.constructor === PermanentError)
   if (isRefused) return { dueInMs: null, failures, next: `; it is not fetched again: ${ASK}` }
-  const since = claim.failingSince ?? clock.now()
+  const since = claim.failingSince === null ? clock.now() : msFromTime(claim.failingSince)
   if (clock.now() - since > RETRY_MS) return { dueInMs: null, failures, next: `; given up after ${RETRY_DAYS} days: ${ASK}` }
-  const askedMs = failure instanceof TransientError ? (failure.retryAfterMs ?? 0) : 0
-  const waitMs = Math.max(askedMs, backoffMs(clock, failures, FIRST_WAIT_MS, LONGEST_FETCH_WAIT_MS))
+  const waitMs = Math.max(retryAfterOf(failure), backoffMs(clock, failures, FIRST_WAIT_MS, LONGEST_FETCH_WAIT_MS))
   return { dueInMs: Math.min(waitMs, LONGEST_FETCH_WAIT_MS), failures, next: '; it is fetched again by itself' }
 }

@@ -1,5 +1,5 @@
 import { createTransport } from 'nodemailer'
-import { abortable } from '../../base/abortable.ts'
+import { abortable, limitedTo } from '../../base/abortable.ts'
 import type { EmailOperator } from '../../config/config.ts'
 import { directHintFor } from '../../push/transport/network-hints.ts'
 import { type AlarmMessage, mailOf } from './message.ts'
@@ -40,7 +40,7 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
           (error: unknown): SendResult => ({ ok: false, error: errorText(error) }),
         )
       try {
-        return await abortable(sent, AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)]))
+        return await abortable(sent, limitedTo(ATTEMPT_TIMEOUT_MS, signal))
       } catch {
         return { ok: false, error: `the mail server did not take the mail within ${ATTEMPT_TIMEOUT_MS / 1_000} s` }
       } finally {

@@ -97,7 +97,7 @@ export function allowedWaits({ accounts, destinations, poll, replay }: DueTimeHe
   const none = 30 * 24 * HOUR_MS
   return {
     reads: longestIntervals({ poll, replay }),
-    ids: (read, rests) => longestIdWaitMs({ poll, replay }, read, rests, Number.POSITIVE_INFINITY),
+    ids: (read, isFinal) => longestIdWaitMs({ poll, replay }, read, isFinal, Number.POSITIVE_INFINITY),
     probes: (name, failures) => (account(name)?.discovery?.everyMs ?? none) * (failures > 0 ? LONGEST_PROBE_FACTOR : 1),
     extraReads: (name, extra) => account(name)?.extraReads.find((one) => one.name === extra)?.everyMs ?? none,
     // Jitter lengthens a wait by up to a tenth.

@@ -1,3 +1,4 @@
+import { limitedTo } from '../../base/abortable.ts'
 import { messageOf } from '../../base/errors.ts'
 import { silentObserver } from '../../base/observer.ts'
 import { type AccountConfig, proxySettings } from '../../config/config.ts'
@@ -88,7 +89,7 @@ async function readIdentity(
     log,
   })
   try {
-    return await client.me(AbortSignal.any([host.signal, AbortSignal.timeout(PATIENCE_MS)]))
+    return await client.me(limitedTo(PATIENCE_MS, host.signal))
   } catch (error) {
     host.signal.throwIfAborted()
     const advice = {

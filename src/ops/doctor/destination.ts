@@ -1,3 +1,4 @@
+import { limitedTo } from '../../base/abortable.ts'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
@@ -61,7 +62,7 @@ export async function probeDestination(
   config: Config,
   destination: DestinationConfig,
 ): Promise<ProbeResult> {
-  const signal = AbortSignal.any([host.signal, AbortSignal.timeout(destination.timeoutMs * PROBE_FACTOR)])
+  const signal = limitedTo(destination.timeoutMs * PROBE_FACTOR, host.signal)
   let kind: DeliveryKind | undefined
   try {
     // Loaded only here: no other command sends.

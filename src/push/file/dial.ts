@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { connect, isIP, type Socket } from 'node:net'
-import { abortable } from '../../base/abortable.ts'
+import { abortable, limitedTo } from '../../base/abortable.ts'
 import { messageOf, PermanentError, TransientError } from '../../base/errors.ts'
 import type { FileDestination } from '../../config/config.ts'
 import { mayConnect } from '../../upstream/network/address-guard.ts'
@@ -34,7 +34,7 @@ export function dial(
       const isLast = index === allowed.length - 1
       try {
         const socket = network.connect({ host: address, port, noDelay: true })
-        return await connected(socket, isLast ? signal : AbortSignal.any([signal, AbortSignal.timeout(addressMs)]))
+        return await connected(socket, isLast ? signal : limitedTo(addressMs, signal))
       } catch (error) {
         if (error === signal.reason) throw error
         failure = explained(error)

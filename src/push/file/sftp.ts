@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type SftpClient from 'ssh2-sftp-client'
-import { abortable } from '../../base/abortable.ts'
+import { abortable, limitedTo } from '../../base/abortable.ts'
 import { messageOf, PermanentError, TransientError } from '../../base/errors.ts'
 import type { FileDestination } from '../../config/config.ts'
 import type { Drop, DropTarget } from './drop.ts'
@@ -61,7 +61,7 @@ async function openSftp(settings: SftpSettings, place: string, dial: Dial, signa
     remove: (name) => attempt(() => client.delete(path(name), true)).then(() => {}),
     list: (wanted) => attempt(() => listFolder(client, settings.path, wanted)),
     async close() {
-      await abortable(client.end(), AbortSignal.any([over, AbortSignal.timeout(CLOSE_MS)])).catch(() => {})
+      await abortable(client.end(), limitedTo(CLOSE_MS, over)).catch(() => {})
       end()
     },
   }

@@ -1,4 +1,4 @@
-import { abortable } from '../../base/abortable.ts'
+import { abortable, limitedTo } from '../../base/abortable.ts'
 import type { Clock } from '../../base/clock.ts'
 import { type TimeLimit, timeLimit } from '../../base/time-limit.ts'
 import type { AuthConfig } from '../../config/config.ts'
@@ -124,7 +124,7 @@ function failing(error: string, { permanent, alive }: { readonly permanent: bool
 /** Waits for `exchange` until `signal` aborts or the timeout passes. The exchange itself goes on. */
 async function withinTimeout(exchange: Promise<AuthHeaders>, timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders> {
   try {
-    return await abortable(exchange, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]))
+    return await abortable(exchange, limitedTo(timeoutMs, signal))
   } catch {
     if (signal.aborted) return failing('stopped before it was sent', { permanent: false, alive: null })
     return failing(`no token: no whole answer within ${timeoutMs} ms`, { permanent: false, alive: false })

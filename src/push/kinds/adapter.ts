@@ -1,4 +1,4 @@
-import { abortable } from '../../base/abortable.ts'
+import { abortable, limitedTo } from '../../base/abortable.ts'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf, PermanentError, TransientError, UsageError } from '../../base/errors.ts'
 import { listNames } from '../../base/list-names.ts'
@@ -98,7 +98,7 @@ class AdapterKind implements DeliveryKind {
       submit: (request) => send(request, (failure) => failure),
       independent: () => this.#steps(new AbortController().signal),
       wait: async (work) => {
-        const over = AbortSignal.any([signal, AbortSignal.timeout(Math.max(0, Math.ceil(endsAt - this.#clock.steady())))])
+        const over = limitedTo(Math.max(0, Math.ceil(endsAt - this.#clock.steady())), signal)
         try {
           return await abortable(work, over)
         } catch (error) {

@@ -1,5 +1,5 @@
 import { backoffMs, type Clock } from '../../base/clock.ts'
-import { messageOf } from '../../base/errors.ts'
+import { messageOf, retryAfterOf } from '../../base/errors.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { AuthRefusedError, isForbidden, type UpstreamClass, UpstreamPermanentError, upstreamClass } from '../../upstream/http/errors.ts'
 
@@ -135,8 +135,4 @@ function failureOf(error: unknown): Failure | null {
 
 function isCursorRefused(error: unknown): boolean {
   return error instanceof UpstreamPermanentError && error.rejectedWithCursor
-}
-
-function retryAfterOf(error: unknown): number {
-  return error instanceof Error && 'retryAfterMs' in error && typeof error.retryAfterMs === 'number' ? error.retryAfterMs : 0
 }

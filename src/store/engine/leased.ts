@@ -20,8 +20,8 @@ export interface LeasedSpec<C> {
   readonly table: string
   /** What a row is called in messages. */
   readonly what: string
-  /** The columns of its key, and where a claim has them. */
-  readonly key: Readonly<Record<string, (claim: C) => string | number>>
+  /** The columns of its key, and the name of each in a claim. */
+  readonly key: Readonly<Record<string, keyof C & string>>
   /** The column that says when a row may be claimed and, while it is claimed, when its lease ends. Default: `due_at`. */
   readonly due?: string
   /** Who is told when claims are released. */
@@ -38,8 +38,6 @@ export interface Wanted {
   readonly evenIfNotDue?: boolean
   /** With `evenIfNotDue`: also a row that was claimed with this token. */
   readonly heldBy?: string
-  /** Default: those due longest first. */
-  readonly order?: RawBuilder<unknown>
 }
 
 /** How they are claimed. */
@@ -47,8 +45,8 @@ export interface Claiming {
   readonly leaseMs: number
   /** What else the claim changes. */
   readonly set?: RawBuilder<unknown>
-  /** What it returns beside the key. */
-  readonly returning?: RawBuilder<unknown>
+  /** What a claim has beside its key and its token: columns, or expressions, by their names in the claim. */
+  readonly returning?: Readonly<Record<string, string | RawBuilder<unknown>>>
 }
 
 /**
@@ -59,21 +57,28 @@ export class Leased<C extends Claimed> {
   readonly #spec: LeasedSpec<C>
   readonly #table: RawBuilder<unknown>
   readonly #due: RawBuilder<unknown>
-  readonly #key: readonly string[]
+  readonly #key: RawBuilder<unknown>
+  readonly #isFree: RawBuilder<unknown>
+  /** The key and the token, by their names in a claim. */
+  readonly #claimed: string
 
   constructor(spec: LeasedSpec<C>) {
     this.#spec = spec
     this.#table = sql.table(spec.table)
     this.#due = sql.ref(spec.due ?? 'due_at')
-    this.#key = Object.keys(spec.key)
+    const { table, key } = spec
+    const columns = Object.keys(key)
+    // As text, so that a statement that runs often is quick to make: all of these names are the program's own.
+    this.#key = sql.raw(columns.join(', '))
+    this.#isFree = sql.raw(columns.map((column) => `${table}.${column} = free.${column}`).join(' and '))
+    this.#claimed = ['lease_token as "leaseToken"', ...columns.map((column) => `${table}.${column} as "${key[column]}"`)].join(', ')
   }
 
-  /** @returns the statement that selects and locks the keys of rows to claim; rows that another process is claiming are passed over. */
-  select(tx: Tx, { where, limit, evenIfNotDue = false, heldBy = '', order = this.#due }: Wanted): RawBuilder<unknown> {
+  /** @returns the statement that selects and locks the keys of rows to claim, those due longest first; rows that another process is claiming are passed over. */
+  select(tx: Tx, { where, limit, evenIfNotDue = false, heldBy = '' }: Wanted): RawBuilder<unknown> {
     const isDue = sql`${this.#due} <= ${dbTime(tx)}`
     const isFree = evenIfNotDue ? sql`(lease_token is null or lease_token = ${heldBy} or ${isDue})` : isDue
-    const key = sql.join(this.#key.map((column) => sql.ref(column)))
-    return sql`select ${key} from ${this.#table} where ${where} and ${isFree} order by ${order} limit ${sql.lit(limit)} ${skipLocked(tx)}`
+    return sql`select ${this.#key} from ${this.#table} where ${where} and ${isFree} order by ${this.#due} limit ${sql.lit(limit)} ${skipLocked(tx)}`
   }
 
   /**
@@ -81,14 +86,17 @@ export class Leased<C extends Claimed> {
    * claim more than that.
    * @param selection from `select`, or another statement that gives keys.
    */
-  async claim<R>(tx: Tx, token: string, selection: RawBuilder<unknown>, { leaseMs, set, returning }: Claiming): Promise<R[]> {
-    const of = (column: string) => sql.ref(`${this.#spec.table}.${column}`)
-    const isSame = this.#key.map((column) => sql`${of(column)} = ${sql.ref(`free.${column}`)}`)
-    const columns = [...this.#key.map(of), ...(returning === undefined ? [] : [returning])]
-    const { rows } = await sql<R>`
+  async claim(tx: Tx, token: string, selection: RawBuilder<unknown>, { leaseMs, set, returning = {} }: Claiming): Promise<C[]> {
+    let columns = this.#claimed
+    const computed: RawBuilder<unknown>[] = []
+    for (const [name, value] of Object.entries(returning)) {
+      if (typeof value === 'string') columns += `, ${value} as "${name}"`
+      else computed.push(sql`${value} as ${sql.ref(name)}`)
+    }
+    const { rows } = await sql<C>`
       with free as (${selection})
       update ${this.#table} set lease_token = ${token}, ${this.#due} = ${dbTime(tx, leaseMs)} ${also(set)}
-      from free where ${sql.join(isSame, sql` and `)} returning ${sql.join(columns)}`.execute(tx.sql)
+      from free where ${this.#isFree} returning ${sql.join([sql.raw(columns), ...computed])}`.execute(tx.sql)
     return rows
   }
 
@@ -167,12 +175,18 @@ export class Leased<C extends Claimed> {
       if (row['lease_token'] === null) return longest(row, allowed)
       return { ms: typeof leaseMs === 'number' ? leaseMs : leaseMs(allowed), becomes: 'lease' }
     }
-    return { ...more, table, key: this.#key, columns: { [due]: dueWait, ...more.columns }, others: ['lease_token', ...(more.others ?? [])] }
+    return {
+      ...more,
+      table,
+      key: Object.keys(this.#spec.key),
+      columns: { [due]: dueWait, ...more.columns },
+      others: ['lease_token', ...(more.others ?? [])],
+    }
   }
 
   /** Condition: the row is the one that was claimed, and the claim still holds. */
   isOurs(claim: C): RawBuilder<boolean> {
-    const isSame = Object.entries(this.#spec.key).map(([column, of]) => sql`${sql.ref(column)} = ${of(claim)}`)
+    const isSame = Object.entries(this.#spec.key).map(([column, name]) => sql`${sql.ref(column)} = ${claim[name]}`)
     return sql<boolean>`${sql.join(isSame, sql` and `)} and lease_token = ${claim.leaseToken}`
   }
 
@@ -180,7 +194,7 @@ export class Leased<C extends Claimed> {
     const { what, key } = this.#spec
     return new LeaseLostError(
       `${what} ${Object.values(key)
-        .map((of) => of(claim))
+        .map((name) => claim[name])
         .join(' ')}`,
     )
   }

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Row } from '../../model/entity.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
-import type { Query } from './db.ts'
+import type { Query, Tx } from './db.ts'
 
 /** What `dbTime` needs: the kind of database, and SQLite's clock. */
 type Timed = Pick<Query, 'kind' | 'clock'>
@@ -12,7 +12,14 @@ type Timed = Pick<Query, 'kind' | 'clock'>
  */
 export function dbTime(q: Timed, plusMs = 0): RawBuilder<TimeText> {
   if (q.kind === 'sqlite') return sql<TimeText>`${timeFromMs(q.clock.now() + plusMs)}`
-  return sql<TimeText>`(clock_timestamp() + ${plusMs}::float8 * interval '1 millisecond')`
+  return timePlus(q, sql`clock_timestamp()`, plusMs)
+}
+
+/** A time, in a column for example, plus milliseconds. */
+export function timePlus(q: Pick<Query, 'kind'>, time: RawBuilder<unknown>, ms: RawBuilder<unknown> | number): RawBuilder<TimeText> {
+  const plus = sql`(${ms})`
+  if (q.kind === 'sqlite') return sql<TimeText>`strftime('%Y-%m-%dT%H:%M:%f000Z', ${time}, (${plus} / 1000.0) || ' seconds')`
+  return sql<TimeText>`(${time} + ${plus}::float8 * interval '1 millisecond')`
 }
 
 /** A given time, typed so that Postgres can compare it. */
@@ -69,6 +76,15 @@ export function skipLocked(q: Pick<Query, 'kind'>): RawBuilder<unknown> {
  */
 export function unindexed(q: Pick<Query, 'kind'>, column: string): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`+${sql.ref(column)}` : sql.ref(column)
+}
+
+/** Deletes all rows of a table but the newest: those with the greatest values of a column. */
+export async function keepNewest(tx: Tx, table: string, column: string, most: number): Promise<void> {
+  const [from, value] = [sql.table(table), sql.ref(column)]
+  await sql`
+    delete from ${from} where ${value} <= (select ${value} from ${from} order by ${value} desc limit 1 offset ${sql.lit(most)})`.execute(
+    tx.sql,
+  )
 }
 
 /** Which values of a column to find. */

@@ -3,7 +3,7 @@ import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
-import { timeValue } from '../engine/sql.ts'
+import { keepNewest, timeValue } from '../engine/sql.ts'
 import type { RejectedTable } from '../schema/inbox.ts'
 
 /** A rejected delivery. */
@@ -184,8 +184,7 @@ async function insertAndPrune(tx: Tx, batch: readonly Rejected[]): Promise<void>
       })
       .execute()
   }
-  const oldestKept = tx.sql.selectFrom('sync_rejected').select('rejected_id').orderBy('rejected_id', 'desc').offset(MAX_ROWS).limit(1)
-  await tx.sql.deleteFrom('sync_rejected').where('rejected_id', '<=', oldestKept).execute()
+  await keepNewest(tx, 'sync_rejected', 'rejected_id', MAX_ROWS)
 }
 
 /** A rejected delivery has no number before it is stored. */

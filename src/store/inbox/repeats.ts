@@ -5,7 +5,7 @@ import { idsUnder } from '../../model/ids-under.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime, timeValue } from '../engine/sql.ts'
+import { dbTime, keepNewest, timeValue } from '../engine/sql.ts'
 import { type Wake, wakeReads } from '../reads/reads.ts'
 import { bodyPlace } from './work.ts'
 
@@ -111,9 +111,7 @@ async function keep(tx: Tx, found: readonly Differing[], dead: readonly GivenDel
         set times = sync_differing_deliveries.times + 1, last_at = excluded.last_at`.execute(tx.sql)
     for (const submissionId of submissionIds) for (const read of FEEDS) wakes.push({ account, submissionId, read })
   }
-  await sql`
-    delete from sync_differing_deliveries where last_at <= (
-      select last_at from sync_differing_deliveries order by last_at desc limit 1 offset ${sql.lit(MAX_ROWS)})`.execute(tx.sql)
+  await keepNewest(tx, 'sync_differing_deliveries', 'last_at', MAX_ROWS)
   await wakeReads(tx, wakes)
 }
 

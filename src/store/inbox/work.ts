@@ -39,7 +39,7 @@ export interface Settlement {
 export const claimedDeliveries = new Leased<ClaimedDelivery>({
   table: 'sync_inbox',
   what: 'delivery',
-  key: { inbox_id: ({ inboxId }) => inboxId },
+  key: { inbox_id: 'inboxId' },
   due: 'available_at',
   topic: 'inbox',
   claimed: () => sql`state = 'ready'`,
@@ -62,15 +62,6 @@ const settled: TableSpec = {
   },
 }
 
-interface ClaimedRow {
-  readonly inbox_id: number
-  readonly account: string
-  readonly delivery_id: string
-  readonly received_at: TimeText
-  readonly body: Buffer | null
-  readonly attempts: number
-}
-
 /**
  * Limit for the bodies of one claim. They are in memory together, several times over while applied, in one transaction that blocks the event
  * loop on SQLite: about 60 ms per megabyte.
@@ -82,7 +73,7 @@ const CLAIM_BYTES = { sqlite: 512 << 10, postgres: 2 << 20 } as const
  */
 export async function claimDeliveries(db: Db, limit: number, leaseMs: number): Promise<ClaimedDelivery[]> {
   const leaseToken = newLeaseToken(db)
-  const claim = (tx: Tx): Promise<ClaimedRow[]> => {
+  const claim = (tx: Tx) => {
     const due = sql`
       select inbox_id, available_at, coalesce(length(body), 0) as bytes
       from sync_inbox where state = 'ready' and available_at <= ${dbTime(tx)}
@@ -92,23 +83,14 @@ export async function claimDeliveries(db: Db, limit: number, leaseMs: number): P
         select inbox_id, row_number() over oldest as position, sum(bytes) over oldest as bytes
         from (${due}) as due window oldest as (order by available_at, inbox_id)) as measured
       where position = 1 or bytes <= ${sql.lit(CLAIM_BYTES[tx.kind])}`
-    return claimedDeliveries.claim<ClaimedRow>(tx, leaseToken, withinBytes, {
+    return claimedDeliveries.claim(tx, leaseToken, withinBytes, {
       leaseMs,
-      returning: sql`account, delivery_id, received_at, body, attempts`,
+      returning: { account: 'account', deliveryId: 'delivery_id', receivedAt: 'received_at', body: 'body', attempts: 'attempts' },
     })
   }
-  const rows = await db.write('inbox-claim', claim, { relaxedDurability: true })
-  return rows
-    .map((row) => ({
-      inboxId: row.inbox_id,
-      account: row.account,
-      deliveryId: row.delivery_id,
-      receivedAt: row.received_at,
-      body: row.body ?? Buffer.alloc(0),
-      attempts: row.attempts,
-      leaseToken,
-    }))
-    .sort((a, b) => a.inboxId - b.inboxId)
+  const claims = await db.write('inbox-claim', claim, { relaxedDurability: true })
+  // A body may be missing.
+  return claims.map((claim) => ({ ...claim, body: claim.body ?? Buffer.alloc(0) })).sort((a, b) => a.inboxId - b.inboxId)
 }
 
 /**
@@ -134,8 +116,8 @@ export async function settleDeliveries(tx: Tx, settlements: readonly Settlement[
   if (matched !== rows.length) throw new LeaseLostError(`deliveries ${settlements.map((s) => s.delivery.deliveryId).join(', ')}`)
   await protectBodies(tx, settlements)
   for (const { delivery, state, retryInMs = 0 } of settlements) {
-    // Few are rescheduled, and mostly one by one.
-    if (state === 'ready') await setAvailable(tx, delivery.inboxId, retryInMs)
+    // Few are rescheduled, and mostly one by one. Their lease ends, so that no release shortens the delay.
+    if (state === 'ready') await claimedDeliveries.release(tx, delivery, retryInMs)
   }
 }
 
@@ -156,15 +138,6 @@ async function protectBodies(tx: Tx, settlements: readonly Settlement[]): Promis
     if (body === delivery.body) continue
     await tx.sql.updateTable('sync_inbox').set({ body }).where('inbox_id', '=', delivery.inboxId).execute()
   }
-}
-
-/** By the database's clock, which decides when it can be claimed (invariant 14). Ends the lease, so that no release shortens the delay. */
-async function setAvailable(tx: Tx, inboxId: number, inMs: number): Promise<void> {
-  await tx.sql
-    .updateTable('sync_inbox')
-    .set({ available_at: dbTime(tx, inMs), lease_token: null })
-    .where('inbox_id', '=', inboxId)
-    .execute()
 }
 
 /** Releases the unsettled deliveries of a claim at once, without counting an attempt: for a database that was unreachable. */

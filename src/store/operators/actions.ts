@@ -33,7 +33,14 @@ export interface StoredAuditEntry extends AuditEntry {
 export function auditedDb(db: Db, note: AuditEntry): Db {
   const { kind, processId, clock, signals, protection, listsDocuments, seen, read } = db
   return {
-    ...{ kind, processId, clock, signals, protection, listsDocuments, seen, read },
+    kind,
+    processId,
+    clock,
+    signals,
+    protection,
+    listsDocuments,
+    seen,
+    read,
     write: (name, work, options) =>
       db.write(
         name,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
-import { Leased } from '../engine/leased.ts'
+import { type Claimed, Leased } from '../engine/leased.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
 import type { AlarmsTable, OperatorNoticesTable } from '../schema/operators.ts'
 import { writeHistory } from './alarm-history.ts'
@@ -42,10 +42,10 @@ export function listAlarms(q: Query): Promise<Readonly<AlarmsTable>[]> {
   return q.sql.selectFrom('alarms').selectAll().orderBy('name').orderBy('account').orderBy('destination').execute()
 }
 
-export const claimedWatch = new Leased({
+export const claimedWatch = new Leased<Claimed & { readonly id: 1 }>({
   table: 'sync_alarm_watch',
   what: 'evaluation of alarms',
-  key: { id: () => 1 },
+  key: { id: 'id' },
   due: 'lease_until',
 })
 
@@ -81,7 +81,7 @@ export async function storeEvaluation(
   plan: (alarms: readonly AlarmRow[], notices: readonly NoticeRow[]) => AlarmPlan,
 ): Promise<AlarmPlan> {
   return db.write('alarms', async (tx) => {
-    await claimedWatch.hold(tx, { leaseToken: token })
+    await claimedWatch.hold(tx, { id: 1, leaseToken: token })
     const decided = plan(await listAlarms(tx), await listNotices(tx))
     for (const row of decided.alarms) await putAlarm(tx, row)
     for (const key of decided.forgotten) {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
-import { dbTime } from '../engine/sql.ts'
+import { dbTime, timePlus } from '../engine/sql.ts'
 
 /** How long a session may be: without a request, and altogether. In milliseconds. */
 export interface SessionLimits {
@@ -50,8 +50,8 @@ export async function findSession(q: Query, sessionHash: string, limits: Session
     .selectFrom('sync_console_sessions')
     .select(['session_hash', 'who', 'token_proof', 'oidc'])
     .select([
-      later(q, 'began_at', limits.maxMs).as('ends_at'),
-      later(q, 'seen_at', limits.idleMs).as('idle_ends_at'),
+      timePlus(q, sql`began_at`, limits.maxMs).as('ends_at'),
+      timePlus(q, sql`seen_at`, limits.idleMs).as('idle_ends_at'),
       sql<number | boolean>`seen_at < ${dbTime(q, -limits.idleMs * NOTED_EVERY)}`.as('stale'),
     ])
     .where('session_hash', '=', sessionHash)
@@ -81,10 +81,4 @@ export async function endSession(db: Db, sessionHash: string): Promise<void> {
 /** A session of the future was begun by a clock that ran ahead: it would outlive its limits. */
 function hasEnded(q: Query | Tx, { idleMs, maxMs }: SessionLimits) {
   return sql<boolean>`(began_at < ${dbTime(q, -maxMs)} or seen_at < ${dbTime(q, -idleMs)} or seen_at > ${dbTime(q, idleMs)})`
-}
-
-function later(q: Query, column: 'began_at' | 'seen_at', ms: number) {
-  return q.kind === 'sqlite'
-    ? sql<TimeText>`strftime('%Y-%m-%dT%H:%M:%f000Z', ${sql.ref(column)}, ${`+${ms / 1000} seconds`})`
-    : sql<TimeText>`${sql.ref(column)} + ${ms}::float8 * interval '1 millisecond'`
 }

@@ -26,7 +26,7 @@ export type NoticeResult =
 export const claimedNotices = new Leased<ClaimedNotice>({
   table: 'sync_operator_notices',
   what: 'message',
-  key: { notice_id: ({ noticeId }) => noticeId },
+  key: { notice_id: 'noticeId' },
 })
 
 /** Claims due messages of the operators, the oldest first, for `leaseMs`. */
@@ -35,17 +35,9 @@ export async function claimNotices(db: Db, operators: readonly string[], limit: 
   const leaseToken = newLeaseToken(db)
   return db.write('notice-claim', async (tx) => {
     const selection = claimedNotices.select(tx, { where: sql`settled_at is null and operator in (${sql.join(operators)})`, limit })
-    const returning = sql`operator, name, account, destination, body, attempts`
-    const rows = await claimedNotices.claim<Omit<ClaimedNotice, 'noticeId' | 'leaseToken'> & { notice_id: string }>(
-      tx,
-      leaseToken,
-      selection,
-      {
-        leaseMs,
-        returning,
-      },
-    )
-    return rows.map(({ notice_id: noticeId, ...row }) => ({ ...row, noticeId, leaseToken }))
+    const columns = ['operator', 'name', 'account', 'destination', 'body', 'attempts']
+    const returning = Object.fromEntries(columns.map((column) => [column, column]))
+    return claimedNotices.claim(tx, leaseToken, selection, { leaseMs, returning })
   })
 }
 

@@ -49,21 +49,10 @@ async function addDestination(tx: Tx, { name, start }: DestinationStart): Promis
   const info = await tx.sql.selectFrom('mirror_info').selectAll().where('id', '=', 1).executeTakeFirstOrThrow()
   const lost = start === 'now' ? await lostCursor(tx, name) : null
   const from = typeof start === 'number' ? Math.max(start, info.first_seq - 1) : (lost ?? info.last_seq)
-  await tx.sql
-    .insertInto('sync_destinations')
-    .values({
-      destination: name,
-      state: 'active',
-      reason: null,
-      since: null,
-      cursor: Math.min(from, info.last_seq),
-      log_epoch: info.log_epoch,
-      retry_at: null,
-      failures: 0,
-      snapshot: start === 'snapshot' ? JSON.stringify({ position: null }) : null,
-    })
-    .onConflict((conflict) => conflict.column('destination').doNothing())
-    .execute()
+  await sql`
+    insert into sync_destinations (destination, state, cursor, log_epoch, failures, snapshot)
+    values (${name}, 'active', ${Math.min(from, info.last_seq)}, ${info.log_epoch}, 0, ${start === 'snapshot' ? '{"position":null}' : null})
+    on conflict do nothing`.execute(tx.sql)
 }
 
 /** The newest change that the outbox has of a destination whose row somebody deleted; null when it is new. */

@@ -1,8 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime } from '../engine/sql.ts'
-import { type LaneKey, lanesOf, lockLanes } from './lanes.ts'
+import { type LaneKey, lanesOf, laneText, lockLanes, makeDue } from './lanes.ts'
 import { matches, type OutboxFilter } from './queries.ts'
 import type { OutboxStep } from './retry.ts'
 
@@ -19,19 +18,15 @@ export async function hastenRows(db: Db, filter: OutboxFilter, after: number, li
   return db.write('outbox-retry', async (tx) => {
     const locked = await lockLanes(tx, lanesOf(rows))
     const idle = locked.filter((lane) => lane.in_flight === 0 && lane.blocked === null)
-    for (const { destination, account, lane } of idle) {
-      await sql`
-        update sync_push_lanes set lease_token = null, due_at = ${dbTime(tx)}
-        where destination = ${destination} and account = ${account} and lane = ${lane}`.execute(tx.sql)
-    }
+    await makeDue(tx, idle)
     for (const destination of [...new Set(rows.map((row) => row.destination))].sort()) {
       await sql`
         update sync_destinations set retry_at = null, failures = 0
         where destination = ${destination} and state = 'active' and retry_at is not null`.execute(tx.sql)
     }
     wake(tx, 'outbox')
-    const due = new Set(idle.map(textOf))
-    const changed = rows.filter((row) => due.has(textOf(row))).length
+    const due = new Set(idle.map(laneText))
+    const changed = rows.filter((row) => due.has(laneText(row))).length
     return { changed, inFlight: rows.length - changed, nextAfter }
   })
 }
@@ -53,8 +48,4 @@ async function retrying(q: Query, filter: OutboxFilter, after: number, limit: nu
 function isOpen(): RawBuilder<unknown> {
   return sql`exists (select 1 from sync_push_lanes l
     where l.destination = o.destination and l.account = o.account and l.lane = o.lane and l.blocked is null)`
-}
-
-function textOf({ destination, account, lane }: LaneKey): string {
-  return JSON.stringify([destination, account, lane])
 }

@@ -58,6 +58,13 @@ export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<Locke
   return rows
 }
 
+/** Ends the leases of locked lanes, which are then due at once. */
+export async function makeDue(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
+  await sql`
+    update sync_push_lanes set lease_token = null, due_at = ${dbTime(tx)}
+    where (destination, account, lane) in (select destination, account, lane from ${givenLanes(tx, lanes)})`.execute(tx.sql)
+}
+
 /** Deletes locked lanes that have no ready row and are not held. */
 export async function closeEmptyLanes(tx: Tx, keys: readonly LaneKey[]): Promise<void> {
   if (keys.length === 0) return

@@ -8,15 +8,18 @@ import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, valuesTable } from '../engine/sql.ts'
 import type { LaneBlock, OutboxState } from '../schema/push.ts'
-import { closeEmptyLanes, givenLanes, type LaneKey, laneText, lockLanes } from './lanes.ts'
+import { closeEmptyLanes, type LaneKey, laneText, lockLanes, makeDue } from './lanes.ts'
 import { lockMappings, mappedLanes } from './push-map.ts'
 import { firstRows, ID_NOT_KNOWN, type OutboxRow } from './rows.ts'
 
 export type { OutboxRow }
 
-/** A lane that this process may send from until its lease ends. */
-export interface ClaimedLane extends LaneKey {
+interface LaneLease extends LaneKey {
   readonly leaseToken: string
+}
+
+/** A lane that this process may send from until its lease ends. */
+export interface ClaimedLane extends LaneLease {
   /** The first rows of the lane, in order; at least one. */
   readonly rows: readonly OutboxRow[]
   /** Whether the claim reached its byte limit: this lane or others may have more that is due. */
@@ -78,10 +81,10 @@ const settled: TableSpec = {
 }
 const SETTLED = ['state', 'attempts', 'uncertain', 'status', 'detail', 'error', 'settled_at']
 
-export const claimedLanes = new Leased<ClaimedLane>({
+export const claimedLanes = new Leased<LaneLease>({
   table: 'sync_push_lanes',
   what: 'lane',
-  key: { destination: ({ destination }) => destination, account: ({ account }) => account, lane: ({ lane }) => lane },
+  key: { destination: 'destination', account: 'account', lane: 'lane' },
   topic: 'outbox',
 })
 
@@ -95,12 +98,12 @@ export async function claimLanes(db: Db, destination: string, claim: LaneClaim):
     const blocked = claim.unmapped ? sql`blocked = 'unmapped'` : sql`blocked is null`
     const where = sql`destination = ${destination} and ${blocked} and ${isOpen}`
     const selection = claimedLanes.select(tx, { where, limit: claim.lanes })
-    const keys = await claimedLanes.claim<LaneKey>(tx, leaseToken, selection, { leaseMs: claim.leaseMs })
+    const keys = await claimedLanes.claim(tx, leaseToken, selection, { leaseMs: claim.leaseMs })
     if (keys.length === 0) return []
     // What waits here may have been sent by a server that has failed since.
     await requireCheckedServer(tx)
     const { byLane, isFull } = await firstRows(tx, keys, { limit: claim.rowsPerLane, submissions: claim.withoutSubmissions !== true })
-    const found = keys.map((key) => ({ ...key, leaseToken, isFull, rows: byLane.get(`${key.account} ${key.lane}`) ?? [] }))
+    const found = keys.map((key) => ({ ...key, isFull, rows: byLane.get(`${key.account} ${key.lane}`) ?? [] }))
     const lanes = isFull ? found.filter(({ rows }) => rows.length > 0) : found
     if (lanes.length < found.length)
       await makeDue(
@@ -263,13 +266,6 @@ export async function releaseLanes(db: Db, lanes: readonly ClaimedLane[], option
  */
 export async function releaseAllLanes(db: Db, destination: string): Promise<void> {
   await db.write('outbox-release', (tx) => claimedLanes.releaseAll(tx, { destination }))
-}
-
-/** Ends the leases of locked lanes, which are then due at once. */
-async function makeDue(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
-  await sql`
-    update sync_push_lanes set lease_token = null, due_at = ${dbTime(tx)}
-    where (destination, account, lane) in (select destination, account, lane from ${givenLanes(tx, lanes)})`.execute(tx.sql)
 }
 
 /** The rows whose outcome was not uncertain before the claim. */

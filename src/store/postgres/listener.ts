@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { endsWithin } from '../../base/abortable.ts'
 import { backoffMs, systemClock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import { OnceAMinute } from '../../base/once-a-minute.ts'
@@ -74,9 +75,7 @@ export class PostgresListener {
     } finally {
       signal.removeEventListener('abort', stop)
       // A dead connection may never confirm its end.
-      const closed = new AbortController()
-      await Promise.race([client.end().catch(() => {}), systemClock.sleep(PROBE_TIMEOUT_MS, closed.signal)])
-      closed.abort()
+      await endsWithin(systemClock, PROBE_TIMEOUT_MS, client.end())
     }
   }
 }

@@ -12,29 +12,10 @@ export const sweep = { none: 0, wanted: 1, begun: 2 } as const
 /** Creates the missing rows of configured accounts. */
 export async function ensureAccounts(db: Db, names: readonly string[]): Promise<void> {
   await db.write('accounts', async (tx) => {
-    for (const account of [...names].sort()) {
-      await tx.sql
-        .insertInto('sync_accounts')
-        .values({
-          account,
-          state: 'active',
-          reason: null,
-          since: null,
-          retry_at: null,
-          brokerage: null,
-          client_id: null,
-          sweep_wanted: sweep.none,
-          swept_at: null,
-          events_unreadable_at: null,
-          identity_error: null,
-          identity_failing_since: null,
-          throttled_since: null,
-          throttled_until: null,
-          throttled_reason: null,
-        })
-        .onConflict((oc) => oc.column('account').doNothing())
-        .execute()
-    }
+    for (const account of [...names].sort())
+      await sql`
+        insert into sync_accounts (account, state, sweep_wanted) values (${account}, 'active', ${sweep.none})
+        on conflict do nothing`.execute(tx.sql)
   })
 }
 

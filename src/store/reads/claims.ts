@@ -47,7 +47,7 @@ export interface ClaimQuery {
 export const claimedReads = new Leased<ReadClaim>({
   table: 'sync_reads',
   what: 'read',
-  key: { account: ({ account }) => account, submission_id: ({ submissionId }) => submissionId, read: ({ read }) => read },
+  key: { account: 'account', submission_id: 'submissionId', read: 'read' },
   topic: 'reads',
   // Claims end within the longest lease, so the index on `due_at` finds them.
   claimed: (tx) => sql`account in ${distinctIn('sync_reads', 'account')}
@@ -63,18 +63,10 @@ export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]
   const ofSubmissions = query.submissionIds === undefined ? null : sql`submission_id in (${sql.join(query.submissionIds)}) ${ofKind}`
   const where = sql`account = ${query.account} and ${ofSubmissions ?? sql`rank = ${sql.lit(query.rank ?? rank.live)} ${notOff}`}`
   const claim = async (tx: Tx): Promise<ReadClaim[]> => {
-    const rows = await claimedReads.claim<ClaimedRow>(
-      tx,
-      leaseToken,
-      claimedReads.select(tx, { where, limit: query.limit, evenIfNotDue: ofSubmissions !== null }),
-      {
-        leaseMs: query.leaseMs,
-        set: sql`issued_no = ${nextReadNumber(tx)}`,
-        returning: sql`rank, issued_no, wake_no, cursor, failures, misses, stalls, active_at, last_read_at,
-          last_replay_at, replay_due_at, case when replay_due_at <= ${dbTime(tx)} then 1 else 0 end as replay_due`,
-      },
-    )
-    return rows.map((row) => claimOf(row, leaseToken))
+    const selection = claimedReads.select(tx, { where, limit: query.limit, evenIfNotDue: ofSubmissions !== null })
+    const set = sql`issued_no = ${nextReadNumber(tx)}`
+    const claims = await claimedReads.claim(tx, leaseToken, selection, { leaseMs: query.leaseMs, set, returning: claimColumns(tx) })
+    return claims.map((claim) => ({ ...claim, replayDue: Boolean(claim.replayDue) }))
   }
   return db.write('read-claim', claim, { relaxedDurability: true })
 }
@@ -186,41 +178,19 @@ export async function releaseRead(db: Db, claim: ReadClaim): Promise<void> {
   await db.write('read-release', (tx) => claimedReads.release(tx, claim), { relaxedDurability: true })
 }
 
-interface ClaimedRow {
-  account: string
-  submission_id: string
-  read: OwnRead
-  rank: number
-  issued_no: number
-  wake_no: number
-  cursor: string | null
-  failures: number
-  misses: number
-  stalls: number
-  active_at: TimeText | null
-  last_read_at: TimeText | null
-  last_replay_at: TimeText | null
-  replay_due_at: TimeText | null
-  replay_due: number
-}
-
-function claimOf(row: ClaimedRow, leaseToken: string): ReadClaim {
+function claimColumns(tx: Tx) {
   return {
-    account: row.account,
-    submissionId: row.submission_id,
-    read: row.read,
-    leaseToken,
-    rank: row.rank,
-    readNo: row.issued_no,
-    wakeNo: row.wake_no,
-    cursor: row.cursor,
-    failures: row.failures,
-    misses: row.misses,
-    stalls: row.stalls,
-    activeAt: row.active_at,
-    lastReadAt: row.last_read_at,
-    lastReplayAt: row.last_replay_at,
-    replayDueAt: row.replay_due_at,
-    replayDue: Number(row.replay_due) === 1,
+    rank: 'rank',
+    readNo: 'issued_no',
+    wakeNo: 'wake_no',
+    cursor: 'cursor',
+    failures: 'failures',
+    misses: 'misses',
+    stalls: 'stalls',
+    activeAt: 'active_at',
+    lastReadAt: 'last_read_at',
+    lastReplayAt: 'last_replay_at',
+    replayDueAt: 'replay_due_at',
+    replayDue: sql`replay_due_at <= ${dbTime(tx)}`,
   }
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Change } from '../../model/change.ts'
 import { type DocumentRow, documents } from '../../model/entities/documents.ts'
-import { msFromTime, type TimeText } from '../../model/time.ts'
+import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime, valuesTable } from '../engine/sql.ts'
@@ -16,20 +16,24 @@ export const FETCH_LEASE_MS = 900_000
 /** The longest wait between two attempts. */
 export const LONGEST_FETCH_WAIT_MS = 12 * 3_600_000
 
-/** A document that this process may fetch until its lease ends. */
-export interface FetchClaim {
+interface ClaimedFetch {
   readonly account: string
-  readonly document: DocumentRow
+  readonly documentKey: string
   readonly leaseToken: string
   readonly failures: number
-  /** Since when every attempt has failed, in ms since the epoch; null: none has. */
-  readonly failingSince: number | null
+  /** Since when every attempt has failed; null: none has. */
+  readonly failingSince: TimeText | null
 }
 
-export const claimedFetches = new Leased<FetchClaim>({
+/** A document that this process may fetch until its lease ends. */
+export interface FetchClaim extends ClaimedFetch {
+  readonly document: DocumentRow
+}
+
+export const claimedFetches = new Leased<ClaimedFetch>({
   table: 'sync_documents',
   what: 'document',
-  key: { account: ({ account }) => account, document_key: ({ document }) => document.document_key },
+  key: { account: 'account', document_key: 'documentKey' },
 })
 
 /** How an attempt ended. */
@@ -75,22 +79,19 @@ export async function claimFetches(db: Db, account: string, limit: number): Prom
   const leaseToken = newLeaseToken(db)
   return db.write('document-claim', async (tx) => {
     const selection = claimedFetches.select(tx, { where: sql`account = ${account}`, limit })
-    const rows = await claimedFetches.claim<{ document_key: string; failures: number; failing_since: TimeText | null }>(
-      tx,
-      leaseToken,
-      selection,
-      { leaseMs: FETCH_LEASE_MS, returning: sql`failures, failing_since` },
-    )
-    const keys = rows.map(({ document_key }) => ({ account, document_key }))
+    const claims = await claimedFetches.claim(tx, leaseToken, selection, {
+      leaseMs: FETCH_LEASE_MS,
+      returning: { failures: 'failures', failingSince: 'failing_since' },
+    })
+    const keys = claims.map(({ documentKey }) => ({ account, document_key: documentKey }))
     const found = keys.length === 0 ? [] : ((await tx.selectMany(documents, keys)) as DocumentRow[])
     const open = new Map(found.filter(isOpen).map((row) => [row.document_key, row]))
-    const over = keys.filter(({ document_key }) => !open.has(document_key)).map(({ document_key }) => document_key)
+    const over = claims.map(({ documentKey }) => documentKey).filter((key) => !open.has(key))
     if (over.length > 0)
       await tx.sql.updateTable('sync_documents').set(NOT_DUE).where('account', '=', account).where('document_key', 'in', over).execute()
-    return rows.flatMap(({ document_key, failures, failing_since }) => {
-      const document = open.get(document_key)
-      const failingSince = failing_since === null ? null : msFromTime(failing_since)
-      return document === undefined ? [] : [{ account, document, leaseToken, failures: Number(failures), failingSince }]
+    return claims.flatMap((claim) => {
+      const document = open.get(claim.documentKey)
+      return document === undefined ? [] : [{ ...claim, document }]
     })
   })
 }

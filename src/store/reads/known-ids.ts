@@ -40,7 +40,7 @@ export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<vo
   // A bind request is below its submission, and a document is no read of this kind.
   const due = sql`case when given.kind in (${sql.join(idReads)}) and (given.kind <> 'bind_request' or given.submission_id is not null) then ${now} end`
   await sql`
-    insert into sync_known_ids (account, kind, id, submission_id, via, first_seen_at, due_at, wake_no, issued_no, applied_no, failures, misses, rests)
+    insert into sync_known_ids (account, kind, id, submission_id, via, first_seen_at, due_at, wake_no, issued_no, applied_no, failures, misses, is_final)
     select given.account, given.kind, given.id, given.submission_id, given.via, ${now}, ${due}, 0, 0, 0, 0, 0, 0
     from ${valuesTable(tx, columns, fresh)}
     where not exists (select 1 from sync_purged p where p.account = given.account and p.submission_id = given.submission_id)
@@ -87,7 +87,7 @@ export interface IdClaim extends KnownId {
   /** Whether it was ever read. */
   readonly wasRead: boolean
   /** Whether nothing is expected of it any more. */
-  readonly rests: boolean
+  readonly isFinal: boolean
   /** When the answer last changed; before that, when the id was first seen. */
   readonly changedAt: TimeText
 }
@@ -95,7 +95,7 @@ export interface IdClaim extends KnownId {
 export const claimedIds = new Leased<IdClaim>({
   table: 'sync_known_ids',
   what: 'read of',
-  key: { account: ({ account }) => account, kind: ({ kind }) => kind, id: ({ id }) => id },
+  key: { account: 'account', kind: 'kind', id: 'id' },
   topic: 'reads',
 })
 
@@ -124,26 +124,21 @@ export async function claimIds(db: Db, { account, limit, leaseMs, only, without 
     const isOnly = only === undefined ? sql`` : sql`and kind = ${only.kind} and id = ${only.id} and due_at is not null`
     const where = sql`account = ${account} ${isOnly} ${notOf(without)}`
     const selection = claimedIds.select(tx, { where, limit, evenIfNotDue: only !== undefined })
-    const rows = await claimedIds.claim<ClaimedRow>(tx, leaseToken, selection, {
+    const claims = await claimedIds.claim(tx, leaseToken, selection, {
       leaseMs,
       set: sql`issued_no = ${nextNumber(tx)}`,
-      returning: sql`submission_id, issued_no, wake_no, failures, misses, rests,
-        case when last_read_at is null then 0 else 1 end as was_read, coalesce(last_changed_at, first_seen_at) as changed_at`,
+      returning: {
+        submissionId: sql`coalesce(submission_id, '')`,
+        readNo: 'issued_no',
+        wakeNo: 'wake_no',
+        failures: 'failures',
+        misses: 'misses',
+        isFinal: 'is_final',
+        wasRead: sql`last_read_at is not null`,
+        changedAt: sql`coalesce(last_changed_at, first_seen_at)`,
+      },
     })
-    return rows.map((row) => ({
-      account: row.account,
-      kind: row.kind,
-      id: row.id,
-      submissionId: row.submission_id ?? '',
-      leaseToken,
-      readNo: Number(row.issued_no),
-      wakeNo: Number(row.wake_no),
-      failures: Number(row.failures),
-      misses: Number(row.misses),
-      wasRead: Number(row.was_read) === 1,
-      rests: Number(row.rests) === 1,
-      changedAt: row.changed_at,
-    }))
+    return claims.map((claim) => ({ ...claim, wasRead: Boolean(claim.wasRead), isFinal: Boolean(claim.isFinal) }))
   })
 }
 
@@ -174,7 +169,7 @@ export interface IdSettlement {
   readonly complete: boolean
   readonly changed: boolean
   /** Whether nothing is expected of it any more; undefined keeps what is stored. */
-  readonly rests?: boolean
+  readonly isFinal?: boolean
   /** Of what was applied; see `isSameAgain`. */
   readonly contentHash?: string
 }
@@ -191,7 +186,7 @@ export async function settleId(tx: Tx, claim: IdClaim, s: IdSettlement): Promise
   ]
   if (s.complete) set.push(sql`last_read_at = ${dbTime(tx)}`)
   if (s.changed) set.push(sql`last_changed_at = ${dbTime(tx)}`)
-  if (s.rests !== undefined) set.push(sql`rests = ${s.rests ? 1 : 0}`)
+  if (s.isFinal !== undefined) set.push(sql`is_final = ${s.isFinal ? 1 : 0}`)
   if (s.contentHash !== undefined) set.push(hashColumns(s.contentHash, claim.readNo))
   await claimedIds.settle(tx, claim, sql.join(set))
 }
@@ -263,18 +258,4 @@ function rowOf({ account, kind, id, via, ...of }: NewKnownId) {
 
 function keyText({ account, kind, id }: NewKnownId): string {
   return `${account} ${kind} ${id}`
-}
-
-interface ClaimedRow {
-  account: string
-  kind: IdRead
-  id: string
-  submission_id: string | null
-  issued_no: number
-  wake_no: number
-  failures: number
-  misses: number
-  rests: number
-  was_read: number
-  changed_at: TimeText
 }

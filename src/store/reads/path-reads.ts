@@ -30,12 +30,7 @@ export interface PathClaim extends NamedPath {
 export const claimedPaths = new Leased<PathClaim>({
   table: 'sync_path_reads',
   what: 'path',
-  key: {
-    account: ({ account }) => account,
-    submission_id: ({ submissionId }) => submissionId,
-    name: ({ name }) => name,
-    path: ({ path }) => path,
-  },
+  key: { account: 'account', submission_id: 'submissionId', name: 'name', path: 'path' },
 })
 
 const KEY = sql`account, submission_id, name, path`
@@ -130,17 +125,11 @@ export async function isPathDue(q: Query, query: PathQuery): Promise<boolean> {
 export async function claimPath(db: Db, query: PathQuery, leaseMs: number): Promise<PathClaim | null> {
   if (!(await isPathDue(db.read, query))) return null
   const leaseToken = newLeaseToken(db)
-  const rows = await db.write('path-claim', (tx) => {
+  const [claim] = await db.write('path-claim', (tx) => {
     const selection = sql`select ${KEY} from ${firstDue(tx, query, skipLocked(tx))} as each_name order by due_at, path limit 1`
-    return claimedPaths.claim<{ submission_id: string; name: string; path: string; failures: number }>(tx, leaseToken, selection, {
-      leaseMs,
-      returning: sql`failures`,
-    })
+    return claimedPaths.claim(tx, leaseToken, selection, { leaseMs, returning: { failures: 'failures' } })
   })
-  const [row] = rows
-  if (row === undefined) return null
-  const { submission_id: submissionId, name, path, failures } = row
-  return { account: query.account, submissionId, name, path, leaseToken, failures: Number(failures) }
+  return claim ?? null
 }
 
 /** How a read ended, and when the path is due again. */

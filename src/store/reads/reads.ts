@@ -4,7 +4,7 @@ import { detailReads, isDetail, type ReadKind, readKinds } from '../../model/rea
 import type { TimeText } from '../../model/time.ts'
 import type { TableSpec, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime, greatest, least, valuesTable } from '../engine/sql.ts'
+import { dbTime, greatest, least, timePlus, valuesTable } from '../engine/sql.ts'
 
 /** Delay of a wake: deliveries of a burst arrive close together and share one walk. */
 export const WAKE_DELAY_MS = 1_000
@@ -115,10 +115,7 @@ export async function requestReplay(tx: Tx, places: readonly Place[]): Promise<v
     { account: 'text', submission_id: 'text' },
     places.map((p) => ({ account: p.account, submission_id: p.submissionId })),
   )
-  const coalesced =
-    tx.kind === 'sqlite'
-      ? sql`strftime('%Y-%m-%dT%H:%M:%f000Z', last_replay_at, ${`+${REPLAY_COALESCE_MS / 1000} seconds`})`
-      : sql`(last_replay_at + ${REPLAY_COALESCE_MS}::float8 * interval '1 millisecond')`
+  const coalesced = timePlus(tx, sql`last_replay_at`, REPLAY_COALESCE_MS)
   const notBefore = greatest(tx, dbTime(tx), coalesced)
   const earlier = (column: string) => least(tx, sql`coalesce(${sql.ref(column)}, ${notBefore})`, notBefore)
   await sql`

@@ -3,7 +3,7 @@ import { feeds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime, least, timeValue } from '../engine/sql.ts'
+import { dbTime, least, timePlus, timeValue } from '../engine/sql.ts'
 
 /**
  * After a branch of the change log was lost, every submission is replayed: deliveries that the lost database had acknowledged are found in the
@@ -71,10 +71,7 @@ export async function requestReplays(db: Db, account: string, after: string, lim
       sql`${age} / ${sql.lit(AGE_DIVISOR)}`,
       sql`cast(${submissions * SECONDS_EACH} as ${sql.raw(tx.kind === 'sqlite' ? 'real' : 'float8')})`,
     )
-    const due =
-      tx.kind === 'sqlite'
-        ? sql`strftime('%Y-%m-%dT%H:%M:%f000Z', ${dbTime(tx)}, (${wait}) || ' seconds')`
-        : sql`(clock_timestamp() + (${wait}) * interval '1 second')`
+    const due = timePlus(tx, dbTime(tx), sql`1000 * ${wait}`)
     await sql`
       update sync_reads set
         replay_due_at = case when replay_due_at is null then null else ${dbTime(tx)} end,

@@ -16,18 +16,17 @@ const STOPPED_EXIT_CODE = 4
 
 /** A run that this process may work on until its lease ends. */
 export interface RunClaim {
+  readonly account: string
   readonly run: RunRow
   readonly leaseToken: string
   /** An earlier process began it and died. */
   readonly resumed: boolean
 }
 
-type RunLease = Pick<RunClaim, 'leaseToken'> & { readonly run: Pick<RunRow, 'account'> }
-
-export const claimedRuns = new Leased<RunLease>({
+export const claimedRuns = new Leased<Pick<RunClaim, 'account' | 'leaseToken'>>({
   table: 'sync_reconcile',
   what: 'reconcile run of account',
-  key: { account: ({ run }) => run.account },
+  key: { account: 'account' },
   due: 'lease_until',
 })
 
@@ -41,13 +40,8 @@ export interface RunBusy {
 /** Creates the missing rows of accounts. Their schedule holds from then on. */
 export async function ensureReconcileRows(db: Db, accounts: readonly string[]): Promise<void> {
   await db.write('reconcile-accounts', async (tx) => {
-    for (const account of [...accounts].sort()) {
-      await tx.sql
-        .insertInto('sync_reconcile')
-        .values({ account, run_id: null, lease_token: null, lease_until: null, since: dbTime(tx) })
-        .onConflict((oc) => oc.column('account').doNothing())
-        .execute()
-    }
+    for (const account of [...accounts].sort())
+      await sql`insert into sync_reconcile (account, since) values (${account}, ${dbTime(tx)}) on conflict do nothing`.execute(tx.sql)
   })
 }
 
@@ -151,7 +145,7 @@ async function begin(tx: Tx, run: RunRow, leaseToken: string, resumed: boolean):
     .executeTakeFirstOrThrow()
   const begun: RunRow = { ...run, ...counts, state: 'running', started_at, updated_at }
   await tx.sql.updateTable('sync_reconcile').set({ run_id: run.run_id }).where('account', '=', run.account).execute()
-  return { run: begun, leaseToken, resumed }
+  return { account: run.account, run: begun, leaseToken, resumed }
 }
 
 /** @throws LeaseLostError when another process has taken over the run. */
@@ -224,6 +218,6 @@ async function releaseLease(tx: Tx, account: string, leaseToken: string): Promis
   await tx.sql
     .updateTable('sync_reconcile')
     .set({ run_id: null, lease_token: null, lease_until: null })
-    .where(claimedRuns.isOurs({ run: { account }, leaseToken }))
+    .where(claimedRuns.isOurs({ account, leaseToken }))
     .execute()
 }

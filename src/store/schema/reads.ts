@@ -102,7 +102,7 @@ export const syncKnownIds = internal({
     applied_no: int(),
     failures: int(),
     misses: int(),
-    rests: int('1: nothing is expected of it any more'),
+    is_final: int('1: nothing is expected of it any more'),
     lease_token: orNull(text()),
     content_hash: orNull(text('as in `sync_reads`')),
     hash_no: orNull(int()),

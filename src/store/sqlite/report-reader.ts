@@ -9,7 +9,13 @@ export function openReportReader(db: Db, database: DatabaseConfig): Db {
   const { kind, processId, clock, signals, protection, listsDocuments, seen } = db
   const connection = database.kind === 'sqlite' ? new WorkerConnection(database.path) : null
   return {
-    ...{ kind, processId, clock, signals, protection, listsDocuments, seen },
+    kind,
+    processId,
+    clock,
+    signals,
+    protection,
+    listsDocuments,
+    seen,
     read: connection ? new WorkerQuery(db, connection) : db.read,
     write: (name, work, options) => db.write(name, work, options),
     listen: (signal) => db.listen(signal),

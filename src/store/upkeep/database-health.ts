@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { endsWithin } from '../../base/abortable.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'
 import { appendAndRemove } from '../inbox/append.ts'
@@ -23,22 +24,9 @@ export function readDatabaseHealth(db: Db): Promise<DatabaseHealth> {
   return db.write('doctor', async (tx) => {
     const health = tx.kind === 'sqlite' ? await sqliteHealth(tx) : await postgresHealth(tx)
     await appendAndRemove(tx)
-    const now = dbTime(tx)
-    await tx.sql
-      .insertInto('sync_upkeep')
-      .values({
-        task: 'doctor',
-        slot: null,
-        settings: null,
-        lease_token: null,
-        lease_until: null,
-        position: 0,
-        began_at: now,
-        ended_at: now,
-        note: null,
-      })
-      .onConflict((conflict) => conflict.column('task').doUpdateSet({ began_at: now, ended_at: now }))
-      .execute()
+    await sql`
+      insert into sync_upkeep (task, position, began_at, ended_at) values ('doctor', 0, ${dbTime(tx)}, ${dbTime(tx)})
+      on conflict (task) do update set began_at = excluded.began_at, ended_at = excluded.ended_at`.execute(tx.sql)
     return health
   })
 }
@@ -100,10 +88,8 @@ export async function probeListening(db: Db): Promise<'hears' | 'deaf' | 'cannot
 
 async function heard(db: Db): Promise<boolean> {
   const over = new AbortController()
-  const rung = db.signals.wait('outbox', LONG_MS, over.signal).then(() => true)
-  const late = db.clock.sleep(HEAR_MS, over.signal).then(() => false)
   try {
-    return await Promise.race([rung, late])
+    return await endsWithin(db.clock, HEAR_MS, db.signals.wait('outbox', LONG_MS, over.signal))
   } finally {
     over.abort()
   }

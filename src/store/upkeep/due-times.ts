@@ -18,8 +18,8 @@ import { claimedTasks } from './upkeep.ts'
 export interface AllowedWaits {
   /** Of a read and its replay, when nothing has moved for so long. */
   readonly reads: (quietForMs: number, read: ReadKind) => { readonly pollMs: number; readonly replayMs: number }
-  /** @param rests nothing is expected of it any more. */
-  readonly ids: (read: IdRead, rests: boolean) => number
+  /** @param isFinal nothing is expected of it any more. */
+  readonly ids: (read: IdRead, isFinal: boolean) => number
   /** Until the next probe of a path of discovery of an account, while it answers and while it fails. */
   readonly probes: (account: string, failures: number) => number
   readonly extraReads: (account: string, name: string) => number
@@ -57,12 +57,12 @@ export const dueTimes: readonly WaitingTimes<AllowedWaits>[] = [
   }),
   claimedIds.waits(
     LONGEST_LEASE_MS,
-    ({ kind, rests, failures, misses, extra }, allowed) => {
-      const ms = allowed.ids(kind as IdRead, rests === 1)
+    ({ kind, is_final, failures, misses, extra }, allowed) => {
+      const ms = allowed.ids(kind as IdRead, is_final === 1)
       return spread(failures === 0 && misses === 0 && extra === 0 ? ms : Math.max(DAY_MS, ms))
     },
     {
-      others: ['rests', 'failures', 'misses'],
+      others: ['is_final', 'failures', 'misses'],
       extra: 'exists (select 1 from sync_reads_off o where o.account = t.account and o.read = t.kind)',
     },
   ),

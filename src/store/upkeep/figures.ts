@@ -27,7 +27,9 @@ const KEPT_MS: Readonly<Record<number, number>> = { [figureSteps.minute]: 2 * DA
  */
 export async function writeFigures(db: Db, steps: readonly FigureStep[]): Promise<void> {
   const rows = steps.map(({ stepSeconds, at, figures }) => ({
-    ...{ step_seconds: stepSeconds, at, process_id: db.processId },
+    step_seconds: stepSeconds,
+    at,
+    process_id: db.processId,
     figures: JSON.stringify(figures),
   }))
   await db.write(

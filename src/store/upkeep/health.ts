@@ -108,7 +108,8 @@ export async function readHealth(q: Query): Promise<Health> {
       dead: pileOf('dead', each.account),
       pause: pauses.find(({ account }) => account === each.account) ?? null,
     })),
-    ...{ destinations, inbox: pileOf('ready', null) },
+    destinations,
+    inbox: pileOf('ready', null),
     alarms: alarms.filter(({ state, last_at }) => state !== 'resolved' && (alarmsAt === null || last_at >= alarmsAt)),
     alarmsAt,
     isServed: processes.length > 0,
@@ -134,8 +135,21 @@ async function accountHealth(q: Query, row: AccountsTable): Promise<Omit<Account
       ),
   ])
   return {
-    ...{ account, state, reason, since, brokerage, submissions, unreachable, neverRead: never, newestReadAt, stalestReadAt, loss, runs },
-    ...{ oldestWakeAt: due.live, oldestReadDueAt: due.routine, failing: failing.longFailing },
+    account,
+    state,
+    reason,
+    since,
+    brokerage,
+    submissions,
+    unreachable,
+    neverRead: never,
+    newestReadAt,
+    stalestReadAt,
+    loss,
+    runs,
+    oldestWakeAt: due.live,
+    oldestReadDueAt: due.routine,
+    failing: failing.longFailing,
     identityFault: identity_error === null ? null : { reason: identity_error, since: identity_failing_since },
   }
 }
@@ -165,7 +179,12 @@ async function destinationHealth(q: Query, row: CountedDestination, lastSeq: num
   ])
   const pile = async (count: number, oldest: () => Promise<TimeText | null>) => ({ count, oldestAt: count === 0 ? null : await oldest() })
   return {
-    ...{ destination, state, reason, since, failures, retry_at },
+    destination,
+    state,
+    reason,
+    since,
+    failures,
+    retry_at,
     dead: await pile(dead, () => oldestStopped(q, destination, 'dead')),
     unknown: await pile(unknown, () => oldestStopped(q, destination, 'unknown')),
     held: await pile(blocked.held, () => oldestBlocked(q, destination, 'held')),

@@ -57,7 +57,12 @@ async function add(tx: Tx, rows: readonly DriftSeen[]): Promise<void> {
     .insertInto('sync_interface_drift')
     .values(
       rows.map(({ account, resource, path, kind, type, firstAt, lastAt, answers }) => ({
-        ...{ account, resource, path, kind, type, answers },
+        account,
+        resource,
+        path,
+        kind,
+        type,
+        answers,
         first_seen_at: timeValue(tx, firstAt),
         last_seen_at: timeValue(tx, lastAt),
       })),

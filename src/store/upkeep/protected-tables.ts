@@ -35,8 +35,13 @@ const conflicts: ProtectedTable = {
     table: 'sync_conflicts',
     key: ['account', 'entity', 'submission_id', 'record_id', 'evidence_key'],
     columns: {
-      ...{ account: 'text', entity: 'text', submission_id: 'text', record_id: 'text', evidence_key: 'text' },
-      ...{ kept: 'text', refused: 'text' },
+      account: 'text',
+      entity: 'text',
+      submission_id: 'text',
+      record_id: 'text',
+      evidence_key: 'text',
+      kept: 'text',
+      refused: 'text',
     },
   },
   protect: (protection, row) => {

@@ -31,7 +31,7 @@ export type UpkeepClaim = UpkeepLease | 'done' | 'held'
 export const claimedTasks = new Leased<UpkeepLease>({
   table: 'sync_upkeep',
   what: 'task',
-  key: { task: ({ task }) => task },
+  key: { task: 'task' },
   due: 'lease_until',
 })
 
@@ -60,12 +60,7 @@ export async function claimUpkeep(db: Db, task: string, turn: UpkeepSlot, leaseM
 }
 
 async function addTask(tx: Tx, task: string): Promise<void> {
-  const nothing = { slot: null, settings: null, lease_token: null, lease_until: null, began_at: null, ended_at: null, note: null }
-  await tx.sql
-    .insertInto('sync_upkeep')
-    .values({ task, ...nothing, position: 0, waits_since: null, waits_for: null, confirmed: null })
-    .onConflict((conflict) => conflict.column('task').doNothing())
-    .execute()
+  await sql`insert into sync_upkeep (task, position) values (${task}, 0) on conflict do nothing`.execute(tx.sql)
 }
 
 /** Another process may reach the next day a little earlier. A run dated days ahead was recorded by a wrong clock. */

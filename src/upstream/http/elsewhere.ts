@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from 'node:dns'
 import { type Dispatcher, request } from 'undici'
-import { abortable } from '../../base/abortable.ts'
+import { abortable, limitedTo } from '../../base/abortable.ts'
 import { PermanentError, TransientError } from '../../base/errors.ts'
 import { bareHost, mayName } from '../network/address-guard.ts'
 import { guardedConnector, type LookupAll, RefusedAddressError, refusedAddress } from '../network/guarded-connector.ts'
@@ -74,7 +74,7 @@ export class Elsewhere {
   }
 
   async #once<T>(url: URL, take: TakeDocument<T>, signal: AbortSignal): Promise<{ value: T } | { location: string }> {
-    const within = AbortSignal.any([signal, AbortSignal.timeout(DOCUMENT_TIMES.overallMs)])
+    const within = limitedTo(DOCUMENT_TIMES.overallMs, signal)
     try {
       const headers = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'submission-mirror' }
       const times = { headersTimeout: DOCUMENT_TIMES.silentMs, bodyTimeout: DOCUMENT_TIMES.silentMs }

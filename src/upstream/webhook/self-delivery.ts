@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Webhook } from 'svix'
 import { request } from 'undici'
-import { abortable } from '../../base/abortable.ts'
+import { abortable, limitedTo } from '../../base/abortable.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { SecretText } from '../../base/secret.ts'
 import { parsedJson } from '../../model/json.ts'
@@ -44,7 +44,7 @@ export async function sendSelfDelivery(
   const now = new Date(clock.now())
   const body = JSON.stringify({ type: SELF_DELIVERY_TYPE, id, sent_at: now.toISOString(), filler: '-'.repeat(bytes) })
   const dispatcher = createDispatcher(proxy, { connectTimeout: ANSWER_WITHIN_MS })
-  const aborted = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_WITHIN_MS)])
+  const aborted = limitedTo(ANSWER_WITHIN_MS, signal)
   try {
     const sent = request(url, {
       method: 'POST',

@@ -48,7 +48,7 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
     row: `(account, state, sweep_wanted, retry_at, swept_at, throttled_until) values ('acme', 'parked', 0, :now, :now, :now)`,
   },
   sync_known_ids: {
-    row: `(account, kind, id, submission_id, via, first_seen_at, due_at, wake_no, issued_no, applied_no, failures, misses, rests)
+    row: `(account, kind, id, submission_id, via, first_seen_at, due_at, wake_no, issued_no, applied_no, failures, misses, is_final)
       values ('acme', 'policy', 'p', 's', 'thread', :now, :now, 0, 0, 0, 0, 0, 0)`,
     variants: [`lease_token = 'p t'`],
   },
