@@ -81,7 +81,7 @@ describe.each(onSqlite)('a served mirror on $name', (database) => {
       const { out } = await runHere(['inbox', 'list', '--submission', id], env)
       return out.includes(id) && out
     })
-    expect(ofSubmission).toMatch(/^number +delivery +account +received +state +kind +submission +attempts\n +\d+ +msg_/m)
+    expect(ofSubmission).toMatch(/^number +delivery +account +received +state +kind +what happened +submission +attempts\n +\d+ +msg_/m)
     expect(await runHere(['inbox', 'show', 'msg_none'], env)).toMatchObject({ code: 2, err: 'there is no delivery msg_none\n' })
 
     expect((await runHere(['inbox', 'replay', '--state', 'aside'], env)).out).toBe('1 delivery will be worked again\n')

@@ -35,7 +35,7 @@ export async function others(client: Client, id: string, pdf: Blob): Promise<[Bi
 `
 
 test("the README's example compiles under strict, and so does a use of the types beside it", async () => {
-  const readme = await readFile(join(root, 'README.md'), 'utf8')
+  const readme = await readFile(join(root, 'src/client/README.md'), 'utf8')
   const example = /```ts\n(.*?)```/s.exec(readme)?.[1]
   expect(example).toContain('createClient')
   const folder = await mkdtemp(join(tmpdir(), 'readme-'))

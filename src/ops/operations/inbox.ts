@@ -47,7 +47,11 @@ const list = operation({
   },
   table: [
     'Deliveries, the newest first',
-    ['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'kind', 'what', 'insured_name', 'submission_id', 'attempts', 'error'],
+    [
+      ...(['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'kind'] as const),
+      ['what happened', (delivery) => delivery.what],
+      ...(['insured_name', 'submission_id', 'attempts', 'error'] as const),
+    ],
     'No delivery.',
   ],
 })
