@@ -21,7 +21,7 @@ const list = operation({
   http: 'GET /destinations',
   input: z.strictObject({}),
   output: pageOf(destinationStatus),
-  run: async (c) => whole(await readPushStatus(c.db.read, c.config.destinations)),
+  run: async (c) => whole(await readPushStatus(c.db.read, c.config)),
   table: [
     'Destinations',
     ['destination', 'kind', 'state', 'since', 'queued', 'oldest_queued_at', 'dead', 'unknown', 'retry_at', 'reason'],

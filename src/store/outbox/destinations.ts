@@ -61,6 +61,7 @@ async function addDestination(tx: Tx, { name, start }: DestinationStart): Promis
       retry_at: null,
       failures: 0,
       snapshot: start === 'snapshot' ? JSON.stringify({ position: null }) : null,
+      last_success_at: null,
     })
     .onConflict((conflict) => conflict.column('destination').doNothing())
     .execute()

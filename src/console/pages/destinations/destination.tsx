@@ -1,7 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { headOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
 import { destinationsQuery, outboxQuery } from '../../api/queries.ts'
@@ -11,15 +10,16 @@ import { Chip } from '../../parts/chip.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Detail } from '../../parts/detail.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
-import { Choice, Facts, Section } from '../../parts/fields.tsx'
+import { Choice, Section } from '../../parts/fields.tsx'
 import { shortId } from '../../parts/id.tsx'
 import { Listed } from '../../parts/listed.tsx'
-import { count, counted } from '../../parts/numbers.ts'
+import { counted } from '../../parts/numbers.ts'
 import { Asked, Empty } from '../../parts/states.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 import { MapDialog } from '../submission/map-dialog.tsx'
 import { Exchange } from './exchange.tsx'
+import { DestinationFacts } from './facts.tsx'
 import { ResendDialog } from './resend.tsx'
 import { StateChip } from './state.tsx'
 import { Unmapped } from './unmapped.tsx'
@@ -57,19 +57,7 @@ function Told({ destination: d }: { readonly destination: Shown }) {
       lead={d.reason ?? undefined}
       actions={<Actions destination={d} />}
     >
-      <Facts
-        items={[
-          ['Kind', d.kind ?? 'not configured any more'],
-          ['Since', <Age key="since" at={d.since} />],
-          ...(d.retry_at === null ? [] : [[headOf('retry_at'), <Age key="retry" at={d.retry_at} />] as const]),
-          ['Waiting', count(d.queued)],
-          ['Oldest', <Age key="oldest" at={d.oldest_queued_at} />],
-          ['Dead', count(d.dead)],
-          ['Unknown outcome', count(d.unknown)],
-          ['Submissions on hold', count(d.held_lanes)],
-          ['Unmapped submissions', count(d.unmapped_lanes)],
-        ]}
-      />
+      <DestinationFacts destination={d} />
       <Outbox name={d.destination} />
     </Detail>
   )
