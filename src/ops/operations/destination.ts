@@ -9,6 +9,7 @@ import { ConflictError } from '../output/refusals.ts'
 import { record } from '../output/schema.ts'
 import { printableLine } from '../output/text.ts'
 import { destinationStatus, readPushStatus, destinationStates as states } from '../status/destinations.ts'
+import { failures } from './failures.ts'
 import { name, pageOf, whole } from './inputs.ts'
 import { map, mappings, unmapped } from './mapping.ts'
 import { operation } from './operation.ts'
@@ -140,5 +141,5 @@ const test = operation({
   print: (to, { destination: of, text }) => to.line(`destination ${of}: ${text}`),
 })
 
-/** `destination list|pause|resume|test|resend|map|mappings|unmapped` */
-export const operations = [list, pause, resume, test, resend, map, mappings, unmapped]
+/** `destination list|failures|pause|resume|test|resend|map|mappings|unmapped` */
+export const operations = [list, failures, pause, resume, test, resend, map, mappings, unmapped]

@@ -1,4 +1,4 @@
-import { withoutAccents } from '../../model/search-words.ts'
+import { haveText } from '../../model/search-words.ts'
 
 /** What no index finds. */
 export interface InboxSearch {
@@ -21,12 +21,5 @@ export interface Looked {
 /** Whether a delivery is one of those that are looked for; everything is, when nothing is. */
 export function fits(row: Looked, { kind, text }: InboxSearch): boolean {
   if (kind !== undefined && row.kind !== kind) return false
-  if (text === undefined) return true
-  const wanted = plain(text)
-  return [row.delivery_id, row.error, row.what, row.submission_id, row.insured_name].some((of) => of !== null && plain(of).includes(wanted))
-}
-
-/** As people type it: `quote received` for `quote_received`. */
-function plain(text: string): string {
-  return withoutAccents(text).replaceAll('_', ' ')
+  return text === undefined || haveText([row.delivery_id, row.error, row.what, row.submission_id, row.insured_name], text)
 }
