@@ -47,6 +47,23 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
     scene.sandbox.addEvent('default', id, { type: 'status_changed', detail: 'refused at first' })
     await expect.poll(async () => (await destination('agency'))?.dead).toBeGreaterThan(0)
     scene.agency.status = 204
+    await person.goto('/destinations/agency')
+    await page
+      .getByRole('table', { name: 'Failures at agency' })
+      .getByRole('link', { name: /^answered 400/ })
+      .first()
+      .click()
+    await page.waitForURL(/state=dead&reason=/)
+    await page
+      .getByRole('table', { name: 'Changes for agency' })
+      .getByRole('button', { name: /^Retry change/ })
+      .first()
+      .waitFor()
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await page.getByLabel('Search changes for agency').fill('nothing is called that')
+    await page.getByText('No change fits these filters.').waitFor()
+    await person.goto('/destinations/agency')
+    expect(await page.getByLabel('State', { exact: true }).inputValue()).toBe('dead')
     await person.goto('/')
     await page.getByRole('listitem').filter({ hasText: 'for destination agency' }).getByRole('button', { name: 'Retry changes' }).click()
     const dead = (await destination('agency'))?.dead ?? 0
@@ -105,6 +122,19 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
     await dialog.getByRole('button', { name: 'Count the changes' }).click()
     await person.says(/changes? would be sent again/)
     await dialog.getByText(/^Message ids stay the same/).waitFor()
+    await dialog.getByRole('button', { name: 'Yesterday' }).click()
+    expect(await dialog.getByLabel('Logged since').inputValue()).toMatch(/T00:00$/)
+    await dialog.getByRole('button', { name: 'Today' }).click()
+    expect(await dialog.getByLabel('Logged before').inputValue()).toBe('')
+    const { items } = await scene.api<{ items: { insured_name: string | null; submission_id: string }[] }>('/submissions')
+    const wanted = items.find(({ insured_name: insured }) => insured)
+    await dialog.getByLabel('Submission', { exact: true }).fill(wanted?.insured_name ?? '')
+    await dialog
+      .getByRole('list', { name: 'Submissions found' })
+      .getByRole('button', { name: wanted?.insured_name ?? '' })
+      .first()
+      .click()
+    await dialog.getByRole('button', { name: 'Any submission' }).waitFor()
     await page.keyboard.press('Escape')
   })
 
