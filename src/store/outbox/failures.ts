@@ -24,7 +24,7 @@ export async function failedRows(q: Query, destination: string, limit: number): 
 async function lastAmongOldest(q: Query, destination: string, limit: number) {
   const { rows } = await sql<{ outbox_id: number | null; n: number }>`
     select max(outbox_id) as outbox_id, count(*) as n from (
-      select outbox_id from sync_outbox where destination = ${destination} and state = 'ready' order by outbox_id limit ${sql.lit(limit)}) as oldest`.execute(
+      select outbox_id from sync_outbox where destination = ${destination} and state = 'ready' order by outbox_id limit ${sql.lit(limit)}) as few`.execute(
     q.sql,
   )
   const [row] = rows
