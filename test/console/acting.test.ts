@@ -129,6 +129,8 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
     const { items } = await scene.api<{ items: { insured_name: string | null; submission_id: string }[] }>('/submissions')
     const wanted = items.find(({ insured_name: insured }) => insured)
     await dialog.getByLabel('Submission', { exact: true }).fill(wanted?.insured_name ?? '')
+    await dialog.getByRole('button', { name: 'Count the changes' }).click()
+    await dialog.getByRole('alert').waitFor()
     await dialog
       .getByRole('list', { name: 'Submissions found' })
       .getByRole('button', { name: wanted?.insured_name ?? '' })

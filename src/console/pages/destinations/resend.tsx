@@ -140,7 +140,7 @@ function Choices({ fields, onChange }: ChoicesProps) {
   return (
     <>
       <p className="quiet">Say which changes by one of these at least. Times are of {zone}.</p>
-      <div className="actions">
+      <div className="chosen">
         {presets.map(([name, day]) => (
           <button key={name} type="button" className="button small" onClick={() => setDay(day)}>
             {name}

@@ -8,7 +8,7 @@ import { SearchField } from '../../parts/search-field.tsx'
 type Found = Schemas['Found']
 
 interface SubmissionChoiceProps {
-  /** Of the field that a form reads: it holds the id of the chosen submission. */
+  /** By which a form reads the id of the chosen submission, or what is typed: that must be no less than an id, so it is not passed over. */
   readonly name: string
   readonly onChange: () => void
 }
@@ -37,7 +37,7 @@ export function SubmissionChoice({ name, onChange }: SubmissionChoiceProps) {
   }
   return (
     <>
-      <SearchField label="Submission" placeholder="Any; search by insured or id" value={text} onChange={setText} />
+      <SearchField name={name} label="Submission" placeholder="Any; search by insured or id" value={text} onChange={setText} />
       {text !== '' && <Suggestions text={text} onChoose={choose} />}
     </>
   )
