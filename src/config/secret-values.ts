@@ -8,7 +8,7 @@ const SHORTEST = 8
  * Finds the secrets by walking the settings: each `Secret`, and the secret parts of each text that is or holds a URL.
  * @returns them in each form in which they could appear in a text, for the log and all that shows texts of others to mask.
  */
-export function secretValues(config: Config): string[] {
+export function secretValues(config: Partial<Config>): string[] {
   return [...new Set(formsIn(config, []))].filter((form) => form.length >= SHORTEST)
 }
 

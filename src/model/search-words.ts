@@ -28,6 +28,13 @@ export function searchWords(text: string): string[] {
   return [...new Set(words.filter((word) => word !== '').map((word) => [...word].slice(0, WORD_LENGTH).join('')))]
 }
 
+/** Whether one of some texts has a part, in any case, without accents, and as people type it: `quote received` for `quote_received`. */
+export function haveText(texts: readonly (string | null)[], part: string): boolean {
+  const plain = (text: string) => withoutAccents(text).replaceAll('_', ' ')
+  const wanted = plain(part)
+  return texts.some((text) => text !== null && plain(text).includes(wanted))
+}
+
 /** @returns a text in lower case and without accents. */
 export function withoutAccents(text: string): string {
   const lowered = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()

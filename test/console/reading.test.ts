@@ -145,11 +145,7 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
     const [newest] = items
     if (!newest) throw new Error('nothing was delivered')
     await person.goto('/deliveries')
-    await page
-      .getByRole('table', { name: 'Deliveries' })
-      .getByRole('link', { name: newest.delivery_id.slice(0, 8) })
-      .first()
-      .waitFor()
+    await page.getByRole('table', { name: 'Deliveries' }).getByTitle(newest.delivery_id, { exact: true }).waitFor()
     for (const name of ['All', 'Dead', 'Rejected']) await page.getByRole('tab', { name }).waitFor()
     await person.goto(`/deliveries/${newest.inbox_id}`)
     await page.getByText(`"${newest.submission_id}"`).first().waitFor()

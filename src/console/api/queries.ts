@@ -59,6 +59,7 @@ export const rejectedQuery = (account?: string) => readPages('/api/v1/rejected',
 export const rejectedOneQuery = (id: string) => read('/api/v1/rejected/{id}', { path: { id } })
 
 export const outboxQuery = (query: Filter<'/api/v1/outbox'>) => readPages('/api/v1/outbox', { query })
+export const failuresQuery = (name: string) => read('/api/v1/destinations/{name}/failures', { path: { name } }, kept)
 export const exchangeQuery = (id: string) => read('/api/v1/outbox/{id}/exchange', { path: { id } })
 export const unmappedQuery = (name: string, query: Filter<'/api/v1/destinations/{name}/unmapped'>) =>
   readPages('/api/v1/destinations/{name}/unmapped', { path: { name }, query })

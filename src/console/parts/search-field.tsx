@@ -8,10 +8,12 @@ interface SearchFieldProps {
   readonly value: string
   readonly onChange: (value: string) => void
   readonly placeholder?: string
+  /** By which a form reads what is typed. */
+  readonly name?: string
 }
 
 /** A search that goes off when one pauses. */
-export function SearchField({ label, value, onChange, placeholder }: SearchFieldProps) {
+export function SearchField({ label, value, onChange, placeholder, name }: SearchFieldProps) {
   const [text, setText] = useState(value)
   useEffect(() => setText(value), [value])
   useEffect(() => {
@@ -24,6 +26,7 @@ export function SearchField({ label, value, onChange, placeholder }: SearchField
       <Search aria-hidden="true" />
       <input
         type="search"
+        name={name}
         aria-label={label}
         placeholder={placeholder ?? label}
         value={text}

@@ -168,6 +168,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
       sums: db,
       reload: null,
       isTerminal: true,
+      role: 'admin' as const,
       nameOf,
       showMend,
       live: asJson ? null : printerOf(c),

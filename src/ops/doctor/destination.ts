@@ -25,7 +25,7 @@ export async function* checkDestination(p: DoctorParts, destination: Destination
     yield unchecked(about, `what waits for it: ${NO_DATABASE}`)
     return
   }
-  const status = (await readPushStatus(db.read, p.config.destinations)).find((each) => each.destination === destination.name)
+  const status = (await readPushStatus(db.read, p.config)).find((each) => each.destination === destination.name)
   if (!status || status.state === null) {
     yield skipped(about, 'what waits for it: pushing begins when `serve` starts with these settings')
     return

@@ -24,7 +24,7 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
   const [method = '', url = ''] = op.http.split(' ')
   const inPath = new Set([...url.matchAll(/:(\w+)/g)].map(([, field = '']) => field))
   const isRead = method === 'GET'
-  const shared = together(() => op.run(contextOf(p, { who: '' }), {}))
+  const shared = together(() => op.run(contextOf(p, { who: '', holder: null }), {}))
   const checks = (op.input.def.checks ?? []) as z.core.$ZodCheck<Record<string, unknown>>[]
   const rest = inPath.size === 0 ? op.input : partOf(op.input, (field) => !inPath.has(field)).check(...checks)
   // What no body at all means, where that suffices.
@@ -61,10 +61,11 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
 }
 
 /** What an operation works with when a request asks for it. */
-export function contextOf(p: AdminParts, request: Pick<FastifyRequest, 'who'>): OperationContext {
+export function contextOf(p: AdminParts, request: Pick<FastifyRequest, 'who' | 'holder'>): OperationContext {
   const { log, version, sums, reload } = p
   const context = actionContextFor(p, request)
-  const here = { config: p.config(), nameOf: (field: string) => field, showMend }
+  const role = request.holder?.role ?? 'viewer'
+  const here = { config: p.config(), role, nameOf: (field: string) => field, showMend }
   return { ...context, ...unattended, ...here, attempt: attemptsOf(context), log, version, sums, reload }
 }
 

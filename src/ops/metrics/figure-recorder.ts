@@ -2,13 +2,14 @@ import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { CounterName, Labels, Observer, TimerName } from '../../base/observer.ts'
 import type { Service } from '../../base/service.ts'
-import { timeFromMs } from '../../model/time.ts'
+import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { countDestinations } from '../../store/outbox/destinations.ts'
 import { type FigureStep, figureSteps, writeFigures } from '../../store/upkeep/figures.ts'
 import { inboxGauges } from '../../store/upkeep/gauges.ts'
 import type { CountedSeries, LagSeries } from '../status/history.ts'
 import { bucketOf } from '../status/lag-histogram.ts'
+import { seriesOf } from '../status/last-day.ts'
 
 const EVERY_MS = 60_000
 /** Steps stay in memory for so long after their end, should the clock be set back. */
@@ -41,6 +42,8 @@ export class FigureRecorder implements Service {
   readonly #db: Db
   readonly #log: Log
   readonly #steps = new Map<string, Step>()
+  /** When destinations took a change last, until that is written. */
+  readonly #successes = new Map<string, TimeText>()
 
   constructor(db: Db, log: Log) {
     this.#db = db
@@ -58,7 +61,9 @@ export class FigureRecorder implements Service {
       time: (name, seconds, labels) => {
         observer.time(name, seconds, labels)
         const series = timed[name]
-        if (series !== undefined) for (const step of this.#now()) add(step, series, bucketOf(seconds), 1)
+        if (series === undefined) return
+        const lags = name === 'push_lag_seconds' ? [seriesOf(labels?.['destination'] ?? '').lags] : []
+        for (const step of this.#now()) for (const each of [series, ...lags]) add(step, each, bucketOf(seconds), 1)
       },
     }
   }
@@ -78,10 +83,12 @@ export class FigureRecorder implements Service {
       const open = [...this.#steps.values()].filter(({ isWritten }) => !isWritten)
       // Whatever is counted from here on makes a step open again.
       for (const step of open) step.isWritten = true
-      await writeFigures(this.#db, open.map(stored)).catch((error: unknown) => {
+      const successes = new Map(this.#successes)
+      await writeFigures(this.#db, open.map(stored), successes).catch((error: unknown) => {
         for (const step of open) step.isWritten = false
         throw error
       })
+      for (const [destination, at] of successes) if (this.#successes.get(destination) === at) this.#successes.delete(destination)
     } catch (error) {
       this.#log.debug({ err: error }, `what was counted could not be written and is written later: ${messageOf(error)}`)
     }
@@ -89,9 +96,15 @@ export class FigureRecorder implements Service {
   }
 
   #count(name: CounterName, labels: Labels = {}, by = 1): void {
+    if (name === 'push_attempts_total') this.#countAttempts(labels, by)
     const [series, label] = counted[name] ?? []
     if (series === undefined || label === undefined || by === 0) return
     for (const step of this.#now()) add(step, series, labels[label] ?? '', by)
+  }
+
+  #countAttempts({ destination = '', outcome = '' }: Labels, by: number): void {
+    for (const step of this.#now()) add(step, seriesOf(destination).outcomes, outcome, by)
+    if (outcome === 'delivered') this.#successes.set(destination, timeFromMs(this.#db.clock.now()))
   }
 
   async #noteQueues(): Promise<void> {

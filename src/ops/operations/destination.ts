@@ -9,6 +9,7 @@ import { ConflictError } from '../output/refusals.ts'
 import { record } from '../output/schema.ts'
 import { printableLine } from '../output/text.ts'
 import { destinationStatus, readPushStatus, destinationStates as states } from '../status/destinations.ts'
+import { failures } from './failures.ts'
 import { name, pageOf, whole } from './inputs.ts'
 import { map, mappings, unmapped } from './mapping.ts'
 import { operation } from './operation.ts'
@@ -21,7 +22,7 @@ const list = operation({
   http: 'GET /destinations',
   input: z.strictObject({}),
   output: pageOf(destinationStatus),
-  run: async (c) => whole(await readPushStatus(c.db.read, c.config.destinations)),
+  run: async (c) => whole(await readPushStatus(c.db.read, c.config)),
   table: [
     'Destinations',
     ['destination', 'kind', 'state', 'since', 'queued', 'oldest_queued_at', 'dead', 'unknown', 'retry_at', 'reason'],
@@ -140,5 +141,5 @@ const test = operation({
   print: (to, { destination: of, text }) => to.line(`destination ${of}: ${text}`),
 })
 
-/** `destination list|pause|resume|test|resend|map|mappings|unmapped` */
-export const operations = [list, pause, resume, test, resend, map, mappings, unmapped]
+/** `destination list|failures|pause|resume|test|resend|map|mappings|unmapped` */
+export const operations = [list, failures, pause, resume, test, resend, map, mappings, unmapped]

@@ -89,8 +89,18 @@ async function contentOf(q: Query, row: OutboxEntry, destination: DestinationCon
   const [before, after] = [change?.before ?? null, change?.after ?? null]
   return {
     content: { message_id, entity, operation, seq, changed_at: change?.changed_at ?? null, before: shown(before), after: shown(after) },
-    personal: [before, after].flatMap((part) => (part === null ? [] : maskedValues(entity, part))),
+    personal: personalOf(entity, before, after),
   }
+}
+
+function personalOf(entity: string, before: Row | null, after: Row | null): string[] {
+  return [before, after].flatMap((part) => (part === null ? [] : maskedValues(entity, part)))
+}
+
+/** @returns the values of a row's change that are masked in what its destination answered. */
+export async function personalValuesOf(q: Query, { seq, entity }: Pick<OutboxEntry, 'seq' | 'entity'>): Promise<string[]> {
+  const change = await findChange(q, seq)
+  return personalOf(entity, change?.before ?? null, change?.after ?? null)
 }
 
 /** `outbox exchange` */

@@ -14,6 +14,8 @@ import type { Printer } from './printer.ts'
 export interface OperationContext extends ActionContext {
   readonly config: Config
   readonly log: Log
+  /** What whoever asks may see and do. */
+  readonly role: Role
   readonly version: string
   /** Whether the user of this machine asks, at its terminal: work may be done here that takes long, and files be named. */
   readonly isTerminal: boolean

@@ -1,8 +1,11 @@
 import { z } from 'zod'
+import { includesRole } from '../../config/schema/roles.ts'
 import type { ListedState } from '../../store/outbox/queries.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
+import { shownOutcome } from './hidden.ts'
 import { name, ofAccount, ofSubmission, period, whole } from './inputs.ts'
+import type { OperationContext } from './operation.ts'
 
 /** Which changes; states are those that the operation can be about. */
 export function choice<S extends ListedState>(states: readonly S[], about = '') {
@@ -17,6 +20,13 @@ export function choice<S extends ListedState>(states: readonly S[], about = '') 
 
 /** One message, or one row. */
 export const byId = z.strictObject({ id: name.describe('its message id (webhook-id), or its number in the list') })
+
+/** @returns a row's failure as whoever asks may look for it: a viewer without what was answered. */
+export function errorFor({ role }: Pick<OperationContext, 'role'>) {
+  const isWhole = includesRole(role, 'operator')
+  return ({ error, status }: { readonly error: string | null; readonly status: number | null }) =>
+    isWhole || error === null ? error : shownOutcome(error, status)
+}
 
 /** Hands rows out. @throws NotFoundError when there are none. */
 export function found<T>(id: string, rows: readonly T[]) {

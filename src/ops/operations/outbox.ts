@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import { MASK, maskedText } from '../../model/masking.ts'
 import { findOutboxRows, listedStates, listOutbox } from '../../store/outbox/queries.ts'
+import { searchOutbox } from '../../store/outbox/search.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
 import { record, time } from '../output/schema.ts'
 import { fieldsText } from '../output/text.ts'
 import { hidden, shownOutcome } from './hidden.ts'
-import { filterOf, numberIn, page, pageOf, paging } from './inputs.ts'
+import { cursorOf, filterOf, name, numberIn, page, pageOf, paging } from './inputs.ts'
 import { operation } from './operation.ts'
-import { byId, choice, found, numbersOf } from './outbox-parts.ts'
+import { byId, choice, errorFor, found, numbersOf } from './outbox-parts.ts'
 
 const entry = record('OutboxRow', {
   outbox_id: z.int().describe('its number'),
@@ -41,14 +42,28 @@ const entry = record('OutboxRow', {
 const list = operation({
   name: 'outbox.list',
   summary: 'list changes on their way to destinations, or sent, the newest first',
+  description:
+    'With `text` or `reason` it looks through some thousands at a time: a page may hold fewer than `limit`, even none, and there is a next one.',
   role: 'viewer',
   http: 'GET /outbox',
   tool: 'list_pushes',
-  input: z.strictObject({ ...choice(listedStates), ...paging }),
+  input: z.strictObject({
+    ...choice(listedStates),
+    text: name
+      .optional()
+      .describe("only those with this part in their table, their ids, their failure, their insured or their submission's id"),
+    reason: z.string().min(1).max(1_000).optional().describe('only those that failed for this reason of `destination failures`'),
+    ...paging,
+  }),
   output: pageOf(entry),
-  run: async (c, { limit, cursor, ...chosen }) => {
+  run: async (c, { limit, cursor, text, reason, ...chosen }) => {
     await refuseUnknownNames(c.db.read, c.config, chosen)
-    const rows = await listOutbox(c.db.read, { ...filterOf(c, chosen), after: numberIn(cursor) }, limit + 1)
+    const filter = { ...filterOf(c, chosen), after: numberIn(cursor) }
+    if (text !== undefined || reason !== undefined) {
+      const { items, after } = await searchOutbox(c.db.read, filter, { text, reason, errorOf: errorFor(c) }, limit)
+      return { items, next_cursor: after === null ? null : cursorOf([after]) }
+    }
+    const rows = await listOutbox(c.db.read, filter, limit + 1)
     return page(rows, limit, ({ outbox_id }) => [outbox_id])
   },
   table: [

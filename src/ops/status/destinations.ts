@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { DestinationConfig } from '../../config/config.ts'
+import type { Config } from '../../config/config.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { countDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
@@ -7,6 +7,8 @@ import { countBlockedLanes } from '../../store/outbox/lanes.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { record, time } from '../output/schema.ts'
 import { pluralize } from '../output/text.ts'
+import { addressOf, narrowedTo } from './destination-settings.ts'
+import { readLastDay } from './last-day.ts'
 
 export const destinationStates = z.enum(['active', 'paused', 'parked', 'disabled'])
 
@@ -34,16 +36,33 @@ export const destinationStatus = record('Destination', {
     .enum(['none', 'required', 'lookup'])
     .nullable()
     .describe('whether a submission needs a client of the AMS there, and if one is looked up; null: not in the settings'),
+  address: z.string().nullable().describe('without user and query, of files the folder; null where a template says it'),
+  gets: z
+    .string()
+    .nullable()
+    .describe('what it is narrowed to, in words: tables, operations, event types, accounts; `everything` when it is not'),
+  last_success_at: time.nullable().describe('when it took a change last, to a minute'),
+  last_day: z
+    .object({
+      delivered: z.int(),
+      given_up: z.int().describe('became dead, or of unknown outcome'),
+      success_rate: z.number().nullable().describe('delivered of all that ended, 0 to 1; null when nothing did'),
+      latency_p50: z.number().nullable().describe('seconds from the change to its delivery; snapshots excluded'),
+      latency_p99: z.number().nullable().describe('seconds, likewise'),
+    })
+    .describe('of the hours that began within the last 24'),
   on_dead: z.enum(['continue', 'hold']).nullable().describe('what the changes of a submission do behind one that was given up'),
 })
 
 export type DestinationStatus = z.output<typeof destinationStatus>
 
 /** Every destination of the settings in their order, then those that only the database knows. */
-export async function readPushStatus(q: Query, configured: readonly DestinationConfig[]): Promise<DestinationStatus[]> {
+export async function readPushStatus(q: Query, config: Pick<Config, 'accounts' | 'destinations'>): Promise<DestinationStatus[]> {
+  const { destinations: configured } = config
   const rows = new Map((await countDestinations(q)).map((row) => [row.destination, row]))
   const names = new Set([...configured.map(({ name }) => name), ...rows.keys()])
   const all: DestinationStatus[] = []
+  const lastDayOf = await readLastDay(q)
   const { lastSeq } = await changeLogEnds(q)
   // The store keeps the end of a rest that is over.
   const restOf = (end: TimeText | null) => (end !== null && msFromTime(end) > q.clock.now() ? end : null)
@@ -62,6 +81,9 @@ export async function readPushStatus(q: Query, configured: readonly DestinationC
       behind: row ? Math.max(0, lastSeq - row.cursor) : null,
       ...{ failures: row?.failures ?? 0, circuit: retryAt === null ? ('closed' as const) : ('open' as const) },
       ...{ requests_per_second: settings?.rps ?? null, concurrency: settings?.concurrency ?? null },
+      ...{ address: settings ? addressOf(settings) : null, gets: settings ? narrowedTo(settings, config) : null },
+      last_success_at: row?.last_success_at ?? null,
+      last_day: lastDayOf(name),
       ...{ mapping: settings?.mapping ?? null, on_dead: settings?.onDead ?? null },
     })
   }

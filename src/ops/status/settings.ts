@@ -39,7 +39,7 @@ export function shownSettings(config: Config): ShownSetting[] {
 }
 
 /** What takes every secret of the settings out of a text, and the values in the queries of its URLs. */
-export function hiderOf(config: Config): (text: string) => string {
+export function hiderOf(config: Partial<Config>): (text: string) => string {
   // The longest first: one may be a part of another.
   const secrets = secretValues(config).sort((a, b) => b.length - a.length)
   return (text) => secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), withoutQueryValues(text))

@@ -156,7 +156,7 @@ export async function readStatus(db: Db, version: string, config: StatusConfig, 
       completeness: await completenessStatus(q, account, configured, db.clock.now()),
     })
   }
-  const destinations = await readPushStatus(q, config.destinations)
+  const destinations = await readPushStatus(q, config)
   const replication = await readReplication(q)
   const { firstSeq, lastSeq } = await changeLogEnds(q)
   const processes = (await listProcesses(q)).map(({ seen_at: _, ...process }) => process)

@@ -1,4 +1,4 @@
-import { withoutAccents } from '../../model/search-words.ts'
+import { haveText } from '../../model/search-words.ts'
 
 /** What no index finds. */
 export interface InboxSearch {
@@ -21,16 +21,9 @@ export interface Looked {
 }
 
 /** @returns the deliveries of a list that are looked for, in its order; all, when nothing is. */
-export async function fitting<T extends Looked>(rows: readonly T[], { kind, text, withInsured }: InboxSearch): Promise<T[]> {
+export async function fitting<T extends Looked>(rows: readonly T[], { kind, text, withInsured }: InboxSearch): Promise<readonly T[]> {
   const ofKind = rows.filter((row) => kind === undefined || row.kind === kind)
   if (text === undefined) return ofKind
-  const wanted = plain(text)
-  const has = (of: string | null | undefined) => of != null && plain(of).includes(wanted)
   const named: readonly (T & { readonly insured_name?: string | null })[] = (await withInsured?.(ofKind)) ?? ofKind
-  return named.filter((row) => [row.delivery_id, row.error, row.what, row.submission_id, row.insured_name].some(has))
-}
-
-/** As people type it: `quote received` for `quote_received`. */
-function plain(text: string): string {
-  return withoutAccents(text).replaceAll('_', ' ')
+  return named.filter((row) => haveText([row.delivery_id, row.error, row.what, row.submission_id, row.insured_name ?? null], text))
 }

@@ -18,6 +18,8 @@ export interface OutboxFilter {
   readonly until?: TimeText | undefined
   /** Only rows behind the one with this number: older ones. */
   readonly after?: number | undefined
+  /** Only rows up to the one with this number. */
+  readonly through?: number | undefined
 }
 
 /** A row in lists. `state` is as in the view push_status (`waiting`, `retrying`, `unmapped`, `held` for ready rows). */
@@ -51,12 +53,11 @@ const READY_AS = {
 export const listedStates = ['ready', 'waiting', 'retrying', 'unmapped', 'held', 'delivered', 'dead', 'unknown', 'skipped'] as const
 export type ListedState = (typeof listedStates)[number]
 
+/** The filter of a list, by the listed state. */
+export type OutboxListFilter = Omit<OutboxFilter, 'state'> & { readonly state?: ListedState | undefined }
+
 /** Rows that match the filter, the newest first. */
-export async function listOutbox(
-  q: Query,
-  { state, ...others }: Omit<OutboxFilter, 'state'> & { readonly state?: ListedState | undefined },
-  limit: number,
-): Promise<OutboxEntry[]> {
+export async function listOutbox(q: Query, { state, ...others }: OutboxListFilter, limit: number): Promise<OutboxEntry[]> {
   const [stored, shown] = isReadyAs(state) ? (['ready', READY_AS[state]] as const) : [state, sql`1 = 1`]
   const filter = { ...others, state: stored }
   const { rows } = await sql<OutboxEntry>`
@@ -94,6 +95,7 @@ export function matches(q: Query, filter: OutboxFilter, byState = isIndexed(filt
   if (filter.since !== undefined) conditions.push(sql`o.queued_at >= ${timeValue(q, filter.since)}`)
   if (filter.until !== undefined) conditions.push(sql`o.queued_at < ${timeValue(q, filter.until)}`)
   if (filter.after !== undefined) conditions.push(sql`${place(q, filter)} < ${filter.after}`)
+  if (filter.through !== undefined) conditions.push(sql`${place(q, filter)} <= ${filter.through}`)
   return sql.join(conditions, sql` and `)
 }
 

@@ -28,7 +28,7 @@ export const syncCounters = internal({
 export const syncFigures = internal({
   name: 'sync_figures',
   holds:
-    'what each process counted in each minute (of two days) and hour (of 31 days): deliveries, changes, lost webhooks, lags, requests, how ' +
+    'what each process counted in each minute (of two days) and hour (of 31 days): deliveries, changes, lost webhooks, lags, pushes by destination, requests, how ' +
     'much waited; `GET /api/v1/history` sums it up',
   columns: {
     step_seconds: int('60 or 3,600'),

@@ -24,8 +24,13 @@ const KEPT_MS: Readonly<Record<number, number>> = { [figureSteps.minute]: 2 * DA
 /**
  * Writes what this process counted, and removes what is too old. A step holds all that the process counted in it, so writing it again after
  * a commit of unknown outcome counts nothing twice. A power failure may take the last minute.
+ * @param lastSuccesses when destinations took a change last, as far as this process knows.
  */
-export async function writeFigures(db: Db, steps: readonly FigureStep[]): Promise<void> {
+export async function writeFigures(
+  db: Db,
+  steps: readonly FigureStep[],
+  lastSuccesses: ReadonlyMap<string, TimeText> = new Map(),
+): Promise<void> {
   const rows = steps.map(({ stepSeconds, at, figures }) => ({
     step_seconds: stepSeconds,
     at,
@@ -42,6 +47,15 @@ export async function writeFigures(db: Db, steps: readonly FigureStep[]): Promis
           conflict.columns(['step_seconds', 'at', 'process_id']).doUpdateSet((eb) => ({ figures: eb.ref('excluded.figures') })),
         )
         .execute()
+      for (const [destination, at] of lastSuccesses) {
+        const last = timeValue(tx, at)
+        await tx.sql
+          .updateTable('sync_destinations')
+          .set({ last_success_at: last })
+          .where('destination', '=', destination)
+          .where(({ eb, or }) => or([eb('last_success_at', 'is', null), eb('last_success_at', '<', last)]))
+          .execute()
+      }
       for (const [step, keptMs] of Object.entries(KEPT_MS)) {
         const old = tx.sql.deleteFrom('sync_figures').where('step_seconds', '=', Number(step))
         await old.where('at', '<', dbTime(tx, -keptMs)).execute()

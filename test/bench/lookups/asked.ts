@@ -7,9 +7,10 @@ import { submissionViewOf } from '../../../src/ops/operations/submission-show.ts
 import { readStatus } from '../../../src/ops/status/status.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { listDeliveries } from '../../../src/store/inbox/queries.ts'
+import { failedRows } from '../../../src/store/outbox/failures.ts'
 import { findOutboxRows, listOutbox } from '../../../src/store/outbox/queries.ts'
 import { uuid } from '../../tools/facts.ts'
-import { BUSY, QUIET, type Scale, someSubmissions } from './rows.ts'
+import { BUSY, DESTINATION, QUIET, type Scale, someSubmissions } from './rows.ts'
 
 /** Something that is looked up. `run` asks for the n-th of several different keys. */
 export interface Asked {
@@ -78,6 +79,7 @@ export function lookups(scale: Scale): Asked[] {
     { name: 'inbox list --submission', run: (db, n) => listDeliveries(db.read, { submissionId: idOf(n) }, PAGE) },
     { name: 'inbox list --account --submission', run: (db, n) => listDeliveries(db.read, { account: BUSY, submissionId: idOf(n) }, PAGE) },
     { name: 'outbox list --submission', run: (db, n) => listOutbox(db.read, { submissionId: idOf(n) }, PAGE) },
+    { name: 'destination failures', run: (db) => failedRows(db.read, DESTINATION, PAGE) },
     { name: 'outbox show MESSAGE_ID', run: (db, n) => findOutboxRows(db.read, messageIds[n] ?? '') },
   ]
   const ofAll = Object.entries(newestOfAll).map(([name, from]): Asked => {

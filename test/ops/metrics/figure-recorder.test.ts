@@ -5,8 +5,9 @@ import { silentObserver } from '../../../src/base/observer.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { FigureRecorder } from '../../../src/ops/metrics/figure-recorder.ts'
 import { readHistory } from '../../../src/ops/status/history.ts'
+import { readLastDay } from '../../../src/ops/status/last-day.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
+import { ensureDestinations, findDestination } from '../../../src/store/outbox/destinations.ts'
 import { writeFigures } from '../../../src/store/upkeep/figures.ts'
 import { type OpenedDatabase, openAgain, silentLog, testDatabases } from '../../tools/databases.ts'
 import { putOutbox } from '../../tools/destinations.ts'
@@ -124,6 +125,35 @@ describe.each(testDatabases)('figures over time on $name', (database) => {
     expect(lag.push.p99_values.at(-1)).toBeCloseTo(lag.push.p99 ?? 0)
     expect(lag.push.p99_values.at(-2)).toBeNull()
     expect(applied.map(({ label }) => label)).toEqual(expect.arrayContaining(['backfill', 'webhook']))
+  })
+
+  it('tell of each destination what it took in the last day, how long that took, and when it took something last', async () => {
+    await ensureDestinations(opened.db, [
+      { name: 'ams', start: 'now' },
+      { name: 'crm', start: 'now' },
+    ])
+    const [one, two] = [recording(opened.db), recording(await another())]
+    const attempt = ({ observer }: typeof one, outcome: string, by: number) =>
+      observer.count('push_attempts_total', { destination: 'ams', outcome }, by)
+    attempt(one, 'delivered', 2)
+    const last = timeFromMs(clock.now())
+    await one.recorder.write()
+    expect((await findDestination(opened.db.read, 'ams'))?.last_success_at).toBe(last)
+    clock.advance(2 * MINUTE)
+    attempt(two, 'delivered', 4)
+    for (const outcome of ['dead', 'unknown', 'failed']) attempt(two, outcome, 1)
+    two.observer.time('push_lag_seconds', 40, { destination: 'ams' })
+    await two.recorder.write()
+    await one.recorder.write()
+    expect((await findDestination(opened.db.read, 'ams'))?.last_success_at).toBe(timeFromMs(clock.now()))
+    const lastDayOf = await readLastDay(opened.db.read)
+    const { latency_p50, ...counted } = lastDayOf('ams')
+    expect(counted).toMatchObject({ delivered: 6, given_up: 2, success_rate: 0.75 })
+    expect(latency_p50).toBeGreaterThan(31)
+    expect(latency_p50).toBeLessThan(51)
+    expect(lastDayOf('crm')).toEqual({ delivered: 0, given_up: 0, success_rate: null, latency_p50: null, latency_p99: null })
+    clock.advance(DAY + 60 * MINUTE)
+    expect((await readLastDay(opened.db.read))('ams').delivered).toBe(0)
   })
 
   it('tell how much waited, at most', async () => {

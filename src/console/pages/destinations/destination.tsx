@@ -1,31 +1,21 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { headOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
-import { destinationsQuery, outboxQuery } from '../../api/queries.ts'
-import { useAddress } from '../../layout/search.ts'
+import { destinationsQuery } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'
-import { Chip } from '../../parts/chip.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Detail } from '../../parts/detail.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Choice, Facts, Section } from '../../parts/fields.tsx'
-import { shortId } from '../../parts/id.tsx'
-import { Listed } from '../../parts/listed.tsx'
-import { count, counted } from '../../parts/numbers.ts'
+import { counted } from '../../parts/numbers.ts'
 import { Asked, Empty } from '../../parts/states.tsx'
-import type { Column } from '../../parts/table.tsx'
-import { Age } from '../../parts/time.tsx'
-import { MapDialog } from '../submission/map-dialog.tsx'
-import { Exchange } from './exchange.tsx'
+import { Changes } from './changes.tsx'
+import { DestinationFacts } from './facts.tsx'
+import { Failures } from './failures.tsx'
 import { ResendDialog } from './resend.tsx'
 import { StateChip } from './state.tsx'
-import { Unmapped } from './unmapped.tsx'
 
 type Shown = Schemas['Destination']
-type Push = Schemas['OutboxRow']
 
 /** One destination: its state, what waits for it, what it refused. */
 export function Destination() {
@@ -57,20 +47,9 @@ function Told({ destination: d }: { readonly destination: Shown }) {
       lead={d.reason ?? undefined}
       actions={<Actions destination={d} />}
     >
-      <Facts
-        items={[
-          ['Kind', d.kind ?? 'not configured any more'],
-          ['Since', <Age key="since" at={d.since} />],
-          ...(d.retry_at === null ? [] : [[headOf('retry_at'), <Age key="retry" at={d.retry_at} />] as const]),
-          ['Waiting', count(d.queued)],
-          ['Oldest', <Age key="oldest" at={d.oldest_queued_at} />],
-          ['Dead', count(d.dead)],
-          ['Unknown outcome', count(d.unknown)],
-          ['Submissions on hold', count(d.held_lanes)],
-          ['Unmapped submissions', count(d.unmapped_lanes)],
-        ]}
-      />
-      <Outbox name={d.destination} />
+      <DestinationFacts destination={d} />
+      <Failures name={d.destination} />
+      <Changes destination={d} />
     </Detail>
   )
 }
@@ -125,121 +104,4 @@ function Actions({ destination: d }: { readonly destination: Shown }) {
       )}
     </>
   )
-}
-
-const states = ['waiting', 'retrying', 'dead', 'unknown', 'held', 'unmapped', 'delivered', 'skipped']
-
-function Outbox({ name }: { readonly name: string }) {
-  const [{ state = '' }, set] = useAddress()
-  const filter = (
-    <Choice label="State" all="Any status" value={state} options={states} onChange={(next) => set({ state: next, search: '' })} />
-  )
-  return (
-    <Section title={state === 'unmapped' ? 'Submissions without a client' : 'Changes on their way'} actions={filter}>
-      {state === 'unmapped' ? <Unmapped name={name} /> : <Changes name={name} state={state as 'dead' | ''} />}
-    </Section>
-  )
-}
-
-function Changes({ name, state }: { readonly name: string; readonly state: 'dead' | '' }) {
-  const [mapped, setMapped] = useState<Push | null>(null)
-  const query = useInfiniteQuery(outboxQuery({ destination: name, limit: 50, ...(state && { state }) }))
-  const { retry, skip } = useSettle(name)
-  const columns = columnsWith({ onRetry: (id) => retry.mutate(id), onSkip: (id) => skip.mutate(id), onMap: setMapped })
-  return (
-    <>
-      <Listed
-        query={query}
-        loading={4}
-        label={`Changes for ${name}`}
-        columns={columns}
-        keyOf={({ outbox_id }) => String(outbox_id)}
-        empty="No change is in this state."
-      />
-      {mapped?.submission_id && (
-        <MapDialog
-          account={mapped.account}
-          id={mapped.submission_id}
-          insured={mapped.insured_name}
-          at={name}
-          onClose={() => setMapped(null)}
-        />
-      )}
-    </>
-  )
-}
-
-function useSettle(destination: string) {
-  const body = (id: string) => ({ body: { ids: [id], destination } })
-  const retry = useAction({
-    run: (id: string) => answered(api.POST('/api/v1/outbox/retry', body(id))),
-    done: ({ changed }) => `${counted(changed, 'change')} will be tried again.`,
-  })
-  const skip = useAction({
-    run: (id: string) => answered(api.POST('/api/v1/outbox/skip', body(id))),
-    done: ({ changed }) => `${counted(changed, 'change')} given up; what waited behind goes on.`,
-  })
-  return { retry, skip }
-}
-
-interface Deeds {
-  readonly onRetry: (id: string) => void
-  readonly onSkip: (id: string) => void
-  readonly onMap: (row: Push) => void
-}
-
-function columnsWith({ onRetry, onSkip, onMap }: Deeds): readonly Column<Push>[] {
-  const deeds = (row: Push) => {
-    const id = String(row.outbox_id)
-    const isStuck = row.state === 'dead' || row.state.startsWith('unknown')
-    return (
-      <span className="row-deeds">
-        <Exchange outboxId={row.outbox_id} seq={row.seq} />
-        {isStuck && (
-          <>
-            <Button needs="operator" isSmall onClick={() => onRetry(id)} label={`Retry change ${row.seq}`}>
-              Retry
-            </Button>
-            <Button needs="operator" isSmall onClick={() => onSkip(id)} label={`Skip change ${row.seq}`}>
-              Skip
-            </Button>
-          </>
-        )}
-        {row.state === 'unmapped' && (
-          <Button needs="operator" isSmall onClick={() => onMap(row)} label={`Map ${row.insured_name || row.submission_id}`}>
-            Map…
-          </Button>
-        )}
-      </span>
-    )
-  }
-  return [
-    { id: 'seq', head: 'Seq', isNumber: true, cell: ({ seq }) => seq },
-    {
-      id: 'what',
-      head: 'Change',
-      isWide: true,
-      cell: ({ submission_id, insured_name, entity, operation, message_id, error, detail, seq }) => (
-        <>
-          <span title={[message_id, detail].filter(Boolean).join('\n')}>
-            {entity}.{operation}
-          </span>
-          {submission_id !== null && (
-            <span className="cell-note quiet">
-              <bdi>{insured_name || shortId(submission_id)}</bdi>
-            </span>
-          )}
-          {error !== null && <ErrorNote text={error} of={`Change ${seq}: what went wrong`} />}
-        </>
-      ),
-    },
-    { id: 'state', head: 'State', cell: ({ state }) => <Chip word={state} /> },
-    {
-      id: 'at',
-      head: 'When',
-      isNumber: true,
-      cell: ({ delivered_at, tried_at, queued_at }) => <Age at={delivered_at ?? tried_at ?? queued_at} />,
-    },
-    { id: 'deeds', head: '', holds: 'buttons', isNumber: true, cell: deeds },
-  ]
 }

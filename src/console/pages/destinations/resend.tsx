@@ -7,6 +7,7 @@ import { Facts } from '../../parts/fields.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { count, counted } from '../../parts/numbers.ts'
 import { Sentence } from '../../parts/sentence.tsx'
+import { SubmissionChoice } from './submission-choice.tsx'
 
 type Resent = Schemas['Resent']
 type Body = NonNullable<paths['/api/v1/destinations/{name}/resend']['post']['requestBody']>['content']['application/json']
@@ -85,7 +86,7 @@ export function ResendDialog({ destination: name, onClose }: ResendProps) {
   return (
     <Modal title={`Resend changes to ${name}`} onClose={onClose}>
       <form className="form" onSubmit={submit} onChange={() => setPlan(null)}>
-        <Choices fields={fields} />
+        <Choices fields={fields} onChange={() => setPlan(null)} />
         <label className="check" htmlFor={`${fields}n`}>
           <input id={`${fields}n`} name="new" type="checkbox" /> Under new message ids, for a receiver that leaves out those it has seen
         </label>
@@ -109,20 +110,63 @@ export function ResendDialog({ destination: name, onClose }: ResendProps) {
   )
 }
 
+/** @returns the beginning of a day of the reader, so many days from today, as a field takes it. */
+function dayStart(daysFromNow: number): string {
+  const now = new Date()
+  const day = new Date(now.getFullYear(), now.getMonth(), now.getDate() + daysFromNow)
+  const two = (n: number) => String(n).padStart(2, '0')
+  return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}T00:00`
+}
+
+const presets = [
+  ['Today', 0],
+  ['Yesterday', -1],
+] as const
+
+interface ChoicesProps {
+  readonly fields: string
+  /** Called when something is chosen of which the form itself does not tell. */
+  readonly onChange: () => void
+}
+
 /** Which changes: one of these at least, and what is left empty does not narrow. */
-function Choices({ fields }: { readonly fields: string }) {
+function Choices({ fields, onChange }: ChoicesProps) {
+  const [{ since, until }, setPeriod] = useState({ since: '', until: '' })
   const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone
+  const setDay = (day: number) => {
+    setPeriod({ since: dayStart(day), until: day < 0 ? dayStart(day + 1) : '' })
+    onChange()
+  }
   return (
     <>
       <p className="quiet">Say which changes by one of these at least. Times are of {zone}.</p>
+      <div className="chosen">
+        {presets.map(([name, day]) => (
+          <button key={name} type="button" className="button small" onClick={() => setDay(day)}>
+            {name}
+          </button>
+        ))}
+      </div>
       <label htmlFor={`${fields}s`}>Logged since</label>
-      <input id={`${fields}s`} name="since" type="datetime-local" />
+      <input
+        id={`${fields}s`}
+        name="since"
+        type="datetime-local"
+        value={since}
+        onChange={({ target }) => setPeriod({ since: target.value, until })}
+      />
       <label htmlFor={`${fields}u`}>Logged before</label>
-      <input id={`${fields}u`} name="until" type="datetime-local" />
+      <input
+        id={`${fields}u`}
+        name="until"
+        type="datetime-local"
+        value={until}
+        onChange={({ target }) => setPeriod({ since, until: target.value })}
+      />
       <label htmlFor={`${fields}q`}>Changes by number</label>
       <input id={`${fields}q`} name="seq" placeholder="100-250" pattern="\d+-\d+" autoComplete="off" />
-      <label htmlFor={`${fields}i`}>Submission</label>
-      <input id={`${fields}i`} name="submission" placeholder="Its id" maxLength={100} autoComplete="off" />
+      <span>Submission</span>
+      <SubmissionChoice name="submission" onChange={onChange} />
       <label htmlFor={`${fields}e`}>Table</label>
       <select id={`${fields}e`} name="entity">
         <option value="">Any table</option>

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { inApplyTransaction } from '../../../../src/apply/apply.ts'
 import { silentObserver } from '../../../../src/base/observer.ts'
+import { loadConfig } from '../../../../src/config/config.ts'
 import type { Fact } from '../../../../src/model/facts.ts'
 import { setDestinationState } from '../../../../src/store/outbox/destinations.ts'
 import { json, runHere } from '../../../app/run.ts'
@@ -66,6 +67,37 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     expect(await would('retry', { ids: [String(dead?.outbox_id)] })).toEqual({ changed: 1, under_way: 0 })
     expect((await rig.ask('POST', '/outbox/retry', { body: { dry_run: true } })).status).toBe(400)
     expect([await rig.notes(), (await listed('?state=dead')).items]).toEqual([[], [dead]])
+  })
+
+  it('groups failures by reason, for a viewer without what was answered, and lists those of a reason', async () => {
+    await tryFirst(rig.db, 'ams', { state: 'dead' })
+    await tryFirst(rig.db, 'ams', { state: 'dead' })
+    const set = (error: string, seq: 'min' | 'max') =>
+      rig.db.write('test', async (tx) => {
+        const rows = tx.sql.selectFrom('sync_outbox').where('state', '=', 'dead')
+        const { at } = await rows.select(({ fn }) => fn[seq]<number>('outbox_id').as('at')).executeTakeFirstOrThrow()
+        await tx.sql.updateTable('sync_outbox').set({ error }).where('outbox_id', '=', at).execute()
+      })
+    await set('answered 422 (note 17 "One." of jane@acme.test is refused)', 'min')
+    await set('answered 422 (note 18 "Two." of joe@acme.test is refused)', 'max')
+    const [viewer, operator] = ['viewer-0123456789-abc', 'operator:0123456789-abc']
+    rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `v:${viewer}:viewer o:${operator}:operator` })
+    const of = async (token: string, path: string) => (await rig.ask<Page<{ reason: string }>>('GET', path, { token })).json.items
+    const common = { state: 'dead', status: 422, changes: 2, submissions: 1, is_complete: true }
+    const reasons = {
+      [viewer]: 'answered 422 …',
+      [operator]: 'answered 422 (note … "…" of … is refused)',
+    }
+    for (const [token, reason] of Object.entries(reasons)) {
+      expect(await of(token, '/destinations/ams/failures')).toMatchObject([{ ...common, reason }])
+      expect(await of(token, `/outbox?destination=ams&state=dead&reason=${encodeURIComponent(reason)}`)).toHaveLength(2)
+    }
+    // Nobody finds out by searching what he is not shown.
+    expect(await of(viewer, '/outbox?text=refused')).toEqual([])
+    expect(await of(viewer, `/outbox?reason=${encodeURIComponent(reasons[operator] ?? '')}`)).toEqual([])
+    expect(await of(operator, '/outbox?text=refused')).toHaveLength(2)
+    expect(await of(viewer, '/destinations/mapped/failures')).toEqual([])
+    expect((await rig.ask('GET', '/destinations/nobody/failures', { token: viewer })).status).toBe(404)
   })
 
   it('shows what a destination is sent, and what it answered, without secrets and personal values', async () => {

@@ -1,0 +1,43 @@
+import { headOf } from '../../../ops/output/words.ts'
+import type { Schemas } from '../../api/client.ts'
+import { Facts } from '../../parts/fields.tsx'
+import { count, seconds, share } from '../../parts/numbers.ts'
+import { Age } from '../../parts/time.tsx'
+
+type Destination = Schemas['Destination']
+
+const mappings: Readonly<Record<NonNullable<Destination['mapping']>, string>> = {
+  none: 'not needed',
+  required: 'needs a client of the AMS',
+  lookup: 'looks the client up in the AMS',
+}
+
+/** What a destination is, how it did in the last day, and what waits for it. */
+export function DestinationFacts({ destination: d }: { readonly destination: Destination }) {
+  const { delivered, given_up, success_rate, latency_p50, latency_p99 } = d.last_day
+  return (
+    <Facts
+      items={[
+        ['Kind', d.kind ?? 'not configured any more'],
+        ['Address', d.address === null ? d.kind === 'http' ? 'set by a template' : '–' : <bdi key="address">{d.address}</bdi>],
+        ['Receives', d.gets ?? '–'],
+        ['Mapping', d.mapping === null ? '–' : mappings[d.mapping]],
+        ['Delivered, last day', count(delivered)],
+        [
+          'Success rate, last day',
+          success_rate === null ? '–' : `${share(success_rate)}${given_up > 0 ? `, ${count(given_up)} given up` : ''}`,
+        ],
+        ['Latency, last day', latency_p50 === null ? '–' : `${seconds(latency_p50)} (p99 ${seconds(latency_p99)})`],
+        ['Last success', <Age key="success" at={d.last_success_at} isAgo />],
+        ...(d.since === null ? [] : [['Since', <Age key="since" at={d.since} isAgo />] as const]),
+        ...(d.retry_at === null ? [] : [[headOf('retry_at'), <Age key="retry" at={d.retry_at} />] as const]),
+        ['Waiting', count(d.queued)],
+        ['Oldest', <Age key="oldest" at={d.oldest_queued_at} isAgo />],
+        ['Dead', count(d.dead)],
+        ['Unknown outcome', count(d.unknown)],
+        ['Submissions on hold', count(d.held_lanes)],
+        ['Unmapped submissions', count(d.unmapped_lanes)],
+      ]}
+    />
+  )
+}

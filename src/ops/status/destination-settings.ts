@@ -1,0 +1,31 @@
+import type { Config, DestinationConfig } from '../../config/config.ts'
+import { hiderOf } from './settings.ts'
+
+/** A template that is no more than a text. */
+const PLAIN_TEMPLATE = /^\s*(["'])(https?:\/\/[^"'\\]*)\1\s*$/
+
+/** @returns where a destination lies, without user, query and secrets; null where only a template says it. */
+export function addressOf(destination: DestinationConfig): string | null {
+  const hide = hiderOf({ destinations: [destination] })
+  if (destination.kind === 'file') {
+    const { target } = destination
+    return hide(target.type === 'folder' ? target.path : `sftp://${target.host}:${target.port}/${target.path.replace(/^\/+/, '')}`)
+  }
+  const given = destination.kind === 'http' ? PLAIN_TEMPLATE.exec(destination.request.url)?.[2] : destination.url
+  const url = URL.parse(given ?? '')
+  return url && hide(`${url.origin}${url.pathname}`)
+}
+
+/** @returns in words what a destination is narrowed to. */
+export function narrowedTo(destination: DestinationConfig, { accounts }: Pick<Config, 'accounts'>): string {
+  const { entities, operations, eventTypes } = destination
+  const isEveryAccount = accounts.every(({ name }) => destination.accounts.includes(name))
+  const parts = [
+    ['tables', entities],
+    ['operations', operations],
+    ['event types', eventTypes],
+    ['accounts', isEveryAccount ? null : destination.accounts],
+  ] as const
+  const told = parts.flatMap(([what, names]) => (names === null ? [] : [`${what} ${names.join(', ')}`]))
+  return told.length === 0 ? 'everything' : told.join('; ')
+}
