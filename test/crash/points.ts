@@ -220,6 +220,7 @@ export const accountPoints: readonly KillPoint[] = [
   { transaction: 'sweep-take', provoke: nameNothing },
   { transaction: 'sweep', provoke: nameNothing },
   { transaction: 'sweep-end', provoke: nameNothing },
+  { transaction: 'lost-after' },
   {
     transaction: 'lost-webhooks',
     async before(rig) {
