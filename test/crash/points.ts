@@ -220,7 +220,8 @@ export const accountPoints: readonly KillPoint[] = [
   { transaction: 'sweep-take', provoke: nameNothing },
   { transaction: 'sweep', provoke: nameNothing },
   { transaction: 'sweep-end', provoke: nameNothing },
-  { transaction: 'lost-after' },
+  // At each start.
+  { transaction: 'lost-after', before: () => undefined },
   {
     transaction: 'lost-webhooks',
     async before(rig) {
