@@ -36,7 +36,7 @@ export function haveText(texts: readonly (string | null)[], part: string): boole
 }
 
 /** @returns a text in lower case and without accents. */
-export function withoutAccents(text: string): string {
+function withoutAccents(text: string): string {
   const lowered = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
   return lowered.replace(/[^\p{ASCII}]/gu, (char) => PLAIN[char] ?? char)
 }

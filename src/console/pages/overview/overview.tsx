@@ -79,7 +79,7 @@ function Looked({ overview }: { readonly overview: Shown }) {
         >
           {data ? `${count(proven)} of ${count(known)}` : '…'}
         </Figure>
-        <Figure name="Lost webhooks" note={lost > 0 ? 'found by reading, nothing is missing' : undefined}>
+        <Figure name="Lost webhooks" note={lost > 0 ? 'all found by polling' : undefined}>
           {data ? count(lost) : '…'}
         </Figure>
         <Figure

@@ -37,7 +37,7 @@ function Told({ view }: { readonly view: View }) {
       <Header view={view} />
       <Lanes view={view} />
       <Outstanding view={view} />
-      <Timeline account={account} id={submission_id} />
+      <Timeline key={submission_id} account={account} id={submission_id} />
       <Documents view={view} />
       <Destinations view={view} />
       <Holdings view={view} />

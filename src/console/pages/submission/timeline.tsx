@@ -8,6 +8,7 @@ import { timelineQuery } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
 import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
+import { Clamped } from '../../parts/clamped.tsx'
 import { Section } from '../../parts/fields.tsx'
 import { MASK, Masked, Raw, textOf } from '../../parts/masked.tsx'
 import { More } from '../../parts/more.tsx'
@@ -150,11 +151,11 @@ function Entry({ item }: { readonly item: Item }) {
           {item.gone_at && <Chip word="gone" tone="unknown" label="no longer shown by the service" />}
         </p>
         {item.text !== null && about && (
-          <p className="entry-text">
+          <Clamped>
             <bdi>
               <Masked {...about} column={item.kind === 'message' ? 'body_text' : 'detail'} value={item.text} what="text" />
             </bdi>
-          </p>
+          </Clamped>
         )}
         <Changes item={item} />
         <Known item={item} />
