@@ -169,6 +169,24 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
     expect(run?.options).toEqual({ submissions: [id] })
   })
 
+  it('shows all texts of a timeline at once, noted once, and a long one to its end', async () => {
+    const [id = ''] = scene.sandbox.submissionIds('default')
+    const body = Array.from({ length: 12 }, (_, line) => `Line ${line} of a long message.`).join('\n')
+    scene.sandbox.addMessage('default', id, { body_text: body })
+    const isMirrored = async () =>
+      (await scene.db.read.sql.selectFrom('thread_messages').select('message_id').where('body_text', '=', body).execute()).length === 1
+    await expect.poll(isMirrored).toBe(true)
+    await person.goto(`/submissions/default/${id}`)
+    await page.getByRole('button', { name: 'Show all texts' }).click()
+    await person.says(/noted who saw them/)
+    const entry = page.locator('.entry').filter({ hasText: 'Line 11 of a long message.' })
+    await entry.getByRole('button', { name: 'More' }).click()
+    await entry.getByRole('button', { name: 'Less' }).waitFor()
+    const text = entry.locator('.entry-text')
+    expect(await text.evaluate((element) => element.scrollHeight <= element.clientHeight + 1)).toBe(true)
+    expect(await actions('submission.texts')).toBe(1)
+  })
+
   it('takes note of an alarm, which goes on to fire, and shows when alarms fired', async () => {
     const at = timeFromMs(Date.now() - 60_000)
     const alarm = {
