@@ -23,7 +23,9 @@ export function contentHash(protection: Protection, given: StateFact): string {
   const [fact = given] = protectFacts(protection, [given])
   const { submission, lists, unreadable } = fact.view
   const shown = [
-    ...[fact.submissionId, fact.ownId ?? null, submission && shownRow('submissions', submission)],
+    fact.submissionId,
+    fact.ownId ?? null,
+    submission && shownRow('submissions', submission),
     ...lists.map(({ table, of, rows, whole }) => [table, of, whole, rows.map((row) => shownRow(table, row))]),
     unreadable,
   ]

@@ -37,7 +37,11 @@ export function checkAms(logged: readonly Logged[], arrivals: readonly Arrival[]
   }
   const missing = logged.filter(({ seq }) => !seen.has(seq)).length
   return {
-    ...{ logged: logged.length, arrived: seen.size, missing, disordered, repeated },
+    logged: logged.length,
+    arrived: seen.size,
+    missing,
+    disordered,
+    repeated,
     otherIds: ambiguous(arrivals.map(({ seq, id }) => [seq, id])) + ambiguous(arrivals.map(({ seq, id }) => [id, seq])),
     refused: arrivals.length - taken.length,
   }

@@ -68,9 +68,13 @@ export function shownDetails({ outstanding, workspace, sessions }: z.output<type
     outstanding_items: numbered(outstanding.items, 'item_key', (one) => one['key'] ?? hashOf(one, 'label')),
     application_workspaces: [
       {
-        ...{ workspace_id: own.workspace_id, contract_version: own.contract_version, workflow_version: own.workflow_version },
-        ...{ fact_set_id: facts.fact_set_id, facts_revision: facts.revision },
-        ...{ residual_status: residual_pdf.status, residual_form_keys: residual_pdf.form_keys },
+        workspace_id: own.workspace_id,
+        contract_version: own.contract_version,
+        workflow_version: own.workflow_version,
+        fact_set_id: facts.fact_set_id,
+        facts_revision: facts.revision,
+        residual_status: residual_pdf.status,
+        residual_form_keys: residual_pdf.form_keys,
       },
     ],
     applications: own.applications,
@@ -100,9 +104,13 @@ export function shownBinds({ bind_requests, policies }: z.output<typeof bindTrut
 function policyOf({ policy_id = null, policy_number = null, ...policy }: Item): Row {
   const [term, carrier, premium, commission] = ['term', 'carrier', 'premium', 'commission'].map((part) => item.parse(policy[part]))
   return {
-    ...{ policy_id, policy_number, carrier_name: carrier?.['name'] ?? null },
-    ...{ effective_date: term?.['effective_date'] ?? null, expiration_date: term?.['expiration_date'] ?? null },
-    ...{ total_billed_cents: premium?.['total_billed_cents'] ?? null, commission_cents: commission?.['amount_cents'] ?? null },
+    policy_id,
+    policy_number,
+    carrier_name: carrier?.['name'] ?? null,
+    effective_date: term?.['effective_date'] ?? null,
+    expiration_date: term?.['expiration_date'] ?? null,
+    total_billed_cents: premium?.['total_billed_cents'] ?? null,
+    commission_cents: commission?.['amount_cents'] ?? null,
   }
 }
 
@@ -113,9 +121,14 @@ function answersOf(application: Item): Row[] {
     const owner = item.parse(owners[question_key] ?? {})
     const source = item.parse(owner['source'] ?? {})
     return {
-      ...{ application_id, question_key, value: question_key === TAX_ID_QUESTION ? PROTECTED : (given[question_key] ?? null) },
-      ...{ ownership_kind: owner['kind'] ?? null, ownership_revision: owner['revision'] ?? null },
-      ...{ source_id: source['source_id'] ?? null, source_channel: source['channel'] ?? null, source_evidence: source['evidence'] ?? null },
+      application_id,
+      question_key,
+      value: question_key === TAX_ID_QUESTION ? PROTECTED : (given[question_key] ?? null),
+      ownership_kind: owner['kind'] ?? null,
+      ownership_revision: owner['revision'] ?? null,
+      source_id: source['source_id'] ?? null,
+      source_channel: source['channel'] ?? null,
+      source_evidence: source['evidence'] ?? null,
     }
   })
 }

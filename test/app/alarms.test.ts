@@ -28,7 +28,10 @@ async function scene(database: TestDatabase, operators?: readonly object[]): Pro
   const receiver = await startReceiver()
   const { credentials, webhookSecret } = sandbox.account('default')
   const account = {
-    ...{ name: 'default', default: true, base_url: sandbox.baseUrl, webhook_secrets: [webhookSecret] },
+    name: 'default',
+    default: true,
+    base_url: sandbox.baseUrl,
+    webhook_secrets: [webhookSecret],
     client_credentials: credentials.map(({ clientId, clientSecret }) => ({ id: clientId, secret: clientSecret })),
   }
   const oncall = { name: 'oncall', kind: 'webhook', url: receiver.url, secret: '${ONCALL_SECRET}', allow_private: true }
@@ -53,7 +56,8 @@ describe.each(onSqlite)('alarms of a mirror on $name', (database) => {
       items: [{ operator: 'oncall', ok: false, text: refused }],
     })
     expect(await runHere(['alarm', 'test', 'nobody'], env)).toEqual({
-      ...{ code: 2, out: '' },
+      code: 2,
+      out: '',
       err: 'there is no operator "nobody" in the settings; there is oncall\n',
     })
     // Without a database, too: that may be what is wrong.
@@ -81,7 +85,8 @@ describe.each(onSqlite)('alarms of a mirror on $name', (database) => {
     onTestFinished(() => rmSync(ca))
     const withPassword = { ...env, SMTP_PASSWORD: MAIL_PASSWORD }
     expect(await run(['alarm', 'test'], { ...withPassword, NODE_EXTRA_CA_CERTS: ca })).toEqual({
-      ...{ code: 0, err: '' },
+      code: 0,
+      err: '',
       out: 'operator mail: it took a test message\n',
     })
     expect(server.taken).toMatchObject([{ to: ['ops@agency.example'], user: MAIL_USER, secure: true }])

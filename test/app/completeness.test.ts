@@ -26,7 +26,10 @@ it.each(onSqlite)('a served mirror on $name finds what nobody named, and says ho
 
   const { credentials, webhookSecret } = sandbox.account(ACCOUNT)
   const account = {
-    ...{ name: ACCOUNT, base_url: sandbox.baseUrl, webhook_secrets: [webhookSecret], discovery: { paths: PATHS } },
+    name: ACCOUNT,
+    base_url: sandbox.baseUrl,
+    webhook_secrets: [webhookSecret],
+    discovery: { paths: PATHS },
     client_credentials: credentials.map(({ clientId, clientSecret }) => ({ id: clientId, secret: clientSecret })),
   }
   writeSettings(join(folder, 'mirror.yaml'), { accounts: [account] })

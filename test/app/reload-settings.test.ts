@@ -175,7 +175,13 @@ it('destinations change under traffic in two processes: each gets every change w
   const [one, two, three] = [await startReceiver(), await startReceiver(), await startReceiver()]
   const secret = stage.secret('push', hook(31))
   const destination = (name: string, url: string, over: object = {}) => ({
-    ...{ name, kind: 'webhook', url, secret, allow_private: true, entities: ['thread_messages'], backfill: true },
+    name,
+    kind: 'webhook',
+    url,
+    secret,
+    allow_private: true,
+    entities: ['thread_messages'],
+    backfill: true,
     ...over,
   })
   const settings = (...destinations: object[]) => ({ accounts: [stage.account('default', { default: true })], destinations })

@@ -35,7 +35,7 @@ const view = (readNo: number, ...offers: Record<string, Json>[]) =>
 const policy = (documents: Json, readNo = 1) =>
   idFact('acme', ID, 'policy', uuid(15, 1), { ...wireById(ID).policy, binder: { documents } }, readNo)
 
-const derived: Fact = { kind: 'derived', ...{ account: 'acme', submissionId: ID, cause: 'reconcile' }, now: '2026-02-01T00:00:00.000000Z' }
+const derived: Fact = { kind: 'derived', account: 'acme', submissionId: ID, cause: 'reconcile', now: '2026-02-01T00:00:00.000000Z' }
 
 describe.each(testDatabases)('documents on $name', (database) => {
   async function mirror(...facts: Fact[][]) {

@@ -15,7 +15,9 @@ const CUSTOMER = '4491edb1-3d68-468b-8adc-0d41c04a25e9'
 /** Several steps, tickets that end, customers that are looked for, and no way to ask whether a note is there. */
 export async function startAms360Target(seed: string): Promise<Target> {
   const ams = await startAms360({
-    ...{ agency: '8880006-1', user: 'wsapi', password: 'the-password-of-wsapi' },
+    agency: '8880006-1',
+    user: 'wsapi',
+    password: 'the-password-of-wsapi',
     customers: [{ id: CUSTOMER, number: CUSTOMER_NUMBER, name: 'Harbour Bakery LLC' }],
   })
   const settings = { agency: '8880006-1', user: 'wsapi', customer_field: 'insured_name' }
@@ -36,8 +38,15 @@ export async function startAms360Target(seed: string): Promise<Target> {
 /** Looked up by our id before anything is sent again. */
 export async function startEpicTarget(seed: string): Promise<Target> {
   const epic = await startEpic({
-    ...{ clientId: 'the-key', clientSecret: 'the-secret-of-epic', audience: 'api.myappliedproducts.com/epic', clients: ['c-1'] },
-    ...{ policies: {}, codes: ['code-1'], accessLevels: ['level-1'], agencies: ['agency-1'], branches: ['branch-1'] },
+    clientId: 'the-key',
+    clientSecret: 'the-secret-of-epic',
+    audience: 'api.myappliedproducts.com/epic',
+    clients: ['c-1'],
+    policies: {},
+    codes: ['code-1'],
+    accessLevels: ['level-1'],
+    agencies: ['agency-1'],
+    branches: ['branch-1'],
     today: new Date().toISOString().slice(0, 10),
   })
   const where = { settings: { base_url: epic.url }, auth: { token_url: epic.tokenUrl } }
@@ -46,8 +55,12 @@ export async function startEpicTarget(seed: string): Promise<Target> {
     ...planned(epic, mixed(`${seed} epic`, FAULTS)),
     destination: { ...FAST, ...where, name: 'epic', preset: 'applied-epic' },
     env: {
-      ...{ EPIC_CLIENT_ID: 'the-key', EPIC_CLIENT_SECRET: 'the-secret-of-epic', EPIC_ACTIVITY_CODE_ID: 'code-1' },
-      ...{ EPIC_AGENCY_ID: 'agency-1', EPIC_BRANCH_ID: 'branch-1', EPIC_ACCESS_LEVEL_ID: 'level-1' },
+      EPIC_CLIENT_ID: 'the-key',
+      EPIC_CLIENT_SECRET: 'the-secret-of-epic',
+      EPIC_ACTIVITY_CODE_ID: 'code-1',
+      EPIC_AGENCY_ID: 'agency-1',
+      EPIC_BRANCH_ID: 'branch-1',
+      EPIC_ACCESS_LEVEL_ID: 'level-1',
     },
     wants: isRecord,
     taken() {

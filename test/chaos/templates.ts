@@ -34,7 +34,12 @@ export async function startRest(seed: string): Promise<Target> {
   const server = await startServer(answer, ({ method }) => method !== 'GET')
   const base = 'settings.base_url, "notes"'
   const destination = {
-    ...{ ...COMMON, name: 'rest', kind: 'http', entities: RECORDS, operations: ['insert', 'update'], park_on: [401] },
+    ...COMMON,
+    name: 'rest',
+    kind: 'http',
+    entities: RECORDS,
+    operations: ['insert', 'update'],
+    park_on: [401],
     settings: { base_url: server.url },
     auth: { type: 'bearer', token: '${REST_TOKEN}' },
     request: { url: `$url(${base})`, body: '{"ref": message_id, "text": after.type}' },
@@ -78,7 +83,12 @@ export async function startSoap(seed: string): Promise<Target> {
   const body =
     '{"s:Envelope": {"@xmlns:s": "urn:soap", "s:Body": {"add": {"@of": entity, "ref": message_id, "text": after.type & " <&> " & seq}}}}'
   const destination = {
-    ...{ ...COMMON, name: 'soap', kind: 'http', entities: RECORDS, operations: ['insert', 'update'], idempotent: true },
+    ...COMMON,
+    name: 'soap',
+    kind: 'http',
+    entities: RECORDS,
+    operations: ['insert', 'update'],
+    idempotent: true,
     settings: { url: server.url },
     request: { url: 'settings.url', headers: { SOAPAction: '"urn:add"', 'content-type': '"text/xml"' }, format: 'xml', body },
     success: '$contains(body, "<stored/>")',

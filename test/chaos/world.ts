@@ -40,8 +40,13 @@ export class World implements PushedTo {
   static async open(seed: string): Promise<World> {
     const { hooks, targets } = await startWebhooks(seed)
     const others = await Promise.all([
-      ...[startRest(seed), startSoap(seed), startAms360Target(seed), startEpicTarget(seed), startHawkSoftTarget(seed)],
-      ...[startFolder(), startSftp(seed)],
+      startRest(seed),
+      startSoap(seed),
+      startAms360Target(seed),
+      startEpicTarget(seed),
+      startHawkSoftTarget(seed),
+      startFolder(),
+      startSftp(seed),
     ])
     return new World(hooks, [...targets, ...others])
   }
@@ -63,7 +68,12 @@ export class World implements PushedTo {
       client === undefined
         ? []
         : submissionIds.map((submissionId) => ({
-            ...{ destination: destination.name, account: ACCOUNT, submissionId, client, policy: null, fields: {} },
+            destination: destination.name,
+            account: ACCOUNT,
+            submissionId,
+            client,
+            policy: null,
+            fields: {},
           })),
     )
     await storeMappings(db, rows, 'import')

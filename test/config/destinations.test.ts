@@ -26,10 +26,25 @@ describe('what a destination gets', () => {
   test('a webhook needs a name, a URL and a secret, and has the defaults of the contract besides', () => {
     const destination = first(`destinations: [${webhook()}]`)
     expect(destination).toMatchObject({
-      ...{ name: 'agency', kind: 'webhook', url: 'https://ams.test/in', accounts: ['default'] },
-      ...{ entities: null, operations: null, eventTypes: null, personalFields: [], start: 'now', backfill: false, maxAgeMs: null },
-      ...{ onDead: 'continue', mapping: 'none', allowPrivate: false, allowHosts: null, timeoutMs: 20_000, rps: null },
-      ...{ concurrency: 16, idempotent: true },
+      name: 'agency',
+      kind: 'webhook',
+      url: 'https://ams.test/in',
+      accounts: ['default'],
+      entities: null,
+      operations: null,
+      eventTypes: null,
+      personalFields: [],
+      start: 'now',
+      backfill: false,
+      maxAgeMs: null,
+      onDead: 'continue',
+      mapping: 'none',
+      allowPrivate: false,
+      allowHosts: null,
+      timeoutMs: 20_000,
+      rps: null,
+      concurrency: 16,
+      idempotent: true,
     })
     const hours = destination?.scheduleMs.map((ms) => ms / 3_600_000)
     expect(destination?.scheduleMs.slice(0, 3)).toEqual([5_000, 300_000, 1_800_000])
@@ -67,11 +82,24 @@ destinations:
 `
     const { destinations, shutdownGraceMs } = load(yaml)
     expect(destinations[0]).toMatchObject({
-      ...{ url: 'http://127.0.0.1:9000/in?x=1', accounts: ['default'], entities: ['market_events', 'thread_messages'] },
-      ...{ operations: ['insert'], eventTypes: ['quote_received'], personalFields: ['thread_messages.subject'], start: 1_234_567_890_123 },
-      ...{ backfill: true, maxAgeMs: 2_592_000_000, onDead: 'hold', mapping: 'required', allowPrivate: true },
-      ...{ allowHosts: ['127.0.0.1', 'ams.test'], timeoutMs: 3_000, scheduleMs: [1_000, 2_000], rps: 2.5 },
-      ...{ concurrency: 3, idempotent: false },
+      url: 'http://127.0.0.1:9000/in?x=1',
+      accounts: ['default'],
+      entities: ['market_events', 'thread_messages'],
+      operations: ['insert'],
+      eventTypes: ['quote_received'],
+      personalFields: ['thread_messages.subject'],
+      start: 1_234_567_890_123,
+      backfill: true,
+      maxAgeMs: 2_592_000_000,
+      onDead: 'hold',
+      mapping: 'required',
+      allowPrivate: true,
+      allowHosts: ['127.0.0.1', 'ams.test'],
+      timeoutMs: 3_000,
+      scheduleMs: [1_000, 2_000],
+      rps: 2.5,
+      concurrency: 3,
+      idempotent: false,
     })
     expect(destinations[0]?.kind === 'webhook' && destinations[0].secrets.map((secret) => secret.reveal())).toEqual([hook(11), hook(12)])
     expect(destinations[1]).toMatchObject({ start: 'snapshot', timeoutMs: 9_000, scheduleMs: [60_000], url: 'https://b.test/' })
@@ -101,15 +129,26 @@ destinations:
     park_on: [403]
 `)
     expect(destination).toMatchObject({
-      ...{ kind: 'http', idempotent: false, concurrency: 4, settings: { base: 'https://ams.test/api', office: '12' }, parkOn: [403] },
+      kind: 'http',
+      idempotent: false,
+      concurrency: 4,
+      settings: { base: 'https://ams.test/api', office: '12' },
+      parkOn: [403],
       request: { method: 'POST', url: "settings.base & '/notes'", headers: { 'X-Office': 'settings.office' }, format: 'json' },
       update: { method: 'PUT', headers: {}, body: null },
       lookup: { method: 'GET', found: 'body[0].id' },
       probe: { method: 'GET', url: 'settings.base' },
-      ...{ success: 'status = 201', duplicate: 'status = 409', remoteId: 'body.id' },
+      success: 'status = 201',
+      duplicate: 'status = 409',
+      remoteId: 'body.id',
     })
     expect(destination?.kind === 'http' && destination.auth).toMatchObject({
-      ...{ type: 'oauth2', tokenUrl: 'https://ams.test/token', clientId: 'mirror', scope: 'a b', audience: null, send: 'basic' },
+      type: 'oauth2',
+      tokenUrl: 'https://ams.test/token',
+      clientId: 'mirror',
+      scope: 'a b',
+      audience: null,
+      send: 'basic',
     })
   })
 
@@ -143,17 +182,15 @@ destinations:
   test('files in a folder, or on a server', () => {
     const folder = first('destinations: [{ name: a, kind: file, target: { type: folder, path: /drop } }]')
     expect(folder).toMatchObject({
-      ...{
-        kind: 'file',
-        format: 'ndjson',
-        per: 'batch',
-        byteOrderMark: false,
-        maxRows: 10_000,
-        gatherMs: 60_000,
-        documents: false,
-        idempotent: true,
-        concurrency: 1,
-      },
+      kind: 'file',
+      format: 'ndjson',
+      per: 'batch',
+      byteOrderMark: false,
+      maxRows: 10_000,
+      gatherMs: 60_000,
+      documents: false,
+      idempotent: true,
+      concurrency: 1,
       target: { type: 'folder', path: '/drop' },
     })
     expect(() => first('destinations: [{ name: a, kind: file, target: { type: folder, path: /drop }, concurrency: 2 }]')).toThrow(

@@ -25,8 +25,20 @@ describe('extra reads', () => {
 
   test('trap 45, trap 55, trap 76: none leaves the base, exchanges secrets or is counted against a daily limit', () => {
     for (const path of [
-      ...['broker/x', '//elsewhere.test/x', 'https://elsewhere.test/x', '/broker/../x', '/broker/./x', '/broker//x', '/broker/x#y', '/'],
-      ...['/broker/%2e%2e/x', '/broker/a b', '/broker/{', '/oauth/token', '/broker/appetite?query=x', '/broker/insureds/{insured_id}'],
+      'broker/x',
+      '//elsewhere.test/x',
+      'https://elsewhere.test/x',
+      '/broker/../x',
+      '/broker/./x',
+      '/broker//x',
+      '/broker/x#y',
+      '/',
+      '/broker/%2e%2e/x',
+      '/broker/a b',
+      '/broker/{',
+      '/oauth/token',
+      '/broker/appetite?query=x',
+      '/broker/insureds/{insured_id}',
       '/broker/x?to={submission_id}',
     ])
       expect(problemsOf(withReads(`[{ name: m, path: ${JSON.stringify(path)} }]`)), path).toEqual([

@@ -24,8 +24,13 @@ describe('a provider of OpenID Connect', () => {
   it('is read with its defaults, and its secret is known as one', () => {
     const config = loadConfig(env())
     expect(config.ops.oidc).toEqual({
-      ...{ issuer: 'https://login.test/tenant/', clientId: 'mirror', clientSecret: expect.anything(), name: 'OpenID Connect' },
-      ...{ claim: 'groups', scope: 'openid profile email', roles: { staff: 'viewer', 'it:admins': 'admin' } },
+      issuer: 'https://login.test/tenant/',
+      clientId: 'mirror',
+      clientSecret: expect.anything(),
+      name: 'OpenID Connect',
+      claim: 'groups',
+      scope: 'openid profile email',
+      roles: { staff: 'viewer', 'it:admins': 'admin' },
     })
     expect(secretValues(config)).toContain('oidc-secret-1')
     expect(loadConfig(withFile('', account)).ops.oidc).toBeNull()

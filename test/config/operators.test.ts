@@ -15,8 +15,13 @@ describe('operators', () => {
   it('are read with their defaults', () => {
     const [first, second] = loadConfig(env(`operators: [${webhook}, ${email}]`)).operators
     expect(first).toEqual({
-      ...{ name: 'oncall', kind: 'webhook', url: 'https://alerts.test/hook', secret: expect.anything(), allowPrivate: false },
-      ...{ repeatMs: 4 * 3_600_000, resolved: true },
+      name: 'oncall',
+      kind: 'webhook',
+      url: 'https://alerts.test/hook',
+      secret: expect.anything(),
+      allowPrivate: false,
+      repeatMs: 4 * 3_600_000,
+      resolved: true,
     })
     expect(second).toMatchObject({
       kind: 'email',

@@ -264,9 +264,18 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
     const { items } = await scene.api<{ items: { inbox_id: number }[] }>('/inbox?limit=1')
     const { items: runs } = await scene.api<{ items: { run_id: string }[] }>('/reconcile-runs')
     const views = [
-      ...['/', '/submissions', `/submissions/default/${item?.submission_id}`, '/deliveries'],
-      ...[`/deliveries/${items[0]?.inbox_id}`, '/deliveries?tab=rejected', '/destinations', '/destinations/agency', '/reconcile'],
-      ...[`/reconcile/${runs[0]?.run_id}`, '/operations', '/nowhere'],
+      '/',
+      '/submissions',
+      `/submissions/default/${item?.submission_id}`,
+      '/deliveries',
+      `/deliveries/${items[0]?.inbox_id}`,
+      '/deliveries?tab=rejected',
+      '/destinations',
+      '/destinations/agency',
+      '/reconcile',
+      `/reconcile/${runs[0]?.run_id}`,
+      '/operations',
+      '/nowhere',
     ]
     const reader = await Person.open(browser, scene, { theme })
     await reader.signIn('admin')

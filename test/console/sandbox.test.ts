@@ -66,7 +66,8 @@ describe("the sandbox's page", () => {
     const target = await startTarget()
     onTestFinished(() => target.close())
     const { page, sandbox, says } = await open({
-      ...{ clockKind: 'step', retryScheduleMs: [60_000, 60_000] },
+      clockKind: 'step',
+      retryScheduleMs: [60_000, 60_000],
       accounts: [{ name: 'default', target: target.url }],
     })
     const submissionId = sandbox.addSubmission('default')

@@ -48,7 +48,10 @@ export async function openScene(database: TestDatabase, over: Environment = {}):
   const opened = await database.open()
   closing.defer(() => opened.close())
   const sandbox = await startSandbox({
-    ...{ seed: 'console', submissions: 12, autoStart: false, faults: 'all' },
+    seed: 'console',
+    submissions: 12,
+    autoStart: false,
+    faults: 'all',
     retryScheduleMs: Array.from({ length: 40 }, () => 250),
   })
   closing.defer(() => sandbox.close())
@@ -62,7 +65,11 @@ export async function openScene(database: TestDatabase, over: Environment = {}):
   sandbox.setTarget('default', `${serve.receiver}/webhooks`)
   await runHere(['track', ...sandbox.submissionIds('default')], env)
   return {
-    ...{ sandbox, serve, agency, db: opened.db, console: `${serve.ops}/console` },
+    sandbox,
+    serve,
+    agency,
+    db: opened.db,
+    console: `${serve.ops}/console`,
     api: (path, body) => ask(`${serve.ops}/api/v1${path}`, body),
     close: () => closing.disposeAsync(),
   }

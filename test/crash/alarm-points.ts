@@ -48,7 +48,10 @@ async function somethingToTell(rig: CrashRig): Promise<void> {
 function settings({ sandbox }: CrashRig): Record<string, string> {
   const { credentials, webhookSecret } = sandbox.account(ACCOUNT)
   const account = {
-    ...{ name: ACCOUNT, default: true, base_url: sandbox.baseUrl, webhook_secrets: [webhookSecret] },
+    name: ACCOUNT,
+    default: true,
+    base_url: sandbox.baseUrl,
+    webhook_secrets: [webhookSecret],
     client_credentials: credentials.map(({ clientId, clientSecret }) => ({ id: clientId, secret: clientSecret })),
   }
   const url = `http://127.0.0.1:${(operator.address() as AddressInfo).port}/`

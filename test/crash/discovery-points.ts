@@ -7,7 +7,7 @@ import type { CrashRig } from './rig.ts'
 const PATHS = ['/broker/submissions', '/broker/insureds', '/broker/insureds/{insured_id}']
 
 /** From a path that is probed to the submission that nobody has named. */
-export const discoveryPoints: readonly KillPoint[] = [...['path-add', 'path-claim', 'discovery-track', 'extra-read', 'path-settle']].map(
+export const discoveryPoints: readonly KillPoint[] = ['path-add', 'path-claim', 'discovery-track', 'extra-read', 'path-settle'].map(
   (transaction): KillPoint => ({ transaction, before: addUnnamed, settings }),
 )
 
@@ -29,7 +29,10 @@ async function addUnnamed(rig: CrashRig): Promise<void> {
 function settings({ sandbox }: CrashRig): Record<string, string> {
   const { credentials, webhookSecret } = sandbox.account(ACCOUNT)
   const account = {
-    ...{ name: ACCOUNT, default: true, base_url: sandbox.baseUrl, webhook_secrets: [webhookSecret] },
+    name: ACCOUNT,
+    default: true,
+    base_url: sandbox.baseUrl,
+    webhook_secrets: [webhookSecret],
     client_credentials: credentials.map(({ clientId, clientSecret }) => ({ id: clientId, secret: clientSecret })),
     discovery: { paths: PATHS, every: '1m' },
     // The second is not found.

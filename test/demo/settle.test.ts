@@ -25,7 +25,8 @@ async function openSettling(db: Db, onSecond: (second: number, requested: number
   const begun = Date.now()
   let [seconds, requested] = [0, 0]
   const compared = await settle({
-    ...{ db, account },
+    db,
+    account,
     clock: { now: () => begun + seconds * SECOND_MS },
     truth: async () => truth,
     look: async () => {

@@ -100,8 +100,13 @@ describe('the compose file', async () => {
   it('starts the product alone; Postgres, two of it, HTTPS and the monitoring come with their profiles', () => {
     const profiles = Object.entries(services).map(([name, { profiles = [] }]) => [name, profiles])
     expect(Object.fromEntries(profiles)).toEqual({
-      ...{ mirror: [], postgres: ['postgres'], db1: ['failover'], db2: ['failover'], https: ['https'] },
-      ...{ prometheus: ['monitoring'], grafana: ['monitoring'] },
+      mirror: [],
+      postgres: ['postgres'],
+      db1: ['failover'],
+      db2: ['failover'],
+      https: ['https'],
+      prometheus: ['monitoring'],
+      grafana: ['monitoring'],
     })
   })
 

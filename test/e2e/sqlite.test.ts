@@ -12,7 +12,9 @@ it('trap 36, trap 44: on SQLite the mirror ends as what the service shows, accou
     speed: 60,
     faults: 'all',
     // Of what is not shown, what the other end-to-end tests do not take.
-    ...{ announceLate: true, expiresIn: 'absent', signatureHeaders: 'webhook' },
+    announceLate: true,
+    expiresIn: 'absent',
+    signatureHeaders: 'webhook',
     accounts: [
       { name: 'production', submissions: 8 },
       { name: 'staging', submissions: 3 },

@@ -39,8 +39,21 @@ describe.each([
 
     expect(failure).toBe('')
     expect(steps).toEqual([
-      ...['created', 'uploaded', 'finalized', 'matched', 'answered', 'replied', 'quoted', 'drafted', 'attested', 'satisfied'],
-      ...['submitted', 'sent', 'binder_received', 'bound', 'policy'],
+      'created',
+      'uploaded',
+      'finalized',
+      'matched',
+      'answered',
+      'replied',
+      'quoted',
+      'drafted',
+      'attested',
+      'satisfied',
+      'submitted',
+      'sent',
+      'binder_received',
+      'bound',
+      'policy',
     ])
     const binds = await db.read.sql.selectFrom('bind_requests').select(['status']).execute()
     expect(binds).toEqual([{ status: 'bound' }])

@@ -10,7 +10,16 @@ const GUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
 const SEQUENCES: Readonly<Record<string, readonly string[]>> = {
   LoginRequest: ['AgencyNo', 'LoginId', 'Password', 'EmployeeCode'],
   CustomerNote: [
-    ...['CustomerId', 'NoteText', 'NoteDate', 'NoteId', 'PurgeDate', 'Priority', 'Attachment', 'IsSticky', 'ClaimId', 'PolicyId'],
+    'CustomerId',
+    'NoteText',
+    'NoteDate',
+    'NoteId',
+    'PurgeDate',
+    'Priority',
+    'Attachment',
+    'IsSticky',
+    'ClaimId',
+    'PolicyId',
     'IsNoteTruncated',
   ],
   ById: ['CustomerId'],

@@ -9,15 +9,20 @@ describe('masking', () => {
       Object.entries(fields).flatMap(([column, field]) => (isMasked(field) && field.kind !== 'raw' ? [`${table}.${column}`] : [])),
     )
     expect(masked.sort()).toEqual([
-      ...[
-        'application_answers.value',
-        'applications.errors',
-        'applications.result',
-        'bind_assumptions.value',
-        'bind_requests.requested_by',
-      ],
-      ...['documents.document_url', 'documents.download_path', 'facts.snippet', 'facts.value', 'source_offers.document_url'],
-      ...['thread_attachments.download_path', 'thread_messages.body_text', 'thread_messages.from_address', 'thread_messages.to_addresses'],
+      'application_answers.value',
+      'applications.errors',
+      'applications.result',
+      'bind_assumptions.value',
+      'bind_requests.requested_by',
+      'documents.document_url',
+      'documents.download_path',
+      'facts.snippet',
+      'facts.value',
+      'source_offers.document_url',
+      'thread_attachments.download_path',
+      'thread_messages.body_text',
+      'thread_messages.from_address',
+      'thread_messages.to_addresses',
     ])
   })
 

@@ -35,7 +35,14 @@ function destinationEnv(url: string): Environment {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-one-way-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const destination = {
-    ...{ name: DESTINATION, kind: 'webhook', url, secret: '${HOOK_SECRET}', start: 0, backfill: true, allow_private: true, timeout: '1s' },
+    name: DESTINATION,
+    kind: 'webhook',
+    url,
+    secret: '${HOOK_SECRET}',
+    start: 0,
+    backfill: true,
+    allow_private: true,
+    timeout: '1s',
     schedule: Array.from({ length: 30 }, () => '50ms'),
   }
   writeFileSync(join(folder, 'mirror.yaml'), JSON.stringify({ destinations: [destination] }))

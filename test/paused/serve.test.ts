@@ -36,21 +36,32 @@ async function openStage(): Promise<Stage> {
     poll: { active: '1s', quiet: '1s' },
     accounts: [
       {
-        ...{ name: ACCOUNT, default: true, base_url: sandbox.baseUrl, webhook_secrets: [webhookSecret] },
+        name: ACCOUNT,
+        default: true,
+        base_url: sandbox.baseUrl,
+        webhook_secrets: [webhookSecret],
         client_credentials: credentials.map(({ clientId, clientSecret }) => ({ id: clientId, secret: clientSecret })),
       },
     ],
     destinations: [
       { name: 'ams', kind: 'webhook', url: ams.url, secret: '${HOOK}', allow_private: true, backfill: true },
       {
-        ...{ name: 'once', kind: 'http', idempotent: false, allow_private: true, entities: ['thread_messages'], backfill: true },
+        name: 'once',
+        kind: 'http',
+        idempotent: false,
+        allow_private: true,
+        entities: ['thread_messages'],
+        backfill: true,
         request: { url: JSON.stringify(once.url), body: '{"seq": seq}' },
       },
     ],
   }
   const env = { ...databaseEnv(opened.config), ...withSettings(settings, { HOOK: hook(6) }) } as Environment
   return {
-    ...{ sandbox, db: opened.db, ams, once },
+    sandbox,
+    db: opened.db,
+    ams,
+    once,
     async serve() {
       const serve = await startServe(env)
       onTestFinished(() => serve.kill())

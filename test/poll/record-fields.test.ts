@@ -42,8 +42,11 @@ describe.each(onSqlite)('columns of policies and insureds, on $name', (database)
     const { policy_number, carrier, term, premium, commission } = shown
     expect(await rowsOf(rig.db, policies)).toMatchObject([
       {
-        ...{ policy_number, carrier_name: (carrier as Row)['name'], ...(term as Row) },
-        ...{ total_billed_cents: (premium as Row)['total_billed_cents'], commission_cents: (commission as Row)['amount_cents'] },
+        policy_number,
+        carrier_name: (carrier as Row)['name'],
+        ...(term as Row),
+        total_billed_cents: (premium as Row)['total_billed_cents'],
+        commission_cents: (commission as Row)['amount_cents'],
       },
     ])
     expect(policy_number).toMatch(/^POL-/)

@@ -27,25 +27,28 @@ const at = '2026-11-21T12:00:00.000000Z' as TimeText
 
 function message(direction: string | null, entity = 'thread_messages'): OutboxRow {
   return {
-    ...{
-      outboxId: 1,
-      messageId: 'b7c0a3c6-9d1c-5a3e-8a63-0a7c5c1f5a11',
-      account: 'default',
-      submissionId: 's',
-      entity,
-      entityId: '["s","m"]',
-    },
-    ...{
-      operation: 'insert',
-      cause: 'webhook',
-      seq: 7,
-      snapshot: false,
-      changedAt: at,
-      before: null,
-      after: { direction },
-      afterText: null,
-    },
-    ...{ attempts: 0, status: null, uncertain: false, resent: null, remoteId: null, mapping: null, submission: null, direction },
+    outboxId: 1,
+    messageId: 'b7c0a3c6-9d1c-5a3e-8a63-0a7c5c1f5a11',
+    account: 'default',
+    submissionId: 's',
+    entity,
+    entityId: '["s","m"]',
+    operation: 'insert',
+    cause: 'webhook',
+    seq: 7,
+    snapshot: false,
+    changedAt: at,
+    before: null,
+    after: { direction },
+    afterText: null,
+    attempts: 0,
+    status: null,
+    uncertain: false,
+    resent: null,
+    remoteId: null,
+    mapping: null,
+    submission: null,
+    direction,
   }
 }
 
@@ -54,9 +57,15 @@ async function pushed(row: OutboxRow) {
   const { port } = server.address() as AddressInfo
   const destination: WebhookDestination = {
     ...commonSettings,
-    ...{ name: 'ams', kind: 'webhook', url: `http://127.0.0.1:${port}/`, accounts: ['default'] },
-    ...{ timeoutMs: 5_000, scheduleMs: [1_000], concurrency: 1 },
-    ...{ idempotent: true, secrets: [new Secret(`whsec_${Buffer.alloc(32, 1).toString('base64')}`)] },
+    name: 'ams',
+    kind: 'webhook',
+    url: `http://127.0.0.1:${port}/`,
+    accounts: ['default'],
+    timeoutMs: 5_000,
+    scheduleMs: [1_000],
+    concurrency: 1,
+    idempotent: true,
+    secrets: [new Secret(`whsec_${Buffer.alloc(32, 1).toString('base64')}`)],
   }
   const kind = createKind(destination, { clock: systemClock, log: silentLog, proxy: {} })
   try {

@@ -222,8 +222,16 @@ describe('invariant 13: on SQLite', () => {
     await running.stop()
     expect(slow).toEqual([])
     expect([...seen].sort()).toEqual([
-      ...['destination-state', 'destinations', 'outbox-claim', 'outbox-release', 'outbox-retry', 'outbox-settle', 'outbox-skip'],
-      ...['push-fan-out', 'push-map', 'push-snapshot'],
+      'destination-state',
+      'destinations',
+      'outbox-claim',
+      'outbox-release',
+      'outbox-retry',
+      'outbox-settle',
+      'outbox-skip',
+      'push-fan-out',
+      'push-map',
+      'push-snapshot',
     ])
   })
 })

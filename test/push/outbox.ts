@@ -117,8 +117,15 @@ export async function counters(db: Db, destination: string): Promise<{ kept: num
 /** Says of rows of a claim, all of them when none is named, that they came to `state`. */
 export function result(lane: ClaimedLane, state: RowResult['state'], over: Partial<RowResult> = {}, next?: LaneResult['next']): LaneResult {
   const rows = lane.rows.map((row) => ({
-    ...{ outboxId: row.outboxId, state, attempts: row.attempts + 1, uncertain: false, status: 200, detail: null },
-    ...{ error: state === 'delivered' ? null : `it became ${state}`, remoteId: null, ...over },
+    outboxId: row.outboxId,
+    state,
+    attempts: row.attempts + 1,
+    uncertain: false,
+    status: 200,
+    detail: null,
+    error: state === 'delivered' ? null : `it became ${state}`,
+    remoteId: null,
+    ...over,
   }))
   return { lane, rows, next: next ?? { type: 'due', inMs: 0 } }
 }

@@ -4,8 +4,15 @@ import { judge } from '../tools/audit-report.ts'
 /** As npm 11 prints it. */
 function report(severity: string): string {
   const advisory = {
-    ...{ source: 1, name: 'qs', dependency: 'qs', title: 'exhausts memory', url: 'https://github.com/advisories/GHSA-aaaa-bbbb-cccc' },
-    ...{ severity, cwe: [], cvss: { score: 7.5, vectorString: null }, range: '<6.14.1' },
+    source: 1,
+    name: 'qs',
+    dependency: 'qs',
+    title: 'exhausts memory',
+    url: 'https://github.com/advisories/GHSA-aaaa-bbbb-cccc',
+    severity,
+    cwe: [],
+    cvss: { score: 7.5, vectorString: null },
+    range: '<6.14.1',
   }
   const entry = (via: unknown[]) => ({
     name: 'qs',

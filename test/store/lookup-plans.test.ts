@@ -37,7 +37,13 @@ async function statementsOf(db: Db, run: (db: Db, n: number) => Promise<unknown>
   })
   const { kind, clock, signals, protection, seen, listsDocuments } = db
   const read: Query = {
-    ...{ kind, clock, signals, protection, seen, listsDocuments, sql: noting },
+    kind,
+    clock,
+    signals,
+    protection,
+    seen,
+    listsDocuments,
+    sql: noting,
     selectMany: (...given) => db.read.selectMany(...given),
     selectWhere: (...given) => db.read.selectWhere(...given),
     selectOfSubmissions: (...given) => db.read.selectOfSubmissions(...given),

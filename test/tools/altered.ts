@@ -49,7 +49,9 @@ async function pass(target: string, request: IncomingMessage, alter: (answer: Pa
   const answer = await fetch(`${target}${path}`, { method, headers, body, redirect: 'manual' })
   const kept = ['content-type', 'date', 'retry-after', 'www-authenticate', 'cache-control']
   const passing: PassingAnswer = {
-    ...{ method, path, status: answer.status },
+    method,
+    path,
+    status: answer.status,
     headers: Object.fromEntries([...answer.headers].filter(([name]) => kept.includes(name))),
     body: Buffer.from(await answer.arrayBuffer()),
   }

@@ -60,7 +60,10 @@ async function describedRoutes(): Promise<object> {
     version: '0.0.0',
   }
   const server = await startOpsHttp({
-    ...{ host: '127.0.0.1', port: 0, notReady: async () => null, metrics: async () => ({ type: 'text/plain', text: '' }) },
+    host: '127.0.0.1',
+    port: 0,
+    notReady: async () => null,
+    metrics: async () => ({ type: 'text/plain', text: '' }),
     admin: { ...parts, db, log, reload },
   })
   try {

@@ -207,8 +207,11 @@ async function tryIt(name: string, proxy: Proxy): Promise<void> {
     const bearer = { authorization: `Bearer ${TOKEN}` }
     const origin = { origin: `https://${mirror}`, 'content-type': 'application/json' }
     const signIn = await ask(https, {
-      ...{ host: mirror, path: '/api/v1/session', method: 'POST' },
-      ...{ headers: origin, body: JSON.stringify({ token: TOKEN }) },
+      host: mirror,
+      path: '/api/v1/session',
+      method: 'POST',
+      headers: origin,
+      body: JSON.stringify({ token: TOKEN }),
     })
     check('signing in', signIn.statusCode, 204)
     const cookie = String(signIn.headers['set-cookie']).split(';')[0] ?? ''

@@ -56,8 +56,13 @@ async function granted(
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))
   await open(
     urlOf(wire.baseUrl, '/oauth/authorize', {
-      ...{ response_type: 'code', client_id: clientId, redirect_uri: redirect.uri, scope, state },
-      ...{ code_challenge: base64url(new Uint8Array(digest)), code_challenge_method: 'S256' },
+      response_type: 'code',
+      client_id: clientId,
+      redirect_uri: redirect.uri,
+      scope,
+      state,
+      code_challenge: base64url(new Uint8Array(digest)),
+      code_challenge_method: 'S256',
     }),
   )
   const answer = await redirect.answer

@@ -16,8 +16,21 @@ import * as thread from '../schemas/thread.ts'
 import * as workspace from '../schemas/workspace.ts'
 
 const files = [
-  ...[answers, appetite, applicant, binding, checkpoint, create, documents, errors, events, identity, oauth, rail],
-  ...[requirements, thread, workspace],
+  answers,
+  appetite,
+  applicant,
+  binding,
+  checkpoint,
+  create,
+  documents,
+  errors,
+  events,
+  identity,
+  oauth,
+  rail,
+  requirements,
+  thread,
+  workspace,
 ]
 
 /** `bindRequestSchema` is named `BindRequest`. */

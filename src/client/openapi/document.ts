@@ -60,7 +60,10 @@ export function openApiDocument(statusOf: StatusOf = (name) => conditionOf(name)
 function describe(operation: Operation, schemas: Schemas, statusOf: StatusOf): Node {
   const { method, path, operationId, summary, tag, scope, role, isPortalSessionOnly, query, headers, body, notShown } = operation
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
-    ...{ name, in: 'path', required: true, description: `Id of the ${name.replace(/_id$/, '').replaceAll('_', ' ')}` },
+    name,
+    in: 'path',
+    required: true,
+    description: `Id of the ${name.replace(/_id$/, '').replaceAll('_', ' ')}`,
     schema: { type: 'string', format: 'uuid' },
   }))
   const others = (list: readonly Parameter[] | undefined, place: string) =>
@@ -118,7 +121,11 @@ function delivery(name: string, summary: string, schema: Node): Node {
       security: [],
       parameters: [
         {
-          ...{ name: 'svix-id', in: 'header', required: true, description: 'Dedupe key', schema: { type: 'string' } },
+          name: 'svix-id',
+          in: 'header',
+          required: true,
+          description: 'Dedupe key',
+          schema: { type: 'string' },
           'x-not-shown': 'The other signature headers',
         },
       ],

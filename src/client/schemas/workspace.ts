@@ -107,8 +107,16 @@ export const applicationSectionSchema = z
   })
   .partial()
   .required({
-    ...{ application_id: true, workspace_id: true, provider_key: true, program_identifier: true, schema: true, schema_fingerprint: true },
-    ...{ answers: true, answer_revision: true, readiness: true, request_state: true },
+    application_id: true,
+    workspace_id: true,
+    provider_key: true,
+    program_identifier: true,
+    schema: true,
+    schema_fingerprint: true,
+    answers: true,
+    answer_revision: true,
+    readiness: true,
+    request_state: true,
   })
   .describe('One carrier application')
 export type ApplicationSection = z.output<typeof applicationSectionSchema>

@@ -120,7 +120,11 @@ function rowOf(texts: ReadonlyMap<string, string>, target: MapTarget): MappingRo
     .filter(([column, text]) => !OWN.includes(column) && text.trim() !== '')
     .map(([column, text]) => [column, text.trim()])
   return {
-    ...{ destination, account, submissionId, client: given('client'), policy: given('policy') || null },
+    destination,
+    account,
+    submissionId,
+    client: given('client'),
+    policy: given('policy') || null,
     fields: Object.fromEntries(fields) as Record<string, string>,
   }
 }

@@ -79,7 +79,10 @@ export async function prepareResend(
   const continues = same && begun ? { since: same.at, queued: progress.queued } : null
   const others = open.filter((entry) => entry !== same)
   return {
-    ...{ destination, state, plan, continues },
+    destination,
+    state,
+    plan,
+    continues,
     notes: resendNotes({ destination, state, plan, selection, firstSeq, isNew: newIds !== null, continues, others }),
     work: { actionId: begun && same ? same.action_id : null, selection, range, newIds, detail },
   }

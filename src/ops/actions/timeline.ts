@@ -104,9 +104,24 @@ type Attached = Omit<Awaited<ReturnType<typeof attachmentsOf>>[number], 'message
 
 /** What every entry has; the others are null where a kind does not have them. */
 const NOTHING = {
-  ...{ known_at: null, known_via: null, late_ms: null, webhook: null, webhook_at: null, gone_at: null },
-  ...{ summary: null, text: null, party: null, direction: null, lane_id: null, seq: null, operation: null },
-  ...{ entity: null, row_key: null, destination: null, state: null, error: null },
+  known_at: null,
+  known_via: null,
+  late_ms: null,
+  webhook: null,
+  webhook_at: null,
+  gone_at: null,
+  summary: null,
+  text: null,
+  party: null,
+  direction: null,
+  lane_id: null,
+  seq: null,
+  operation: null,
+  entity: null,
+  row_key: null,
+  destination: null,
+  state: null,
+  error: null,
 }
 
 function recordEntry(key: Key, each: TimelineRecord, arrival: ArrivalsView | undefined, pushes: Sent[], attachments: Attached[]) {
@@ -119,7 +134,9 @@ function recordEntry(key: Key, each: TimelineRecord, arrival: ArrivalsView | und
     late_ms: lateness(each.at, each.known_at),
     webhook: arrival?.webhook ?? null,
     webhook_at: arrival?.webhook_at ?? null,
-    ...{ changed: [], pushes, attachments },
+    changed: [],
+    pushes,
+    attachments,
   }
 }
 
@@ -132,8 +149,13 @@ function changeEntry(key: Key, each: TimelineChange, pushes: Sent[]) {
     ...each,
     what: `${each.entity} ${each.operation}`,
     seq: Number(each.id),
-    ...{ row_key: parts === null ? null : rowKey(parts), lane_id: lane > 0 ? (parts?.[lane] ?? null) : null },
-    ...{ known_at: each.at, known_via: each.cause, changed: changedOf(each), pushes, attachments: [] },
+    row_key: parts === null ? null : rowKey(parts),
+    lane_id: lane > 0 ? (parts?.[lane] ?? null) : null,
+    known_at: each.at,
+    known_via: each.cause,
+    changed: changedOf(each),
+    pushes,
+    attachments: [],
   }
 }
 

@@ -154,7 +154,11 @@ function planWith(
   const key = keyOf(past.row)
   const sent = past.sent.map(
     ({ sent: _, body: __, ...notice }): NoticeRow => ({
-      ...{ ...notice, due_at: notice.queued_at, attempts: 1, error: null, outcome: 'sent' },
+      ...notice,
+      due_at: notice.queued_at,
+      attempts: 1,
+      error: null,
+      outcome: 'sent',
       settled_at: timeFromMs(nowMs),
     }),
   )

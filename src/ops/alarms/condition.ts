@@ -92,7 +92,14 @@ export function transition(row: AlarmRow | null, condition: Condition, nowMs: nu
   const since = begun && row ? row.since : timeFromMs(Math.min(nowMs, condition.sinceMs ?? nowMs))
   const state = firing || nowMs - msFromTime(since) >= forMs ? 'firing' : 'pending'
   return {
-    ...{ name, account, destination, severity, state, since, last_at: now, text },
+    name,
+    account,
+    destination,
+    severity,
+    state,
+    since,
+    last_at: now,
+    text,
     // `between` keeps the text of the last `on`.
     ...(condition.level === 'between' && row !== null && { text: row.text }),
     resolved_at: row?.resolved_at ?? null,

@@ -15,11 +15,18 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
   const { host, port, tls, username, password, from, to } = operator
   const open = () =>
     createTransport({
-      ...{ host, port, secure: tls === 'implicit', requireTLS: tls === 'starttls', ignoreTLS: tls === 'off' },
+      host,
+      port,
+      secure: tls === 'implicit',
+      requireTLS: tls === 'starttls',
+      ignoreTLS: tls === 'off',
       ...(username && password && { auth: { user: username, pass: password.reveal() } }),
       tls: { minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) },
-      ...{ connectionTimeout: CONNECT_MS, greetingTimeout: CONNECT_MS, socketTimeout: ATTEMPT_TIMEOUT_MS },
-      ...{ disableFileAccess: true, disableUrlAccess: true },
+      connectionTimeout: CONNECT_MS,
+      greetingTimeout: CONNECT_MS,
+      socketTimeout: ATTEMPT_TIMEOUT_MS,
+      disableFileAccess: true,
+      disableUrlAccess: true,
     })
   return {
     async send(id, body, signal): Promise<SendResult> {
@@ -28,7 +35,11 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
       const transport = open()
       const sent = transport
         .sendMail({
-          ...{ from, to: [...to], subject, text, date: new Date(clock.now()) },
+          from,
+          to: [...to],
+          subject,
+          text,
+          date: new Date(clock.now()),
           messageId: `<${id}@submission-mirror>`,
           headers: { 'Auto-Submitted': 'auto-generated' },
         })

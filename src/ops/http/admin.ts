@@ -34,7 +34,8 @@ export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
   const sessions = new Sessions(parts.db, parts.config)
   const guarding = createGuard(parts, sessions)
   const app = fastify({
-    ...{ bodyLimit: BODY_LIMIT_BYTES, routerOptions: { maxParamLength: LONGEST_KEY } },
+    bodyLimit: BODY_LIMIT_BYTES,
+    routerOptions: { maxParamLength: LONGEST_KEY },
     // Hooks do not run for a path that is too long or cannot be decoded, so the token is checked here.
     frameworkErrors: async ({ code }, request, reply) => {
       const refused = await guarding(request, reply).catch((error: unknown) => refuseError(parts, error, request, reply))

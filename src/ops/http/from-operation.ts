@@ -30,7 +30,9 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
   // What no body at all means, where that suffices.
   const leftOut = rest.safeParse({})
   api.route({
-    ...{ method, url, ...(Object.values(op.input.shape).some(isDocument) && { bodyLimit: DOCUMENT_LIMIT_BYTES }) },
+    method,
+    url,
+    ...(Object.values(op.input.shape).some(isDocument) && { bodyLimit: DOCUMENT_LIMIT_BYTES }),
     config: { role: op.role },
     ...(op.mostBytes !== undefined && { bodyLimit: op.mostBytes }),
     schema: {

@@ -49,7 +49,9 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
     return true
   }
   const app = fastify({
-    ...{ forceCloseConnections: true, bodyLimit: 65_536, requestTimeout: 10_000 },
+    forceCloseConnections: true,
+    bodyLimit: 65_536,
+    requestTimeout: 10_000,
     clientErrorHandler: ({ code }, socket) => refuseUnreadable(socket, code),
     // Hooks and handlers do not run for a path that cannot be decoded.
     frameworkErrors: async (_error, request, reply) => {

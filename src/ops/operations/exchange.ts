@@ -61,7 +61,9 @@ async function readExchanges(q: Query, config: Config, id: string) {
     const { at, text } = { at: row.tried_at, text: row.error ?? row.detail }
     const { content, personal } = await contentOf(q, row, destination)
     all.push({
-      ...{ outbox_id: row.outbox_id, destination: row.destination, attempts: row.attempts },
+      outbox_id: row.outbox_id,
+      destination: row.destination,
+      attempts: row.attempts,
       request: { ...addressOf(destination, hide), ...content },
       answer: at === null ? null : { at, status: row.status, text: text === null ? null : maskedText(hide(text), personal) },
     })

@@ -40,8 +40,11 @@ interface Deed {
 
 /** Makes deliveries ready to be worked again, whatever their state. */
 const replayDeed = {
-  ...{ name: 'replay', done: 'replayed', states: ['ready', 'done', 'aside', 'dead'] },
-  ...{ change: makeReady, count: countReplayable },
+  name: 'replay',
+  done: 'replayed',
+  states: ['ready', 'done', 'aside', 'dead'],
+  change: makeReady,
+  count: countReplayable,
 } as const satisfies Deed
 
 /** Sets dead deliveries aside. */

@@ -76,7 +76,9 @@ export async function readOverview(db: Db, config: VerdictConfig, showMend: Show
   const accounts = servedAccounts(health, expected)
   const sum = (of: 'submissions' | 'unreachable' | 'neverRead') => accounts.reduce((total, each) => total + each[of], 0)
   return {
-    ...{ verdict: judgement.verdict, sentence: sentenceOf(judgement, health, expected), since: judgement.since },
+    verdict: judgement.verdict,
+    sentence: sentenceOf(judgement, health, expected),
+    since: judgement.since,
     needs: await Promise.all(
       judgement.matters.map(async (matter) => {
         const { mend, ...need } = needOf(matter)
@@ -85,15 +87,27 @@ export async function readOverview(db: Db, config: VerdictConfig, showMend: Show
         return { ...need, account, destination, run_id: runId, mend: await showMend(mend) }
       }),
     ),
-    ...{ late: judgement.late, served: health.isServed, inbox: shown(health.inbox) },
+    late: judgement.late,
+    served: health.isServed,
+    inbox: shown(health.inbox),
     submissions: { known: sum('submissions'), unreachable: sum('unreachable'), never_read: sum('neverRead') },
     accounts: health.accounts.map((each) => ({
-      ...{ account: each.account, state: each.state, submissions: each.submissions, dead: shown(each.dead) },
-      ...{ newest_read_at: each.newestReadAt, stalest_read_at: each.stalestReadAt, oldest_wake_at: each.oldestWakeAt },
+      account: each.account,
+      state: each.state,
+      submissions: each.submissions,
+      dead: shown(each.dead),
+      newest_read_at: each.newestReadAt,
+      stalest_read_at: each.stalestReadAt,
+      oldest_wake_at: each.oldestWakeAt,
     })),
     destinations: health.destinations.map((each) => ({
-      ...{ destination: each.destination, state: each.state, oldest_unsent_at: each.oldestUnsentAt },
-      ...{ dead: shown(each.dead), unknown: shown(each.unknown), held: shown(each.held), unmapped: shown(each.unmapped) },
+      destination: each.destination,
+      state: each.state,
+      oldest_unsent_at: each.oldestUnsentAt,
+      dead: shown(each.dead),
+      unknown: shown(each.unknown),
+      held: shown(each.held),
+      unmapped: shown(each.unmapped),
     })),
   }
 }

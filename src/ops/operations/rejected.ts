@@ -111,7 +111,9 @@ const replay = operation({
         store: new RejectedStore(c.db, c.log),
         appender: new InboxAppender(c.db),
         verifiers: new Map(c.config.accounts.map(({ name: each, webhookSecrets }) => [each, new DeliveryVerifier(webhookSecrets)])),
-        ...{ account: of, since, until },
+        account: of,
+        since,
+        until,
       })
       return { ...replayed, detail: { accepted: replayed.accepted } }
     })

@@ -54,8 +54,11 @@ export const resend = operation({
   run: async (c, { name: of, new_ids: newIds, dry_run, ...which }) => {
     const { since, until, seq, submission_id: submission, entity } = which
     const selection = {
-      ...{ since: momentOf(c, since), until: momentOf(c, until), seq: parseSeqRange(seq, '', []) },
-      ...{ submissionId: submission, entity },
+      since: momentOf(c, since),
+      until: momentOf(c, until),
+      seq: parseSeqRange(seq, '', []),
+      submissionId: submission,
+      entity,
     }
     const asked = Object.fromEntries(Object.entries(which).filter((pair): pair is [string, string] => pair[1] !== undefined))
     const prepared = await prepareResend(c, c.config, of, { selection, asked, newIds })

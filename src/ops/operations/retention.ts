@@ -54,7 +54,11 @@ export async function retentionState(a: ActionContext, config: RetentionConfig, 
   const last = await lastUpkeep(a.db.read, TASK)
   const waitsFor = done ? null : (last?.waits_for ?? plan.waitsFor)
   return {
-    ...{ done, deliveries: plan.deliveries, changes: plan.changes, waits_for: waitsFor, last: last?.note ?? null },
+    done,
+    deliveries: plan.deliveries,
+    changes: plan.changes,
+    waits_for: waitsFor,
+    last: last?.note ?? null,
     text: done ? 'the turn of today is done' : sentence(plan, waitsFor),
   }
 }

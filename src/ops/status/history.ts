@@ -81,7 +81,10 @@ export async function readHistory(db: Db, window: HistoryWindow): Promise<Histor
   }
   const counted = Object.fromEntries(countedSeries.map((series) => [series, linesOf(sums, series)])) as Record<CountedSeries, Line[]>
   return {
-    ...{ window, step_seconds: stepS, steps: starts.map(timeFromMs), ...counted },
+    window,
+    step_seconds: stepS,
+    steps: starts.map(timeFromMs),
+    ...counted,
     lag: { mirror: lagOf(sums, 'lag_mirror'), push: lagOf(sums, 'lag_push') },
     queues: queuesOf(sums),
   }
@@ -123,7 +126,8 @@ function lagOf(sums: readonly (Sums | null)[], series: LagSeries): LagLine {
   const total: LagCounts = Object.fromEntries(all.get(series) ?? [])
   return {
     count: Object.values(total).reduce((count, n) => count + n, 0),
-    ...{ p50: quantile(total, 0.5), p99: quantile(total, 0.99) },
+    p50: quantile(total, 0.5),
+    p99: quantile(total, 0.99),
     p50_values: each.map((counts) => quantile(counts, 0.5)),
     p99_values: each.map((counts) => quantile(counts, 0.99)),
   }

@@ -31,8 +31,11 @@ export async function readLastDay(q: Query): Promise<(destination: string) => La
     const counts = sum(lags)
     const ended = delivered + dead + unknown
     return {
-      ...{ delivered, given_up: dead + unknown, success_rate: ended === 0 ? null : delivered / ended },
-      ...{ latency_p50: quantile(counts, 0.5), latency_p99: quantile(counts, 0.99) },
+      delivered,
+      given_up: dead + unknown,
+      success_rate: ended === 0 ? null : delivered / ended,
+      latency_p50: quantile(counts, 0.5),
+      latency_p99: quantile(counts, 0.99),
     }
   }
 }

@@ -161,8 +161,13 @@ export async function readStatus(db: Db, version: string, config: StatusConfig, 
   const { firstSeq, lastSeq } = await changeLogEnds(q)
   const processes = (await listProcesses(q)).map(({ seen_at: _, ...process }) => process)
   return {
-    ...{ ...verdict, needs: shown.map(({ mend, ...rest }) => ({ ...rest, mend: 'command' in mend ? { command: mend.command } : mend })) },
-    ...{ version, database: db.kind, accounts, destinations, replication },
+    ...verdict,
+    needs: shown.map(({ mend, ...rest }) => ({ ...rest, mend: 'command' in mend ? { command: mend.command } : mend })),
+    version,
+    database: db.kind,
+    accounts,
+    destinations,
+    replication,
     change_log: { first_seq: firstSeq, last_seq: lastSeq },
     clocks: await clockStatus(db, config),
     processes,

@@ -40,7 +40,11 @@ export async function rowsFor(
     const time = times.get(recordText(change))
     const { account, entity, operation, cause } = change
     const filtered = {
-      ...{ account, entity, operation, cause, snapshot: false },
+      account,
+      entity,
+      operation,
+      cause,
+      snapshot: false,
       eventType: change.event_type ?? time?.type ?? null,
       occurredAt: change.occurred_at ?? time?.occurredAt ?? null,
     }

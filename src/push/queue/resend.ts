@@ -104,7 +104,14 @@ export async function planResend(
   overtaken.delete('')
   const { changes, submissions, filtered, purged, waiting, givenUp, firstSeq, lastSeq } = tally
   return {
-    ...{ changes, submissions: submissions.size, firstSeq, lastSeq, waiting, givenUp, filtered, purged },
+    changes,
+    submissions: submissions.size,
+    firstSeq,
+    lastSeq,
+    waiting,
+    givenUp,
+    filtered,
+    purged,
     changedSince: overtaken.size,
   }
 }

@@ -51,7 +51,14 @@ function clockView({ nowMs, clockKind: clock }: Sandbox) {
 function deliveryView(record: DeliveryRecord) {
   const { id, account, submissionId, type, itemIds, outcome, attempts, lastStatus, createdAtMs, endedAtMs, body } = record
   return {
-    ...{ id, account, submission_id: submissionId, type, item_ids: itemIds, outcome, attempts, last_status: lastStatus },
+    id,
+    account,
+    submission_id: submissionId,
+    type,
+    item_ids: itemIds,
+    outcome,
+    attempts,
+    last_status: lastStatus,
     created_at: timeFromMs(createdAtMs),
     ended_at: endedAtMs === null ? null : timeFromMs(endedAtMs),
     body,

@@ -38,7 +38,10 @@ export function registerGrants(on: AdminRoutes): void {
   on('GET', '/apps', (running, request) => {
     const { account } = appsOf(running, request)
     const apps = [...running.grants.sessions.list(account.name)].map(([id, { clientId, scopes: granted, userId }]) => ({
-      ...{ id, client_id: clientId, client_name: running.grants.clients.read(clientId)?.name ?? null, scope: granted.join(' ') },
+      id,
+      client_id: clientId,
+      client_name: running.grants.clients.read(clientId)?.name ?? null,
+      scope: granted.join(' '),
       email: account.users.find((user) => user.id === userId)?.email ?? null,
     }))
     return { account: account.name, apps }

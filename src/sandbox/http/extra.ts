@@ -47,8 +47,11 @@ function marketGroups(submission: Submission, linesOff: AccountRecords['linesOff
     engaged: lanes.filter(({ chip }) => chip !== 'not_available').map(laneView),
     declined: lanes.filter(({ chip }) => chip === 'not_available').map(laneView),
     available: others.map(({ program: { market }, lines }) => ({
-      ...{ market_name: market.name, program: market.program, program_category: market.category },
-      ...{ category_label: categoryLabels[market.category], lines },
+      market_name: market.name,
+      program: market.program,
+      program_category: market.category,
+      category_label: categoryLabels[market.category],
+      lines,
     })),
   }
 }

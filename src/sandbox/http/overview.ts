@@ -37,7 +37,10 @@ function submissionViews(running: Sandbox, account: string) {
   return newest
     .flatMap((id) => running.truth(account, id))
     .map(({ submission_id, requirements, events, messages }) => ({
-      ...{ account, submission_id, insured_name: requirements.insured_name, marketing_status: requirements.marketing_status },
+      account,
+      submission_id,
+      insured_name: requirements.insured_name,
+      marketing_status: requirements.marketing_status,
       lanes: (requirements.rail?.lanes ?? []).map(({ market_name, status_label }) => `${market_name}: ${status_label}`),
       events: events.length,
       messages: messages.length,

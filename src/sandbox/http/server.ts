@@ -39,7 +39,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     return refuse(reply, new Refusal(statusCode === 413 ? 'body_too_large' : 'malformed_request', message))
   }
   const app = fastify({
-    ...{ forceCloseConnections: true, bodyLimit: BODY_LIMIT_BYTES, frameworkErrors: sendError },
+    forceCloseConnections: true,
+    bodyLimit: BODY_LIMIT_BYTES,
+    frameworkErrors: sendError,
     // An id that is too long is no uuid, like any other.
     routerOptions: { maxParamLength: maxHeaderSize },
     clientErrorHandler: ({ code }, socket) => sendWithoutRequest(socket, code, parts.unshown),

@@ -58,7 +58,11 @@ function registerConversation({ onSubmission }: WriteRoutes, parts: BuiltParts):
     const user = authority.attributed(caller, (input as { producer_email?: unknown } | null)?.producer_email)
     const key = request.headers['idempotency-key']
     const id = postToThread(parts, {
-      ...{ account, submission, input, atMs, user },
+      account,
+      submission,
+      input,
+      atMs,
+      user,
       idempotencyKey: Array.isArray(key) ? key[0] : key,
     })
     return { status: 'received', [unshown.word('thread_post_id_field')]: id }

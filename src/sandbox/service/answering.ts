@@ -15,8 +15,12 @@ export const answersBody = z.object({
 })
 
 const OUTSTANDING = {
-  ...{ source_id: 'outstanding', content_hash: 'outstanding', channel: 'broker_portal' },
-  ...{ evidence: 'explicit', snippet: null, extractor_version: null },
+  source_id: 'outstanding',
+  content_hash: 'outstanding',
+  channel: 'broker_portal',
+  evidence: 'explicit',
+  snippet: null,
+  extractor_version: null,
 }
 
 export interface Answering {
@@ -102,7 +106,9 @@ export function reopen({ world }: Answering, account: string, submission: Submis
   delete submission.records.answers[key]
   const patch = {
     rail: {
-      ...{ submit_ready: false, gapped: true, unmet_labels: needs },
+      submit_ready: false,
+      gapped: true,
+      unmet_labels: needs,
       ...(rail.chip === 'in_progress' && { chip: 'needs_info' as const, next_step: `Provide: ${needs.join(', ')}` }),
     },
     market: { ready: false, needs_from_you: needs },

@@ -72,7 +72,11 @@ function turnaroundOf({ market }: Program) {
     median_hours: 0.2,
     avg_hours: 0.5,
     typical_turnaround: 'Minutes',
-    ...{ pct_within_1d: 98, pct_within_2d: 99, pct_within_3d: 100, pct_within_5d: 100, pct_within_7d: 100 },
+    pct_within_1d: 98,
+    pct_within_2d: 99,
+    pct_within_3d: 100,
+    pct_within_5d: 100,
+    pct_within_7d: 100,
   }
 }
 

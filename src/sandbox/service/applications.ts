@@ -77,7 +77,13 @@ export function factRevision({ records }: Submission): number {
 /** @returns what was saved of an application; a first time, nothing yet. */
 export function applicationRecord({ records }: Submission, sessionId: string): ApplicationRecord {
   const record = records.applications[sessionId] ?? {
-    ...{ answers: {}, cleared: [], ownership: {}, commands: 0, selected: null, collections: {}, receipts: {} },
+    answers: {},
+    cleared: [],
+    ownership: {},
+    commands: 0,
+    selected: null,
+    collections: {},
+    receipts: {},
   }
   records.applications[sessionId] = record
   return record

@@ -41,12 +41,20 @@ export function materialBind(submission: Submission, lane: Lane): void {
   if (id === null || submission.records.binds.some((one) => one.laneId === laneId)) return
   const view = bindRequest(submission, lane, id)
   submission.records.binds.push({
-    ...{ id, laneId, quoteId: view.quote_id ?? '', status: view.status, paymentOption: view.payment_option },
+    id,
+    laneId,
+    quoteId: view.quote_id ?? '',
+    status: view.status,
+    paymentOption: view.payment_option,
     requestedAtMs: Date.parse(view.requested_at),
     requestedBy: view.requested_by,
     unconfirmed: [...view.unconfirmed_assumptions],
     contingencies: view.contingencies.map(({ id: of, label, required, esign_status, kind, status }) => ({
-      ...{ id: of, label, required, esignStatus: esign_status, files: [] },
+      id: of,
+      label,
+      required,
+      esignStatus: esign_status,
+      files: [],
       kind: kind as Contingency['kind'],
       status: status as Contingency['status'],
     })),
@@ -84,7 +92,12 @@ export function bindRecordView(submission: Submission, bind: BindRecord): Answer
     policy_id: bind.status === 'bound' && lane ? policyIdOf(lane) : null,
     unconfirmed_assumptions: bind.unconfirmed,
     contingencies: bind.contingencies.map(({ id, kind, label, status, required, esignStatus }) => ({
-      ...{ id, kind, label, status, required, esign_status: esignStatus },
+      id,
+      kind,
+      label,
+      status,
+      required,
+      esign_status: esignStatus,
       upload_path: isOpen ? `${path}/${id}/document` : null,
     })),
     next_steps:
@@ -119,7 +132,10 @@ function bindRequest(submission: Submission, lane: Lane, id: string) {
     contingencies: [
       {
         ...item,
-        ...{ id: uuidOf(`signed ${id}`), kind: 'signed_form', label: 'Signed application', status: isOpen ? 'pending' : 'satisfied' },
+        id: uuidOf(`signed ${id}`),
+        kind: 'signed_form',
+        label: 'Signed application',
+        status: isOpen ? 'pending' : 'satisfied',
         upload_path: isOpen
           ? `/broker/submissions/${submission.id}/bind-requests/${id}/contingencies/${uuidOf(`signed ${id}`)}/document`
           : null,

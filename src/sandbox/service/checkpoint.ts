@@ -106,8 +106,12 @@ function rejection(command: Command, record: ApplicationRecord, available: reado
 function save(parts: CheckpointParts, target: Target, command: Command, before: Application): PlainObject {
   const { submission, lane, record } = target
   const source = (command.source_reference ?? {
-    ...{ source_id: command.operation_id, content_hash: command.operation_id, channel: 'connected_app' },
-    ...{ evidence: 'explicit', snippet: null, extractor_version: null },
+    source_id: command.operation_id,
+    content_hash: command.operation_id,
+    channel: 'connected_app',
+    evidence: 'explicit',
+    snippet: null,
+    extractor_version: null,
   }) as PlainObject
   const revision = before.answer_revision + 1
   const commands = record.commands + 1

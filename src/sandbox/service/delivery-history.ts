@@ -31,8 +31,17 @@ export class DeliveryHistory {
     }
     const { id, submissionId, type, body, itemIds } = of
     const made: DeliveryRecord = {
-      ...{ id, account, submissionId, type, body, itemIds, createdAtMs: nowMs },
-      ...{ outcome: 'pending', attempts: 0, lastStatus: null, endedAtMs: null },
+      id,
+      account,
+      submissionId,
+      type,
+      body,
+      itemIds,
+      createdAtMs: nowMs,
+      outcome: 'pending',
+      attempts: 0,
+      lastStatus: null,
+      endedAtMs: null,
     }
     this.#records.set(id, made)
     return made

@@ -112,8 +112,12 @@ export function sessionsView(submission: Submission): readonly Readonly<Record<s
 
 function factsOf({ facts, records, taxId }: Submission) {
   const source = {
-    ...{ source_id: 'intake', content_hash: createHash('sha256').update(facts.insured_name).digest('hex'), channel: 'broker_portal' },
-    ...{ evidence: 'explicit', snippet: null, extractor_version: null },
+    source_id: 'intake',
+    content_hash: createHash('sha256').update(facts.insured_name).digest('hex'),
+    channel: 'broker_portal',
+    evidence: 'explicit',
+    snippet: null,
+    extractor_version: null,
   }
   const fact = (key: string, value: unknown, period: string | null = null) => ({
     key,

@@ -9,8 +9,16 @@ import { policiesOf } from './policies.ts'
  */
 
 const identityFields = [
-  ...['dba_name', 'entity_type', 'nature_of_business', 'date_business_started', 'business_phone', 'business_email', 'website'],
-  ...['naics', 'sic', 'mailing_address'],
+  'dba_name',
+  'entity_type',
+  'nature_of_business',
+  'date_business_started',
+  'business_phone',
+  'business_email',
+  'website',
+  'naics',
+  'sic',
+  'mailing_address',
 ] as const
 
 /** @returns the insured with that id, of a brokerage's submissions in the order in which they were made; undefined when none has it. */

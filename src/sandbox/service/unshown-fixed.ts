@@ -59,7 +59,9 @@ const fixed: Readonly<Record<string, readonly [row: string, choice: string]>> = 
 /** @returns the choices that cannot be varied. */
 export function fixedChoices(): Choice[] {
   return Object.entries(fixed).map(([name, [row, choice]]) => ({
-    ...{ name, row, choice },
+    name,
+    row,
+    choice,
     option: 'none: it cannot be varied',
     alternatives: ['anything else'],
   }))

@@ -201,7 +201,13 @@ export class Submission {
   toState(): SubmissionState {
     const { id, facts, taxId, railAvailable, quoteHistory, quoteHistoryUnavailable, lanes, events, thread } = this
     return {
-      ...{ id, facts, taxId, railAvailable, quoteHistory, quoteHistoryUnavailable, lastMicros: this.#lastMicros },
+      id,
+      facts,
+      taxId,
+      railAvailable,
+      quoteHistory,
+      quoteHistoryUnavailable,
+      lastMicros: this.#lastMicros,
       lanes: [...lanes.values()],
       events: events.toState(),
       thread: thread.toState(),

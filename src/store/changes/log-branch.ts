@@ -40,8 +40,12 @@ export async function readState(q: Query): Promise<LogState> {
   const lastSeq = await lastAssignedSeq(q)
   const { log_epoch } = await q.sql.selectFrom('mirror_info').select('log_epoch').where('id', '=', 1).executeTakeFirstOrThrow()
   return {
-    ...{ logEpoch: log_epoch, lastSeq, furthest: Number(furthest ?? 0) },
-    ...{ home: await homeOf(q), server: await serverOf(q), epochs: await epochsOf(q) },
+    logEpoch: log_epoch,
+    lastSeq,
+    furthest: Number(furthest ?? 0),
+    home: await homeOf(q),
+    server: await serverOf(q),
+    epochs: await epochsOf(q),
   }
 }
 

@@ -170,8 +170,16 @@ async function insertEpoch(tx: Tx, { logEpoch, afterSeq, reason, knownSeq }: New
   await tx.sql
     .insertInto('sync_log_epochs')
     .values({
-      ...{ log_epoch: logEpoch, after_seq: afterSeq, began_at: dbTime(tx), home, reason, epoch_no: epochNo, server },
-      ...{ known_seq: knownSeq, instance: null, ...replays },
+      log_epoch: logEpoch,
+      after_seq: afterSeq,
+      began_at: dbTime(tx),
+      home,
+      reason,
+      epoch_no: epochNo,
+      server,
+      known_seq: knownSeq,
+      instance: null,
+      ...replays,
     })
     .execute()
 }

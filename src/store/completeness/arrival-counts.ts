@@ -45,8 +45,14 @@ export async function addCount(tx: Tx, { account, entity, hour, n }: HourCount, 
   await tx.sql
     .insertInto('arrival_counts')
     .values({
-      ...{ account, entity, hour },
-      ...{ webhook: of('webhook'), poll: of('poll'), backfill: of('backfill'), reconcile: of('reconcile'), lost: of('lost') },
+      account,
+      entity,
+      hour,
+      webhook: of('webhook'),
+      poll: of('poll'),
+      backfill: of('backfill'),
+      reconcile: of('reconcile'),
+      lost: of('lost'),
     })
     .onConflict((conflict) =>
       conflict.columns(['account', 'hour', 'entity']).doUpdateSet({ [what]: sql`arrival_counts.${sql.ref(what)} + ${sql.lit(n)}` }),

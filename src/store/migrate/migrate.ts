@@ -129,8 +129,11 @@ async function takeNext(tx: Tx, migrations: readonly Migration[], waitMs: number
   await tx.sql
     .insertInto('sync_migrations')
     .values({
-      ...{ version: next.version, name: next.name, sha256: hashOf(tx.kind, next) },
-      ...{ oldest_compatible: next.oldestCompatible, applied_at: dbTime(tx) },
+      version: next.version,
+      name: next.name,
+      sha256: hashOf(tx.kind, next),
+      oldest_compatible: next.oldestCompatible,
+      applied_at: dbTime(tx),
     })
     .execute()
   await noteVersion(tx, Math.max(applied.newest, next.version))

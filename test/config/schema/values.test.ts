@@ -55,18 +55,21 @@ test('days are whole, at least one, or off', () => {
 
 test('a time zone is one that the IANA knows', () => {
   expect(['UTC', 'America/New_York', 'Mars/Olympus', '', '+25:00'].map((text) => meant(timeZone(text)))).toEqual([
-    ...['UTC', 'America/New_York'],
+    'UTC',
+    'America/New_York',
     ...Array(3).fill(null),
   ])
 })
 
 test('numbers are plain, within bounds', () => {
   expect(['1', '256', '0', '257', '1.5', '1e2', '', ' 1', '0x1', 'NaN'].map((text) => meant(number(1, 256)(text)))).toEqual([
-    ...[1, 256],
+    1,
+    256,
     ...Array(8).fill(null),
   ])
   expect(['0.5', '10', '0.001', '1001', '.5', '1.'].map((text) => meant(number(0.01, 1000, 'any')(text)))).toEqual([
-    ...[0.5, 10],
+    0.5,
+    10,
     ...Array(4).fill(null),
   ])
 })

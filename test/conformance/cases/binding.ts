@@ -26,8 +26,14 @@ async function drafted(desk: Desk, applicant: object = {}) {
 const mailing_address = { line1: '1 Main St', city: 'Austin', state: 'TX', zip: '78701', country: 'US' }
 /** What a submission says of its insured, and the insured record names ("canonical identity"). */
 const identity = {
-  ...{ dba_name: 'Harrow Roofs', entity_type: 'llc', business_phone: '+1 512 555 0100', business_email: 'office@harrow.invalid' },
-  ...{ website: 'https://harrow.invalid', naics: '238160', sic: '1761', mailing_address },
+  dba_name: 'Harrow Roofs',
+  entity_type: 'llc',
+  business_phone: '+1 512 555 0100',
+  business_email: 'office@harrow.invalid',
+  website: 'https://harrow.invalid',
+  naics: '238160',
+  sic: '1761',
+  mailing_address,
 }
 const person = { first_name: 'Hanna', last_name: 'Harrow', title: 'Owner', phone: '+1 512 555 0101', email: 'hanna@harrow.invalid' }
 
@@ -95,10 +101,7 @@ export const bindingCases: readonly Case[] = [
   },
   {
     name: 'a contingency takes a file of up to 25 MB while the request is drafted',
-    rows: [
-      ...['endpoint.uploadContingency', 'error.file_size', 'limit.upload', 'error.not_drafted'],
-      ...['state.draft_upload', 'state.contingency'],
-    ],
+    rows: ['endpoint.uploadContingency', 'error.file_size', 'limit.upload', 'error.not_drafted', 'state.draft_upload', 'state.contingency'],
     run: async (desk) => {
       const { id, draft, bindId } = await drafted(desk)
       const [first] = draft.contingencies

@@ -149,7 +149,11 @@ describe.each(testDatabases)('documents fetched on $name', (database) => {
     const unnamed = (mode: 'fetch' | 'list') => unnamedHosts(rig.db.read, { documents: { mode } })
     expect(await unnamed('fetch')).toMatchObject([
       {
-        ...{ name: 'document_host_unnamed', account: ACCOUNT, level: 'on', count: 1, sinceMs: expect.any(Number) },
+        name: 'document_host_unnamed',
+        account: ACCOUNT,
+        level: 'on',
+        count: 1,
+        sinceMs: expect.any(Number),
         text: expect.stringMatching(/^1 document of account .* lies on elsewhere\.example, which DOCUMENT_HOSTS does not name/),
       },
     ])

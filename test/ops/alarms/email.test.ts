@@ -14,16 +14,31 @@ const ID = 'b3f6c1de-0000-4000-8000-000000000001'
 const BODY = JSON.stringify(testMessage(NOW))
 
 const firing: AlarmRow = {
-  ...{ name: 'inbox_dead', account: 'acme', destination: '', state: 'firing', severity: 'warning' },
-  ...{ since: '2026-01-05T10:00:00.000000Z', last_at: NOW, resolved_at: NOW, notified_at: null },
+  name: 'inbox_dead',
+  account: 'acme',
+  destination: '',
+  state: 'firing',
+  severity: 'warning',
+  since: '2026-01-05T10:00:00.000000Z',
+  last_at: NOW,
+  resolved_at: NOW,
+  notified_at: null,
   text: '3 deliveries were given up; look at them',
 }
 
 function operator(server: MailServer, over: Partial<EmailOperator> = {}): EmailOperator {
   return {
-    ...{ name: 'mail', kind: 'email', repeatMs: 3_600_000, resolved: true, host: '127.0.0.1', port: server.port, tls: 'starttls' },
-    ...{ username: MAIL_USER, password: { reveal: () => MAIL_PASSWORD } },
-    ...{ from: 'mirror@agency.example', to: ['ops@agency.example', 'boss@agency.example'] },
+    name: 'mail',
+    kind: 'email',
+    repeatMs: 3_600_000,
+    resolved: true,
+    host: '127.0.0.1',
+    port: server.port,
+    tls: 'starttls',
+    username: MAIL_USER,
+    password: { reveal: () => MAIL_PASSWORD },
+    from: 'mirror@agency.example',
+    to: ['ops@agency.example', 'boss@agency.example'],
     ...over,
   }
 }

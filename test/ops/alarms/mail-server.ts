@@ -29,7 +29,10 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
   const taken: TakenMail[] = []
   let status: number | null = null
   const server = new SMTPServer({
-    ...{ key: selfSigned.key, cert: selfSigned.cert, logger: false, authMethods: ['PLAIN'] },
+    key: selfSigned.key,
+    cert: selfSigned.cert,
+    logger: false,
+    authMethods: ['PLAIN'],
     onAuth({ username, password }, _session, done) {
       if (username === MAIL_USER && password === MAIL_PASSWORD) done(null, { user: username })
       else done(new Error('no such user'))

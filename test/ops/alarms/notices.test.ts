@@ -83,8 +83,14 @@ describe.each(onSqlite)('operators on $name', (database) => {
     expect(others).toEqual([])
     expect([first?.type, second?.type, third?.type]).toEqual(['alarm.firing', 'alarm.repeated', 'alarm.resolved'])
     expect(first?.data).toEqual({
-      ...{ name: 'inbox_dead', severity: 'warning', account: 'acme', destination: null, state: 'firing' },
-      ...{ since: expect.any(String), last_at: expect.any(String), resolved_at: null },
+      name: 'inbox_dead',
+      severity: 'warning',
+      account: 'acme',
+      destination: null,
+      state: 'firing',
+      since: expect.any(String),
+      last_at: expect.any(String),
+      resolved_at: null,
       text: '1 delivery of account acme was given up; mend what the errors name, then `submission-mirror inbox replay --account acme --state dead`',
       runbook: 'docker/runbook.md#a-delivery-is-dead',
     })

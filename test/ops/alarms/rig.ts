@@ -81,7 +81,11 @@ export async function openWatch(
   const clocks: ClockJudgement = { apart: [], isTrusted: true, isConfirmed: true, doubt: null }
   const world = { skewMs: null as number | null, freeBytes: 100 * GIB, clocks }
   const parts: AlarmWatchParts = {
-    ...{ db, config, log: silentLog, observer: silentObserver, showMend },
+    db,
+    config,
+    log: silentLog,
+    observer: silentObserver,
+    showMend,
     clients: new Map([[ACCOUNT, { clockSkewMs: () => world.skewMs }]]),
     // The clock of a test moves, that of Postgres does not.
     clocks: { judge: async () => world.clocks },
@@ -92,7 +96,13 @@ export async function openWatch(
   const firing = async () => (await listAlarms(db.read)).filter(({ state }) => state === 'firing').map(({ name }) => name)
   let delivered = 0
   return {
-    ...{ db, clock, config, parts, watch, world, file: opened.config.kind === 'sqlite' ? opened.config.path : '' },
+    db,
+    clock,
+    config,
+    parts,
+    watch,
+    world,
+    file: opened.config.kind === 'sqlite' ? opened.config.path : '',
     async look(afterMs = 30_000) {
       clock.advance(afterMs)
       await watch.evaluate(signal)

@@ -27,8 +27,16 @@ const MESSAGE = { body_text: 'The quote is here.' }
 /** What can be read wrongly in the settings, and is changed in the portal. */
 const WRONG = { secret: hook(7), key: 'bas_revoked', limit: '1KiB' }
 const FIRING = [
-  ...['account_stopped', 'deliveries_refused', 'delivery_too_large', 'destination_stopped', 'inbox_dead'],
-  ...['push_dead', 'push_unknown', 'push_unmapped', 'reconcile_findings', 'record_conflict'],
+  'account_stopped',
+  'deliveries_refused',
+  'delivery_too_large',
+  'destination_stopped',
+  'inbox_dead',
+  'push_dead',
+  'push_unknown',
+  'push_unmapped',
+  'reconcile_findings',
+  'record_conflict',
 ]
 
 interface Stage {
@@ -65,7 +73,13 @@ async function openStage(): Promise<Stage> {
   const env = { ...databaseEnv(opened.config), CONFIG_FILE: file, HOOK: hook(6) }
   const messages = () => oncall.arrived.map(({ body }) => JSON.parse(body) as AlarmMessage)
   return {
-    ...{ sandbox, db: opened.db, env, ams, notes, archive, messages },
+    sandbox,
+    db: opened.db,
+    env,
+    ams,
+    notes,
+    archive,
+    messages,
     told: (type) =>
       messages()
         .filter((message) => message.type === type)

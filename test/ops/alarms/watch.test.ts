@@ -40,7 +40,12 @@ async function refuse(rig: WatchRig, reason: string, count: number, account = AC
   const store = new RejectedStore(rig.db, silentLog)
   for (let n = 0; n < count; n++) {
     store.keep({
-      ...{ account, path: '/webhooks', address: '192.0.2.1', reason, headers: {}, body: null },
+      account,
+      path: '/webhooks',
+      address: '192.0.2.1',
+      reason,
+      headers: {},
+      body: null,
       receivedAt: timeFromMs(rig.clock.now()),
     })
   }

@@ -10,7 +10,9 @@ it('destination map asks for the account where the destination has several, and 
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-map-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const account = (name: string, n: number) => ({
-    ...{ name, base_url: 'https://service.example/api/v1', client_credentials: [{ id: 'bac_1', secret: 'bas_1' }] },
+    name,
+    base_url: 'https://service.example/api/v1',
+    client_credentials: [{ id: 'bac_1', secret: 'bas_1' }],
     webhook_secrets: [`whsec_${Buffer.alloc(32, n).toString('base64')}`],
   })
   const target = { type: 'folder', path: folder }

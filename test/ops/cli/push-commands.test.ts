@@ -67,12 +67,10 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
   it('outbox list and show tell of every change on its way, and filter', async () => {
     const all = await listed()
     expect(all.map(({ destination, state }) => [destination, state]).sort()).toEqual([
-      ...[
-        ['ams', 'waiting'],
-        ['ams', 'waiting'],
-        ['mapped', 'waiting'],
-        ['mapped', 'waiting'],
-      ],
+      ['ams', 'waiting'],
+      ['ams', 'waiting'],
+      ['mapped', 'waiting'],
+      ['mapped', 'waiting'],
     ])
     expect(await listed('--destination', 'ams', '--submission', id, '--since', '1h', '--state', 'ready')).toHaveLength(2)
     expect(await listed('--limit', '1')).toHaveLength(1)
@@ -141,7 +139,8 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect(other?.message_id).toBe(uuid)
     for (const deed of ['retry', 'skip']) {
       expect(await runHere(['outbox', deed, uuid], env)).toEqual({
-        ...{ code: 2, out: '' },
+        code: 2,
+        out: '',
         err:
           `message ${uuid} is on its way to ams (number ${to?.outbox_id}), mapped (number ${other?.outbox_id}): ` +
           'name one with --destination, or give its number\n',
@@ -220,7 +219,8 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
       await setDestinationState(db, 'ams', state, 'answered 401')
       for (const more of [[], ['--reason', 'the AMS moves']])
         expect(await pause(...more)).toEqual({
-          ...{ code: 2, out: '' },
+          code: 2,
+          out: '',
           err: `destination ams is ${state} (answered 401), so nothing is sent to it anyway, and it stays so; ${mend[state]}, then \`submission-mirror destination resume ams\`\n`,
         })
       expect(await now()).toMatchObject({ state, reason: 'answered 401' })
@@ -275,7 +275,8 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     const file = join(folder, 'wrong.csv')
     writeFileSync(file, `submission_id,client\n${id},C-1\nx,C-2\n`)
     expect(await runHere(['destination', 'map', 'mapped', '--file', file], env)).toEqual({
-      ...{ code: 2, out: '' },
+      code: 2,
+      out: '',
       err: '--file, line 3: "x" is no submission id (a uuid)\nnothing was stored\n',
     })
     expect(json(await runHere(['destination', 'mappings', 'mapped', '--json'], env))).toEqual({ items: [], next_cursor: null })

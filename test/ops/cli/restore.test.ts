@@ -130,7 +130,8 @@ it('restore refuses a file that is damaged or no database, and asks for another 
     [import.meta.filename, 'file is not a database'],
   ] as const) {
     expect(await runHere(['restore', damaged], env)).toEqual({
-      ...{ code: 1, out: '' },
+      code: 1,
+      out: '',
       err: `${damaged} cannot be restored: it is damaged or is no SQLite database (${why}); name another backup; nothing was changed\n`,
     })
   }
@@ -151,7 +152,8 @@ it('backup and restore say in one line why they cannot, and which exit code mean
   lock.release()
   expect(await runHere(['restore', `${file}.none`], env)).toMatchObject({ code: 2, err: `there is no file ${file}.none\n` })
   expect(await runHere(['restore', dirname(file)], env)).toEqual({
-    ...{ code: 2, out: '' },
+    code: 2,
+    out: '',
     err: `${dirname(file)} is not a file; name the backup itself\n`,
   })
   const postgres = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }

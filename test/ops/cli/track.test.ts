@@ -40,7 +40,8 @@ it('track refuses a file that is not UTF-8 in one line', async () => {
   for (const bytes of [Buffer.from(text, 'latin1'), Buffer.from(`\ufeff${text}`, 'utf16le')]) {
     writeFileSync(file, bytes)
     expect(await runHere(['track', '--file', file], env)).toEqual({
-      ...{ code: 2, out: '' },
+      code: 2,
+      out: '',
       err: `--file: ${file} is not UTF-8; save it as UTF-8 (in a spreadsheet that is "CSV UTF-8")\n`,
     })
   }

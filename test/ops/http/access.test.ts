@@ -94,11 +94,17 @@ describe('who may use the admin routes', () => {
     await rig.ask('POST', '/destinations/none/pause', { token: BOB })
     expect(rig.lines.map(({ who, route, params, status, msg }) => ({ who, route, params, status, msg }))).toEqual([
       {
-        ...{ who: 'bob', route: 'POST /api/v1/destinations/:name/pause', params: { name: 'ams' }, status: 200 },
+        who: 'bob',
+        route: 'POST /api/v1/destinations/:name/pause',
+        params: { name: 'ams' },
+        status: 200,
         msg: 'admin: bob did POST /api/v1/destinations/:name/pause',
       },
       {
-        ...{ who: 'bob', route: 'POST /api/v1/destinations/:name/pause', params: { name: 'none' }, status: 404 },
+        who: 'bob',
+        route: 'POST /api/v1/destinations/:name/pause',
+        params: { name: 'none' },
+        status: 404,
         msg: 'admin: bob was refused POST /api/v1/destinations/:name/pause',
       },
     ])
@@ -214,7 +220,8 @@ describe('what the admin routes refuse', () => {
     expect((await rig.ask('POST', '/outbox/skip?destination=ams', { body: { state: 'ready' } })).status).toBe(400)
     expect(await rig.notes()).toEqual([])
     expect(await rig.ask('GET', '/completeness?account=nope')).toMatchObject({
-      ...{ status: 404, json: { detail: 'there is no account "nope"; there is default' } },
+      status: 404,
+      json: { detail: 'there is no account "nope"; there is default' },
     })
     expect((await rig.ask('GET', '/completeness?account=default')).json).toEqual((await rig.ask('GET', '/completeness')).json)
   })

@@ -85,7 +85,9 @@ it('another name in Host gets 421 on every route but those of probes and monitor
   const token = 'alice-0123456789-abcdef'
   const serve = await startServe({
     ...databaseEnv(opened.config),
-    ...{ BROKER_API_BASE_URL: 'http://127.0.0.1:9/api/v1', BROKER_API_CLIENT_ID: 'bac_1', BROKER_API_CLIENT_SECRET: 'bas_secret_1' },
+    BROKER_API_BASE_URL: 'http://127.0.0.1:9/api/v1',
+    BROKER_API_CLIENT_ID: 'bac_1',
+    BROKER_API_CLIENT_SECRET: 'bas_secret_1',
     WEBHOOK_SECRETS: `whsec_${Buffer.alloc(24, 1).toString('base64')}`,
     OPS_TOKENS: `alice:${token}`,
     OPS_PUBLIC_URL: 'https://mirror.example.com',

@@ -12,10 +12,15 @@ it('answers a thousand random requests as the description says, and fails at non
   try {
     const described = new Described((await rig.ask<object>('GET', '/openapi.json')).json)
     const { wrong, statuses } = await askAtRandom(rig.origin, described, {
-      ...{ seed: 1, count: 1_000, operations: described.operations.filter(({ operationId }) => !NOT_ASKED.includes(operationId)) },
+      seed: 1,
+      count: 1_000,
+      operations: described.operations.filter(({ operationId }) => !NOT_ASKED.includes(operationId)),
       known: {
-        ...{ name: ['default', 'ams', 'mapped'], account: ['default'], destination: ['ams', 'mapped'] },
-        ...{ table: ['submissions', 'thread_messages'], limit: [1, 50] },
+        name: ['default', 'ams', 'mapped'],
+        account: ['default'],
+        destination: ['ams', 'mapped'],
+        table: ['submissions', 'thread_messages'],
+        limit: [1, 50],
       },
       // Too many wrong tokens from one address are limited.
       authorizations: [...Array.from({ length: 60 }, () => `Bearer ${ALICE}`), 'Bearer nonsense', undefined],

@@ -100,11 +100,16 @@ export class AdminRig {
   async #start(): Promise<void> {
     const write = (line: string) => void this.lines.push(JSON.parse(line) as Record<string, unknown>)
     this.#server = await startOpsHttp({
-      ...{ host: '127.0.0.1', port: 0 },
+      host: '127.0.0.1',
+      port: 0,
       notReady: async () => null,
       metrics: async () => ({ type: 'text/plain', text: '' }),
       admin: {
-        ...{ db: this.db, clock: systemClock, observer: silentObserver, version: packageJson.version, signal: this.#stopping.signal },
+        db: this.db,
+        clock: systemClock,
+        observer: silentObserver,
+        version: packageJson.version,
+        signal: this.#stopping.signal,
         log: createLog({ level: 'info', pretty: false, secrets: [], destination: { write } }),
         config: () => this.config,
         reload: async () => this.reloaded,

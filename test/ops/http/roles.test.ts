@@ -8,21 +8,23 @@ const tokens = { viewer: 'viewer-0123456789-abc', operator: 'operator:0123456789
 
 /** What takes more than reading; every other GET takes a viewer, every other action an operator. */
 const MORE: Readonly<Record<string, string>> = {
-  ...{ 'GET /documents/{key}': 'operator', 'GET /rows/{table}/{key}': 'operator' },
-  ...{ 'GET /inbox/{id}': 'operator', 'GET /outbox/{id}': 'operator', 'GET /rejected/{id}': 'operator' },
+  'GET /documents/{key}': 'operator',
+  'GET /rows/{table}/{key}': 'operator',
+  'GET /inbox/{id}': 'operator',
+  'GET /outbox/{id}': 'operator',
+  'GET /rejected/{id}': 'operator',
   'GET /outbox/{id}/exchange': 'operator',
   'GET /submissions/{account}/{submission_id}/texts': 'operator',
-  ...{ 'GET /destinations/{name}/mappings': 'operator' },
+  'GET /destinations/{name}/mappings': 'operator',
   'GET /reconcile-runs/{id}/report.html': 'operator',
-  ...{ 'POST /session': 'viewer', 'DELETE /session': 'viewer' },
-  ...{
-    'POST /backup': 'admin',
-    'POST /doctor': 'admin',
-    'POST /doctor/conformance': 'admin',
-    'POST /reload': 'admin',
-    'POST /retention/run': 'admin',
-  },
-  ...{ 'POST /submissions/purge': 'admin' },
+  'POST /session': 'viewer',
+  'DELETE /session': 'viewer',
+  'POST /backup': 'admin',
+  'POST /doctor': 'admin',
+  'POST /doctor/conformance': 'admin',
+  'POST /reload': 'admin',
+  'POST /retention/run': 'admin',
+  'POST /submissions/purge': 'admin',
 }
 
 describe('what a role may do', () => {

@@ -43,7 +43,12 @@ describe.each(onSqlite)('the admin routes of a serve on $name', (database) => {
     const id = sandbox.addSubmission('default')
     sandbox.addMessage('default', id, { body_text: 'One.' }, { quiet: true })
     expect((await ask('POST', '/submissions/track', { ids: [id] })).json()).toEqual({
-      ...{ account: 'default', added: 1, known: 0, purged: 0, ids_added: 0, ids_known: 0 },
+      account: 'default',
+      added: 1,
+      known: 0,
+      purged: 0,
+      ids_added: 0,
+      ids_known: 0,
     })
     const stored = opened.db.read.sql.selectFrom('thread_messages').select('message_id').where('submission_id', '=', id)
     const messages = async () => (await stored.execute()).length

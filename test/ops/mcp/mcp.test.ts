@@ -10,8 +10,15 @@ import { type AdminRig, ALICE } from '../http/rig.ts'
 import { type Answered, BAKERY, call, filled, HOSTILE, HOSTILE_ID, OPERATOR, overHttp, SECRET_BODY, VIEWER } from './rig.ts'
 
 const READING = [
-  ...['overview', 'search_submissions', 'get_submission', 'get_timeline', 'list_open_items', 'list_quotes'],
-  ...['list_deliveries', 'changes_since', 'list_pushes'],
+  'overview',
+  'search_submissions',
+  'get_submission',
+  'get_timeline',
+  'list_open_items',
+  'list_quotes',
+  'list_deliveries',
+  'changes_since',
+  'list_pushes',
 ].sort()
 const ACTING = ['read_now', 'replay', 'reconcile', 'retry_push']
 

@@ -5,22 +5,30 @@ it.each([
   [
     { operation: 'inbox.replay', input: { account: 'acme', state: 'dead' } },
     {
-      ...{ command: 'submission-mirror inbox replay --account acme --state dead', tool: 'replay' },
-      ...{ method: 'POST', path: '/api/v1/inbox/replay', body: { account: 'acme', state: 'dead' } },
+      command: 'submission-mirror inbox replay --account acme --state dead',
+      tool: 'replay',
+      method: 'POST',
+      path: '/api/v1/inbox/replay',
+      body: { account: 'acme', state: 'dead' },
     },
   ],
   [
     { operation: 'account.resume', input: { name: "Bob's own" } },
     {
       command: "submission-mirror account resume 'Bob'\\''s own'",
-      ...{ method: 'POST', path: "/api/v1/accounts/Bob's%20own/resume", body: null },
+      method: 'POST',
+      path: "/api/v1/accounts/Bob's%20own/resume",
+      body: null,
     },
   ],
   [
     { operation: 'reconcile.request', input: { account: 'acme' } },
     {
-      ...{ command: 'submission-mirror reconcile --account acme', tool: 'reconcile' },
-      ...{ method: 'POST', path: '/api/v1/reconcile-runs', body: { account: 'acme' } },
+      command: 'submission-mirror reconcile --account acme',
+      tool: 'reconcile',
+      method: 'POST',
+      path: '/api/v1/reconcile-runs',
+      body: { account: 'acme' },
     },
   ],
   // Looking mends nothing, and a document has to be written first.

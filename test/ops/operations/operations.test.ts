@@ -24,9 +24,20 @@ async function findSomething(rig: AdminRig): Promise<void> {
     tx
       .insertInto('reconcile_findings')
       .values({
-        ...{ run_id: run?.run_id ?? '', finding_no: 1, account: 'default', submission_id: HOSTILE_ID, kind: 'different' as const },
-        ...{ entity: 'thread_messages', entity_id: '[]', fields: fields as never, read: 'thread' as const, destination: null, seq: null },
-        ...{ standing: false, repaired_at: null, detail: 'it differs' },
+        run_id: run?.run_id ?? '',
+        finding_no: 1,
+        account: 'default',
+        submission_id: HOSTILE_ID,
+        kind: 'different' as const,
+        entity: 'thread_messages',
+        entity_id: '[]',
+        fields: fields as never,
+        read: 'thread' as const,
+        destination: null,
+        seq: null,
+        standing: false,
+        repaired_at: null,
+        detail: 'it differs',
         found_at: '2026-01-05T12:00:00.000000Z',
       })
       .execute(),

@@ -108,16 +108,21 @@ async function insertReport(
   const run = newRun(tx, { account, options, requestedBy: 'cron' }, state)
   await insertRun(tx, { ...run, run_id: runId, requested_at: at, started_at: at, ended_at: at })
   const findings = Array.from({ length: 120 }, (_, n) => ({
-    ...{
-      run_id: runId,
-      finding_no: n + 1,
-      account,
-      submission_id: null,
-      kind: 'undelivered' as const,
-      entity: null,
-      entity_id: null,
-    },
-    ...{ fields: null, read: null, destination: 'ams', seq: n + 1, standing: true, repaired_at: null, detail: 'it waits', found_at: at },
+    run_id: runId,
+    finding_no: n + 1,
+    account,
+    submission_id: null,
+    kind: 'undelivered' as const,
+    entity: null,
+    entity_id: null,
+    fields: null,
+    read: null,
+    destination: 'ams',
+    seq: n + 1,
+    standing: true,
+    repaired_at: null,
+    detail: 'it waits',
+    found_at: at,
   }))
   await insertFindings(tx, findings)
 }
@@ -371,7 +376,12 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     const appender = new InboxAppender(db)
     const body = Buffer.alloc(20_000, 'x')
     const old = Array.from({ length: 3_000 }, (_, n) => ({
-      ...{ account: ACCOUNT, deliveryId: `old ${n}`, receivedAt: daysAgo(31), headers: {}, body, secret: 1 },
+      account: ACCOUNT,
+      deliveryId: `old ${n}`,
+      receivedAt: daysAgo(31),
+      headers: {},
+      body,
+      secret: 1,
     }))
     for (let from = 0; from < old.length; from += 250) await appender.append(old.slice(from, from + 250))
     await db.write('test', (tx) => sql`update sync_inbox set state = 'done'`.execute(tx.sql))

@@ -42,7 +42,11 @@ class Stage {
 
   async deliver(days: number, count = 1): Promise<void> {
     const deliveries = Array.from({ length: count }, () => ({
-      ...{ account: 'acme', deliveryId: `d${Math.random()}`, receivedAt: timeFromMs(Date.now() - days * DAY), headers: {}, secret: 1 },
+      account: 'acme',
+      deliveryId: `d${Math.random()}`,
+      receivedAt: timeFromMs(Date.now() - days * DAY),
+      headers: {},
+      secret: 1,
       body: Buffer.from('{}'),
     }))
     await new InboxAppender(this.db).append(deliveries)

@@ -162,16 +162,18 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
   it('tells of each submission how fresh it is, what is behind, what was proven, and what was lost', async () => {
     await arrive()
     expect(await completenessOf(quiet)).toMatchObject({
-      ...{ tracked_via: 'command', unreachable_since: null, events_read_at: null, thread_read_at: null, state_read_at: null },
-      ...{
-        events_replayed_at: null,
-        proved_at: null,
-        proved_by: null,
-        event_count: 0,
-        message_count: 0,
-        lost_webhooks: 0,
-        failing_reads: 0,
-      },
+      tracked_via: 'command',
+      unreachable_since: null,
+      events_read_at: null,
+      thread_read_at: null,
+      state_read_at: null,
+      events_replayed_at: null,
+      proved_at: null,
+      proved_by: null,
+      event_count: 0,
+      message_count: 0,
+      lost_webhooks: 0,
+      failing_reads: 0,
     })
     // Its reads have been due since it was tracked, three hours ago by the machine's clock.
     expect((await completenessOf(quiet)).lag_seconds).toBeGreaterThan(3 * 3_600 - 60)
@@ -187,8 +189,18 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
       await tx.sql.insertInto('sync_proofs').values(proof).execute()
     })
     expect(await completenessOf(submission)).toMatchObject({
-      ...{ events_read_at: at, thread_read_at: at, state_read_at: at, events_replayed_at: at, thread_replayed_at: at },
-      ...{ lag_seconds: 0, failing_reads: 3, proved_at: at, proved_by: uuid(7, 1), event_count: 5, message_count: 2, lost_webhooks: 3 },
+      events_read_at: at,
+      thread_read_at: at,
+      state_read_at: at,
+      events_replayed_at: at,
+      thread_replayed_at: at,
+      lag_seconds: 0,
+      failing_reads: 3,
+      proved_at: at,
+      proved_by: uuid(7, 1),
+      event_count: 5,
+      message_count: 2,
+      lost_webhooks: 3,
     })
     await db.write('test', (tx) => noteUnreadableEvents(tx, ACCOUNT, at))
     expect(await completenessOf(submission)).toMatchObject({ lost_webhooks: 1 })
@@ -211,31 +223,35 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
     })
     const row = await db.read.sql.selectFrom('account_completeness').selectAll().executeTakeFirstOrThrow()
     expect(row).toMatchObject({
-      ...{
-        account: ACCOUNT,
-        state: 'active',
-        submissions: 2,
-        unreachable: 0,
-        never_read: 1,
-        oldest_events_read_at: at,
-        oldest_state_read_at: at,
-      },
-      ...{
-        proven: 1,
-        oldest_proof_at: at,
-        known_by_webhook: 1,
-        known_by_poll: 4,
-        known_by_backfill: 1,
-        known_by_reconcile: 1,
-        lost_webhooks: 3,
-      },
-      ...{ webhook_loss_ratio: 0.5, webhook_loss_ratio_day: 0.5, events_unreadable_at: null },
+      account: ACCOUNT,
+      state: 'active',
+      submissions: 2,
+      unreachable: 0,
+      never_read: 1,
+      oldest_events_read_at: at,
+      oldest_state_read_at: at,
+      proven: 1,
+      oldest_proof_at: at,
+      known_by_webhook: 1,
+      known_by_poll: 4,
+      known_by_backfill: 1,
+      known_by_reconcile: 1,
+      lost_webhooks: 3,
+      webhook_loss_ratio: 0.5,
+      webhook_loss_ratio_day: 0.5,
+      events_unreadable_at: null,
     })
     const status = await readStatus(db, '0', loadConfig(environment), showMend)
     expect(status.scope).toBe(COMPLETENESS_SCOPE)
     expect(status.accounts[0]?.completeness).toMatchObject({
-      ...{ never_read: 1, proven: 1, unproven: 1, oldest_proof_at: at, webhook_loss_ratio: 0.5, discovery: [] },
-      ...{ known_by: { webhook: 1, poll: 4, backfill: 1, reconcile: 1 }, webhook_loss_day: { expected: 6, lost: 3 } },
+      never_read: 1,
+      proven: 1,
+      unproven: 1,
+      oldest_proof_at: at,
+      webhook_loss_ratio: 0.5,
+      discovery: [],
+      known_by: { webhook: 1, poll: 4, backfill: 1, reconcile: 1 },
+      webhook_loss_day: { expected: 6, lost: 3 },
     })
     const { registry } = createMetrics()
     await new StoreGauges(registry, db, silentLog, () => loadConfig(environment), { storeFault: async () => null }).refresh()

@@ -30,7 +30,8 @@ it.each(testDatabases)('what a reading found is told until its webhook comes, an
   onTestFinished(close)
   await ensureAccounts(db, [ACCOUNT, 'other'])
   await applyAll(db, [
-    ...[trackFact(ACCOUNT, submission), trackFact('other', submission)],
+    trackFact(ACCOUNT, submission),
+    trackFact('other', submission),
     eventFact(ACCOUNT, submission, wireEvent(1), byPoll),
     messageFact(ACCOUNT, submission, wireMessage(1), byPoll),
     eventFact(ACCOUNT, submission, wireEvent(2), byWebhook),

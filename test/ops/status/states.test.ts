@@ -161,20 +161,24 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
         'Needs attention: account default is paused; the disk is nearly full (alarm disk_space); and 1 more; no process is running.',
       needs: [
         {
-          ...{
-            kind: 'account_stopped',
-            what: 'account default is paused: many submissions are not found',
-            since: expect.any(String),
-            count: 1,
-          },
+          kind: 'account_stopped',
+          what: 'account default is paused: many submissions are not found',
+          since: expect.any(String),
+          count: 1,
           mend: { operation: 'account.resume', input: { name: 'default' } },
         },
         {
-          ...{ kind: 'alarm', what: 'the disk is nearly full (alarm disk_space): it is full', since: alarm.since, count: 1 },
+          kind: 'alarm',
+          what: 'the disk is nearly full (alarm disk_space): it is full',
+          since: alarm.since,
+          count: 1,
           mend: { runbook: expect.stringMatching(/#the-disk-fills$/) },
         },
         {
-          ...{ kind: 'dead_deliveries', what: '1 delivery of account default was given up', since: expect.any(String), count: 1 },
+          kind: 'dead_deliveries',
+          what: '1 delivery of account default was given up',
+          since: expect.any(String),
+          count: 1,
           mend: { operation: 'inbox.replay', input: { account: 'default', state: 'dead' } },
         },
       ],
@@ -263,9 +267,21 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     await fresh()
     await reconciled('dry', 4 * HOUR, { exit_code: 3, missing: 1, different: 1, undelivered: 40, options: { dry_run: true } })
     const found = (no: number, submissionId: string): ReconcileFindingsTable => ({
-      ...{ run_id: 'dry', finding_no: no, account: ACCOUNT, submission_id: submissionId, kind: no === 1 ? 'missing' : 'different' },
-      ...{ entity: 'market_events', entity_id: '["e"]', fields: null, read: null, destination: null, seq: null, standing: false },
-      ...{ repaired_at: null, detail: 'it differs', found_at: at(4 * HOUR) },
+      run_id: 'dry',
+      finding_no: no,
+      account: ACCOUNT,
+      submission_id: submissionId,
+      kind: no === 1 ? 'missing' : 'different',
+      entity: 'market_events',
+      entity_id: '["e"]',
+      fields: null,
+      read: null,
+      destination: null,
+      seq: null,
+      standing: false,
+      repaired_at: null,
+      detail: 'it differs',
+      found_at: at(4 * HOUR),
     })
     await db.write('test', (tx) => insertFindings(tx, [found(1, one), found(2, two)]))
     const prove = (submissionId: string, agoMs: number) =>
@@ -300,12 +316,15 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
       '• 1 delivery of account default was given up (for 3 h) submission-mirror inbox replay --account default --state dead',
     ])
     expect(parts.map((part) => part.split('\n')[0])).toEqual([
-      ...[
-        'Needs attention: 1 delivery of account default was given up; no process is',
-        '• 1 delivery of account default was given up (for 3 h)',
-      ],
-      ...['Accounts', 'Requests to the service, a second', 'Freshness: when submissions were last read', 'Deliveries'],
-      ...['Submissions verified by reconciling', 'How events and messages were found first', expect.stringMatching(/^The change log/)],
+      'Needs attention: 1 delivery of account default was given up; no process is',
+      '• 1 delivery of account default was given up (for 3 h)',
+      'Accounts',
+      'Requests to the service, a second',
+      'Freshness: when submissions were last read',
+      'Deliveries',
+      'Submissions verified by reconciling',
+      'How events and messages were found first',
+      expect.stringMatching(/^The change log/),
       expect.stringMatching(/^Complete means/),
     ])
     expect(parts[5]).toBe(

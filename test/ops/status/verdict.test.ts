@@ -23,13 +23,37 @@ function ago(ms: number): TimeText {
 }
 
 const acme: AccountHealth = {
-  ...{ account: 'acme', state: 'active', reason: null, since: null, brokerage: 'b1', submissions: 12, unreachable: 0, neverRead: 0 },
-  ...{ oldestWakeAt: null, oldestReadDueAt: ago(-MINUTE), failing: 0, newestReadAt: ago(MINUTE), stalestReadAt: ago(DAY) },
-  ...{ dead: nothing, loss: { expected: 0, lost: 0 }, runs: [], identityFault: null, pause: null },
+  account: 'acme',
+  state: 'active',
+  reason: null,
+  since: null,
+  brokerage: 'b1',
+  submissions: 12,
+  unreachable: 0,
+  neverRead: 0,
+  oldestWakeAt: null,
+  oldestReadDueAt: ago(-MINUTE),
+  failing: 0,
+  newestReadAt: ago(MINUTE),
+  stalestReadAt: ago(DAY),
+  dead: nothing,
+  loss: { expected: 0, lost: 0 },
+  runs: [],
+  identityFault: null,
+  pause: null,
 }
 const ams: DestinationHealth = {
-  ...{ destination: 'ams', state: 'active', reason: null, since: null, failures: 0, retry_at: null, oldestUnsentAt: null },
-  ...{ dead: nothing, unknown: nothing, held: nothing, unmapped: nothing },
+  destination: 'ams',
+  state: 'active',
+  reason: null,
+  since: null,
+  failures: 0,
+  retry_at: null,
+  oldestUnsentAt: null,
+  dead: nothing,
+  unknown: nothing,
+  held: nothing,
+  unmapped: nothing,
 }
 
 /** A run of which everything that it left holds until today. */
@@ -43,8 +67,12 @@ function run(over: Parameters<typeof runRow>[0] & Partial<Pick<EndedRun, 'left'>
 function health(given: { account?: Partial<AccountHealth>; destination?: Partial<DestinationHealth> } & Partial<Health>): Health {
   const { account, destination, ...rest } = given
   return {
-    ...{ accounts: [{ ...acme, ...account }], destinations: [{ ...ams, ...destination }] },
-    ...{ inbox: nothing, alarms: [], alarmsAt: null, isServed: true },
+    accounts: [{ ...acme, ...account }],
+    destinations: [{ ...ams, ...destination }],
+    inbox: nothing,
+    alarms: [],
+    alarmsAt: null,
+    isServed: true,
     ...rest,
   }
 }
@@ -81,7 +109,10 @@ function alarm(name: string, account = '', destination = ''): Standing {
 describe('a mirror is complete and fresh', () => {
   it('when everything was read and nothing waits', () => {
     expect(told({})).toMatchObject({
-      ...{ verdict: 'complete', needs: [], late: [], since: null },
+      verdict: 'complete',
+      needs: [],
+      late: [],
+      since: null,
       sentence: 'Complete and fresh: 12 submissions, each read to the end, and nothing waits.',
     })
     expect(told({ account: { submissions: 0, stalestReadAt: null, newestReadAt: null } })).toMatchObject({
@@ -206,12 +237,16 @@ describe('a mirror needs attention', () => {
     const identityFault = { reason: 'the service answered 404', since }
     expect(told({ account: { pause, identityFault } }).needs).toEqual([
       {
-        ...{ kind: 'account_throttled', since, count: 1 },
+        kind: 'account_throttled',
+        since,
+        count: 1,
         what: 'account acme waits until 2026-11-20T11:00:00Z: 429 with Retry-After to GET …/events',
         mend: { runbook: 'docker/runbook.md#the-service-asks-for-a-pause' },
       },
       {
-        ...{ kind: 'identity_unknown', since, count: 1 },
+        kind: 'identity_unknown',
+        since,
+        count: 1,
         what: 'GET /broker/me fails for account acme, so nobody checks whose its credentials are: the service answered 404',
         mend: { runbook: 'docker/runbook.md#the-service-does-not-say-who-we-are' },
       },
@@ -225,7 +260,10 @@ describe('a mirror needs attention', () => {
       told({ account: { loss: { expected, lost: n } }, standing })
     expect(lost(100, 19).needs).toEqual([
       {
-        ...{ kind: 'webhooks_lost', since: null, count: 19, mend: { runbook: 'docker/runbook.md#webhooks-are-lost' } },
+        kind: 'webhooks_lost',
+        since: null,
+        count: 19,
+        mend: { runbook: 'docker/runbook.md#webhooks-are-lost' },
         what:
           'no webhook announced 19 of 100 records of account acme within a day: that is 19 %, and reading found them; check in the portal ' +
           'whether the endpoint has a filter, and what its log of attempts says',

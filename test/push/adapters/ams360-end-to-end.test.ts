@@ -10,7 +10,9 @@ const CUSTOMER = '4491edb1-3d68-468b-8adc-0d41c04a25e9'
 
 async function start(database: TestDatabase, own = 'mapping: required', settings = ''): Promise<{ ams: Ams360Emulator; rig: AdapterRig }> {
   const ams = await startAms360({
-    ...{ agency: '8880006-1', user: 'wsapi', password: 'the-password' },
+    agency: '8880006-1',
+    user: 'wsapi',
+    password: 'the-password',
     customers: [{ id: CUSTOMER, number: 5544, name: 'Harbour Bakery LLC' }],
   })
   onTestFinished(() => ams.close())

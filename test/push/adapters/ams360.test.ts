@@ -20,7 +20,9 @@ const ENVELOPE = '<s:Envelope><s:Body><Ticket>t</Ticket><NoteId>n</NoteId></s:Bo
 
 async function emulator(): Promise<Ams360Emulator> {
   const ams = await startAms360({
-    ...{ agency: '8880006-1', user: 'wsapi', password: PASSWORD },
+    agency: '8880006-1',
+    user: 'wsapi',
+    password: PASSWORD,
     customers: [
       { id: CUSTOMER, number: 5544, name: 'Harbour Bakery LLC', policies: [POLICY] },
       { id: OTHER, number: 17, name: 'Another' },
@@ -33,8 +35,16 @@ async function emulator(): Promise<Ams360Emulator> {
 function destinationTo(url: string, own: Partial<AdapterDestination> = {}): AdapterDestination {
   return {
     ...commonSettings,
-    ...{ name: 'ams', kind: 'adapter', adapter: 'ams360', url, accounts: ['acme'], mapping: 'required' },
-    ...{ timeoutMs: PATIENCE_MS, scheduleMs: [1_000], concurrency: 4, idempotent: false },
+    name: 'ams',
+    kind: 'adapter',
+    adapter: 'ams360',
+    url,
+    accounts: ['acme'],
+    mapping: 'required',
+    timeoutMs: PATIENCE_MS,
+    scheduleMs: [1_000],
+    concurrency: 4,
+    idempotent: false,
     settings: { agency: '8880006-1', user: 'wsapi' },
     credentials: { password: new Secret(PASSWORD) },
     ...own,

@@ -40,14 +40,12 @@ describe('message ids', () => {
       const later = (operation: string, seq: number, epoch = EPOCH) => messageId(subject({ entity, operation, seq }), epoch)
       const ids = [
         messageId(subject({ entity }), EPOCH),
-        ...[
-          later('update', 8),
-          later('update', 9),
-          later('gone', 10),
-          later('update', 11),
-          later('gone', 12),
-          later('update', 12, OTHER_EPOCH),
-        ],
+        later('update', 8),
+        later('update', 9),
+        later('gone', 10),
+        later('update', 11),
+        later('gone', 12),
+        later('update', 12, OTHER_EPOCH),
       ]
       expect(new Set(ids).size).toBe(ids.length)
       expect(later('update', 8)).toBe(ids[1])

@@ -6,13 +6,21 @@ import { secret } from './support.ts'
 
 const config = {
   type: 'password' as const,
-  ...{ tokenUrl: 'https://ams.example.com/token', username: 'u', password: secret('p') },
-  ...{ clientId: null, clientSecret: null, scope: null },
+  tokenUrl: 'https://ams.example.com/token',
+  username: 'u',
+  password: secret('p'),
+  clientId: null,
+  clientSecret: null,
+  scope: null,
 }
 
 const answer = (status: number, body: unknown): TransportResult => ({
-  ...{ type: 'answer', status, headers: {}, body: typeof body === 'string' ? body : JSON.stringify(body) },
-  ...{ cut: null, retryAfterMs: null },
+  type: 'answer',
+  status,
+  headers: {},
+  body: typeof body === 'string' ? body : JSON.stringify(body),
+  cut: null,
+  retryAfterMs: null,
 })
 
 it('an exchange has the whole time of a try, however little of it is left to the first who waits for it', async () => {

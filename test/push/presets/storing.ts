@@ -13,8 +13,14 @@ export function storing(rig: PushRig, folder: string, submissionId: string): (n:
     await rig.apply(messageFact(ACCOUNT, submissionId, wireMessage(n, { attachments: [attachment] })))
     const stored = await storage.keep(body(text), anything)
     const fact: DocumentFact = {
-      ...{ kind: 'document', account: ACCOUNT, submissionId, documentKey: uuid(4, n), cause: 'poll' },
-      ...{ triedAt: '2026-03-04T05:06:07.000000Z', stored, error: null },
+      kind: 'document',
+      account: ACCOUNT,
+      submissionId,
+      documentKey: uuid(4, n),
+      cause: 'poll',
+      triedAt: '2026-03-04T05:06:07.000000Z',
+      stored,
+      error: null,
     }
     await rig.apply(fact)
   }

@@ -6,10 +6,28 @@ import type { OutboxRow } from '../../../src/store/outbox/work.ts'
 
 function rowOf(after: Row): OutboxRow {
   return {
-    ...{ outboxId: 1, messageId: 'm', account: 'default', submissionId: 's', entity: 'thread_messages', entityId: '["s","m"]' },
-    ...{ operation: 'insert', cause: 'webhook', seq: 7, snapshot: false, changedAt: '2026-11-21T12:00:00.000000Z' as TimeText },
-    ...{ before: null, after, afterText: JSON.stringify(after), attempts: 0, status: null, uncertain: false, resent: null, remoteId: null },
-    ...{ mapping: null, submission: null, direction: null },
+    outboxId: 1,
+    messageId: 'm',
+    account: 'default',
+    submissionId: 's',
+    entity: 'thread_messages',
+    entityId: '["s","m"]',
+    operation: 'insert',
+    cause: 'webhook',
+    seq: 7,
+    snapshot: false,
+    changedAt: '2026-11-21T12:00:00.000000Z' as TimeText,
+    before: null,
+    after,
+    afterText: JSON.stringify(after),
+    attempts: 0,
+    status: null,
+    uncertain: false,
+    resent: null,
+    remoteId: null,
+    mapping: null,
+    submission: null,
+    direction: null,
   }
 }
 

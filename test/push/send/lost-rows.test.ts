@@ -25,7 +25,10 @@ describe.each(testDatabases)('a destination whose row was deleted, on $name', ({
     const changes = await changesOf(db)
     expect((await outboxOf(db, 'ams')).map(({ seq }) => seq)).toEqual(changes.map(({ seq }) => seq))
     expect(await countedDestination(db.read, 'ams')).toMatchObject({
-      ...{ cursor: changes.at(-1)?.seq, state: 'active', dead: 1, unknown: 0 },
+      cursor: changes.at(-1)?.seq,
+      state: 'active',
+      dead: 1,
+      unknown: 0,
       queued: changes.length - 1,
     })
     expect(changes.length).toBeGreaterThan(queued)

@@ -65,7 +65,10 @@ describe.each(onSqlite)('a destination that updates its records, on $name', (dat
     await settled('skipped', 'delivered')
     expect(tried()).toEqual([['insert', null]])
     expect((await shown(rig))[0]).toEqual({
-      ...{ operation: 'update', state: 'skipped', attempts: 0, tried_at: null },
+      operation: 'update',
+      state: 'skipped',
+      attempts: 0,
+      tried_at: null,
       error: expect.stringMatching(/^not sent: the target's id of the record is not known, because its insert was left out, /),
     })
     expect(rig.counts.of('push_attempts_total ams skipped')).toBe(1)

@@ -138,17 +138,18 @@ describe('an answer', () => {
       return await transportOf({}, {}, { bodyLimitBytes: 10_000 }).send(post(receiver.url), never)
     }
     expect(await answering('gzip', gzipSync('x'.repeat(1_000_000)))).toMatchObject({
-      ...{ status: 422, body: 'x'.repeat(10_000), cut: { isTooLong: true, text: 'is longer than 10000 bytes' } },
+      status: 422,
+      body: 'x'.repeat(10_000),
+      cut: { isTooLong: true, text: 'is longer than 10000 bytes' },
     })
     expect(await answering('zstd', Buffer.from('?'))).toMatchObject({
-      ...{
-        status: 422,
-        body: '',
-        cut: { isTooLong: false, text: 'is encoded as zstd, which is not supported; have its sender leave it plain' },
-      },
+      status: 422,
+      body: '',
+      cut: { isTooLong: false, text: 'is encoded as zstd, which is not supported; have its sender leave it plain' },
     })
     expect(await answering('gzip', gzipSync('half of it').subarray(0, 20))).toMatchObject({
-      ...{ status: 422, cut: { isTooLong: false, text: 'is not the gzip that its header says (Z_BUF_ERROR)' } },
+      status: 422,
+      cut: { isTooLong: false, text: 'is not the gzip that its header says (Z_BUF_ERROR)' },
     })
   })
 

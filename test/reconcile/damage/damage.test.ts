@@ -6,8 +6,13 @@ import { ACCOUNT, DamageRig, told } from './rig.ts'
 
 /** Damage of different rows. */
 const AT_ONCE = [
-  ...['an event', 'a message with its attachments', 'an attachment', 'a submission, with all that polls it'],
-  ...['what a submission is about', 'identity fields of events', 'state, of every kind'],
+  'an event',
+  'a message with its attachments',
+  'an attachment',
+  'a submission, with all that polls it',
+  'what a submission is about',
+  'identity fields of events',
+  'state, of every kind',
 ]
 
 /*

@@ -46,8 +46,12 @@ async function open() {
     return { clientId, ...as(await new Writer(sandbox).loginWith(clientId, clientSecret)) }
   }
   return {
-    ...{ contract, sandbox, login, own: await login(['broker_mcp', 'broker_submit']) },
-    ...{ producer: as(new Writer(sandbox).signIn('producer')), admin: as(new Writer(sandbox).signIn('admin')) },
+    contract,
+    sandbox,
+    login,
+    own: await login(['broker_mcp', 'broker_submit']),
+    producer: as(new Writer(sandbox).signIn('producer')),
+    admin: as(new Writer(sandbox).signIn('admin')),
     pass: (seconds: number) => sandbox.schedule.advance(clock, seconds * 1000),
     plain: (request: PlainRequest) => plainRequest(sandbox.baseUrl, request),
   }
@@ -141,7 +145,9 @@ test('every error that the document lists is given, under its status and in its 
   const [application] = (await own.writer.get(`${at}/application-workspace`)).body.applications
   const checkpoint = (answer_revision: number) =>
     own.writer.post(`${at}/applications/${application.application_id}/checkpoint`, {
-      ...{ operation_id: 'x', expected_answer_revision: answer_revision, field_changes: { classification: 'pirate' } },
+      operation_id: 'x',
+      expected_answer_revision: answer_revision,
+      field_changes: { classification: 'pirate' },
       expected_schema_fingerprint: application.schema_fingerprint,
     })
   await checkpoint(application.answer_revision)

@@ -75,13 +75,11 @@ class App {
 
   redeem(code: string | null, fields: Record<string, string> = {}): Promise<Reply> {
     return this.token({
-      ...{
-        grant_type: 'authorization_code',
-        code: code ?? '',
-        code_verifier: this.verifier,
-        redirect_uri: REDIRECT,
-        client_id: this.clientId,
-      },
+      grant_type: 'authorization_code',
+      code: code ?? '',
+      code_verifier: this.verifier,
+      redirect_uri: REDIRECT,
+      client_id: this.clientId,
       ...fields,
     })
   }

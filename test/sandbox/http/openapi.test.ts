@@ -65,7 +65,11 @@ it('answers every read of a played story as the document says', async () => {
 it('finds an answer that breaks its promise', () => {
   const check = (path: string, status: number, body: unknown, condition: ConditionName | null = null) =>
     new Contract().check({
-      ...{ method: 'GET', path, status, contentType: 'application/json', condition },
+      method: 'GET',
+      path,
+      status,
+      contentType: 'application/json',
+      condition,
       body: Buffer.from(JSON.stringify(body)),
     })
   const events = '/broker/submissions/0b5f0a9e-6b1c-4a53-9d3c-0a4f6f2f9b11/events'

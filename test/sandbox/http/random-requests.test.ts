@@ -24,7 +24,9 @@ test('a thousand random requests are answered as the document says, and none fai
   ]
   const described = new Described((await (await fetch(`${sandbox.baseUrl}/openapi.json`)).json()) as object)
   const { wrong, statuses } = await askAtRandom(sandbox.baseUrl, described, {
-    ...{ seed: 1, count: 1_000, operations: described.operations },
+    seed: 1,
+    count: 1_000,
+    operations: described.operations,
     known: {
       ...Object.fromEntries(['submission_id', 'insured_id', 'policy_id', 'bind_request_id', 'quote_id'].map((name) => [name, all(name)])),
       session_id: all('application_id'),

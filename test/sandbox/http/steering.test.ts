@@ -23,7 +23,10 @@ test('with a stepped clock time passes only by its route: retries, tokens and th
   const statuses = [500, 503, 204]
   const endpoint = await Endpoint.open(() => statuses.shift() ?? 204)
   const sandbox = await sandboxFor({
-    ...{ clockKind: 'step', submissions: 1, autoStart: true, retryScheduleMs: [5_000, 60_000] },
+    clockKind: 'step',
+    submissions: 1,
+    autoStart: true,
+    retryScheduleMs: [5_000, 60_000],
     accounts: [{ name: 'default', target: endpoint.url }],
   })
   const client = await new Client(sandbox).login()
@@ -62,7 +65,8 @@ test('deliveries are listed with their outcome, the latest first, and can be los
   let status = 204
   const endpoint = await Endpoint.open(() => status)
   const sandbox = await sandboxFor({
-    ...{ clockKind: 'step', retryScheduleMs: [5_000, 5_000] },
+    clockKind: 'step',
+    retryScheduleMs: [5_000, 5_000],
     accounts: [{ name: 'default', target: endpoint.url }, { name: 'other' }],
   })
   const submissionId = sandbox.addSubmission('default')

@@ -73,9 +73,21 @@ async function noteGap(db: Db, runId: string, options: RunOptions, { first, last
     await tx.sql
       .insertInto('reconcile_findings')
       .values({
-        ...{ run_id: runId, finding_no: 1, account: 'default', submission_id: null, kind: 'lost', entity: 'changes', fields: null },
-        ...{ entity_id: JSON.stringify([first, last]), read: null, destination: null, seq: last, standing: false as never },
-        ...{ repaired_at: null, detail: 'gone', found_at: moment(40) },
+        run_id: runId,
+        finding_no: 1,
+        account: 'default',
+        submission_id: null,
+        kind: 'lost',
+        entity: 'changes',
+        fields: null,
+        entity_id: JSON.stringify([first, last]),
+        read: null,
+        destination: null,
+        seq: last,
+        standing: false as never,
+        repaired_at: null,
+        detail: 'gone',
+        found_at: moment(40),
       })
       .execute()
   })

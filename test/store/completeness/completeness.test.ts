@@ -39,9 +39,12 @@ describe.each(testDatabases)('what is known of completeness on $name', (database
   it('arrivals are counted once, by account, hour and way, and what no webhook tells within 15 minutes is lost', async () => {
     const { db, clock } = await opened()
     await applyAll(db, [
-      ...[eventFact('acme', ONE, wireEvent(1), byWebhook), eventFact('acme', ONE, wireEvent(2), byPoll)],
-      ...[eventFact('acme', ONE, wireEvent(3), byPoll), messageFact('acme', ONE, wireMessage(4), byPoll)],
-      ...[eventFact('acme', TWO, wireEvent(5), byFirstWalk), eventFact('zenith', ONE, wireEvent(6), byPoll)],
+      eventFact('acme', ONE, wireEvent(1), byWebhook),
+      eventFact('acme', ONE, wireEvent(2), byPoll),
+      eventFact('acme', ONE, wireEvent(3), byPoll),
+      messageFact('acme', ONE, wireMessage(4), byPoll),
+      eventFact('acme', TWO, wireEvent(5), byFirstWalk),
+      eventFact('zenith', ONE, wireEvent(6), byPoll),
     ])
     await applyAll(db, [eventFact('acme', ONE, wireEvent(3), byWebhook)])
     expect((await unannounced(db.read, 'acme')).sort()).toEqual([event(2), uuid(2, 4)].sort())
@@ -109,9 +112,12 @@ describe.each(testDatabases)('what is known of completeness on $name', (database
   it('what was found without a webhook is listed with how it was found, without backfill and what was told of', async () => {
     const { db } = await opened()
     await applyAll(db, [
-      ...[eventFact('acme', ONE, wireEvent(1), byFirstWalk), eventFact('acme', ONE, wireEvent(2), byPoll)],
-      ...[messageFact('acme', ONE, wireMessage(3), byReplay), eventFact('acme', ONE, wireEvent(4), byWebhook)],
-      ...[eventFact('acme', ONE, wireEvent(5), byPoll), eventFact('zenith', ONE, wireEvent(6), byPoll)],
+      eventFact('acme', ONE, wireEvent(1), byFirstWalk),
+      eventFact('acme', ONE, wireEvent(2), byPoll),
+      messageFact('acme', ONE, wireMessage(3), byReplay),
+      eventFact('acme', ONE, wireEvent(4), byWebhook),
+      eventFact('acme', ONE, wireEvent(5), byPoll),
+      eventFact('zenith', ONE, wireEvent(6), byPoll),
     ])
     await applyAll(db, [eventFact('acme', ONE, wireEvent(5), byWebhook)])
     const found = await foundWithoutWebhook<Record<'entity' | 'known_via', string>>(db.read, 'acme', LOST_AFTER_MS, 10)
@@ -125,13 +131,19 @@ describe.each(testDatabases)('what is known of completeness on $name', (database
   it('the ledger has each submission of an account, and its sums', async () => {
     const { db } = await opened()
     await applyAll(db, [
-      ...[eventFact('acme', ONE, wireEvent(1), byWebhook), messageFact('acme', ONE, wireMessage(2), byPoll)],
-      ...[eventFact('acme', TWO, wireEvent(3), byWebhook), eventFact('zenith', ONE, wireEvent(4))],
+      eventFact('acme', ONE, wireEvent(1), byWebhook),
+      messageFact('acme', ONE, wireMessage(2), byPoll),
+      eventFact('acme', TWO, wireEvent(3), byWebhook),
+      eventFact('zenith', ONE, wireEvent(4)),
     ])
     await countArrivals(db)
     const [early, late] = ['2026-01-05T12:00:00.000000Z', '2026-01-06T12:00:00.000000Z']
     const proof = (account: string, submission_id: string, proved_at: TimeText | null) => ({
-      ...{ account, submission_id, proved_at, run_id: uuid(8, 1), visited_at: late },
+      account,
+      submission_id,
+      proved_at,
+      run_id: uuid(8, 1),
+      visited_at: late,
     })
     await db.write('test', (tx) =>
       tx.sql
@@ -151,7 +163,12 @@ describe.each(testDatabases)('what is known of completeness on $name', (database
     expect(await listed({ account: 'acme', submissionId: ONE }, 10)).toEqual(all.slice(0, 1))
     expect(await listed({ account: 'acme' }, 1)).toEqual(all.slice(0, 1))
     expect(await accountCompleteness(db.read, 'acme')).toMatchObject({
-      ...{ account: 'acme', submissions: 2, never_read: 2, proven: 1, known_by_webhook: 2, known_by_poll: 1 },
+      account: 'acme',
+      submissions: 2,
+      never_read: 2,
+      proven: 1,
+      known_by_webhook: 2,
+      known_by_poll: 1,
     })
     expect(await accountCompleteness(db.read, 'nobody')).toBeNull()
     expect([await oldestProof(db.read, 'acme'), await oldestProof(db.read, 'nobody')]).toEqual([late, null])

@@ -45,7 +45,9 @@ const time = (minute: number) => at(minute).replace('.000Z', '.000000Z')
 async function fill(db: Db): Promise<void> {
   await fillScene(db)
   await applyAll(db, [
-    ...[eventFact('zenith', FOREIGN, wireEvent(50)), messageFact('zenith', FOREIGN, wireMessage(51)), ...idFacts('acme', BAKERY)],
+    eventFact('zenith', FOREIGN, wireEvent(50)),
+    messageFact('zenith', FOREIGN, wireMessage(51)),
+    ...idFacts('acme', BAKERY),
   ])
 }
 
@@ -257,7 +259,7 @@ describe.each(testDatabases)('what leaves the mirror on $name', ({ open }) => {
       await goneBefore(db.read, 'acme', time(6)),
       await goneBefore(db.read, 'acme', time(5)),
       await goneBefore(db.read, 'zenith', time(6)),
-    ]).toEqual([...[[ROOFING], [], []]])
+    ]).toEqual([[ROOFING], [], []])
     expect([await wasUnreachable(db.read, 'acme', ROOFING, time(6)), await wasUnreachable(db.read, 'acme', ROOFING, time(5))]).toEqual([
       true,
       false,

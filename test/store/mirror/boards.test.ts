@@ -36,7 +36,11 @@ interface QuoteSaid {
 }
 
 const quote = (n: number, { cents = n * 1_000, revision = false, lines = ['gl'] }: QuoteSaid = {}): Json => ({
-  ...{ quote_id: uuid(7, n), premium_display: `$${n}`, total_cents: cents, is_revision: revision, lines },
+  quote_id: uuid(7, n),
+  premium_display: `$${n}`,
+  total_cents: cents,
+  is_revision: revision,
+  lines,
 })
 const lane = (n: number, quotes: Json[], over: Record<string, Json> = {}) => wireLane(n, { quotes, ...over })
 const market = (n: number) => ({ name: `Market ${n}`, lane_id: uuid(3, n) })
@@ -263,13 +267,13 @@ describe.each(testDatabases)('views that answer what a brokerage asks, on $name'
     await rail([lane(1, [quote(1)]), lane(2, []), lane(3, [])])
     const [one, two] = [uuid(3, 1), uuid(3, 2)]
     await apply(
-      ...[
-        event(1, 'status_changed', one),
-        event(2, 'market_attached', one),
-        event(92, 'quote_received', one),
-        event(95, 'quote_received', one),
-      ],
-      ...[event(3, 'market_attached', two), event(4, 'declined', two), event(99, 'declined', null)],
+      event(1, 'status_changed', one),
+      event(2, 'market_attached', one),
+      event(92, 'quote_received', one),
+      event(95, 'quote_received', one),
+      event(3, 'market_attached', two),
+      event(4, 'declined', two),
+      event(99, 'declined', null),
     )
     const board = () =>
       asked(`select first_event_at, attached_at, first_quote_at, ended_at, last_event_at, hours_to_quote from lane_board order by lane_id`)
@@ -283,11 +287,19 @@ describe.each(testDatabases)('views that answer what a brokerage asks, on $name'
     }
     expect(await board()).toEqual([
       {
-        ...{ first_event_at: stored(1), attached_at: stored(2), first_quote_at: stored(92), ended_at: null, last_event_at: stored(95) },
+        first_event_at: stored(1),
+        attached_at: stored(2),
+        first_quote_at: stored(92),
+        ended_at: null,
+        last_event_at: stored(95),
         hours_to_quote: 1.5,
       },
       {
-        ...{ first_event_at: stored(3), attached_at: stored(3), first_quote_at: null, ended_at: stored(4), last_event_at: stored(4) },
+        first_event_at: stored(3),
+        attached_at: stored(3),
+        first_quote_at: null,
+        ended_at: stored(4),
+        last_event_at: stored(4),
         hours_to_quote: null,
       },
       none,
@@ -299,7 +311,13 @@ describe.each(testDatabases)('views that answer what a brokerage asks, on $name'
     expect((await board())[1]).toMatchObject({ ended_at: stored(6), last_event_at: stored(6) })
     // An event that the service no longer shows does not count.
     await apply({
-      ...{ kind: 'absent', account: ACCOUNT, submissionId: ID, cause: 'reconcile', goneAt: FIRST, messages: [], attachments: [] },
+      kind: 'absent',
+      account: ACCOUNT,
+      submissionId: ID,
+      cause: 'reconcile',
+      goneAt: FIRST,
+      messages: [],
+      attachments: [],
       events: [uuid(1, 6), uuid(1, 5)],
     })
     expect((await board())[1]).toMatchObject({ ended_at: stored(4), last_event_at: stored(4) })
@@ -335,8 +353,16 @@ describe.each(testDatabases)('views that answer what a brokerage asks, on $name'
     const { apply, asked, overview } = await scene()
     await apply(trackFact(ACCOUNT, ID))
     expect(await overview()).toMatchObject({
-      ...{ lane_count: 0, quote_count: 0, lowest_current_quote_cents: null, lowest_current_market: null, bound_market_name: null },
-      ...{ bound_premium_cents: null, policy_id: null, document_count: 0, document_failed_count: 0, last_activity_at: null },
+      lane_count: 0,
+      quote_count: 0,
+      lowest_current_quote_cents: null,
+      lowest_current_market: null,
+      bound_market_name: null,
+      bound_premium_cents: null,
+      policy_id: null,
+      document_count: 0,
+      document_failed_count: 0,
+      last_activity_at: null,
     })
     for (const view of ['lane_board', 'lane_lines', 'quote_board', 'bind_board', 'open_items'])
       expect(await asked(`select * from ${view}`)).toEqual([])
@@ -355,8 +381,14 @@ describe.each(testDatabases)('views that answer what a brokerage asks, on $name'
       { state: 'waiting', error: null, tried_at: null, retry_at: expect.any(String) },
     ])
     await apply({
-      ...{ kind: 'document', account: ACCOUNT, submissionId: ID, cause: 'poll', documentKey: uuid(4, 1), triedAt: LATER },
-      ...{ stored: null, error: 'the answer is empty' },
+      kind: 'document',
+      account: ACCOUNT,
+      submissionId: ID,
+      cause: 'poll',
+      documentKey: uuid(4, 1),
+      triedAt: LATER,
+      stored: null,
+      error: 'the answer is empty',
     })
     expect(await overview()).toMatchObject({ document_count: 1, document_failed_count: 1 })
     expect(await asked('select state, error, tried_at from document_index')).toEqual([

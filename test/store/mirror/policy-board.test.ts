@@ -25,10 +25,21 @@ const bound = (n: number, lane = 1) => eventFact(ACCOUNT, SUBMISSION, wireEvent(
 const time = (minute: number) => at(minute).replace('.000Z', '.000000Z')
 
 const whole = {
-  ...{ account: ACCOUNT, policy_id: ids.policy, submission_id: SUBMISSION, insured_id: ids.insured, insured_name: 'Harbour Bakery LLC' },
-  ...{ bind_request_id: ids.bind_request, market_name: 'Market 1', bound_at: time(20), premium_cents: 125_000 },
-  ...{ policy_number: 'POL-1', carrier_name: 'Alder Insurance', effective_date: '2026-03-01', expiration_date: '2027-03-01' },
-  ...{ total_billed_cents: 131_500, commission_cents: 18_750 },
+  account: ACCOUNT,
+  policy_id: ids.policy,
+  submission_id: SUBMISSION,
+  insured_id: ids.insured,
+  insured_name: 'Harbour Bakery LLC',
+  bind_request_id: ids.bind_request,
+  market_name: 'Market 1',
+  bound_at: time(20),
+  premium_cents: 125_000,
+  policy_number: 'POL-1',
+  carrier_name: 'Alder Insurance',
+  effective_date: '2026-03-01',
+  expiration_date: '2027-03-01',
+  total_billed_cents: 131_500,
+  commission_cents: 18_750,
 }
 const untold = { market_name: null, bound_at: null, premium_cents: null }
 

@@ -116,21 +116,46 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
 
   describe('alarms', () => {
     const alarm = (over: Partial<AlarmRow> = {}): AlarmRow => ({
-      ...{ name: 'silent', account: 'acme', destination: '', state: 'firing', severity: 'warning', since: time(0), last_at: time(1) },
-      ...{ resolved_at: null, text: 'Nothing comes.', notified_at: null, ...over },
+      name: 'silent',
+      account: 'acme',
+      destination: '',
+      state: 'firing',
+      severity: 'warning',
+      since: time(0),
+      last_at: time(1),
+      resolved_at: null,
+      text: 'Nothing comes.',
+      notified_at: null,
+      ...over,
     })
     const notice = (n: number, over: Partial<NewNotice> = {}): NewNotice => ({
-      ...{ operator: 'ops', name: 'silent', account: 'acme', destination: '', notice_id: `n${n}`, kind: 'firing', body: '{}' },
-      ...{ queued_at: time(2), sent: false, ...over },
+      operator: 'ops',
+      name: 'silent',
+      account: 'acme',
+      destination: '',
+      notice_id: `n${n}`,
+      kind: 'firing',
+      body: '{}',
+      queued_at: time(2),
+      sent: false,
+      ...over,
     })
     const plan = (over: Partial<AlarmPlan>): AlarmPlan => ({
-      ...{ at: time(3), whole: true, alarms: [], forgotten: [], notices: [], forgottenNotices: [], ...over },
+      at: time(3),
+      whole: true,
+      alarms: [],
+      forgotten: [],
+      notices: [],
+      forgottenNotices: [],
+      ...over,
     })
 
     it('are evaluated by one process, and written with their history', async () => {
       const db = await opened()
       expect([await claimWatch(db, 'one', 60_000), await claimWatch(db, 'two', 60_000), await claimWatch(db, 'one', 60_000)]).toEqual([
-        ...[true, false, true],
+        true,
+        false,
+        true,
       ])
       expect(await evaluatedAt(db.read)).toBeNull()
       await expect(storeEvaluation(db, 'two', () => plan({ alarms: [alarm()] }))).rejects.toThrow(LeaseLostError)
@@ -239,8 +264,10 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
       const db = await opened()
       await ensureAccounts(db, ['acme', 'zenith'])
       await applyAll(db, [
-        ...[eventFact('acme', ONE, wireEvent(1), byPoll), eventFact('acme', ONE, wireEvent(2), byWebhook)],
-        ...[messageFact('acme', ONE, wireMessage(3), byPoll), eventFact('zenith', ONE, wireEvent(4), byPoll)],
+        eventFact('acme', ONE, wireEvent(1), byPoll),
+        eventFact('acme', ONE, wireEvent(2), byWebhook),
+        messageFact('acme', ONE, wireMessage(3), byPoll),
+        eventFact('zenith', ONE, wireEvent(4), byPoll),
       ])
       await db.write('test', (tx) => tx.sql.updateTable('sync_arrivals').set({ first_at: INSERT_AT }).execute())
       const [before, after] = [timeFromMs(Date.now() - 120_000), timeFromMs(Date.now())]
@@ -256,11 +283,10 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
         await tx.sql
           .insertInto('arrival_counts')
           .values([
-            ...[hour(1, events, { poll: 9, lost: 9 }), hour(2, events, { webhook: 3, poll: 2, lost: 1 })],
-            ...[
-              hour(3, messages, { webhook: 1, reconcile: 1, backfill: 7, lost: 1 }),
-              { ...hour(3, events, { lost: 50 }), account: 'zenith' },
-            ],
+            hour(1, events, { poll: 9, lost: 9 }),
+            hour(2, events, { webhook: 3, poll: 2, lost: 1 }),
+            hour(3, messages, { webhook: 1, reconcile: 1, backfill: 7, lost: 1 }),
+            { ...hour(3, events, { lost: 50 }), account: 'zenith' },
           ])
           .execute()
       })
@@ -351,8 +377,20 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
       const db = await opened()
       await applyAll(db, [eventFact('acme', ONE, wireEvent(1))])
       const row = (n: number, lane: string, over: object = {}) => ({
-        ...{ destination: 'ams', account: 'acme', lane, entity: 'lanes', entity_id: '[]', operation: 'insert', cause: 'poll' },
-        ...{ seq: n, message_id: `m${n}`, state: 'ready', attempts: 0, uncertain: 0, queued_at: time(n), ...over },
+        destination: 'ams',
+        account: 'acme',
+        lane,
+        entity: 'lanes',
+        entity_id: '[]',
+        operation: 'insert',
+        cause: 'poll',
+        seq: n,
+        message_id: `m${n}`,
+        state: 'ready',
+        attempts: 0,
+        uncertain: 0,
+        queued_at: time(n),
+        ...over,
       })
       await db.write('test', async (tx) => {
         const rows = [row(1, ONE, { state: 'dead' }), row(2, ONE), row(3, TWO), { ...row(0, TWO), destination: 'crm' }]

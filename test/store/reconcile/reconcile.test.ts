@@ -180,26 +180,22 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
     const claim = await claimed(db)
     const { run_id } = claim.run
     const finding = (finding_no: number, over: Partial<FindingRow> = {}): FindingRow => ({
-      ...{
-        run_id,
-        finding_no,
-        account: 'acme',
-        submission_id: ONE,
-        kind: 'missing',
-        entity: 'market_events',
-        entity_id: `["${finding_no}"]`,
-      },
-      ...{
-        fields: null,
-        read: null,
-        destination: null,
-        seq: null,
-        standing: false,
-        repaired_at: null,
-        detail: 'words',
-        found_at: time(1),
-        ...over,
-      },
+      run_id,
+      finding_no,
+      account: 'acme',
+      submission_id: ONE,
+      kind: 'missing',
+      entity: 'market_events',
+      entity_id: `["${finding_no}"]`,
+      fields: null,
+      read: null,
+      destination: null,
+      seq: null,
+      standing: false,
+      repaired_at: null,
+      detail: 'words',
+      found_at: time(1),
+      ...over,
     })
     const difference = [{ field: 'detail', mirror: null, service: 'said' }]
     const all = [
@@ -250,7 +246,7 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
       await misnamed('acme', THREE, uuid(8, 9)),
       await misnamed('acme', THREE, run_id),
       await misnamed('zenith', THREE, uuid(8, 9)),
-    ]).toEqual([...[true, false, false]])
+    ]).toEqual([true, false, false])
     const reported = (seq: number | null, asking = uuid(8, 9)) =>
       isDestinationReported(db.read, { account: 'acme', destination: 'ams', entity: 'changes', seq }, asking)
     expect([await reported(7), await reported(null), await reported(7, run_id)]).toEqual([true, false, false])
@@ -269,7 +265,9 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
     const db = await opened()
     const claim = await claimed(db)
     await applyAll(db, [
-      ...[eventFact('acme', ONE, wireEvent(1)), eventFact('acme', TWO, wireEvent(2)), eventFact('zenith', uuid(9, 7), wireEvent(3))],
+      eventFact('acme', ONE, wireEvent(1)),
+      eventFact('acme', TWO, wireEvent(2)),
+      eventFact('zenith', uuid(9, 7), wireEvent(3)),
     ])
     const set = (id: string, values: object) =>
       db.write('test', (tx) =>
@@ -356,16 +354,21 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
     const db = await opened()
     await applyAll(db, [eventFact('acme', ONE, wireEvent(1))])
     const row = (n: number, over: object) => ({
-      ...{
-        destination: 'ams',
-        account: 'acme',
-        lane: ONE,
-        submission_id: ONE,
-        entity: 'market_events',
-        entity_id: '["e"]',
-        operation: 'insert',
-      },
-      ...{ cause: 'poll', seq: n, message_id: `m${n}`, state: 'ready', attempts: 0, uncertain: 0, queued_at: time(n), ...over },
+      destination: 'ams',
+      account: 'acme',
+      lane: ONE,
+      submission_id: ONE,
+      entity: 'market_events',
+      entity_id: '["e"]',
+      operation: 'insert',
+      cause: 'poll',
+      seq: n,
+      message_id: `m${n}`,
+      state: 'ready',
+      attempts: 0,
+      uncertain: 0,
+      queued_at: time(n),
+      ...over,
     })
     await ensureDestinations(
       db,
@@ -410,12 +413,11 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
   it('figures count an account’s records by when and how they were first seen', async () => {
     const db = await opened()
     await applyAll(db, [
-      ...[
-        eventFact('acme', ONE, wireEvent(1), byWebhook),
-        eventFact('acme', ONE, wireEvent(2), byPoll),
-        eventFact('acme', ONE, wireEvent(3), byPoll),
-      ],
-      ...[messageFact('acme', TWO, wireMessage(4), byPoll), eventFact('zenith', ONE, wireEvent(5))],
+      eventFact('acme', ONE, wireEvent(1), byWebhook),
+      eventFact('acme', ONE, wireEvent(2), byPoll),
+      eventFact('acme', ONE, wireEvent(3), byPoll),
+      messageFact('acme', TWO, wireMessage(4), byPoll),
+      eventFact('zenith', ONE, wireEvent(5)),
     ])
     const seen = async () =>
       (await countFirstSeen(db.read, 'acme')).map(({ at: when, via, entity, count }) => [when, via, entity, Number(count)])

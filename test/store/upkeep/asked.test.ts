@@ -160,16 +160,14 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
   it('drift of the interface is added up, as much as an account has room for', async () => {
     const db = await opened()
     const seen = (path: string, minute: number, account = 'acme') => ({
-      ...{
-        account,
-        resource: 'events',
-        path,
-        kind: 'unknown_field',
-        type: 'string',
-        firstAt: time(minute),
-        lastAt: time(minute),
-        answers: 2,
-      },
+      account,
+      resource: 'events',
+      path,
+      kind: 'unknown_field',
+      type: 'string',
+      firstAt: time(minute),
+      lastAt: time(minute),
+      answers: 2,
     })
     await writeInterfaceDrift(db, [seen('a', 1), seen('b', 2), seen('a', 1, 'zenith')] as never)
     await writeInterfaceDrift(db, [seen('a', 5), seen('b', 0)] as never)
@@ -239,7 +237,10 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
     await reportAlarm(db, { ...alarm, since: time(0), last_at: time(1), resolved_at: null, notified_at: null }, [])
     const health = await readHealth(db.read)
     expect(health).toMatchObject({
-      ...{ inbox: { count: 1, oldestAt: time(1) }, isServed: false, alarmsAt: null, alarms: [{ name: 'silent' }] },
+      inbox: { count: 1, oldestAt: time(1) },
+      isServed: false,
+      alarmsAt: null,
+      alarms: [{ name: 'silent' }],
       accounts: [
         {
           account: 'acme',

@@ -13,7 +13,12 @@ const ID = '0b5f0a9e-6b1c-4a53-9d3c-0a4f6f2f9b11'
 const lines = (found: readonly Surprise[]) => found.map(({ kind, path, type }) => `${kind} ${path} ${type}`)
 const within = (schema: z.ZodType, value: unknown) => lines(surprisesIn(shapeOf(schema), value))
 const event = (more: object = {}) => ({
-  ...{ id: ID, type: 'bound', occurred_at: '2026-01-02T03:04:05Z', status: 'x', status_label: 'X', detail: null },
+  id: ID,
+  type: 'bound',
+  occurred_at: '2026-01-02T03:04:05Z',
+  status: 'x',
+  status_label: 'X',
+  detail: null,
   market: { name: 'A', lines: ['gl'], lane_id: null, category: 'binding' },
   ...more,
 })
@@ -62,8 +67,14 @@ describe('what an answer has beyond the specification', () => {
 
   it('leaves alone what is not shown, and looks behind keys that are data', () => {
     const required = {
-      ...{ application_id: 'a', workspace_id: 'w', provider_key: 'p', program_identifier: 'i', schema_fingerprint: 'f' },
-      ...{ answer_revision: 1, readiness: 'ready_for_quote', request_state: 'draft' },
+      application_id: 'a',
+      workspace_id: 'w',
+      provider_key: 'p',
+      program_identifier: 'i',
+      schema_fingerprint: 'f',
+      answer_revision: 1,
+      readiness: 'ready_for_quote',
+      request_state: 'draft',
     }
     const application = {
       ...required,
@@ -120,7 +131,12 @@ describe('what is told of an answer or a delivery', () => {
 
   it('covers the messages of deliveries, and types of deliveries that nobody named', () => {
     const message = {
-      ...{ id: ID, channel: 'email', direction: 'inbound', kind: 'chat', occurred_at: '2026-01-02T03:04:05Z', body_text: '' },
+      id: ID,
+      channel: 'email',
+      direction: 'inbound',
+      kind: 'chat',
+      occurred_at: '2026-01-02T03:04:05Z',
+      body_text: '',
       mood: 'good',
     }
     expect(of('delivery', { type: 'submission.message', submission_id: ID, message })).toBe('submission.message: field message.mood string')

@@ -49,10 +49,14 @@ const answers: readonly Answer[] = [
       requirement_items: 'assessment.programs[].unmet[]',
     },
     inRawAlone: [
-      ...['submission_id', 'forms', 'rail.generated_at', 'rail.quote_history_unavailable'],
+      'submission_id',
+      'forms',
+      'rail.generated_at',
+      'rail.quote_history_unavailable',
       ...['submission_id', 'generated_at', 'submitted_or_ready', 'gapped'].map((name) => `assessment.${name}`),
       // The same requirements, by what the service found; the column `result` says which.
-      ...['assessment.programs[].met', 'assessment.programs[].deferred'],
+      'assessment.programs[].met',
+      'assessment.programs[].deferred',
     ],
   },
   {
@@ -68,9 +72,11 @@ const answers: readonly Answer[] = [
     tables: { application_workspaces: '', applications: 'applications[]', facts: 'facts.facts[]' },
     inRawAlone: [
       ...['contract_version', 'workspace_id', 'owner_host', 'owner_resource_id', 'replica_applied_revision'].map((name) => `facts.${name}`),
-      ...['applications[].submission_id', 'applications[].schema'],
+      'applications[].submission_id',
+      'applications[].schema',
       // Their keys are data: a row of `application_answers` for each.
-      ...['applications[].answers', 'applications[].ownership'],
+      'applications[].answers',
+      'applications[].ownership',
     ],
   },
   {

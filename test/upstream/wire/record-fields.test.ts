@@ -24,8 +24,13 @@ describe('columns of records whose fields are not shown', () => {
 
   it('a date is one, or of a time the date as written; in UTC only at midnight', () => {
     for (const given of [
-      ...['2026-03-01', ' 2026-03-01 ', '2026-03-01T00:01:00-05:00', '2026-03-01T23:59:59', '2026-03-01 00:00:00Z'],
-      ...['2026-03-01T00:00:00.000+00:00', '2026-03-01T12:00:00+02:00'],
+      '2026-03-01',
+      ' 2026-03-01 ',
+      '2026-03-01T00:01:00-05:00',
+      '2026-03-01T23:59:59',
+      '2026-03-01 00:00:00Z',
+      '2026-03-01T00:00:00.000+00:00',
+      '2026-03-01T12:00:00+02:00',
     ])
       expect(read('date', JSON.stringify(given)), given).toBe('2026-03-01')
     for (const none of [
@@ -60,21 +65,22 @@ describe('columns of records whose fields are not shown', () => {
     ])
       expect(read('money', json), json).toBe(cents)
     for (const none of [
-      ...[
-        '12.345',
-        '"12.345"',
-        '"$12.50"',
-        '"1,250"',
-        '"12."',
-        '".5"',
-        '"1e3"',
-        '"+5"',
-        'true',
-        '{"amount":5}',
-        '[5]',
-        '"90071992547409.92"',
-      ],
-      ...['1.0000000000000001', '12345678901234567890', '1e400', '""'],
+      '12.345',
+      '"12.345"',
+      '"$12.50"',
+      '"1,250"',
+      '"12."',
+      '".5"',
+      '"1e3"',
+      '"+5"',
+      'true',
+      '{"amount":5}',
+      '[5]',
+      '"90071992547409.92"',
+      '1.0000000000000001',
+      '12345678901234567890',
+      '1e400',
+      '""',
     ])
       expect(read('money', none), none).toBeNull()
     for (const key of ['total_cents', 'cents', 'totalCents']) {

@@ -79,8 +79,12 @@ export function ResendDialog({ destination: name, onClose }: ResendProps) {
     const text = (name: string) => String(form.get(name) ?? '').trim()
     const [seq, submission_id, entity] = [text('seq'), text('submission'), text('entity') as Entity | '']
     look.mutate({
-      ...{ ...(since && { since }), ...(until && { until }), ...(seq && { seq }), ...(submission_id && { submission_id }) },
-      ...{ ...(entity && { entity }), new_ids: form.has('new') },
+      ...(since && { since }),
+      ...(until && { until }),
+      ...(seq && { seq }),
+      ...(submission_id && { submission_id }),
+      ...(entity && { entity }),
+      new_ids: form.has('new'),
     })
   }
   return (

@@ -26,14 +26,16 @@ const deeds: Readonly<Record<string, Deed>> = {
   'destination.resume': { verb: 'Resume destination', done: 'The destination goes on; what waited is sent.' },
   'reconcile.request': { verb: 'Reconcile again', done: 'A run was asked for; see Reconcile.' },
   'inbox.replay': {
-    ...{ verb: 'Replay deliveries', done: 'They will be worked again; see Deliveries.' },
+    verb: 'Replay deliveries',
+    done: 'They will be worked again; see Deliveries.',
     asked: {
       deed: (n) => `Replay ${counted(n, 'delivery', 'deliveries')}`,
       what: 'They are worked again as if they had just come. What the mirror has already is not written twice.',
     },
   },
   'outbox.retry': {
-    ...{ verb: 'Retry changes', done: 'They will be sent again; see Destinations.' },
+    verb: 'Retry changes',
+    done: 'They will be sent again; see Destinations.',
     asked: {
       deed: (n) => `Retry ${counted(n, 'change')}`,
       what: 'They are sent again, in their order, under the ids that they had.',

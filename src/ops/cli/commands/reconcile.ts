@@ -134,7 +134,16 @@ async function reconcileAccount(c: CommandContext, store: OpenStore, account: st
   const observer = silentObserver
   const screen = new ReconcileScreen(host.stderr, clock)
   const parts: Omit<RunContext, 'client'> = {
-    ...{ db, database: null, clock, log, observer, concurrency, budgetMs, recordFields, destinations, onAbort: 'stop' },
+    db,
+    database: null,
+    clock,
+    log,
+    observer,
+    concurrency,
+    budgetMs,
+    recordFields,
+    destinations,
+    onAbort: 'stop',
     onProgress: (now, counts) => screen.show(now, counts),
   }
   const { run } = await withAccountClient(

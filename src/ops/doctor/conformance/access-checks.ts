@@ -11,8 +11,12 @@ import { agrees, compare, differs, judged, untold, type Verdict } from './verdic
 const METADATA = '/oauth/.well-known/oauth-authorization-server'
 /** "Listing token, authorization, device authorization and registration endpoints, supported grant types and scopes." */
 const METADATA_FIELDS = [
-  ...['token_endpoint', 'authorization_endpoint', 'device_authorization_endpoint', 'registration_endpoint'],
-  ...['grant_types_supported', 'scopes_supported'],
+  'token_endpoint',
+  'authorization_endpoint',
+  'device_authorization_endpoint',
+  'registration_endpoint',
+  'grant_types_supported',
+  'scopes_supported',
 ]
 const HOUR_S = 3_600
 /** A lifetime may be told in whole seconds, and counted from a moment earlier. */

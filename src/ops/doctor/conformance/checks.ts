@@ -38,16 +38,51 @@ const others: Readonly<Record<string, string>> = {
 
 /** Rows that only a write shows. */
 const written = [
-  ...['intake', 'createSubmission', 'finalizeSubmission', 'postAnswers', 'postThread', 'uploadDocument', 'openFormFillSession'],
-  ...['saveCheckpoint', 'selectProducts', 'createBindRequest', 'uploadContingency', 'setProgramLine'],
+  'intake',
+  'createSubmission',
+  'finalizeSubmission',
+  'postAnswers',
+  'postThread',
+  'uploadDocument',
+  'openFormFillSession',
+  'saveCheckpoint',
+  'selectProducts',
+  'createBindRequest',
+  'uploadContingency',
+  'setProgramLine',
 ].map((name) => `endpoint.${name}`)
 const writtenElsewhere = [
-  ...['producer', 'state', 'insured', 'rater', 'file_exists', 'foreign_document', 'blank_body', 'checkpoint_stale'],
-  ...['checkpoint_rejected', 'checkpoint_busy', 'unconfirmed', 'indication', 'not_bindable', 'card_payment', 'not_drafted', 'file_size'],
-  ...['market_access', 'selection', 'scope'],
+  'producer',
+  'state',
+  'insured',
+  'rater',
+  'file_exists',
+  'foreign_document',
+  'blank_body',
+  'checkpoint_stale',
+  'checkpoint_rejected',
+  'checkpoint_busy',
+  'unconfirmed',
+  'indication',
+  'not_bindable',
+  'card_payment',
+  'not_drafted',
+  'file_size',
+  'market_access',
+  'selection',
+  'scope',
 ].map((name) => `error.${name}`)
 const writtenLimits = [
-  ...['locations', 'programs', 'products', 'upload', 'idempotency_key', 'insured_name', 'applicant', 'description', 'answer', 'matching'],
+  'locations',
+  'programs',
+  'products',
+  'upload',
+  'idempotency_key',
+  'insured_name',
+  'applicant',
+  'description',
+  'answer',
+  'matching',
 ].map((name) => `limit.${name}`)
 const writtenStates = ['draft', 'draft_kept', 'draft_upload', 'contingency', 'matching'].map((name) => `state.${name}`)
 const writtenAccess = ['write_scope', 'attribution'].map((name) => `authentication.${name}`)

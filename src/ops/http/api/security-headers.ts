@@ -1,7 +1,9 @@
 const POLICY = [
   "default-src 'none'",
   ...['script', 'style', 'img', 'font', 'connect'].map((kind) => `${kind}-src 'self'`),
-  ...["frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"],
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
 ]
 
 /** Headers of each answer: a browser loads nothing from elsewhere, runs no inline script, and shows nothing of this in a frame. */

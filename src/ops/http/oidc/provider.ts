@@ -44,8 +44,12 @@ export class Provider {
     const { client, config } = await this.#discovered()
     const pending = { state: client.randomState(), nonce: client.randomNonce(), verifier: client.randomPKCECodeVerifier() }
     const url = client.buildAuthorizationUrl(config, {
-      ...{ redirect_uri: redirectUri, scope: this.#oidc.scope, state: pending.state, nonce: pending.nonce },
-      ...{ code_challenge: await client.calculatePKCECodeChallenge(pending.verifier), code_challenge_method: 'S256' },
+      redirect_uri: redirectUri,
+      scope: this.#oidc.scope,
+      state: pending.state,
+      nonce: pending.nonce,
+      code_challenge: await client.calculatePKCECodeChallenge(pending.verifier),
+      code_challenge_method: 'S256',
     })
     return { url, pending }
   }

@@ -66,8 +66,20 @@ describe.each(onSqlite)('the sandbox beside the specification, with the ids of a
     expect(code).toBe(0)
     expect(found.map((each) => each.row)).toEqual(rows.map(({ id }) => id))
     const told = [
-      ...['getMetadata', 'exchangeToken', 'getIdentity', 'getRequirements', 'getOutstanding', 'getEvents', 'getThread', 'getPdf'],
-      ...['getQuoteSessions', 'getWorkspace', 'getBindRequest', 'getPolicy', 'getInsured', 'searchForms'],
+      'getMetadata',
+      'exchangeToken',
+      'getIdentity',
+      'getRequirements',
+      'getOutstanding',
+      'getEvents',
+      'getThread',
+      'getPdf',
+      'getQuoteSessions',
+      'getWorkspace',
+      'getBindRequest',
+      'getPolicy',
+      'getInsured',
+      'searchForms',
     ].map((name) => `endpoint.${name}`)
     const more = ['error.validation', 'error.not_found', 'error.cursor', 'limit.token', 'limit.events', 'limit.thread', 'state.bound']
     const access = ['bearer', 'lifetime', 'read_scope', 'machine'].map((name) => `authentication.${name}`)

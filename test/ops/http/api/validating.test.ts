@@ -23,7 +23,8 @@ describe.each(onSqlite)('what no database can hold, on $name', (database) => {
       ['POST', '/outbox/skip', { destination: '\u0000', state: 'dead' }, `body destination: ${nul} ${WRONG}`],
       ['POST', '/outbox/skip', { destination: '\ud800', state: 'dead' }, `body destination: ${JSON.stringify('\ud800')} ${WRONG}`],
       [
-        ...['POST', '/destinations/mapped/mappings'],
+        'POST',
+        '/destinations/mapped/mappings',
         { rows: [{ submission_id: 'x', client: 'y', fields: { '\u0000': 'z' } }] },
         `body rows.0.fields: the name ${nul} ${WRONG}`,
       ],

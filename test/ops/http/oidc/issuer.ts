@@ -38,8 +38,11 @@ export class Issuer {
     return new Provider(this.url, {
       clients: [
         {
-          ...{ client_id: CLIENT_ID, client_secret: CLIENT_SECRET, redirect_uris: [redirectUri] },
-          ...{ grant_types: ['authorization_code'], response_types: ['code'] },
+          client_id: CLIENT_ID,
+          client_secret: CLIENT_SECRET,
+          redirect_uris: [redirectUri],
+          grant_types: ['authorization_code'],
+          response_types: ['code'],
         },
       ],
       claims: { openid: ['sub', 'groups'], profile: ['preferred_username'] },

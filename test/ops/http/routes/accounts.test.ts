@@ -63,10 +63,12 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
   it('resumes none that is not served', async () => {
     rig.config = { ...rig.config, accounts: rig.config.accounts.map((account) => ({ ...account, name: 'new' })) }
     expect(await rig.ask('POST', '/accounts/default/resume')).toMatchObject({
-      ...{ status: 409, json: { detail: expect.stringMatching(/^account default is not in the settings/) } },
+      status: 409,
+      json: { detail: expect.stringMatching(/^account default is not in the settings/) },
     })
     expect(await rig.ask('POST', '/accounts/new/resume')).toMatchObject({
-      ...{ status: 409, json: { detail: expect.stringMatching(/^account new was never served/) } },
+      status: 409,
+      json: { detail: expect.stringMatching(/^account new was never served/) },
     })
   })
 
@@ -80,7 +82,8 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
       { submission_id: TWO, tracked_via: 'command' },
     ])
     expect(await track({ ids: [ONE], account: 'other' })).toMatchObject({
-      ...{ status: 422, json: { detail: 'account: there is no account "other" in the settings; there is default' } },
+      status: 422,
+      json: { detail: 'account: there is no account "other" in the settings; there is default' },
     })
     expect((await track({ ids: [] })).status).toBe(400)
     expect((await runHere(['track', ONE], rig.env)).out).toBe('0 new submissions tracked in account default; 1 known before\n')
@@ -131,7 +134,8 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
     ])
     const three = 'bbbbbbbb-0000-4000-8000-000000000003'
     expect(await sync({ ids: [ONE, three] })).toMatchObject({
-      ...{ status: 404, json: { detail: untrackedText(three, 'default') } },
+      status: 404,
+      json: { detail: untrackedText(three, 'default') },
     })
     expect((await rig.notes()).slice(1)).toEqual([
       { who: 'alice', action: 'submission.sync', target: 'default', detail: { ids: [ONE], count: 1 }, outcome: 'done' },

@@ -73,17 +73,24 @@ describe.each(testDatabases)('notes of what operators did, on $name', (database)
   it('reloads the settings, and tells what changed or why nothing did', async () => {
     rig.reloaded = { applied: ['destination ams has a new secret'], needsRestart: ['PORT'], problems: [] }
     expect(await rig.ask('POST', '/reload')).toMatchObject({
-      ...{ status: 200, json: { applied: ['destination ams has a new secret'], needs_restart: ['PORT'] } },
+      status: 200,
+      json: { applied: ['destination ams has a new secret'], needs_restart: ['PORT'] },
     })
     rig.reloaded = { applied: [], needsRestart: [], problems: ['PORT must be a number', 'HOST must be an address'] }
     expect(await rig.ask('POST', '/reload')).toMatchObject({ status: 422, json: { problems: rig.reloaded.problems } })
     expect(await rig.notes()).toEqual([
       {
-        ...{ who: 'alice', action: 'settings.reload', target: null, outcome: 'done' },
+        who: 'alice',
+        action: 'settings.reload',
+        target: null,
+        outcome: 'done',
         detail: { applied: ['destination ams has a new secret'], needs_restart: ['PORT'], problems: 0 },
       },
       {
-        ...{ who: 'alice', action: 'settings.reload', target: null, outcome: 'failed' },
+        who: 'alice',
+        action: 'settings.reload',
+        target: null,
+        outcome: 'failed',
         detail: { applied: [], needs_restart: [], problems: 2 },
       },
     ])

@@ -23,8 +23,18 @@ describe.each(onSqlite)('alarms by the admin routes, on $name', (database) => {
   async function alarm(over: Partial<AlarmsTable>): Promise<void> {
     const at = timeFromMs(Date.now())
     const row: AlarmsTable = {
-      ...{ name: 'test', account: 'default', destination: '', state: 'firing', severity: 'warning', text: 'look at it', notified_at: null },
-      ...{ since: at, last_at: at, resolved_at: null, acknowledged_by: null, acknowledged_at: null },
+      name: 'test',
+      account: 'default',
+      destination: '',
+      state: 'firing',
+      severity: 'warning',
+      text: 'look at it',
+      notified_at: null,
+      since: at,
+      last_at: at,
+      resolved_at: null,
+      acknowledged_by: null,
+      acknowledged_at: null,
     }
     await rig.db.write('test', (tx) =>
       tx.sql
@@ -128,7 +138,8 @@ describe.each(onSqlite)('alarms by the admin routes, on $name', (database) => {
       reportAlarm(rig.db, { ...row, name: 'inbox_dead', account, state: 'firing', ...over }, [])
     for (const account of ['default', 'other', 'third']) await fire(account)
     expect(await rig.ask('POST', '/alarms/acknowledge', { body: { name: 'push_late' } })).toMatchObject({
-      ...{ status: 404, json: { detail: 'no alarm push_late fires' } },
+      status: 404,
+      json: { detail: 'no alarm push_late fires' },
     })
     expect((await runHere(['alarm', 'acknowledge', 'inbox_dead', '--account', 'none'], rig.env)).err).toBe(
       'no alarm inbox_dead fires of account none\n',
@@ -163,7 +174,8 @@ describe.each(onSqlite)('alarms by the admin routes, on $name', (database) => {
 
   it('sends a test message to operators, and notes who took none', async () => {
     expect(await rig.ask('POST', '/alarms/test')).toMatchObject({
-      ...{ status: 404, json: { detail: expect.stringMatching(/^there are no operators in the settings/) } },
+      status: 404,
+      json: { detail: expect.stringMatching(/^there are no operators in the settings/) },
     })
     expect((await runHere(['alarm', 'test'], rig.env)).err).toMatch(/^there are no operators in the settings/)
     expect(await rig.notes()).toEqual([])

@@ -44,7 +44,8 @@ describe.each(testDatabases)('doctor by the admin routes, on $name', (database) 
     expect(items).toEqual(json<{ items: Finding[] }>(await runHere(['doctor', '--destination', 'ams', '--json'], rig.env)).items)
     expect(items[0]).toMatchObject({ about: 'destination ams', ok: true })
     expect(await ask({ destination: 'asm' })).toMatchObject({
-      ...{ status: 404, json: { detail: 'there is no destination "asm" in the settings; did you mean ams?' } },
+      status: 404,
+      json: { detail: 'there is no destination "asm" in the settings; did you mean ams?' },
     })
     expect((await rig.notes()).map(({ target }) => target)).toEqual(['ams'])
   })

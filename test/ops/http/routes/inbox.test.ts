@@ -28,7 +28,10 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
   async function deliveries(...states: Exclude<InboxState, 'ready'>[]): Promise<void> {
     const appended = await new InboxAppender(rig.db).append(
       states.map((_, n) => ({
-        ...{ account: 'default', deliveryId: `msg_${n}`, receivedAt: timeFromMs(Date.now()), secret: 1 },
+        account: 'default',
+        deliveryId: `msg_${n}`,
+        receivedAt: timeFromMs(Date.now()),
+        secret: 1,
         headers: { 'svix-id': `msg_${n}` },
         body: Buffer.from(`{"n":${n}}`),
       })),
@@ -143,7 +146,10 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
     expect(await rig.notes()).toEqual([
       { who: 'alice', action: 'inbox.replay', target: null, detail: { ids: ['msg_0'], count: 1 }, outcome: 'done' },
       {
-        ...{ who: 'alice', action: 'inbox.replay', target: null, outcome: 'done' },
+        who: 'alice',
+        action: 'inbox.replay',
+        target: null,
+        outcome: 'done',
         detail: { state: 'dead', since: expect.stringMatching(/Z$/), replayed: 1 },
       },
       { who: 'command', action: 'inbox.replay', target: null, detail: { state: 'aside', replayed: 1 }, outcome: 'done' },
@@ -220,7 +226,11 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
   it('lists, shows and replays what was refused', async () => {
     const store = new RejectedStore(rig.db, silentLog)
     const refused = {
-      ...{ account: 'default', path: '/webhooks', receivedAt: timeFromMs(Date.now()), address: '192.0.2.1', reason: 'wrong_signature' },
+      account: 'default',
+      path: '/webhooks',
+      receivedAt: timeFromMs(Date.now()),
+      address: '192.0.2.1',
+      reason: 'wrong_signature',
     }
     const body = Buffer.from('{}')
     const [secret] = rig.config.accounts[0]?.webhookSecrets ?? []
@@ -239,7 +249,8 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
     const told = await runHere(['inbox', 'list', '--rejected', '--reason', 'unknown_account', '--until', '1h'], rig.env)
     expect(told).toEqual({ code: 0, out: 'No refused delivery.\n', err: '' })
     expect(await runHere(['inbox', 'list', '--state', 'dead', '--rejected', '--limit', '0'], rig.env)).toEqual({
-      ...{ code: 2, out: '' },
+      code: 2,
+      out: '',
       err: expect.stringMatching(/^--state does not go with `inbox list --rejected`\n--limit: "0" is no number from 1 to 10000\n$/),
     })
     const id = String(all.json.items[1]?.['rejected_id'])
@@ -251,7 +262,8 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
 
     expect(await rig.ask('POST', '/rejected/replay', { body: { account: 'other' } })).toMatchObject({ status: 422 })
     expect(await rig.ask('POST', '/rejected/replay', { body: {} })).toMatchObject({
-      ...{ status: 200, json: { accepted: 1, refused: { unknown_account: 1 } } },
+      status: 200,
+      json: { accepted: 1, refused: { unknown_account: 1 } },
     })
     expect((await rig.ask<Page>('GET', '/inbox?state=ready')).json.items).toHaveLength(1)
     expect(await rig.notes()).toEqual([

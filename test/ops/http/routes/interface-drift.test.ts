@@ -33,8 +33,14 @@ describe.each(testDatabases)('drift of the interface for operators on $name', (d
     const { items } = await list()
     expect(items).toHaveLength(3)
     expect(items[0]).toEqual({
-      ...{ account: 'default', resource: 'events', path: 'events[].mood', kind: 'field', type: 'string' },
-      ...{ first_seen_at: at, last_seen_at: at, answers: 2 },
+      account: 'default',
+      resource: 'events',
+      path: 'events[].mood',
+      kind: 'field',
+      type: 'string',
+      first_seen_at: at,
+      last_seen_at: at,
+      answers: 2,
     })
     const text = await metrics()
     for (const line of ['kind="field"} 2', 'kind="value"} 1', 'kind="type"} 0']) {

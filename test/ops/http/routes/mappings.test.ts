@@ -51,11 +51,13 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
 
   it('stores a CSV, and takes nothing else there', async () => {
     expect(await csv(`submission_id;client;branch\n${id(1)};C-1;north\n${id(2)};C-2;\n`, 'text/csv; charset=utf-8')).toMatchObject({
-      ...{ status: 200, json: { stored: 2, unknown_submissions: 2 } },
+      status: 200,
+      json: { stored: 2, unknown_submissions: 2 },
     })
     expect((await list()).items).toMatchObject([{ client: 'C-1', fields: { branch: 'north' } }, { client: 'C-2' }])
     expect(await csv('{}', 'application/json')).toMatchObject({
-      ...{ status: 415, json: { detail: 'the content type is not read here; send text/csv' } },
+      status: 415,
+      json: { detail: 'the content type is not read here; send text/csv' },
     })
     expect((await rig.ask('POST', '/destinations/mapped/mappings', { raw: { type: 'text/csv', text: 'x' } })).status).toBe(415)
   })
@@ -70,7 +72,8 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
       { client: 'C-2', fields: {} },
     ])
     expect(await store({ file: `submission_id,client\nx,C-3\n` })).toMatchObject({
-      ...{ status: 400, json: { problems: ['file, line 2: "x" is no submission id (a uuid)', 'nothing was stored'] } },
+      status: 400,
+      json: { problems: ['file, line 2: "x" is no submission id (a uuid)', 'nothing was stored'] },
     })
     for (const wrong of [{}, { client: 'C-1' }, { submission_id: id(1) }, { ...single, file }, { file, rows: [single] }])
       expect(await store(wrong)).toMatchObject({
@@ -112,7 +115,8 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
         ],
       }),
     ).toMatchObject({
-      ...{ status: 400, json: { problems: ['row 2: "x" is no submission id (a uuid)', 'nothing was stored'] } },
+      status: 400,
+      json: { problems: ['row 2: "x" is no submission id (a uuid)', 'nothing was stored'] },
     })
     expect(await store({ rows: [{ submission_id: id(1), client: 'C-1', colour: 'red' }] })).toMatchObject({ status: 400 })
     expect(await list()).toEqual({ items: [], next_cursor: null })
@@ -123,7 +127,8 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
     const row = { submission_id: id(1), client: 'C-1', fields: { branch: 'north', unit: '7' } }
     const same = { ...row, submission_id: id(1).toUpperCase(), account: 'default', fields: { unit: '7', branch: 'north' } }
     expect(await store({ rows: [row, { submission_id: id(2), client: 'C-2' }, same, { ...row, client: 'C-9' }] })).toMatchObject({
-      ...{ status: 400, json: { problems: [`row 4: ${id(1)} is mapped twice, with different values`, 'nothing was stored'] } },
+      status: 400,
+      json: { problems: [`row 4: ${id(1)} is mapped twice, with different values`, 'nothing was stored'] },
     })
     expect(await list()).toEqual({ items: [], next_cursor: null })
     expect(await store({ rows: [row, same] })).toMatchObject({ status: 200, json: { stored: 1, unknown_submissions: 1 } })
@@ -143,7 +148,11 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
     const all = await waiting()
     expect(all.items).toEqual(
       names.map((insured_name, n) => ({
-        ...{ account: 'default', submission_id: id(n), insured_name, changes: 2, since: expect.stringMatching(/^20/) },
+        account: 'default',
+        submission_id: id(n),
+        insured_name,
+        changes: 2,
+        since: expect.stringMatching(/^20/),
       })),
     )
     expect(await waiting('', 'ams')).toEqual({ items: [], next_cursor: null })
@@ -159,7 +168,8 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
   it('refuses a destination that is not there, or that asks for none', async () => {
     const rows = [{ submission_id: id(1), client: 'C-1' }]
     expect(await store({ rows }, 'nowhere')).toMatchObject({
-      ...{ status: 404, json: { detail: 'there is no destination "nowhere" in the settings; there are ams, mapped' } },
+      status: 404,
+      json: { detail: 'there is no destination "nowhere" in the settings; there are ams, mapped' },
     })
     expect(await store({ rows }, 'ams')).toMatchObject({
       status: 422,

@@ -57,8 +57,14 @@ describe.each(testDatabases)('what is there to operate, by the admin routes, on 
 
   it('shows why deliveries were refused', async () => {
     const refuse = (reason: string, ms: number) => ({
-      ...{ account: 'default', path: '/webhooks', address: '192.0.2.1', reason, received_at: timeFromMs(ms), headers: '{}' },
-      ...{ body: null, replayed_at: null },
+      account: 'default',
+      path: '/webhooks',
+      address: '192.0.2.1',
+      reason,
+      received_at: timeFromMs(ms),
+      headers: '{}',
+      body: null,
+      replayed_at: null,
     })
     const rows = [refuse('wrong_signature', 1_000), refuse('stale', 2_000), refuse('wrong_signature', 3_000)]
     await rig.db.write('test', (tx) => tx.sql.insertInto('sync_rejected').values(rows).execute())

@@ -109,7 +109,9 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     const { json: shown, text } = await rig.ask<Page<Record<string, unknown>>>('GET', `/outbox/${dead?.outbox_id}/exchange`)
     expect(shown.items).toMatchObject([
       {
-        ...{ outbox_id: dead?.outbox_id, destination: 'ams', attempts: expect.any(Number) },
+        outbox_id: dead?.outbox_id,
+        destination: 'ams',
+        attempts: expect.any(Number),
         request: { kind: 'webhook', method: 'POST', url: rig.target.url, entity: 'thread_messages', operation: 'insert', before: null },
         answer: { at: expect.any(String), text: 'answered 422: "••••" of •••• is no note' },
       },
@@ -146,16 +148,25 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     expect((await runHere(['outbox', 'retry', '--state', 'skipped', '--destination', 'mapped'], rig.env)).code).toBe(0)
     expect(await rig.notes()).toEqual([
       {
-        ...{ who: 'alice', action: 'outbox.retry', target: null, outcome: 'done' },
+        who: 'alice',
+        action: 'outbox.retry',
+        target: null,
+        outcome: 'done',
         detail: { ids: [String(dead?.outbox_id)], count: 1, changed: 1, under_way: 0 },
       },
       { who: 'alice', action: 'outbox.skip', target: 'ams', detail: { destination: 'ams', changed: 1, under_way: 0 }, outcome: 'done' },
       {
-        ...{ who: 'alice', action: 'outbox.skip', target: null, outcome: 'done' },
+        who: 'alice',
+        action: 'outbox.skip',
+        target: null,
+        outcome: 'done',
         detail: { state: 'ready', submissionId: SUBMISSION, changed: 3, under_way: 0 },
       },
       {
-        ...{ who: 'command', action: 'outbox.retry', target: 'mapped', outcome: 'done' },
+        who: 'command',
+        action: 'outbox.retry',
+        target: 'mapped',
+        outcome: 'done',
         detail: { destination: 'mapped', state: 'skipped', changed: 2, under_way: 0 },
       },
     ])
@@ -168,7 +179,8 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
       return [status, problem['detail']]
     }
     expect(await refused('retry', { ids: [String(waiting?.outbox_id)] })).toEqual([
-      ...[409, expect.stringMatching(`^${waiting?.outbox_id} is waiting; retry takes what is dead or unknown or skipped\\. It goes`)],
+      409,
+      expect.stringMatching(`^${waiting?.outbox_id} is waiting; retry takes what is dead or unknown or skipped\\. It goes`),
     ])
     expect(await refused('skip', { ids: ['999'], destination: 'ams' })).toEqual([404, 'there is no change 999 in the outbox to ams'])
     expect(await refused('skip', {})).toEqual([
@@ -176,7 +188,8 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
       'body: give ids, or say which changes by destination, account, submission, state, since or until',
     ])
     expect(await refused('skip', { ids: ['1'], state: 'dead' })).toEqual([
-      ...[400, 'body: ids go with the destination alone; leave the others out'],
+      400,
+      'body: ids go with the destination alone; leave the others out',
     ])
     expect((await refused('retry', { state: 'ready' }))[0]).toBe(400)
     const rows = (await listed()).items.filter(({ message_id: id }) => id === waiting?.message_id)
@@ -192,12 +205,18 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
   it('pauses and resumes a destination', async () => {
     const list = async () => (await rig.ask<Page<Record<string, unknown>>>('GET', '/destinations')).json
     expect((await rig.ask('POST', '/destinations/ams/pause', { body: { reason: 'the AMS\nmoves' } })).json).toEqual({
-      ...{ destination: 'ams', state: 'paused', was: 'active', reason: null },
+      destination: 'ams',
+      state: 'paused',
+      was: 'active',
+      reason: null,
     })
     expect(await list()).toMatchObject({ next_cursor: null, items: [{ destination: 'ams', state: 'paused', reason: 'the AMS moves' }, {}] })
     expect(await list()).toEqual(json(await runHere(['destination', 'list', '--json'], rig.env)))
     expect((await rig.ask('POST', '/destinations/ams/resume')).json).toEqual({
-      ...{ destination: 'ams', state: 'active', was: 'paused', reason: 'the AMS moves' },
+      destination: 'ams',
+      state: 'active',
+      was: 'paused',
+      reason: 'the AMS moves',
     })
     expect((await rig.ask('POST', '/destinations/mapped/pause')).status).toBe(200)
     expect((await list()).items[1]).toMatchObject({ state: 'paused', reason: 'paused by alice' })

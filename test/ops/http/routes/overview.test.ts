@@ -20,7 +20,9 @@ describe.each(testDatabases)('the overview on $name', (database) => {
       expect(paused).toMatchObject({ verdict: 'attention', sentence: expect.stringMatching(/^Needs attention: destination ams is paused/) })
       expect(paused.sentence).toBe((await rig.ask('GET', '/status')).json['sentence'])
       const mend = {
-        ...{ operation: 'destination.resume', input: { name: 'ams' }, command: 'submission-mirror destination resume ams' },
+        operation: 'destination.resume',
+        input: { name: 'ams' },
+        command: 'submission-mirror destination resume ams',
         method: 'POST',
         path: '/api/v1/destinations/ams/resume',
         body: null,

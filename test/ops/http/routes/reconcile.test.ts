@@ -58,10 +58,8 @@ describe.each(testDatabases)('reconciliation and completeness by the admin route
     // Asked for twice, it is still one run.
     expect((await request({ dry_run: true, submissions: [ONE] }, BOB)).json.items).toEqual([run])
     expect(await request({ since: '2999-01-01' })).toMatchObject({
-      ...{
-        status: 422,
-        json: { detail: 'since: 2999-01-01T00:00:00.000000Z lies in the future, so nothing can have changed since; give an earlier time' },
-      },
+      status: 422,
+      json: { detail: 'since: 2999-01-01T00:00:00.000000Z lies in the future, so nothing can have changed since; give an earlier time' },
     })
     expect((await request({ since: '2d', active_only: true })).json.items).toMatchObject([
       { options: { active_only: true, since: expect.stringMatching(/Z$/) } },
@@ -134,7 +132,8 @@ describe.each(testDatabases)('reconciliation and completeness by the admin route
     const nowhere = randomUUID()
     for (const path of ['', '/findings', '/report.html']) {
       expect(await rig.ask('GET', `/reconcile-runs/${nowhere}${path}`)).toMatchObject({
-        ...{ status: 404, json: { detail: `there is no reconcile run ${nowhere}; \`submission-mirror reconcile list\` lists them` } },
+        status: 404,
+        json: { detail: `there is no reconcile run ${nowhere}; \`submission-mirror reconcile list\` lists them` },
       })
     }
     expect((await rig.ask('GET', '/reconcile-runs/x')).status).toBe(400)
@@ -146,8 +145,18 @@ describe.each(testDatabases)('reconciliation and completeness by the admin route
     over: { kind: 'missing' | 'different' | 'absent'; standing: boolean; detail: string },
   ): Promise<void> {
     const row = {
-      ...{ run_id: runId, finding_no: no, account: 'default', submission_id: ONE, entity: 'market_events', entity_id: '[]' },
-      ...{ fields: null, read: null, destination: null, seq: null, repaired_at: null, found_at: timeFromMs(Date.now()) as TimeText },
+      run_id: runId,
+      finding_no: no,
+      account: 'default',
+      submission_id: ONE,
+      entity: 'market_events',
+      entity_id: '[]',
+      fields: null,
+      read: null,
+      destination: null,
+      seq: null,
+      repaired_at: null,
+      found_at: timeFromMs(Date.now()) as TimeText,
     }
     await rig.db.write('test', (tx) =>
       tx.sql

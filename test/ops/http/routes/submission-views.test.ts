@@ -15,8 +15,18 @@ const OPEN = 5
 /** The destinations of the settings are of another account; this one has changes of it all the same. */
 const REACHED = [
   {
-    ...{ destination: 'agency', mapping: null, delivered: 1, waiting: 1, dead: 1, unknown: 0, skipped: 0, unmapped: 0, held: 0 },
-    ...{ last_delivered_at: null, oldest_waiting_at: expect.stringMatching(/^2026-01-05T12:40:00/), not_queued: 17 },
+    destination: 'agency',
+    mapping: null,
+    delivered: 1,
+    waiting: 1,
+    dead: 1,
+    unknown: 0,
+    skipped: 0,
+    unmapped: 0,
+    held: 0,
+    last_delivered_at: null,
+    oldest_waiting_at: expect.stringMatching(/^2026-01-05T12:40:00/),
+    not_queued: 17,
   },
 ]
 
@@ -42,19 +52,35 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
     expect([status, json.next_cursor, json.items.length]).toEqual([200, null, 2])
     const lane = { category: 'binding', status: 'in_progress', bound: false }
     expect(json.items[0]).toEqual({
-      ...{ account: 'acme', submission_id: BAKERY, insured_name: 'Harbour Bakery LLC', stands: 'quoted', marketing_status: 'matched' },
-      ...{ lines: ['general_liability'], state: 'TX', effective_date: '2026-03-01' },
+      account: 'acme',
+      submission_id: BAKERY,
+      insured_name: 'Harbour Bakery LLC',
+      stands: 'quoted',
+      marketing_status: 'matched',
+      lines: ['general_liability'],
+      state: 'TX',
+      effective_date: '2026-03-01',
       lanes: [
         { ...lane, lane_id: LANE, market_name: 'Alder Point', status_label: 'Quoted', chip: 'quoted' },
         { ...lane, lane_id: uuid(3, 2), market_name: 'Birch Mutual', status_label: 'Needs information', chip: 'in_progress' },
       ],
       best_quote: {
-        ...{ lane_id: LANE, quote_id: uuid(7, 2), market_name: 'Alder Point', kind: null },
-        ...{ total_cents: 118_000, premium_display: '$1180' },
+        lane_id: LANE,
+        quote_id: uuid(7, 2),
+        market_name: 'Alder Point',
+        kind: null,
+        total_cents: 118_000,
+        premium_display: '$1180',
       },
-      ...{ outstanding_count: OPEN, bind_status: 'drafted', documents_held: 0, documents_missing: 1 },
-      ...{ moved_at: '2026-01-05T12:31:00.000000Z', tracked_at: expect.any(String), unreachable_since: null },
-      ...{ oldest_read_at: '2026-01-05T12:55:00.000000Z', proved_at: '2026-01-05T12:50:00.000000Z' },
+      outstanding_count: OPEN,
+      bind_status: 'drafted',
+      documents_held: 0,
+      documents_missing: 1,
+      moved_at: '2026-01-05T12:31:00.000000Z',
+      tracked_at: expect.any(String),
+      unreachable_since: null,
+      oldest_read_at: '2026-01-05T12:55:00.000000Z',
+      proved_at: '2026-01-05T12:50:00.000000Z',
     })
     expect(json.items[1]).toMatchObject({ submission_id: ROOFING, insured_name: null, stands: 'unknown', lanes: [], best_quote: null })
     expect(json.items[1]).toMatchObject({ oldest_read_at: null, proved_at: null, moved_at: '2026-01-05T12:05:00.000000Z' })
@@ -99,7 +125,8 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
         bind_assumptions: [{ label: 'Years in business', value: '••••' }],
       },
       reached: REACHED,
-      ...{ cut: [], clients: ['agency', 'ams', 'mapped'].map((destination) => ({ destination, client: null })) },
+      cut: [],
+      clients: ['agency', 'ams', 'mapped'].map((destination) => ({ destination, client: null })),
       ledger: { proved_by: 'run-1', event_count: 2, message_count: 1 },
     })
     const items = (json['open_items'] as { source: string; item_key: string }[] | undefined) ?? []
