@@ -109,8 +109,8 @@ export const simulated = {
     file: 'store/engine/leased.ts',
     edits: [
       [
-        '${this.#due} = ${dbTime(tx, leaseMs)} ${also(set)}\n      from free',
-        "${this.#due} = '9999-01-01T00:00:00.000000Z' ${also(set)}\n      from free",
+        'lease_token = ${token}, ${this.#due} = ${dbTime(tx, leaseMs)} ${also(set)}`\n    const { rows }',
+        "lease_token = ${token}, ${this.#due} = '9999-01-01T00:00:00.000000Z' ${also(set)}`\n    const { rows }",
       ],
     ],
   },

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { auditedDb } from '../../store/operators/actions.ts'
-import { type DestinationRow, makeLanesDue, setDestinationState } from '../../store/outbox/destinations.ts'
+import { type DestinationRow, setDestinationState } from '../../store/outbox/destinations.ts'
+import { makeLanesDue } from '../../store/outbox/hasten.ts'
 import { type ActionContext, untilDone } from '../actions/context.ts'
 import { destinationNamed, knownDestination } from '../actions/names.ts'
 import { probeDestination } from '../doctor/destination.ts'

@@ -82,8 +82,7 @@ export class Leased<C extends Claimed> {
   }
 
   /**
-   * Claims rows. The rows are selected in a part of the statement that Postgres runs once: run again for each row, a selection with a limit may
-   * claim more than that.
+   * Claims rows.
    * @param selection from `select`, or another statement that gives keys.
    */
   async claim(tx: Tx, token: string, selection: RawBuilder<unknown>, { leaseMs, set, returning = {} }: Claiming): Promise<C[]> {
@@ -93,11 +92,25 @@ export class Leased<C extends Claimed> {
       if (typeof value === 'string') columns += `, ${value} as "${name}"`
       else computed.push(sql`${value} as ${sql.ref(name)}`)
     }
+    const claimed = sql`lease_token = ${token}, ${this.#due} = ${dbTime(tx, leaseMs)} ${also(set)}`
     const { rows } = await sql<C>`
-      with free as (${selection})
-      update ${this.#table} set lease_token = ${token}, ${this.#due} = ${dbTime(tx, leaseMs)} ${also(set)}
-      from free where ${this.#isFree} returning ${sql.join([sql.raw(columns), ...computed])}`.execute(tx.sql)
+      ${this.#updateOf(selection, claimed)} returning ${sql.join([sql.raw(columns), ...computed])}`.execute(tx.sql)
     return rows
+  }
+
+  /**
+   * Changes selected rows without claiming them, as one step of many.
+   * @param selection gives their keys, up to a limit.
+   * @returns how many rows; fewer than the limit when none are left.
+   */
+  async change(tx: Tx, selection: RawBuilder<unknown>, set: RawBuilder<unknown>): Promise<number> {
+    const { numAffectedRows } = await this.#updateOf(selection, set).execute(tx.sql)
+    return Number(numAffectedRows ?? 0)
+  }
+
+  /** Postgres runs this selection once. Within `in (…)` it may run it again for each row and change more than its limit. */
+  #updateOf(selection: RawBuilder<unknown>, set: RawBuilder<unknown>): RawBuilder<unknown> {
+    return sql`with free as (${selection}) update ${this.#table} set ${set} from free where ${this.#isFree}`
   }
 
   /**

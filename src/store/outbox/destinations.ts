@@ -4,7 +4,7 @@ import { storableText } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime, greatest, skipLocked, timeValue } from '../engine/sql.ts'
+import { dbTime, greatest, timeValue } from '../engine/sql.ts'
 import type { DestinationState, DestinationsTable } from '../schema/push.ts'
 
 /** How far a snapshot has come: the last row that was queued. */
@@ -143,24 +143,6 @@ export async function setDestinationState(
     if (was !== undefined && numAffectedRows === 0n)
       throw new BusyError(`destination ${name} is not ${was} any more, nothing was changed; check its state and try again`)
     wake(tx, 'outbox')
-  })
-}
-
-/**
- * Makes lanes that wait for their next attempt, or for their place in the schedule, due now.
- * @param limit lanes at most.
- * @returns how many lanes; fewer than `limit` when none are left.
- */
-export async function makeLanesDue(db: Db, name: string, limit: number): Promise<number> {
-  return db.write('destination-state', async (tx) => {
-    // A leased lane is in flight; its time is the end of the lease.
-    const { numAffectedRows } = await sql`
-      update sync_push_lanes set due_at = ${dbTime(tx)} where (destination, account, lane) in (
-        select destination, account, lane from sync_push_lanes
-        where destination = ${name} and blocked is null and due_at > ${dbTime(tx)} and lease_token is null
-        order by due_at limit ${sql.lit(limit)} ${skipLocked(tx)})`.execute(tx.sql)
-    wake(tx, 'outbox')
-    return Number(numAffectedRows ?? 0)
   })
 }
 

@@ -1,9 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
+import { dbTime, skipLocked } from '../engine/sql.ts'
 import { type LaneKey, lanesOf, laneText, lockLanes, makeDue } from './lanes.ts'
 import { matches, type OutboxFilter } from './queries.ts'
 import type { OutboxStep } from './retry.ts'
+import { claimedLanes } from './work.ts'
 
 type Retrying = LaneKey & { readonly outbox_id: number }
 
@@ -28,6 +30,23 @@ export async function hastenRows(db: Db, filter: OutboxFilter, after: number, li
     const due = new Set(idle.map(laneText))
     const changed = rows.filter((row) => due.has(laneText(row))).length
     return { changed, inFlight: rows.length - changed, nextAfter }
+  })
+}
+
+/**
+ * Makes lanes that wait for their next attempt, or for their place in the schedule, due now.
+ * @param limit lanes at most.
+ * @returns how many lanes; fewer than `limit` when none are left.
+ */
+export async function makeLanesDue(db: Db, name: string, limit: number): Promise<number> {
+  return db.write('destination-state', async (tx) => {
+    // A leased lane is in flight; its time is the end of the lease.
+    const waiting = sql`select destination, account, lane from sync_push_lanes
+      where destination = ${name} and blocked is null and due_at > ${dbTime(tx)} and lease_token is null
+      order by due_at limit ${sql.lit(limit)} ${skipLocked(tx)}`
+    const changed = await claimedLanes.change(tx, waiting, sql`due_at = ${dbTime(tx)}`)
+    wake(tx, 'outbox')
+    return changed
   })
 }
 

@@ -5,6 +5,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { dbTime, rowLock } from '../engine/sql.ts'
 import { sweep } from './accounts.ts'
+import { claimedReads } from './claims.ts'
 import { forgiveIds } from './known-ids.ts'
 import { rank, wakeReads } from './reads.ts'
 
@@ -62,15 +63,12 @@ export async function resetMisses(db: Db, account: string): Promise<void> {
   const confirmed = sql`exists (select 1 from submissions as s
     where s.account = sync_reads.account and s.submission_id = sync_reads.submission_id and s.unreachable_since is not null)`
   for (let reset = 1; reset > 0; ) {
-    reset = await db.write('misses-forgiven', async (tx) => {
-      const lock = rowLock(tx, 'for update')
-      const { numAffectedRows } = await sql`
-        update sync_reads set misses = case when ${confirmed} then misses else 0 end, rank = ${sql.lit(rank.routine)}, due_at = ${dbTime(tx)}
-        where (account, submission_id, read) in (
-          select account, submission_id, read from sync_reads
-          where account = ${account} and rank = ${sql.lit(rank.failing)} and misses > 0 and lease_token is null
-          order by due_at limit ${sql.lit(RESET_BATCH)} ${lock})`.execute(tx.sql)
-      return Number(numAffectedRows ?? 0)
+    reset = await db.write('misses-forgiven', (tx) => {
+      const failing = sql`select account, submission_id, read from sync_reads
+        where account = ${account} and rank = ${sql.lit(rank.failing)} and misses > 0 and lease_token is null
+        order by due_at limit ${sql.lit(RESET_BATCH)} ${rowLock(tx, 'for update')}`
+      const misses = sql`case when ${confirmed} then misses else 0 end`
+      return claimedReads.change(tx, failing, sql`misses = ${misses}, rank = ${sql.lit(rank.routine)}, due_at = ${dbTime(tx)}`)
     })
   }
 }

@@ -4,6 +4,8 @@ import { isIdRead, type OptionalRead } from '../../model/reads.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'
 import type { ReadsOffTable } from '../schema/reads.ts'
+import { claimedReads } from './claims.ts'
+import { claimedIds } from './known-ids.ts'
 import { rank } from './reads.ts'
 
 /** Rows that are looked through for those of a kind. */
@@ -89,15 +91,11 @@ export async function putOffReads(db: Db, account: string, read: OptionalRead, l
   if ((await sql`select 1 from ${due(db.read)} limit 1`.execute(db.read.sql)).rows.length === 0) return 0
   return await db.write('read-put-off', async (tx) => {
     const keys = sql.raw(isIdRead(read) ? 'account, kind, id' : 'account, submission_id, read')
-    const spread = tx.clock.random()
-    const set = isIdRead(read) ? sql`` : sql`rank = ${sql.lit(rank.background)},`
-    const { numAffectedRows } = await sql`
-      update ${sql.table(isIdRead(read) ? 'sync_known_ids' : 'sync_reads')} set ${set} due_at = ${dbTime(tx, PUT_OFF_MS * (1 - 0.1 * spread))}
-      where (${keys}) in (select ${keys} from ${due(tx)} limit ${sql.lit(limit)})
-        and exists (select 1 from sync_reads_off as off where off.account = ${account} and off.read = ${read} and ${isOffNow(tx)})`.execute(
-      tx.sql,
-    )
-    return Number(numAffectedRows ?? 0)
+    const isOff = sql`exists (select 1 from sync_reads_off as off where off.account = ${account} and off.read = ${read} and ${isOffNow(tx)})`
+    const putOff = sql`due_at = ${dbTime(tx, PUT_OFF_MS * (1 - 0.1 * tx.clock.random()))}`
+    const selection = sql`select ${keys} from ${due(tx)} and ${isOff} limit ${sql.lit(limit)}`
+    if (isIdRead(read)) return await claimedIds.change(tx, selection, putOff)
+    return await claimedReads.change(tx, selection, sql`rank = ${sql.lit(rank.background)}, ${putOff}`)
   })
 }
 

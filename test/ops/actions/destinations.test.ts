@@ -3,7 +3,8 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { resumeDestination } from '../../../src/ops/operations/destination.ts'
-import { ensureDestinations, makeLanesDue } from '../../../src/store/outbox/destinations.ts'
+import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
+import { makeLanesDue } from '../../../src/store/outbox/hasten.ts'
 import { testDatabases } from '../../tools/databases.ts'
 
 it.each(testDatabases)(

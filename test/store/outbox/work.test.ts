@@ -8,10 +8,10 @@ import {
   backOffDestination,
   endBackoff,
   findDestination,
-  makeLanesDue,
   oldestQueued,
   setDestinationState,
 } from '../../../src/store/outbox/destinations.ts'
+import { makeLanesDue } from '../../../src/store/outbox/hasten.ts'
 import { storeMappings } from '../../../src/store/outbox/push-map.ts'
 import { retryRows } from '../../../src/store/outbox/retry.ts'
 import { ID_NOT_KNOWN } from '../../../src/store/outbox/rows.ts'
