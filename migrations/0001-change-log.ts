@@ -20,7 +20,7 @@ function tables(t: ColumnTypes): string[] {
       schema_version ${t.int} not null, log_epoch ${t.id} not null, first_seq ${t.int} not null, last_seq ${t.int} not null)`,
     `create table sync_log_epochs (
       log_epoch ${t.id} not null primary key, epoch_no ${t.int} not null,
-      after_seq ${t.int} not null, began_at ${t.time} not null, home text not null, reason text not null,
+      after_seq ${t.int} not null, began_at ${t.time} not null, origin text not null, reason text not null,
       server text not null, known_seq ${t.int}, instance text, replays_at ${t.time}, replayed_at ${t.time})`,
   ]
 }

@@ -129,7 +129,7 @@ function isLost(t: ColumnTypes, arrival: string): string {
 
 function completeness(t: ColumnTypes): string {
   const overdue = (read: string) => `coalesce(${seconds(t, `${read}.due_at`, now(t))}, 0)`
-  const failing = (read: string) => `case when ${read}.failures + ${read}.misses + ${read}.stalls > 0 then 1 else 0 end`
+  const failing = (read: string) => `case when ${read}.failures + ${read}.not_found + ${read}.stalled_walks > 0 then 1 else 0 end`
   const join = (read: string, alias: string) =>
     `left join sync_reads ${alias} on ${alias}.account = s.account and ${alias}.submission_id = s.submission_id and ${alias}.read = '${read}'`
   return `create view completeness as

@@ -11,7 +11,7 @@ import { redacting } from '../push/kinds/redacting.ts'
 import { FanOut } from '../push/queue/fan-out.ts'
 import { OutboxSignal, Sender } from '../push/send/sender.ts'
 import type { Db } from '../store/engine/db.ts'
-import { saidOfDocument } from '../store/mirror/said-of-document.ts'
+import { documentMetadata } from '../store/mirror/document-metadata.ts'
 import type { GroupServices } from './service-groups.ts'
 
 export interface PushingParts {
@@ -34,7 +34,7 @@ export function makeFanOut({ config, db, log, senders, clocks }: PushingParts): 
 /** The sender of one destination. */
 export function makeSender({ config, senders, ...common }: PushingParts, destination: DestinationConfig): GroupServices {
   const { clock, log } = common
-  const openDocument = documentOpener(createDocumentStorage(config), (document) => saidOfDocument(common.db.read, document))
+  const openDocument = documentOpener(createDocumentStorage(config), (document) => documentMetadata(common.db.read, document))
   const kind = redacting(createKind(destination, { clock, log, proxy: proxySettings(config), openDocument }), secretValues(config))
   const sender = new Sender({ ...common, destination, kind, graceMs: config.shutdownGraceMs })
   return {

@@ -134,8 +134,8 @@ function sameList(rows: readonly Row[] | null, entity: Entity, view: View): bool
   if (present?.length !== shown.rows.length) return false
   const [key, volatile] = [ownKey(entity), volatileOf(entity)]
   const keyOf = (row: Row) => JSON.stringify(key.map((column) => row[column]))
-  const said = new Map(shown.rows.map((row) => [keyOf(row), row]))
-  return present.every((row) => isShown(row, said.get(keyOf(row)), volatile))
+  const shownByKey = new Map(shown.rows.map((row) => [keyOf(row), row]))
+  return present.every((row) => isShown(row, shownByKey.get(keyOf(row)), volatile))
 }
 
 /** Columns that are not compared, and the pattern that removes their values from `raw`; null: no such columns. */
@@ -148,14 +148,14 @@ function volatileOf(entity: Entity): Volatile {
   return columns.length === 0 ? null : { columns: new Set(columns), inRaw: valuesUnder(columns) }
 }
 
-function isShown(row: Row | undefined, said: object | undefined, volatile: Volatile = null): boolean {
-  if (row === undefined || said === undefined || (row['gone_at'] ?? null) !== null) return false
-  return !isDamaged(row['first_seen_at']) && !isDamaged(row['first_seen_via']) && sameColumns(row, said, volatile)
+function isShown(row: Row | undefined, shownRow: object | undefined, volatile: Volatile = null): boolean {
+  if (row === undefined || shownRow === undefined || (row['gone_at'] ?? null) !== null) return false
+  return !isDamaged(row['first_seen_at']) && !isDamaged(row['first_seen_via']) && sameColumns(row, shownRow, volatile)
 }
 
-function sameColumns(row: object, said: object, volatile: Volatile = null): boolean {
-  for (const column in said) {
-    const [stored, shown] = [(row as Row)[column] ?? null, (said as Row)[column] ?? null]
+function sameColumns(row: object, shownRow: object, volatile: Volatile = null): boolean {
+  for (const column in shownRow) {
+    const [stored, shown] = [(row as Row)[column] ?? null, (shownRow as Row)[column] ?? null]
     if (volatile === null ? !same(stored, shown) : !sameBut(volatile, column, stored, shown)) return false
   }
   return true

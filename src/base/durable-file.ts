@@ -27,16 +27,16 @@ export type OnDisk = <T>(call: Promise<T>) => Promise<T>
 
 /**
  * Writes a file in one step: a power failure leaves the old one or the new one, whole.
- * @param aside the name of the new one until it is whole; nothing is left under it.
+ * @param temporary the name of the new one until it is whole; nothing is left under it.
  * @throws what the file system throws.
  */
-export async function replaceFile(path: string, aside: string, content: string): Promise<void> {
-  await rm(aside, { force: true })
+export async function replaceFile(path: string, temporary: string, content: string): Promise<void> {
+  await rm(temporary, { force: true })
   try {
-    await createFile(aside, [content])
-    await rename(aside, path)
+    await createFile(temporary, [content])
+    await rename(temporary, path)
   } catch (error) {
-    await rm(aside, { force: true })
+    await rm(temporary, { force: true })
     throw error
   }
 }

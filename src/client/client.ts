@@ -69,7 +69,7 @@ export function createClient({ baseUrl, auth, producerEmail, retry, ...options }
   const { fetch: given = fetch, clock = realClock, timeoutMs = TIMEOUT_MS } = options
   checkBaseUrl(baseUrl)
   const channel = new Channel({ baseUrl, fetch: given, clock, timeoutMs }, auth, { ...RETRY, ...retry })
-  const get = (path: string, query?: Call['query']) => ({ method: 'GET', path, query, manner: 'repeatable' }) as const
+  const get = (path: string, query?: Call['query']) => ({ method: 'GET', path, query, retry: 'idempotent' }) as const
   return {
     me: () => channel.ask(get('/broker/me'), identitySchema),
     submissions: submissionCalls(channel, producerEmail),
@@ -77,8 +77,8 @@ export function createClient({ baseUrl, auth, producerEmail, retry, ...options }
     download: (path) => download(channel, path),
     forms: (q) => channel.ask(get('/broker/forms', { q }), formsSchema),
     appetite: {
-      read: (query) => channel.ask({ ...get('/broker/appetite', { ...query }), manner: 'once' }, appetiteSchema),
-      search: (json) => channel.ask({ method: 'POST', path: '/broker/appetite/search', json, manner: 'once' }, anyRecords),
+      read: (query) => channel.ask({ ...get('/broker/appetite', { ...query }), retry: 'at-most-once' }, appetiteSchema),
+      search: (json) => channel.ask({ method: 'POST', path: '/broker/appetite/search', json, retry: 'at-most-once' }, anyRecords),
     },
     marketAccess: {
       setProgramLine: (body) => {
@@ -86,7 +86,7 @@ export function createClient({ baseUrl, auth, producerEmail, retry, ...options }
           method: 'PUT',
           path: '/broker/market-access/program-line',
           json: attributed(body, producerEmail),
-          manner: 'once',
+          retry: 'at-most-once',
         } as const
         return channel.ask(call, anyRecords)
       },
@@ -95,9 +95,9 @@ export function createClient({ baseUrl, auth, producerEmail, retry, ...options }
     policies: { get: (id) => channel.ask(get(pathOf`/broker/policies/${id}`), policySchema) },
     insureds: { get: (id) => channel.ask(get(pathOf`/broker/insureds/${id}`), insuredSchema) },
     request: (method, path, { query, body } = {}) => {
-      const manner = method === 'GET' ? 'repeatable' : 'once'
+      const retry = method === 'GET' ? 'idempotent' : 'at-most-once'
       const json = isWrite(method) ? attributed(body, producerEmail) : body
-      return channel.ask({ method, path, query, json, manner }, anything)
+      return channel.ask({ method, path, query, json, retry }, anything)
     },
   }
 }

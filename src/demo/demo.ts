@@ -184,9 +184,9 @@ async function trackHistory(w: Watching, settings: Readonly<Record<string, strin
   const old = submissions.filter(({ events, messages }) => events.length + messages.length > 0).map((each) => each.submission_id)
   w.screen.heading(`submission-mirror track: ${old.length} submissions have a history that no webhook repeats`)
   const track = startChild(w.host, 'track', ['track', ...old], settings, join(w.folder, 'track.log'))
-  const said = await track.first((line) => (line.includes('tracked in account') ? line : undefined))
+  const tracked = await track.first((line) => (line.includes('tracked in account') ? line : undefined))
   await track.stop()
-  w.screen.text(said)
+  w.screen.text(tracked)
 }
 
 async function watchStory(w: Watching): Promise<void> {
@@ -257,8 +257,8 @@ async function summarize(w: Watching, compared: readonly Compared[]): Promise<vo
 /** @returns whether it proved the mirror right. */
 async function reconcile(w: Watching, settings: Readonly<Record<string, string>>): Promise<boolean> {
   w.screen.heading('submission-mirror reconcile: all is read from the beginning, and compared')
-  const { said, report, isProof } = await prove(w.host, settings, w.folder)
-  w.screen.text(said)
+  const { summary, report, isProof } = await prove(w.host, settings, w.folder)
+  w.screen.text(summary)
   if (report !== null) w.screen.text(`The report, for a browser or to print and file: ${shortPath(report)}`)
   return isProof
 }

@@ -7,7 +7,7 @@ import { startChild } from './child.ts'
 /** The outcome of a reconcile run, and its report. */
 export interface Proof {
   /** What it did and found, or why it failed, in one line. */
-  readonly said: string
+  readonly summary: string
   /** Path of the report; null when there is none. */
   readonly report: string | null
   /** Whether it compared everything and found no difference. */
@@ -22,6 +22,6 @@ export async function prove(host: Host, settings: Readonly<Record<string, string
   child.onLine((line) => lines.push(line))
   const exitCode = await child.finish()
   // Without the line that names the run, and that of standard error, which may come at any place.
-  const said = lines.filter((line) => !/^(?:run|the report) /.test(line)).slice(0, 2)
-  return { said: said.join('; '), report: existsSync(report) ? report : null, isProof: exitCode === runExit.clean }
+  const summary = lines.filter((line) => !/^(?:run|the report) /.test(line)).slice(0, 2)
+  return { summary: summary.join('; '), report: existsSync(report) ? report : null, isProof: exitCode === runExit.clean }
 }

@@ -58,7 +58,8 @@ export function documentsOf({ attachments, offers, policies, ids }: DocumentSour
   for (const row of sorted(policies, ({ policy_id }) => policy_id)) for (const one of ofPolicy(row)) add(one)
   for (const row of sorted(offers, (row) => `${row.lane_id} ${row.presentation_id}`)) add(ofOffer(row))
   for (const row of sorted(attachments, (row) => `${row.message_id} ${String(row.position).padStart(10, '0')}`)) add(ofAttachment(row))
-  for (const id of [...ids].sort()) add(found.has(id) ? null : { ...said({}), document_key: id, document_id: id, origin: 'finalized' })
+  for (const id of [...ids].sort())
+    add(found.has(id) ? null : { ...metadataIn({}), document_key: id, document_id: id, origin: 'finalized' })
   return found
 }
 
@@ -71,7 +72,7 @@ function ofAttachment(row: ThreadAttachmentRow): FoundDocument | null {
   if (!hasValue(row.document_key)) return null
   const object = parsedObject(row.raw)
   const about = { name: text(row.name), download_path: text(row.download_path) }
-  return { ...said(object), ...about, document_key: row.document_key, document_id: parseUuid(row.document_key), origin: 'attachment' }
+  return { ...metadataIn(object), ...about, document_key: row.document_key, document_id: parseUuid(row.document_key), origin: 'attachment' }
 }
 
 function ofOffer(row: SourceOfferRow): FoundDocument | null {
@@ -79,7 +80,7 @@ function ofOffer(row: SourceOfferRow): FoundDocument | null {
   if (link === null || link === '') return null
   const document_key = documentKeyOf(link)
   const about = { name: text(row.filename) ?? text(row.label), document_url: link, document_id: parseUuid(document_key) }
-  return { ...said(parsedObject(row.raw)), ...about, document_key, origin: 'carrier_original' }
+  return { ...metadataIn(parsedObject(row.raw)), ...about, document_key, origin: 'carrier_original' }
 }
 
 /** The spec shows no field of a policy, only that its documents have download paths: any object with one is a document. */
@@ -89,7 +90,7 @@ function ofPolicy({ raw }: Pick<PolicyRow, 'raw'>): FoundDocument[] {
     if (depth > MAX_DEPTH || found.length >= MAX_FOUND) return
     if (Array.isArray(value)) for (const each of value) search(each, depth + 1)
     else if (isObject(value)) {
-      const one = said(value as Record<string, Json>)
+      const one = metadataIn(value as Record<string, Json>)
       const link = one.download_path ?? one.document_url
       if (link !== null) {
         const document_key = parseUuid(value['document_id']) ?? documentKeyOf(link)
@@ -103,7 +104,7 @@ function ofPolicy({ raw }: Pick<PolicyRow, 'raw'>): FoundDocument[] {
 }
 
 /** What an object says of a document under the names of the spec's BrokerFinalizedDocument, and those that attachments and offers have. */
-function said(object: Record<string, unknown>): Omit<FoundDocument, 'document_key' | 'document_id' | 'origin'> {
+function metadataIn(object: Record<string, unknown>): Omit<FoundDocument, 'document_key' | 'document_id' | 'origin'> {
   const size = object['size_bytes']
   const of = (key: string) => (typeof object[key] === 'string' && object[key] !== '' ? storableText(object[key]) : null)
   return {

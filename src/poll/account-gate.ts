@@ -8,7 +8,7 @@ import { isDetail } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { Db } from '../store/engine/db.ts'
 import { submissionIdsAfter, unreachableSince, wasUnreachable } from '../store/mirror/submissions.ts'
-import { countReadSubmissions, resetMisses, sampleReadSubmissions, sampleUnreadSubmissions } from '../store/reads/account-reads.ts'
+import { countReadSubmissions, resetNotFound, sampleReadSubmissions, sampleUnreadSubmissions } from '../store/reads/account-reads.ts'
 import { findAccount, isRetryDue, noteIdentityFault, pinBrokerage, resumeAccount, stopAccount } from '../store/reads/accounts.ts'
 import type { ReadClaim } from '../store/reads/claims.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
@@ -143,14 +143,14 @@ export class AccountGate {
     }
   }
 
-  /** Removes `unreachable_since` from the submissions of a wave, and forgets its misses (trap 48). */
+  /** Removes `unreachable_since` from the submissions of a wave, and resets its counts of "not found" (trap 48). */
   async #undoMarks(missing: readonly string[]): Promise<void> {
     const { db, account, clock, observer } = this.#o
     const since = timeFromMs(clock.now() - WAVE_WINDOW_MS)
     const marked = await unreachableSince(db.read, account, missing, since)
     const facts = marked.map((submissionId): Fact => ({ kind: 'reach', account, submissionId, cause: 'poll', unreachableSince: null }))
     await inApplyTransaction(db, observer, 'wave-undone', (transaction) => transaction.apply(facts))
-    await resetMisses(db, account)
+    await resetNotFound(db, account)
   }
 
   /**

@@ -33,8 +33,8 @@ const STALL_CAP_MS = 30_000
 /** The same after hundreds of pages that held nothing; up to the longest time between polls. */
 const COSTLY_STALL_BASE_MS = 60_000
 /** Consecutive 404s, and the waits between them, before a submission counts as gone (trap 48). */
-const MISSES_TO_CONFIRM = 3
-const MISS_WAIT_MS = [30_000, 120_000, 3_600_000] as const
+const NOT_FOUND_TO_CONFIRM = 3
+const NOT_FOUND_WAIT_MS = [30_000, 120_000, 3_600_000] as const
 export interface ClaimedReadOptions {
   readonly db: Db
   readonly client: UpstreamClient
@@ -118,17 +118,17 @@ async function walk(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal
 
 function afterWalk(o: ClaimedReadOptions, claim: ReadClaim, walk: Walk, end: WalkEnd, lastInserted: number): ReadSettlement {
   const changed = end.inserted + lastInserted > 0
-  const base = { failures: 0, misses: 0, error: null, changed, complete: end.stall === null }
+  const base = { failures: 0, notFound: 0, error: null, changed, complete: end.stall === null }
   if (end.stall !== null) {
-    const stalls = claim.stalls + 1
+    const stalledWalks = claim.stalledWalks + 1
     const [baseMs, capMs] = end.stall.isCostly ? [COSTLY_STALL_BASE_MS, o.policy.poll.maxMs] : [STALL_BASE_MS, STALL_CAP_MS]
-    const dueInMs = Math.min(capMs, baseMs * 2 ** Math.min(stalls - 1, 10))
+    const dueInMs = Math.min(capMs, baseMs * 2 ** Math.min(stalledWalks - 1, 10))
     const error = end.stall.reason
-    return { ...base, ...replayDeferral(claim, stalls), rank: rank.failing, dueInMs, stalls, error }
+    return { ...base, ...replayDeferral(claim, stalledWalks), rank: rank.failing, dueInMs, stalledWalks, error }
   }
   const activeAt = activityOf(o, claim, end, changed)
   const quietMs = o.clock.now() - msFromTime(activeAt)
-  const settled = { ...base, stalls: 0, activeAt, rank: rank.routine, dueInMs: pollIntervalMs(o.policy, quietMs, o.clock) }
+  const settled = { ...base, stalledWalks: 0, activeAt, rank: rank.routine, dueInMs: pollIntervalMs(o.policy, quietMs, o.clock) }
   if (walk.fromReplay) return { ...settled, replayDueInMs: replayIntervalMs(o.policy, quietMs, o.clock) }
   // The first walk was interrupted and continued from its cursor. Only a whole replay proves what lies before it.
   if (walk.firstWalk) {
@@ -163,8 +163,8 @@ async function readSubmissionState(o: ClaimedReadOptions, claim: ReadClaim, read
       rank: isDetail(read) ? rank.background : rank.routine,
       dueInMs: readIntervalMs(o.policy, read, quietMs, o.clock),
       failures: 0,
-      misses: 0,
-      stalls: 0,
+      notFound: 0,
+      stalledWalks: 0,
       error: null,
       complete: true,
       changed,
@@ -177,7 +177,13 @@ async function readSubmissionState(o: ClaimedReadOptions, claim: ReadClaim, read
 
 async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unknown, tookMs: number): Promise<ClaimedReadEnd> {
   const kind = upstreamClass(error)
-  const kept = { misses: claim.misses, stalls: claim.stalls, complete: false, changed: false, error: messageOf(error).slice(0, 500) }
+  const kept = {
+    notFound: claim.notFound,
+    stalledWalks: claim.stalledWalks,
+    complete: false,
+    changed: false,
+    error: messageOf(error).slice(0, 500),
+  }
   if (error instanceof AuthRefusedError) {
     // Not the read's fault: it stays due, and the account gets parked.
     const ranked = isDetail(claim.read) ? rank.background : rank.routine
@@ -224,28 +230,28 @@ function countedOnce({ cause }: ClaimedReadOptions, before: number): number {
 async function settleMiss(
   o: ClaimedReadOptions,
   claim: ReadClaim,
-  kept: Pick<ReadSettlement, 'stalls' | 'complete' | 'changed' | 'error'>,
+  kept: Pick<ReadSettlement, 'stalledWalks' | 'complete' | 'changed' | 'error'>,
 ): Promise<void> {
-  const misses = countedOnce(o, claim.misses)
-  const confirmed = misses >= MISSES_TO_CONFIRM
-  const dueInMs = MISS_WAIT_MS[Math.min(misses, MISS_WAIT_MS.length) - 1] ?? MISS_WAIT_MS[0]
-  await inApplyTransaction(o.db, o.observer, 'read-missed', async (transaction) => {
+  const notFound = countedOnce(o, claim.notFound)
+  const confirmed = notFound >= NOT_FOUND_TO_CONFIRM
+  const dueInMs = NOT_FOUND_WAIT_MS[Math.min(notFound, NOT_FOUND_WAIT_MS.length) - 1] ?? NOT_FOUND_WAIT_MS[0]
+  await inApplyTransaction(o.db, o.observer, 'read-not-found', async (transaction) => {
     if (confirmed) await transaction.apply([reach(o, claim, timeFromMs(o.clock.now()))])
     await settleRead(transaction.tx, claim, {
       ...kept,
-      misses,
+      notFound,
       rank: rank.failing,
       dueInMs: confirmed ? Math.max(dueInMs, o.policy.poll.maxMs) : dueInMs,
       failures: 0,
     })
   })
   const what = confirmed ? 'marked unreachable; its rows stay in the mirror' : `asked again in ${dueInMs / 1000} s before it counts as gone`
-  o.log.warn({ ...place(claim), misses }, `${claim.read} of submission ${claim.submissionId} not found (${misses} in a row): ${what}`)
+  o.log.warn({ ...place(claim), notFound }, `${claim.read} of submission ${claim.submissionId} not found (${notFound} in a row): ${what}`)
 }
 
 /** A read that succeeds after a 404 shows that the submission is reachable again. */
 function reachableAgain(o: ClaimedReadOptions, claim: ReadClaim): Fact[] {
-  return claim.misses === 0 ? [] : [reach(o, claim, null)]
+  return claim.notFound === 0 ? [] : [reach(o, claim, null)]
 }
 
 function reach({ cause }: ClaimedReadOptions, { account, submissionId }: ReadClaim, unreachableSince: TimeText | null): Fact {

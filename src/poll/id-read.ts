@@ -22,8 +22,8 @@ import { idWaitMs, isFinalStatus } from './id-intervals.ts'
 import type { PollPolicy } from './intervals.ts'
 
 /** Consecutive 404s after which what was read before counts as gone, and the waits after them. An early 404 is normal (trap 79). */
-const MISSES_TO_CONFIRM = 3
-const MISS_WAIT_MS = [30_000, 120_000, 3_600_000, 6 * 3_600_000, 86_400_000] as const
+const NOT_FOUND_TO_CONFIRM = 3
+const NOT_FOUND_WAIT_MS = [30_000, 120_000, 3_600_000, 6 * 3_600_000, 86_400_000] as const
 const FAILURE_BASE_MS = 1_000
 const FAILURE_CAP_MS = 900_000
 /** Wait of a read whose account is refused. Its poller parks it. */
@@ -79,7 +79,7 @@ async function applyAnswer(o: IdReadOptions, claim: IdClaim, cause: Cause, view:
     const changed = applied.changes > 0
     const quietForMs = changed ? 0 : Math.max(0, o.clock.now() - msFromTime(claim.changedAt))
     const dueInMs = idWaitMs(o.policy, claim.kind, isFinal, quietForMs, o.clock)
-    await settleId(tx, claim, { dueInMs, failures: 0, misses: 0, error: null, complete: true, changed, isFinal, contentHash })
+    await settleId(tx, claim, { dueInMs, failures: 0, notFound: 0, error: null, complete: true, changed, isFinal, contentHash })
   })
 }
 
@@ -100,20 +100,20 @@ function stateFact(claim: IdClaim, cause: Cause, view: View, readAt: string): St
 /** Settles a 404. What was read before counts as gone after several; its row stays, and it is still read, slowly. */
 async function settleMiss(o: IdReadOptions, claim: IdClaim, cause: Cause, error: string): Promise<'gone'> {
   // Reads that a command requests do not confirm a 404.
-  const misses = cause === 'command' ? Math.max(1, claim.misses) : claim.misses + 1
-  const isGone = claim.wasRead && misses >= MISSES_TO_CONFIRM
-  const dueInMs = MISS_WAIT_MS[Math.min(misses, MISS_WAIT_MS.length) - 1] ?? MISS_WAIT_MS[0]
-  await inApplyTransaction(o.db, o.observer, 'read-missed', async ({ tx, apply }) => {
+  const notFound = cause === 'command' ? Math.max(1, claim.notFound) : claim.notFound + 1
+  const isGone = claim.wasRead && notFound >= NOT_FOUND_TO_CONFIRM
+  const dueInMs = NOT_FOUND_WAIT_MS[Math.min(notFound, NOT_FOUND_WAIT_MS.length) - 1] ?? NOT_FOUND_WAIT_MS[0]
+  await inApplyTransaction(o.db, o.observer, 'read-not-found', async ({ tx, apply }) => {
     const applied = isGone ? await apply([stateFact(claim, cause, goneById(claim.kind, claim.id), timeFromMs(o.clock.now()))]) : null
     const changed = (applied?.changes ?? 0) > 0
-    await settleId(tx, claim, { dueInMs, failures: 0, misses, error: error.slice(0, 500), complete: false, changed })
-    if (changed) o.log.warn(place(claim), `${claim.kind} ${claim.id} not found (${misses} in a row): marked gone; its row stays`)
+    await settleId(tx, claim, { dueInMs, failures: 0, notFound, error: error.slice(0, 500), complete: false, changed })
+    if (changed) o.log.warn(place(claim), `${claim.kind} ${claim.id} not found (${notFound} in a row): marked gone; its row stays`)
   })
   return 'gone'
 }
 
 async function settleFailure(o: IdReadOptions, claim: IdClaim, error: unknown): Promise<'declined' | 'failed'> {
-  const kept = { misses: claim.misses, error: messageOf(error).slice(0, 500), complete: false, changed: false }
+  const kept = { notFound: claim.notFound, error: messageOf(error).slice(0, 500), complete: false, changed: false }
   const isRefused = error instanceof AuthRefusedError
   const failures = isRefused ? claim.failures : claim.failures + 1
   const waitMs = isForbidden(error)

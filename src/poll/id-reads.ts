@@ -12,7 +12,7 @@ const TICK_MS = 1_000
 const AT_ONCE = 4
 
 /** 404s of something never read, from an hour on, after which the next one may be about the path. */
-const LATE_MISSES = 3
+const LATE_NOT_FOUND = 3
 
 export interface IdReadsOptions extends IdReadOptions {
   readonly account: string
@@ -44,11 +44,11 @@ export class IdReads extends DueLoop<IdClaim> {
 
   protected override async carryOut(claim: IdClaim, signal: AbortSignal): Promise<void> {
     const { switches } = this.#o
-    const { kind, submissionId, wasRead, misses } = claim
+    const { kind, submissionId, wasRead, notFound } = claim
     const end = await carryOutIdRead(this.#o, claim, 'poll', signal)
     if (end === 'read') await switches.noteRead(kind)
     // An early 404 is normal: what it names may not be there yet (trap 79).
-    const isLate = wasRead || misses >= LATE_MISSES
+    const isLate = wasRead || notFound >= LATE_NOT_FOUND
     if (end === 'declined' || (end === 'gone' && isLate)) await switches.noteDeclined(kind, submissionId, wasRead)
   }
 

@@ -6,7 +6,7 @@ import type { DriftWatch } from '../model/interface-drift.ts'
 import type { IdRead, OwnStateRead } from '../model/reads.ts'
 import { anyJson, bodyOf, identityIn, misshapen, type ProbeAnswer, pageIn, viewIn } from './answer-bodies.ts'
 import type { HttpAnswer } from './http/answer.ts'
-import { Channel, type Pause, type RequestManner } from './http/channel.ts'
+import { Channel, type Pause, type RequestOptions } from './http/channel.ts'
 import type { ProxySettings } from './http/dispatcher.ts'
 import { type TakeDocument, type Taken, takenFrom } from './http/document.ts'
 import { upstreamClass } from './http/errors.ts'
@@ -171,7 +171,7 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
   }
 }
 
-interface RequestOptions {
+interface RequestParts {
   readonly query?: Readonly<Record<string, string>>
   /** Default: the client's limit. */
   readonly bodyLimitBytes?: number | undefined
@@ -190,7 +190,7 @@ class Reader {
     this.#look = look
   }
 
-  async page(feed: 'events' | 'thread', submissionId: string, since: string | null, manner: RequestManner): Promise<FeedPage<unknown>> {
+  async page(feed: 'events' | 'thread', submissionId: string, since: string | null, options: RequestOptions): Promise<FeedPage<unknown>> {
     const call = callOf(feed, submissionIdOf(submissionId), since !== null)
     for (;;) {
       const { items, bodyLimitBytes } = this.#pageSizes.of(call)
@@ -198,7 +198,7 @@ class Reader {
       // Without a cursor there is no `since`: any placeholder would be an invalid cursor (trap 4).
       const query = since === null ? { limit } : { since, limit }
       try {
-        return await this.read(call, { query, bodyLimitBytes }, (_, body, chars) => this.#pageIn(call, body, chars), manner)
+        return await this.read(call, { query, bodyLimitBytes }, (_, body, chars) => this.#pageIn(call, body, chars), options)
       } catch (error) {
         if (upstreamClass(error) !== 'oversized' || !this.#pageSizes.lower(call)) throw error
       }
@@ -236,9 +236,9 @@ class Reader {
         taken = await takenFrom(answer, take)
       },
     }
-    const manner: RequestManner = { signal, priority: 'background', isProbe: true }
-    await this.#withToken(call, manner, (authorization) =>
-      this.#channel.run(call, { ...parts, headers: { ...parts.headers, authorization } }, () => undefined, manner),
+    const options: RequestOptions = { signal, priority: 'background', isProbe: true }
+    await this.#withToken(call, options, (authorization) =>
+      this.#channel.run(call, { ...parts, headers: { ...parts.headers, authorization } }, () => undefined, options),
     )
     // The compiler does not see that `take` ran.
     const end = taken as Taken<T> | null
@@ -250,11 +250,11 @@ class Reader {
   /** Renews a refused token once and sends the same request again, with the same cursor (trap 39). */
   async read<T>(
     call: Call,
-    { query = {}, bodyLimitBytes }: RequestOptions,
+    { query = {}, bodyLimitBytes }: RequestParts,
     read: (call: Call, body: unknown, chars: number) => T,
-    manner: RequestManner,
+    options: RequestOptions,
   ): Promise<T> {
-    return await this.#withToken(call, manner, (authorization) => {
+    return await this.#withToken(call, options, (authorization) => {
       const parts = { query: Object.entries(query), headers: { authorization }, bodyLimitBytes }
       const take = (answer: HttpAnswer) => {
         const body = bodyOf(call, answer)
@@ -262,20 +262,20 @@ class Reader {
         this.#look(call.operation, body)
         return result
       }
-      return this.#channel.run(call, parts, take, manner)
+      return this.#channel.run(call, parts, take, options)
     })
   }
 
-  async #withToken<T>(call: Call, manner: RequestManner, send: (authorization: string) => Promise<T>): Promise<T> {
+  async #withToken<T>(call: Call, options: RequestOptions, send: (authorization: string) => Promise<T>): Promise<T> {
     const once = (token: string) => send(`Bearer ${token}`)
-    const token = await this.#tokens.get(manner.signal)
+    const token = await this.#tokens.get(options.signal)
     try {
       return await once(token)
     } catch (error) {
       if (upstreamClass(error) !== 'auth') throw error
       // For `me`, even a new token is renewed: its refusal decides whether the credentials are good.
       this.#tokens.invalidate(token, call.operation === 'me')
-      const renewed = await this.#tokens.get(manner.signal)
+      const renewed = await this.#tokens.get(options.signal)
       if (renewed === token) throw error
       return await once(renewed)
     }

@@ -65,7 +65,7 @@ function fill(path: string, submissions: number): void {
     "insert into submissions (account, submission_id, tracked_at, tracked_via) values ('default', ?, ?, 'command')",
   )
   const read =
-    database.prepare(`insert into sync_reads (account, submission_id, read, rank, due_at, wake_no, cursor, cursor_no, issued_no, applied_no, active_at, failures, misses, stalls, last_read_at, last_replay_at, replay_due_at)
+    database.prepare(`insert into sync_reads (account, submission_id, read, rank, due_at, wake_no, cursor, cursor_no, issued_no, applied_no, active_at, failures, not_found, stalled_walks, last_read_at, last_replay_at, replay_due_at)
     values ('default', ?, ?, ${rank.routine}, ?, 0, ?, 1, 1, 0, ?, 0, 0, 0, ?, ?, ?)`)
   const past = timeFromMs(now - DAY_MS)
   const later = timeFromMs(now + 30 * DAY_MS)

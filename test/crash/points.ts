@@ -126,16 +126,16 @@ export const readPoints: readonly KillPoint[] = [
   { transaction: 'feed-page', later: 4, provoke: workOn },
   { transaction: 'state-read', later: 2, provoke: workOn },
   { transaction: 'read-failed', provoke: workUnder(status(500, { operation: 'events', count: 1 })) },
-  { transaction: 'read-missed', provoke: workUnder(status(404, { operation: 'requirements', count: 1 })) },
+  { transaction: 'read-not-found', provoke: workUnder(status(404, { operation: 'requirements', count: 1 })) },
   {
     // The third in a row is believed, and marks the submission.
-    transaction: 'read-missed',
+    transaction: 'read-not-found',
     async before(rig) {
       const db = await rig.store()
       await db.write('test', (tx) =>
         tx.sql
           .updateTable('sync_reads')
-          .set({ misses: 2, due_at: timeFromMs(0) })
+          .set({ not_found: 2, due_at: timeFromMs(0) })
           .where('read', '=', 'thread')
           .execute(),
       )
@@ -210,7 +210,7 @@ export const accountPoints: readonly KillPoint[] = [
   { transaction: 'account-identity-fault', before: nothing, faults: [status(404, { operation: 'me' })] },
   // Only a pause of more than five seconds is kept.
   { transaction: 'account-pause', provoke: workUnder(status(503, { operation: 'events', retryAfterSeconds: 6, count: 1 })) },
-  ...['wave-undone', 'misses-forgiven'].map(
+  ...['wave-undone', 'not-found-reset'].map(
     (transaction): KillPoint => ({
       transaction,
       before: due,
@@ -283,7 +283,7 @@ async function nameNothing(rig: CrashRig): Promise<void> {
   rig.sandbox.deliver(ACCOUNT, '{"type":"submission.events"}')
 }
 
-/** Everything is due at the next start, and what was not found then is found again before the next kill: a count of misses is no news. */
+/** Everything is due at the next start, and what was not found then is found again before the next kill: a count of not_found is no news. */
 async function due(rig: CrashRig): Promise<void> {
   for (const id of rig.sandbox.submissionIds(ACCOUNT)) rig.touched.add(id)
   const db = await rig.store()

@@ -14,7 +14,7 @@ export const upkeepPoints: readonly KillPoint[] = [
     // As a backup looks that was put in the place of the database.
     before: async (rig) => {
       const db = await rig.store()
-      await db.write('test', (tx) => sql`update sync_log_epochs set home = 'copy'`.execute(tx.sql))
+      await db.write('test', (tx) => sql`update sync_log_epochs set origin = 'copy'`.execute(tx.sql))
     },
   },
   // Each process writes its figures as it starts.

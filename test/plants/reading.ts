@@ -15,7 +15,7 @@ export const reading: Plants = {
   },
   'a submission counts as gone after its first 404': {
     file: 'poll/claimed-read.ts',
-    edits: [['const MISSES_TO_CONFIRM = 3', 'const MISSES_TO_CONFIRM = 1']],
+    edits: [['const NOT_FOUND_TO_CONFIRM = 3', 'const NOT_FOUND_TO_CONFIRM = 1']],
     foundBy: ['poll/sync.test.ts'],
   },
   'a read that fails is read again at once': {
@@ -43,7 +43,7 @@ export const reading: Plants = {
     file: 'store/reads/reads.ts',
     edits: [
       [
-        'due_at = case when lease_token is null and failures + misses + stalls = 0 and due_at > ${soon}',
+        'due_at = case when lease_token is null and failures + not_found + stalled_walks = 0 and due_at > ${soon}',
         'due_at = case when lease_token is null and due_at > ${soon}',
       ],
     ],
@@ -123,8 +123,8 @@ export const reading: Plants = {
     file: 'client/calls/submissions.ts',
     edits: [
       [
-        "create: (body) => channel.ask({ method: 'POST', path, json: attributed(body, producerEmail), manner: 'once' }",
-        "create: (body) => channel.ask({ method: 'POST', path, json: attributed(body, producerEmail), manner: 'repeatable' }",
+        "create: (body) => channel.ask({ method: 'POST', path, json: attributed(body, producerEmail), retry: 'at-most-once' }",
+        "create: (body) => channel.ask({ method: 'POST', path, json: attributed(body, producerEmail), retry: 'idempotent' }",
       ],
     ],
     foundBy: ['client/client.test.ts'],

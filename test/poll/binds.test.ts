@@ -106,7 +106,7 @@ describe.each(testDatabases)('what is read by its id, on $name', (database) => {
     }
     for (const [tries, expected] of [0, 0, 3].entries()) {
       await rig.pass(8 * DAY)
-      await rig.until('each is asked for', async () => (await missesOf(rig)).every((misses) => misses > tries) && (await isFree(rig)))
+      await rig.until('each is asked for', async () => (await missesOf(rig)).every((not_found) => not_found > tries) && (await isFree(rig)))
       expect(await gone()).toBe(expected)
     }
     expect((await rowsOf(rig.db, bindContingencies)).every(({ gone_at }) => gone_at !== null)).toBe(true)
@@ -131,7 +131,7 @@ describe.each(testDatabases)('what is read by its id, on $name', (database) => {
   }
 
   async function missesOf(rig: Rig): Promise<number[]> {
-    const query = rig.db.read.sql.selectFrom('sync_known_ids').select('misses').where('kind', '<>', 'document')
-    return (await query.execute()).map(({ misses }) => Number(misses))
+    const query = rig.db.read.sql.selectFrom('sync_known_ids').select('not_found').where('kind', '<>', 'document')
+    return (await query.execute()).map(({ not_found }) => Number(not_found))
   }
 })

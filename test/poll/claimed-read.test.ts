@@ -98,7 +98,7 @@ describe.each(testDatabases)('a visit on $name', (database) => {
     expect(await visit(events)).toBe('read')
     expect(asked).toEqual([null, 'history', null, 'history', null, 'history', 'here'])
     const { replay_due_at, ...settled } = await row()
-    expect(settled).toMatchObject({ cursor: 'here', failures: 0, stalls: 0, last_replay_at: long })
+    expect(settled).toMatchObject({ cursor: 'here', failures: 0, stalled_walks: 0, last_replay_at: long })
     expect(Date.parse(replay_due_at ?? '')).toBeGreaterThan(Date.now())
   })
 

@@ -78,7 +78,7 @@ describe.each(onSqlite)('extra reads on $name', (database) => {
     await made(rig)
     await rig.until('it is told', () => rig.lines('the extra read wrong').length === 1)
     expect((await findAccount(rig.db.read, ACCOUNT))?.state).toBe('active')
-    expect((await rig.read(id, 'requirements')).misses).toBe(0)
+    expect((await rig.read(id, 'requirements')).not_found).toBe(0)
     expect((await schedule(rig)).map(({ name, failures }) => [name, Number(failures)])).toEqual([
       ['detail', 0],
       ['wrong', 1],

@@ -180,7 +180,7 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
 
   it.each([
     ['read-failed', 503],
-    ['read-missed', 404],
+    ['read-not-found', 404],
   ] as const)('invariant 14: when the lease is lost before a failure is settled (%s), the poller goes on', async (write, status) => {
     const rig = await Rig.open(database)
     const [lost = ''] = await tracked(rig, 1)
@@ -192,7 +192,7 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
     })
     const poller = rig.startPoller({ db: late })
     await rig.until('it was noticed', () => rig.logged('the lease was lost'))
-    expect(await rig.read(lost, 'events')).toMatchObject({ ...takenOver, failures: 0, misses: 0, error: null })
+    expect(await rig.read(lost, 'events')).toMatchObject({ ...takenOver, failures: 0, not_found: 0, error: null })
     const [next = ''] = await tracked(rig, 1)
     await rig.until('another submission is read', async () => (await rig.read(next, 'events')).last_read_at !== null)
     await poller.stop()
@@ -241,7 +241,7 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
     expect(rig.counted('walks_total', { read: 'events', outcome: 'throttled' })).toBeGreaterThanOrEqual(3)
     for (const [id, rank] of ranks) {
       const row = await rig.read(id, 'events')
-      expect(row).toMatchObject({ rank, misses: 0, last_read_at: null })
+      expect(row).toMatchObject({ rank, not_found: 0, last_read_at: null })
       // By which the wait grows.
       expect(row.failures).toBeGreaterThan(rank === 2 ? 3 : 0)
     }
@@ -292,11 +292,11 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
     await rig.deliver([{ type: 'submission.message', submission_id: id, message: wireMessage(1) }])
     await rig.rest()
     const before = Date.now()
-    expect(await rig.read(id, 'thread')).toMatchObject({ rank: 2, misses: 1 })
+    expect(await rig.read(id, 'thread')).toMatchObject({ rank: 2, not_found: 1 })
     await rig.deliver([{ type: 'submission.message', submission_id: id, message: wireMessage(2) }])
     await rig.rest()
     const row = await rig.read(id, 'thread')
-    expect(row).toMatchObject({ rank: 2, misses: 1 })
+    expect(row).toMatchObject({ rank: 2, not_found: 1 })
     expect(Date.parse(row.due_at)).toBeGreaterThan(before + 20_000)
   })
 

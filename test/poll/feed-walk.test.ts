@@ -54,7 +54,7 @@ describe.each(testDatabases)('walking a feed on $name', (database) => {
       await rig.until('the feed was asked', () => rig.counted('stalled_cursors_total', { read: 'events' }) > index)
       await poller.stop()
       const { due_at, error, ...row } = await rig.read(id, 'events')
-      expect(row).toMatchObject({ stalls: index + 1, rank: 2, lease_token: null })
+      expect(row).toMatchObject({ stalled_walks: index + 1, rank: 2, lease_token: null })
       expect(error).toContain('same cursor')
       expect(Date.parse(due_at)).toBeGreaterThanOrEqual(before + waitMs)
       expect(Date.parse(due_at)).toBeLessThanOrEqual(Date.now() + waitMs)
@@ -67,7 +67,7 @@ describe.each(testDatabases)('walking a feed on $name', (database) => {
     rig.startPoller()
     await rig.rest()
     expect(await ids(rig)).toEqual(truth(rig, id))
-    expect(await rig.read(id, 'events')).toMatchObject({ stalls: 0, rank: 1, error: null })
+    expect(await rig.read(id, 'events')).toMatchObject({ stalled_walks: 0, rank: 1, error: null })
   })
 
   it('trap 03: the last page is read again at every poll and writes nothing; a feed of one page yields no cursor', async () => {

@@ -59,7 +59,7 @@ describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
       expect(await unreachable(rig)).toEqual([])
       await rig.pass(waitMs)
       await rig.rest()
-      expect(await rig.read(gone, 'events')).toMatchObject({ misses: tries + 1, rank: 2 })
+      expect(await rig.read(gone, 'events')).toMatchObject({ not_found: tries + 1, rank: 2 })
     }
     expect(await unreachable(rig)).toEqual([gone])
     const { due_at } = await rig.read(gone, 'events')
@@ -70,7 +70,7 @@ describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
     await rig.pass(policy.poll.maxMs + HOUR)
     await rig.rest()
     expect(await unreachable(rig)).toEqual([])
-    expect(await rig.read(gone, 'events')).toMatchObject({ misses: 0, rank: 1 })
+    expect(await rig.read(gone, 'events')).toMatchObject({ not_found: 0, rank: 1 })
     const told = (await changesOf(rig.db))
       .slice(before)
       .map(({ entity, operation, after }) => [entity, operation, after?.['unreachable_since'] === null])
@@ -91,13 +91,13 @@ describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
     }
     expect(await unreachable(rig)).toEqual([gone])
     const named = (n: number) => rig.deliver([{ type: 'submission.message', submission_id: gone, message: wireMessage(n) }])
-    const misses = async () => Promise.all(mainReads.map(async (read) => (await rig.read(gone, read))?.misses))
+    const not_found = async () => Promise.all(mainReads.map(async (read) => (await rig.read(gone, read))?.not_found))
     await named(1)
     await rig.rest()
-    expect(await misses()).toEqual([3, 3, 3])
+    expect(await not_found()).toEqual([3, 3, 3])
     await rig.pass(120_000)
     await rig.rest()
-    expect(await misses()).toEqual([3, 4, 4])
+    expect(await not_found()).toEqual([3, 4, 4])
     rig.sandbox.faults.set([])
     await named(2)
     await rig.rest()
@@ -106,7 +106,7 @@ describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
     expect(await unreachable(rig)).toEqual([])
     await rig.pass(120_000)
     await rig.rest()
-    expect(await misses()).toEqual([0, 0, 0])
+    expect(await not_found()).toEqual([0, 0, 0])
   })
 
   it('trap 48: of ids that were never found it stops nothing', async () => {
@@ -144,14 +144,14 @@ describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
     await rig.until('it is active again', async () => (await stateOf(rig)) === 'active')
     await rig.pass(HOUR)
     await rig.rest()
-    for (const id of ids) expect(await rig.read(id, 'events')).toMatchObject({ misses: 0, rank: 1, error: null })
+    for (const id of ids) expect(await rig.read(id, 'events')).toMatchObject({ not_found: 0, rank: 1, error: null })
     expect(await unreachable(rig)).toEqual([])
   })
 
   it('trap 48: a wave is seen although each of its reads confirms one that was missing twice before', async () => {
     const rig = await Rig.open(database)
     const ids = await readOnce(rig, 8)
-    await rig.db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ misses: 2 }).execute())
+    await rig.db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ not_found: 2 }).execute())
     for (const submissionId of ids) rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId })
     await rig.pass(policy.poll.maxMs)
     await rig.until('the account is paused', async () => (await stateOf(rig)) === 'paused')
@@ -182,7 +182,7 @@ describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
     await rig.pass(HOUR)
     await rig.rest()
     expect(await unreachable(rig)).toEqual([])
-    expect(await rig.read(first, 'events')).toMatchObject({ misses: 0, rank: 1 })
+    expect(await rig.read(first, 'events')).toMatchObject({ not_found: 0, rank: 1 })
   })
 
   it('trap 48: of many that were removed it pauses the account once, and believes it then: the account can read others', async () => {
@@ -233,7 +233,7 @@ describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
     rig.startPoller()
     await rig.rest()
     expect(await stateOf(rig)).toBe('active')
-    for (const id of ids.slice(0, 4)) expect(await rig.read(id, 'events')).toMatchObject({ misses: 4 })
+    for (const id of ids.slice(0, 4)) expect(await rig.read(id, 'events')).toMatchObject({ not_found: 4 })
   })
 
   it('trap 48: a submission that was unreachable before a wave is found again after it', async () => {

@@ -123,7 +123,7 @@ async function addTrouble(db: Db): Promise<void> {
 const submissionOf = (insuredName: string) => `(select submission_id from submissions where insured_name = '${insuredName}')`
 
 const NUMBERINGS = [
-  `insert into sync_log_epochs (log_epoch, epoch_no, after_seq, began_at, home, reason, server) values
+  `insert into sync_log_epochs (log_epoch, epoch_no, after_seq, began_at, origin, reason, server) values
     ('your log_epoch', 1, 0, '2026-01-20T08:00:00.000000Z', '', 'first', ''), ('the next', 2, 940, '2026-01-20T11:00:00.000000Z', '', 'server', '')`,
 ]
 

@@ -63,7 +63,7 @@ export async function fillScene(db: Db): Promise<void> {
 }
 
 const extras = [
-  `insert into sync_log_epochs (log_epoch, epoch_no, after_seq, began_at, home, reason, server) values
+  `insert into sync_log_epochs (log_epoch, epoch_no, after_seq, began_at, origin, reason, server) values
     ('your log_epoch', 1, 0, '2026-01-05T08:00:00.000000Z', '', 'first', ''), ('the next', 2, 9, '2026-01-05T09:00:00.000000Z', '', 'server', '')`,
   `update sync_reads set last_read_at = '2026-01-05T12:55:00.000000Z', last_replay_at = '2026-01-05T12:40:00.000000Z'
     where submission_id = '${BAKERY}'`,

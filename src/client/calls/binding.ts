@@ -26,16 +26,16 @@ export function bindCalls(channel: Channel, producerEmail: string | undefined): 
     create: (submissionId, body) => {
       const path = pathOf`/broker/submissions/${submissionId}/bind-requests`
       const json = attributed(body, producerEmail)
-      return channel.ask({ method: 'POST', path, json, manner: 'repeatable', isBind: true }, bindRequestSchema)
+      return channel.ask({ method: 'POST', path, json, retry: 'idempotent', isBind: true }, bindRequestSchema)
     },
     get: (submissionId, bindRequestId) => {
       const path = pathOf`/broker/submissions/${submissionId}/bind-requests/${bindRequestId}`
-      return channel.ask({ method: 'GET', path, manner: 'repeatable' }, bindRequestSchema)
+      return channel.ask({ method: 'GET', path, retry: 'idempotent' }, bindRequestSchema)
     },
     async upload(submissionId, bindRequestId, contingencyId, { file, notes, producerEmail: named = producerEmail }) {
       const form = formOf({ notes, producer_email: named }, [{ field: 'file', ...(await fileOf(file)) }])
       const path = pathOf`/broker/submissions/${submissionId}/bind-requests/${bindRequestId}/contingencies/${contingencyId}/document`
-      return await channel.ask({ method: 'POST', path, form, manner: 'once' }, bindRequestSchema)
+      return await channel.ask({ method: 'POST', path, form, retry: 'at-most-once' }, bindRequestSchema)
     },
   }
 }

@@ -16,7 +16,7 @@ export async function download(channel: Channel, path: string): Promise<Download
     method: 'GET',
     path: downloadPathOf(path),
     headers: { accept: 'application/pdf, */*' },
-    manner: 'repeatable',
+    retry: 'idempotent',
   })
   if (answer.body === null) throw new UnexpectedAnswer(`${path} was answered ${answer.status} without a body`)
   // The length of what was sent, which is not that of the document when it was packed.

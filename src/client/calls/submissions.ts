@@ -73,15 +73,16 @@ type Creating = Pick<Submissions, 'create' | 'intake' | 'finalize'>
 function creating(channel: Channel, producerEmail: string | undefined): Creating {
   const path = '/broker/submissions'
   return {
-    create: (body) => channel.ask({ method: 'POST', path, json: attributed(body, producerEmail), manner: 'once' }, createdSubmissionSchema),
+    create: (body) =>
+      channel.ask({ method: 'POST', path, json: attributed(body, producerEmail), retry: 'at-most-once' }, createdSubmissionSchema),
     async intake({ text, files = [], fields = {}, producerEmail: named = producerEmail }) {
       const read = await Promise.all(files.map(async (file) => ({ field: 'files', ...(await fileOf(file)) })))
       const form = formOf({ producer_email: named, text, ...fields }, read)
-      return await channel.ask({ method: 'POST', path: '/broker/intake', form, manner: 'once' }, createdSubmissionSchema)
+      return await channel.ask({ method: 'POST', path: '/broker/intake', form, retry: 'at-most-once' }, createdSubmissionSchema)
     },
     // "No body", but "with a machine credential every write names `producer_email`".
     finalize: (id, { producerEmail: named = producerEmail } = {}) => {
-      const call = { method: 'POST', path: pathOf`/broker/submissions/${id}/finalize`, manner: 'once' } as const
+      const call = { method: 'POST', path: pathOf`/broker/submissions/${id}/finalize`, retry: 'at-most-once' } as const
       const json = named === undefined ? undefined : { producer_email: named }
       return channel.ask({ ...call, json }, finalizeAnswerSchema)
     },
@@ -95,7 +96,7 @@ type Reading = Pick<
 
 function reading(channel: Channel): Reading {
   const get = (path: string, query: Readonly<Record<string, string | number | undefined>> = {}) =>
-    ({ method: 'GET', path, query, manner: 'repeatable' }) as const
+    ({ method: 'GET', path, query, retry: 'idempotent' }) as const
   const events: Submissions['events'] = (id, { since, limit } = {}) =>
     channel.ask(get(pathOf`/broker/submissions/${id}/events`, { since, limit }), eventsPageSchema)
   const thread: Submissions['thread'] = (id, { since, limit } = {}) =>
@@ -131,31 +132,31 @@ function writing(channel: Channel, producerEmail: string | undefined): Writing {
   return {
     answer: (id, answers, options) => {
       const path = pathOf`/broker/submissions/${id}/outstanding-requirements/answers`
-      return channel.ask({ method: 'POST', path, json: json({ answers }, options), manner: 'once' }, answersResultSchema)
+      return channel.ask({ method: 'POST', path, json: json({ answers }, options), retry: 'at-most-once' }, answersResultSchema)
     },
     post: (id, body, { idempotencyKey = crypto.randomUUID() } = {}) => {
       const headers = { 'idempotency-key': idempotencyKey }
       const path = pathOf`/broker/submissions/${id}/thread`
-      return channel.ask({ method: 'POST', path, json: json(body), headers, manner: 'repeatable' }, threadPostAnswerSchema)
+      return channel.ask({ method: 'POST', path, json: json(body), headers, retry: 'idempotent' }, threadPostAnswerSchema)
     },
     async upload(id, { file, displayName, producerEmail: named = producerEmail }) {
       const form = formOf({ display_name: displayName, producer_email: named }, [{ field: 'file', ...(await fileOf(file)) }])
       return await channel.ask(
-        { method: 'POST', path: pathOf`/broker/submissions/${id}/documents`, form, manner: 'once' },
+        { method: 'POST', path: pathOf`/broker/submissions/${id}/documents`, form, retry: 'at-most-once' },
         submissionDocumentSchema,
       )
     },
     formFill: (id, body = {}, options) => {
       const path = pathOf`/broker/submissions/${id}/form-fill-session`
-      return channel.ask({ method: 'POST', path, json: json(body, options), manner: 'once' }, formFillSessionSchema)
+      return channel.ask({ method: 'POST', path, json: json(body, options), retry: 'at-most-once' }, formFillSessionSchema)
     },
     checkpoint: (id, applicationId, command) => {
       const path = pathOf`/broker/submissions/${id}/applications/${applicationId}/checkpoint`
-      return channel.ask({ method: 'POST', path, json: json(command), manner: 'repeatable' }, checkpointReceiptSchema)
+      return channel.ask({ method: 'POST', path, json: json(command), retry: 'idempotent' }, checkpointReceiptSchema)
     },
     quoteProducts: (id, body) => {
       const path = pathOf`/broker/submissions/${id}/application-workspace/quote-products`
-      return channel.ask({ method: 'PUT', path, json: json(body), manner: 'once' }, selectionSchema)
+      return channel.ask({ method: 'PUT', path, json: json(body), retry: 'at-most-once' }, selectionSchema)
     },
   }
 }

@@ -11,10 +11,10 @@ export interface Reads<T> {
 }
 
 /**
- * How often a request may be sent: a read, or a write that the specification makes idempotent, until it is answered; any other write once,
- * unless it surely was not sent; a metered read likewise.
+ * Whether a request is repeated. `idempotent`, a read or a write that the specification makes so: until it is answered. `at-most-once`, any
+ * other write and a metered read: only when it surely was not sent.
  */
-export type Manner = 'repeatable' | 'once'
+export type RetryMode = 'idempotent' | 'at-most-once'
 
 /** One call of the service. */
 export interface Call {
@@ -26,7 +26,7 @@ export interface Call {
   /** Made anew for each attempt, for a form is sent but once. */
   readonly form?: () => FormData
   readonly headers?: Readonly<Record<string, string>>
-  readonly manner: Manner
+  readonly retry: RetryMode
   /** Whether a 409 says that a quote cannot be bound. */
   readonly isBind?: boolean
   readonly signal?: AbortSignal | undefined
@@ -75,12 +75,12 @@ export class Channel {
           attempt--
           continue
         }
-        if (call.manner === 'once' || !mayPass(told.status, told.retryAfterS)) throw error
+        if (call.retry === 'at-most-once' || !mayPass(told.status, told.retryAfterS)) throw error
         if (attempt >= this.#retry.tries || (told.retryAfterS ?? 0) > LONGEST_WAIT_S) throw error
         waitMs = told.retryAfterS === null ? waitMs : told.retryAfterS * 1000
       } catch (error) {
         if (!(error instanceof Unreachable) || attempt >= this.#retry.tries) throw error
-        if (call.manner === 'once' && error.sent !== 'no') throw error
+        if (call.retry === 'at-most-once' && error.sent !== 'no') throw error
       }
       await this.wire.clock.sleep(waitMs, call.signal)
       call.signal?.throwIfAborted()
@@ -117,7 +117,7 @@ export class Channel {
     try {
       return await bodyText(this.wire, what, answer)
     } catch (error) {
-      if (call.manner === 'once' || this.#retry.tries === 1) throw error
+      if (call.retry === 'at-most-once' || this.#retry.tries === 1) throw error
       return await bodyText(this.wire, what, await this.send(call))
     }
   }

@@ -36,11 +36,12 @@ export interface Operation {
 export type Endpoint = Omit<Operation, 'tag'>
 
 /** What is said of an endpoint. Left out, the scope is the one of all reads or all writes. */
-type Said = Omit<Endpoint, 'method' | 'path' | 'operationId' | 'scope'> & Partial<Pick<Endpoint, 'scope'>>
+type EndpointOptions = Omit<Endpoint, 'method' | 'path' | 'operationId' | 'scope'> & Partial<Pick<Endpoint, 'scope'>>
 
-const endpoint = (method: Operation['method'], scope: Operation['scope']) => (path: string, operationId: string, said: Said) => {
-  return { method, path, operationId, scope, ...said } satisfies Endpoint
-}
+const endpoint =
+  (method: Operation['method'], scope: Operation['scope']) => (path: string, operationId: string, options: EndpointOptions) => {
+    return { method, path, operationId, scope, ...options } satisfies Endpoint
+  }
 
 export const get = endpoint('GET', 'broker_mcp')
 export const post = endpoint('POST', 'broker_submit')

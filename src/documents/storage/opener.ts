@@ -10,24 +10,24 @@ interface Named {
 }
 
 /** What the service says of a document. */
-export interface Said {
+export interface DocumentMetadata {
   readonly name: string | null
   readonly contentType: string | null
 }
 
 /** What is kept of it, and what is said. */
-export interface Opened extends Said {
+export interface Opened extends DocumentMetadata {
   readonly bytes: number
   open(): Promise<Readable>
 }
 
 /**
- * @param said reads what the service says of a document; null when its row is gone.
+ * @param metadataOf reads what the service says of a document; null when its row is gone.
  * @returns a function that looks for a document; null when it is missing. All throw StorageUnavailable when the storage cannot be read now.
  */
-export function documentOpener(storage: DocumentStorage, said: (document: Named) => Promise<Said | null>) {
+export function documentOpener(storage: DocumentStorage, metadataOf: (document: Named) => Promise<DocumentMetadata | null>) {
   return async (document: Named): Promise<Opened | null> => {
-    const [bytes, words] = [await storage.size(document.path), await said(document)]
+    const [bytes, words] = [await storage.size(document.path), await metadataOf(document)]
     if (bytes === null || words === null) return null
     const { name, contentType } = words
     return { bytes, name, contentType, open: () => storage.read(document.path).catch(disappeared) }

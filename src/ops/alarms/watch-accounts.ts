@@ -19,7 +19,7 @@ const NOT_OVERDUE_MS = 5 * MINUTE_MS
 /** The service counts as unavailable after this time without a successful read. */
 const NO_ANSWER_MS = 15 * MINUTE_MS
 /** Consecutive failures, or walks with a cursor that does not move, that take about half an hour. */
-const LONG = { failures: 12, stalls: 60 }
+const LONG = { failures: 12, stalledWalks: 60 }
 const SMALL_SKEW_MS = 30_000
 
 /** The state of each account, and the freshness of its reads. */

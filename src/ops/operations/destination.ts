@@ -51,9 +51,9 @@ async function pauseDestination(a: ActionContext, name: string, reason: string |
     ])
   }
   if (state === 'paused' && reason === null) return before
-  const said = printableLine(reason ?? `paused by ${a.who === 'command' ? 'an operator' : a.who}`)
-  const db = auditedDb(a.db, { who: a.who, action: 'destination.pause', target: name, detail: { reason: said } })
-  await setDestinationState(db, name, 'paused', said, state)
+  const shownReason = printableLine(reason ?? `paused by ${a.who === 'command' ? 'an operator' : a.who}`)
+  const db = auditedDb(a.db, { who: a.who, action: 'destination.pause', target: name, detail: { reason: shownReason } })
+  await setDestinationState(db, name, 'paused', shownReason, state)
   return before
 }
 

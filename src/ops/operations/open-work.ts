@@ -90,13 +90,13 @@ export const quoteList = operation({
       ...(['submission_id', 'account', 'insured_name', 'market_name'] as const),
       ['premium', (quote) => quote.premium_display ?? quote.total_cents],
       ['status', (quote) => quote.status_label ?? quote.status],
-      ['superseded', (quote) => said(quote.may_be_superseded)],
-      ['bound', (quote) => said(quote.is_bound_quote)],
+      ['superseded', (quote) => yesOrNo(quote.may_be_superseded)],
+      ['bound', (quote) => yesOrNo(quote.is_bound_quote)],
     ],
     'No quote.',
   ],
 })
 
-function said(flag: boolean | null): string {
+function yesOrNo(flag: boolean | null): string {
   return flag === null ? 'cannot be told' : flag ? 'yes' : 'no'
 }

@@ -66,9 +66,9 @@ export function table({ title, headings, rows, width = 80, everyColumn = false }
     line(columns.map(({ cells }) => cells[n] ?? '')),
     ...below.map(({ heading, cells }) => (cells[n] === '-' ? '' : wrapped(`${heading}: ${cells[n]}`, width, '    '))),
   ]
-  const said = common.map(({ heading, cells }) => `${heading} ${cells[0]}`).join(', ')
+  const shared = common.map(({ heading, cells }) => `${heading} ${cells[0]}`).join(', ')
   return [
-    ...(title === undefined ? [] : [wrapped(said === '' ? title : `${title} (${said})`, width)]),
+    ...(title === undefined ? [] : [wrapped(shared === '' ? title : `${title} (${shared})`, width)]),
     line(columns.map(({ heading }) => heading)),
     ...rows.flatMap((_, n) => row(n)),
   ].join('')

@@ -18,7 +18,7 @@ export class Readiness {
   readonly #appender: Pick<InboxAppender, 'failedBytes' | 'noteRoom'>
   #draining = false
   /** The database's last error. A locked one reports it only after the check has timed out. */
-  #said: string | null = null
+  #lastError: string | null = null
   #last: { readonly at: number; readonly reason: Promise<string | null> } | null = null
 
   /**
@@ -57,15 +57,15 @@ export class Readiness {
     const store = recordHeartbeat(this.#db, this.#entry, attempt).then(
       () => {
         this.#appender.noteRoom(bytes)
-        this.#said = null
+        this.#lastError = null
         return null
       },
       (error: unknown) => {
-        this.#said = messageOf(error)
-        return notNow(this.#said)
+        this.#lastError = messageOf(error)
+        return notNow(this.#lastError)
       },
     )
-    const cancel = this.#db.clock.after(PATIENCE_MS, () => late.resolve(notNow(this.#said ?? 'the store does not answer')))
+    const cancel = this.#db.clock.after(PATIENCE_MS, () => late.resolve(notNow(this.#lastError ?? 'the store does not answer')))
     try {
       return await Promise.race([store, late.promise])
     } finally {

@@ -109,7 +109,7 @@ class Ams360 implements Adapter {
     }
     const reply = await callSoap(steps, 'query', this.#soap('Login', who, null))
     if (reply.isFault && reply.has('WSAPISecurityFault')) {
-      const error = `AMS360 refuses the credentials (${saidBy(reply, null)}); check user and password in the WSAPI set-up, then resume`
+      const error = `AMS360 refuses the credentials (${reasonIn(reply, null)}); check user and password in the WSAPI set-up, then resume`
       throw new StepFailure({ type: 'stop', state: 'parked', status: reply.status, error })
     }
     const ticket = reply.isFault ? null : reply.text('Ticket')
@@ -131,13 +131,13 @@ class Ams360 implements Adapter {
  */
 function faulty(operation: string, reply: SoapReply, ticket: string | null): StepFailure['failure'] {
   const refused = reply.has('WSAPIBusinessFault') || reply.has('WSAPISecurityFault')
-  const error = `AMS360 answered ${operation} with ${reply.isFault ? `a fault (${saidBy(reply, ticket)})` : 'nothing that was asked for'}`
+  const error = `AMS360 answered ${operation} with ${reply.isFault ? `a fault (${reasonIn(reply, ticket)})` : 'nothing that was asked for'}`
   if (!refused) return { type: 'unknown', status: reply.status, error }
   return { type: 'failed', permanent: true, alive: true, status: reply.status, error, retryAfterMs: null }
 }
 
 /** A fault may repeat what was sent. The ticket is masked here, because it may look like an id, which is not masked. */
-function saidBy(reply: SoapReply, ticket: string | null): string {
-  const said = reply.text('Message') ?? reply.text('faultstring') ?? 'no reason is given'
-  return withoutSecretWords(ticket === null ? said : said.replaceAll(ticket, '[…]')).slice(0, 300)
+function reasonIn(reply: SoapReply, ticket: string | null): string {
+  const reason = reply.text('Message') ?? reply.text('faultstring') ?? 'no reason is given'
+  return withoutSecretWords(ticket === null ? reason : reason.replaceAll(ticket, '[…]')).slice(0, 300)
 }

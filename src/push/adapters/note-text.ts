@@ -13,8 +13,8 @@ export function noteText(item: PushItem, maxLength: number): string {
   const told = direction === null ? '' : `, ${direction} by the agency`
   const columns = Object.entries(after ?? {}).filter(([name, value]) => value !== null && !LEFT_OUT.has(name))
   // The service's word for the direction is the opposite of ours.
-  const said = direction === null ? columns : columns.filter(([name]) => name !== 'direction')
-  const lines = said.map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+  const shown = direction === null ? columns : columns.filter(([name]) => name !== 'direction')
+  const lines = shown.map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
   const text = [`Submission ${submissionId}: ${entity} ${operation}${recordOf(item)}${told}`, ...lines].join('\n')
   return `${text.length > maxLength ? `${whole(text.slice(0, maxLength))}… (cut)` : text}\nsubmission-mirror ${messageId}`
 }

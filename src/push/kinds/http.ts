@@ -207,20 +207,20 @@ class HttpKind implements DeliveryKind {
     const { success, duplicate } = this.#destination
     const byStatus = success === null && isSuccess(answer.status)
     const names = [success === null ? null : 'success', duplicate === null || byStatus ? null : 'duplicate'].filter((name) => name !== null)
-    let said: ReadonlyMap<string, Json> = new Map()
+    let results: ReadonlyMap<string, Json> = new Map()
     try {
       if (names.length > 0) {
         if (isSuccess(answer.status)) refuseCut(answer)
         const values = await this.#templates.evaluate(names, seen(answer, view), bodyOf(answer))
-        said = new Map(names.map((name, index) => [name, values[index] ?? null]))
+        results = new Map(names.map((name, index) => [name, values[index] ?? null]))
       }
     } catch (error) {
       // The answer may say that it has the message, but cannot be read.
       if (isSuccess(answer.status)) return unclear(answer, `it ${answered(answer)}, but ${messageOf(error)}`)
       return this.#notTaken(answer)
     }
-    if (byStatus || said.get('success') === true) return await this.#delivered(answer, view, null)
-    if (said.get('duplicate') === true) return await this.#delivered(answer, view, 'the target had it already')
+    if (byStatus || results.get('success') === true) return await this.#delivered(answer, view, null)
+    if (results.get('duplicate') === true) return await this.#delivered(answer, view, 'the target had it already')
     return this.#notTaken(answer)
   }
 

@@ -39,7 +39,7 @@ export class FanOut implements Service {
   readonly name = 'fan-out'
   readonly #o: FanOutOptions
   /** Destinations whose wait was logged. */
-  readonly #said = new Set<string>()
+  readonly #reported = new Set<string>()
 
   constructor(options: FanOutOptions) {
     this.#o = options
@@ -86,11 +86,11 @@ export class FanOut implements Service {
     const first = await this.#fanOut(group, false)
     const old = group.filter(({ name }) => first.held.includes(name))
     if (old.length > 0 && (await this.#o.isClockTrusted())) {
-      this.#said.clear()
+      this.#reported.clear()
       return (await this.#fanOut(old, true)).more || first.more
     }
-    for (const { name } of old.filter((each) => !this.#said.has(each.name))) {
-      this.#said.add(name)
+    for (const { name } of old.filter((each) => !this.#reported.has(each.name))) {
+      this.#reported.add(name)
       this.#o.log.warn(
         { destination: name },
         `changes for destination ${name} wait: by the clock of this machine they are older than its max_age, but the clocks disagree; \`submission-mirror doctor\` compares them`,

@@ -141,13 +141,13 @@ export function applyReply(
   const names = submission.records.documents.filter(({ id }) => reply.documentIds.includes(id)).map(({ displayName }) => displayName)
   if (names.length === 0) return
   const outstanding = openFiles(submission)
-  const said = [reply.text, ...names].join(' ').toLowerCase()
+  const words = [reply.text, ...names].join(' ').toLowerCase()
   const isMeant = (label: string) =>
     outstanding.length === 1 ||
     label
       .toLowerCase()
       .match(/[a-z]{5,}/g)
-      ?.some((word) => said.includes(word))
+      ?.some((word) => words.includes(word))
   for (const label of outstanding) if (isMeant(label)) provide(parts, account, submission, label, atMs)
 }
 

@@ -47,10 +47,12 @@ function applicantOf(body: PlainObject | undefined): PlainObject[] {
 function contactsOf(applicants: readonly PlainObject[]): PlainObject[] {
   const contacts = new Map<string, PlainObject>()
   for (const applicant of applicants) {
-    const said = ['first_name', 'last_name', 'title', 'phone', 'email'].map((name) => [name, applicant[`contact_${name}`] ?? null] as const)
-    const contact = Object.fromEntries(said)
+    const named = ['first_name', 'last_name', 'title', 'phone', 'email'].map(
+      (name) => [name, applicant[`contact_${name}`] ?? null] as const,
+    )
+    const contact = Object.fromEntries(named)
     const { first_name: first, last_name: last, email } = contact
-    if (said.some(([, value]) => value !== null)) contacts.set(`${first ?? ''} ${last ?? ''} ${email ?? ''}`.toLowerCase(), contact)
+    if (named.some(([, value]) => value !== null)) contacts.set(`${first ?? ''} ${last ?? ''} ${email ?? ''}`.toLowerCase(), contact)
   }
   return [...contacts.values()].map((contact) => ({ ...contact, active: true }))
 }

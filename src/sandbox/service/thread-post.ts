@@ -39,14 +39,14 @@ export function postToThread({ world, life }: { world: World; life: Life }, post
   if (key !== undefined && key.length > MAX_KEY_LENGTH)
     throw invalid(['header', 'Idempotency-Key'], `must have at most ${MAX_KEY_LENGTH} characters`, 'string_too_long')
   if (body.trim() === '') throw new Refusal('blank_body', 'body must not be blank')
-  const { documents, turns } = submission.records
+  const { documents, messagesByKey } = submission.records
   const attached = document_ids.map((id) => documents.find((document) => document.id === id))
   if (attached.some((document) => document === undefined))
     throw new Refusal('foreign_document', 'A document of document_ids is not on this submission')
-  const known = key === undefined ? undefined : ownValue(turns, key)
+  const known = key === undefined ? undefined : ownValue(messagesByKey, key)
   if (known !== undefined) return known
   const id = submission.newId()
-  if (key !== undefined) setOwnValue(turns, key, id)
+  if (key !== undefined) setOwnValue(messagesByKey, key, id)
   const message = {
     ...({ id, channel: 'email', direction: 'inbound', kind: 'broker_reply', body_text: body } as const),
     subject: `Re: ${submission.facts.insured_name}`,

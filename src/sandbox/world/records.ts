@@ -100,7 +100,7 @@ export interface Records {
   readonly quotes: Record<string, QuoteRecord>
   readonly binds: BindRecord[]
   /** The message of each turn by its `Idempotency-Key`. */
-  readonly turns: Record<string, string>
+  readonly messagesByKey: Record<string, string>
   readonly applications: Record<string, ApplicationRecord>
   selectionRevision: number
   selectedPrograms: readonly string[]
@@ -114,7 +114,7 @@ export function emptyRecords(): Records {
     documents: [],
     quotes: {},
     binds: [],
-    turns: {},
+    messagesByKey: {},
     applications: {},
     selectionRevision: 1,
     selectedPrograms: [],

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { messageOf } from '../../base/errors.ts'
-import { COPY_HOME } from '../changes/log-home.ts'
+import { COPY_ORIGIN } from '../changes/log-origin.ts'
 import { sqliteError } from '../sqlite/errors.ts'
 import type { BackupAnswer, BackupOrder } from './backup.ts'
 import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
@@ -51,7 +51,7 @@ function finish(before: SqliteFacts): string | null {
   try {
     copy.pragma('journal_mode = delete')
     copy.pragma('synchronous = full')
-    if (before.rows['sync_log_epochs'] !== undefined) copy.prepare('update sync_log_epochs set home = ?').run(COPY_HOME)
+    if (before.rows['sync_log_epochs'] !== undefined) copy.prepare('update sync_log_epochs set origin = ?').run(COPY_ORIGIN)
     const facts = factsOf(copy)
     const fault = faultOf(copy, facts)
     if (fault !== null) return fault

@@ -79,11 +79,11 @@ function answerOf(worker: Worker, order: BackupOrder, signal: AbortSignal): Prom
   const fail = (problem: string) => answer.reject(new PermanentError(`no backup was made: ${problem}`))
   const stop = () => answer.reject(signal.reason)
   signal.addEventListener('abort', stop, { once: true })
-  worker.on('message', (said: BackupAnswer) => {
-    if (said.type === 'done') answer.resolve({ bytes: said.bytes, facts: said.facts })
-    else if (said.type === 'failed') fail(said.problem)
+  worker.on('message', (message: BackupAnswer) => {
+    if (message.type === 'done') answer.resolve({ bytes: message.bytes, facts: message.facts })
+    else if (message.type === 'failed') fail(message.problem)
     else
-      roomFor(order, said.bytes).then(
+      roomFor(order, message.bytes).then(
         (problem) => (problem === null ? worker.postMessage('go') : fail(problem)),
         (error: unknown) => fail(messageOf(error)),
       )

@@ -49,8 +49,8 @@ export function lostNumbers({ firstSeq, lastSeq, rows }: SqliteFacts): number {
  */
 export function faultOf(database: Database.Database, facts: SqliteFacts): string | null {
   const checks = database.pragma('integrity_check(3)') as { integrity_check: string }[]
-  const said = checks.map((row) => row.integrity_check).join('; ')
-  if (said !== 'ok') return `it is damaged (${said})`
+  const result = checks.map((row) => row.integrity_check).join('; ')
+  if (result !== 'ok') return `it is damaged (${result})`
   if (facts.schemaVersion === 0) return 'it is no database of submission-mirror'
   const missing = missingTables(database)
   return missing.length === 0 ? null : missingText(missing)

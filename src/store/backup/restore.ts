@@ -22,7 +22,7 @@ export interface Restored {
   readonly migrated: readonly string[]
   readonly epoch: NewEpoch
   /** null when there was no database. */
-  readonly aside: string | null
+  readonly previous: string | null
 }
 
 const LOG_ENDINGS = ['-wal', '-shm', '-journal']
@@ -60,10 +60,10 @@ export async function restoreSqlite(
       await db.close()
     }
     syncFile(fresh)
-    const aside = existsSync(path) ? putAside(path, clock) : null
+    const previous = existsSync(path) ? keepPrevious(path, clock) : null
     renameSync(fresh, path)
     syncFile(dirname(path))
-    return { facts, ...made, aside }
+    return { facts, ...made, previous }
   } finally {
     for (const ending of ['', '-mark', ...LOG_ENDINGS]) rmSync(`${fresh}${ending}`, { force: true })
     lock.release()
@@ -107,20 +107,20 @@ function verify(fresh: string, file: string): SqliteFacts {
 }
 
 /** Gives the database a second name first, so that its own name always has a file. @returns the second name. */
-function putAside(path: string, clock: Clock): string {
+function keepPrevious(path: string, clock: Clock): string {
   const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
-  const aside = freeName(`${path}.before-${stamp}`)
+  const previous = freeName(`${path}.before-${stamp}`)
   foldLog(path)
   try {
-    linkSync(path, aside)
+    linkSync(path, previous)
   } catch {
     // Some file systems have no hard links.
-    renameSync(path, aside)
+    renameSync(path, previous)
   }
   // Only a damaged database still has them. They must never meet the new file.
   // The file with marks goes with its database: beside the new one it would tell of another log.
-  for (const ending of [...LOG_ENDINGS, '-mark']) if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${aside}${ending}`)
-  return aside
+  for (const ending of [...LOG_ENDINGS, '-mark']) if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${previous}${ending}`)
+  return previous
 }
 
 /** A name may be taken by a restore in the same second, or after a clock was set back. */

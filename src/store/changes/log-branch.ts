@@ -1,10 +1,10 @@
 import { isOtherServer } from '../engine/checked-server.ts'
 import type { Query } from '../engine/db.ts'
-import type { LogMark, LogWitness } from '../engine/log-seen.ts'
+import type { KnownLog, LogMark } from '../engine/log-seen.ts'
 import type { LogEpochsTable } from '../schema/log.ts'
 import { lastAssignedSeq } from './log-ends.ts'
 import { fingerprintsOf } from './log-fingerprint.ts'
-import { homeOf, serverOf } from './log-home.ts'
+import { originOf, serverOf } from './log-origin.ts'
 
 /**
  * Why an epoch began. `copy`: the database is a copy of the one that was used before. `server`: it is on another server or timeline, so a
@@ -13,8 +13,8 @@ import { homeOf, serverOf } from './log-home.ts'
  */
 export type EpochReason = 'first' | 'restore' | 'copy' | 'server' | 'lost' | 'command'
 
-/** Somebody outside the database who saw its log: the memory of this process, or the file beside a SQLite database. */
-export type Witness = LogWitness & {
+/** What is known outside the database of its log: the memory of this process, or the file beside a SQLite database. */
+export type TokenedLog = KnownLog & {
   /** Tokens of the process that wrote last; null where there is none to compare. See `mark-file.ts`. */
   readonly tokens: readonly string[] | null
 }
@@ -25,7 +25,7 @@ export interface LogState {
   readonly lastSeq: number
   /** The furthest cursor of a destination. */
   readonly furthest: number
-  readonly home: string
+  readonly origin: string
   readonly server: string
   /** The newest first. */
   readonly epochs: readonly LogEpochsTable[]
@@ -43,7 +43,7 @@ export async function readState(q: Query): Promise<LogState> {
     logEpoch: log_epoch,
     lastSeq,
     furthest: Number(furthest ?? 0),
-    home: await homeOf(q),
+    origin: await originOf(q),
     server: await serverOf(q),
     epochs: await epochsOf(q),
   }
@@ -61,36 +61,36 @@ export async function currentBreak(q: Query): Promise<LogEpochsTable | null> {
 }
 
 /** @returns why the numbering cannot go on; null when it can. */
-export async function findBreak(q: Query, state: LogState, witnesses: readonly Witness[]): Promise<EpochReason | null> {
+export async function findBreak(q: Query, state: LogState, knownLogs: readonly TokenedLog[]): Promise<EpochReason | null> {
   const current = state.epochs.find(({ log_epoch }) => log_epoch === state.logEpoch)
   if (current === undefined) return 'command'
-  if (current.home !== state.home) return 'copy'
+  if (current.origin !== state.origin) return 'copy'
   if (isOtherServer(current.server, state.server)) return q.kind === 'postgres' ? 'server' : 'copy'
-  for (const witness of witnesses) {
-    const isKnown = state.epochs.some(({ log_epoch }) => log_epoch === witness.logEpoch)
-    if (!isKnown && witness.marks.length > 0) return 'lost'
-    if (witness.logEpoch !== state.logEpoch) continue
-    if ((await forkOf(q, state, [witness])) !== null) return 'lost'
-    if (current.instance !== null && witness.tokens !== null && !witness.tokens.includes(current.instance)) return 'copy'
+  for (const known of knownLogs) {
+    const isKnown = state.epochs.some(({ log_epoch }) => log_epoch === known.logEpoch)
+    if (!isKnown && known.marks.length > 0) return 'lost'
+    if (known.logEpoch !== state.logEpoch) continue
+    if ((await forkOf(q, state, [known])) !== null) return 'lost'
+    if (current.instance !== null && known.tokens !== null && !known.tokens.includes(current.instance)) return 'copy'
   }
   return state.furthest > state.lastSeq ? 'copy' : null
 }
 
-/** Where the log of the database leaves the one that witnesses saw. */
+/** Where the log of the database leaves the one that is known outside it. */
 export interface Fork {
   /** The last number that both have in common. */
   readonly afterSeq: number
-  /** The newest number that a witness saw. */
+  /** The newest number known outside the database. */
   readonly knownSeq: number
-  /** What witnesses saw behind `afterSeq`. */
+  /** The changes known behind `afterSeq`. */
   readonly lost: readonly LogMark[]
 }
 
-/** Compares the log with what witnesses saw of its current epoch, or of one that the database does not know. Null: it has all of it. */
-export async function forkOf(q: Query, { logEpoch, lastSeq, epochs }: LogState, witnesses: readonly LogWitness[]): Promise<Fork | null> {
-  const marks = witnesses
-    .filter((witness) => witness.logEpoch === logEpoch || epochs.every(({ log_epoch }) => log_epoch !== witness.logEpoch))
-    .flatMap((witness) => witness.marks)
+/** Compares the log with what is known of its current epoch, or of one that the database does not have. Null: it has all of it. */
+export async function forkOf(q: Query, { logEpoch, lastSeq, epochs }: LogState, knownLogs: readonly KnownLog[]): Promise<Fork | null> {
+  const marks = knownLogs
+    .filter((known) => known.logEpoch === logEpoch || epochs.every(({ log_epoch }) => log_epoch !== known.logEpoch))
+    .flatMap((known) => known.marks)
     .sort((a, b) => a.seq - b.seq)
   const newest = marks.at(-1)
   if (newest === undefined) return null
@@ -114,14 +114,14 @@ async function differingMarks(q: Query, marks: readonly LogMark[], lastSeq: numb
 }
 
 /**
- * What a witness saw of an earlier epoch behind the end that it has now: another process began the next epoch, and did not know of it.
+ * What is known of an earlier epoch behind the end that it has now: another process began the next epoch, and did not know of it.
  * @returns null when there is nothing.
  */
-export function lateFork({ epochs }: LogState, witness: LogWitness): Fork | null {
-  const place = epochs.findIndex(({ log_epoch }) => log_epoch === witness.logEpoch)
-  const newest = witness.marks.at(-1)
+export function lateFork({ epochs }: LogState, known: KnownLog): Fork | null {
+  const place = epochs.findIndex(({ log_epoch }) => log_epoch === known.logEpoch)
+  const newest = known.marks.at(-1)
   if (place <= 0 || newest === undefined) return null
   const afterSeq = Math.min(...epochs.slice(0, place).map(({ after_seq }) => after_seq))
   if (newest.seq <= afterSeq) return null
-  return { afterSeq, knownSeq: newest.seq, lost: witness.marks.filter(({ seq }) => seq > afterSeq) }
+  return { afterSeq, knownSeq: newest.seq, lost: known.marks.filter(({ seq }) => seq > afterSeq) }
 }

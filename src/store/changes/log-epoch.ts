@@ -5,11 +5,21 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
-import { type EpochReason, epochsOf, type Fork, findBreak, forkOf, type LogState, lateFork, readState, type Witness } from './log-branch.ts'
+import {
+  type EpochReason,
+  epochsOf,
+  type Fork,
+  findBreak,
+  forkOf,
+  type LogState,
+  lateFork,
+  readState,
+  type TokenedLog,
+} from './log-branch.ts'
 import { repairEndsIn } from './log-ends.ts'
 import { fingerprintsOf } from './log-fingerprint.ts'
-import { COPY_HOME, homeOf, knownServer, learnServer, serverOf } from './log-home.ts'
 import { hasInfo, infoOf, restoreInfo } from './log-info.ts'
+import { COPY_ORIGIN, knownServer, learnServer, originOf, serverOf } from './log-origin.ts'
 import { noteLostBranch } from './lost-branch.ts'
 import { readMarkFile } from './mark-file.ts'
 
@@ -18,7 +28,7 @@ import { readMarkFile } from './mark-file.ts'
  * assigns numbers again, to other changes, so it must begin a new epoch: readers then see how far both have the same changes, and message
  * ids, made of epoch and number, stay unique. Numbers up to there keep their epoch.
  *
- * What tells such a database: its home (log-home.ts), and witnesses that outlive it, which are the memory of this process and on SQLite a file
+ * What tells such a database: its origin (log-origin.ts), and what is known of its log outside it: the memory of this process and on SQLite a file
  * beside the database (log-branch.ts). Until it has been checked, nothing appends to its log or sends from it (`requireServer`).
  */
 
@@ -62,20 +72,20 @@ export interface EpochOfChange {
  */
 export async function checkLogEpoch(db: Db): Promise<NewEpoch | null> {
   await learnServer(db)
-  const witnesses = await witnessesOf(db)
+  const knownLogs = await knownLogsOf(db)
   if (await hasInfo(db.read)) {
     const state = await readState(db.read)
-    if (await isSettled(db.read, state, witnesses)) {
+    if (await isSettled(db.read, state, knownLogs)) {
       await remember(db, state)
       return null
     }
   }
-  const epoch = await db.write('log-epoch', (tx) => settle(tx, witnesses), UNLIMITED)
+  const epoch = await db.write('log-epoch', (tx) => settle(tx, knownLogs), UNLIMITED)
   await remember(db, await readState(db.read))
   return epoch
 }
 
-async function settle(tx: Tx, witnesses: readonly Witness[]): Promise<NewEpoch | null> {
+async function settle(tx: Tx, knownLogs: readonly TokenedLog[]): Promise<NewEpoch | null> {
   await lockNamed(tx, 'log-epoch')
   await restoreInfo(tx)
   const state = await readState(tx)
@@ -83,13 +93,13 @@ async function settle(tx: Tx, witnesses: readonly Witness[]): Promise<NewEpoch |
     await insertEpoch(tx, { logEpoch: state.logEpoch, afterSeq: 0, reason: 'first', knownSeq: null })
     return null
   }
-  const reason = await findBreak(tx, state, witnesses)
+  const reason = await findBreak(tx, state, knownLogs)
   // Somebody has set a new epoch by hand.
-  if (reason === 'command') return begin(tx, reason, witnesses, state.logEpoch)
-  if (reason !== null) return begin(tx, reason, witnesses)
+  if (reason === 'command') return begin(tx, reason, knownLogs, state.logEpoch)
+  if (reason !== null) return begin(tx, reason, knownLogs)
   await learnHome(tx, state)
-  for (const witness of witnesses) {
-    const fork = lateFork(state, witness)
+  for (const known of knownLogs) {
+    const fork = lateFork(state, known)
     if (fork !== null) await noteLostBranch(tx, state.logEpoch, fork)
   }
   return null
@@ -98,12 +108,12 @@ async function settle(tx: Tx, witnesses: readonly Witness[]): Promise<NewEpoch |
 /** Begins a new epoch behind the newest change that both branches have. */
 export async function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpoch> {
   await learnServer(db)
-  const witnesses = await witnessesOf(db)
+  const knownLogs = await knownLogsOf(db)
   const work = async (tx: Tx): Promise<NewEpoch> => {
     await lockNamed(tx, 'log-epoch')
     const epochs = await tx.sql.selectFrom('sync_log_epochs').select('log_epoch').limit(1).execute()
     if (epochs.length === 0) await insertEpoch(tx, { logEpoch: (await infoOf(tx)).log_epoch, afterSeq: 0, reason: 'first', knownSeq: null })
-    return begin(tx, reason, witnesses)
+    return begin(tx, reason, knownLogs)
   }
   return db.write('log-epoch', work, UNLIMITED)
 }
@@ -112,13 +122,13 @@ export async function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpo
 export async function takeEpochHome(tx: Tx): Promise<void> {
   await tx.sql
     .updateTable('sync_log_epochs')
-    .set({ home: await homeOf(tx), server: await serverOf(tx), instance: null })
+    .set({ origin: await originOf(tx), server: await serverOf(tx), instance: null })
     .execute()
 }
 
 /** Says that the log goes on in another database: should this one be used again, it begins another epoch. */
 export async function leaveEpochHome(tx: Tx): Promise<void> {
-  await tx.sql.updateTable('sync_log_epochs').set({ home: COPY_HOME }).execute()
+  await tx.sql.updateTable('sync_log_epochs').set({ origin: COPY_ORIGIN }).execute()
 }
 
 /** @returns a function from a number to its epoch. */
@@ -135,7 +145,7 @@ export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChan
   return (seq) => epochs.find(({ afterSeq }) => seq > afterSeq)?.epoch ?? oldest
 }
 
-async function begin(tx: Tx, reason: EpochReason, witnesses: readonly Witness[], logEpoch: string = randomUUID()): Promise<NewEpoch> {
+async function begin(tx: Tx, reason: EpochReason, knownLogs: readonly TokenedLog[], logEpoch: string = randomUUID()): Promise<NewEpoch> {
   // Fan-out reads the epochs and moves the cursors.
   await lockNamed(tx, 'fan-out')
   // What waits may have been sent since the backup. Where a duplicate would do harm, it is looked up or held for a person. This takes longest,
@@ -143,7 +153,7 @@ async function begin(tx: Tx, reason: EpochReason, witnesses: readonly Witness[],
   await sql`update sync_outbox set uncertain = 1 where state = 'ready' and uncertain = 0`.execute(tx.sql)
   await repairEndsIn(tx)
   const state = await readState(tx)
-  const fork = await forkOf(tx, state, witnesses)
+  const fork = await forkOf(tx, state, knownLogs)
   await tx.sql.updateTable('mirror_info').set({ log_epoch: logEpoch }).where('id', '=', 1).execute()
   const epoch: NewEpoch = { logEpoch, afterSeq: fork?.afterSeq ?? state.lastSeq, reason, knownSeq: fork?.knownSeq ?? null }
   await adopt(tx, epoch, fork)
@@ -166,14 +176,14 @@ async function insertEpoch(tx: Tx, { logEpoch, afterSeq, reason, knownSeq }: New
   const epochNo = sql<number>`(select coalesce(max(epoch_no), 0) + 1 from sync_log_epochs)`
   const done = reason === 'first' ? dbTime(tx) : null
   const replays = { replays_at: done, replayed_at: done }
-  const [home, server] = [await homeOf(tx), await serverOf(tx)]
+  const [origin, server] = [await originOf(tx), await serverOf(tx)]
   await tx.sql
     .insertInto('sync_log_epochs')
     .values({
       log_epoch: logEpoch,
       after_seq: afterSeq,
       began_at: dbTime(tx),
-      home,
+      origin,
       reason,
       epoch_no: epochNo,
       server,
@@ -191,15 +201,15 @@ async function learnHome(tx: Tx, state: LogState): Promise<void> {
   await tx.sql.updateTable('sync_log_epochs').set({ server }).where('log_epoch', '=', state.logEpoch).execute()
 }
 
-/** Whether the current epoch is known and complete, began in this very database, and witnesses saw no more than it has. */
-async function isSettled(q: Query, state: LogState, witnesses: readonly Witness[]): Promise<boolean> {
+/** Whether the current epoch is known and complete, began in this very database, and has all that is known outside it. */
+async function isSettled(q: Query, state: LogState, knownLogs: readonly TokenedLog[]): Promise<boolean> {
   const current = state.epochs.find(({ log_epoch }) => log_epoch === state.logEpoch)
   if (current === undefined || current.server !== knownServer(current.server, state.server)) return false
-  if (witnesses.some((witness) => lateFork(state, witness) !== null)) return false
-  return (await findBreak(q, state, witnesses)) === null
+  if (knownLogs.some((known) => lateFork(state, known) !== null)) return false
+  return (await findBreak(q, state, knownLogs)) === null
 }
 
-async function witnessesOf(db: Db): Promise<Witness[]> {
+async function knownLogsOf(db: Db): Promise<TokenedLog[]> {
   const { logEpoch } = db.seen
   // As it is now: what commits while the database is read would seem to be missing there.
   const marks = [...db.seen.marks]

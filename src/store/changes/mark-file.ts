@@ -1,14 +1,14 @@
 import { sql } from 'kysely'
 import type { Db, Query } from '../engine/db.ts'
 import { readMark, writeMark } from '../sqlite/mark-file.ts'
-import type { Witness } from './log-branch.ts'
-import { sqlitePath } from './log-home.ts'
+import type { TokenedLog } from './log-branch.ts'
+import { sqlitePath } from './log-origin.ts'
 
 /** Marks in the file: enough to tell what the last minutes told of. */
 const MARKS_KEPT = 200
 
 /** @returns what the file beside a SQLite database saw; null when there is none. */
-export async function readMarkFile(q: Query): Promise<Witness | null> {
+export async function readMarkFile(q: Query): Promise<TokenedLog | null> {
   if (q.kind !== 'sqlite') return null
   const path = await sqlitePath(q)
   return path === '' ? null : readMark(path)

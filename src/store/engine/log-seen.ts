@@ -8,8 +8,8 @@ export interface LogMark {
   readonly touched: readonly (readonly [account: string, submissionId: string])[]
 }
 
-/** What somebody outside the database knows of the change log. */
-export interface LogWitness {
+/** What is known of the change log outside the database. */
+export interface KnownLog {
   readonly logEpoch: string
   /** Ascending by number. */
   readonly marks: readonly LogMark[]
@@ -22,9 +22,9 @@ const MARKS = 1_000
  * What this process knows of the change log from its own commits and looks: the epoch, the server, and the newest changes. It outlives the
  * database that it speaks of, so it shows when another one stands in its place (see `changes/log-epoch.ts`).
  */
-export class LogSeen implements LogWitness {
+export class LogSeen implements KnownLog {
   logEpoch = ''
-  /** The server that the epoch belongs to, as `log-home.ts` reads it; null before the first check. */
+  /** The server that the epoch belongs to, as `log-origin.ts` reads it; null before the first check. */
   server: string | null = null
   /** How the server is asked on Postgres, once that is known. */
   serverExpression: RawBuilder<string> | undefined

@@ -128,15 +128,15 @@ export async function newestRead(q: Query, account: string): Promise<TimeText | 
 export async function failingReads(
   q: Query,
   account: string,
-  often: { readonly failures: number; readonly stalls: number },
+  often: { readonly failures: number; readonly stalledWalks: number },
 ): Promise<{ readonly failing: number; readonly longFailing: number }> {
   const { rows } = await sql<{ failing: number; long: number }>`
     select count(*) as failing,
-      count(case when failures >= ${sql.lit(often.failures)} or stalls >= ${sql.lit(often.stalls)} then 1 end) as long
+      count(case when failures >= ${sql.lit(often.failures)} or stalled_walks >= ${sql.lit(often.stalledWalks)} then 1 end) as long
     from (
-      select failures, misses, stalls from sync_reads where account = ${account} and rank = ${sql.lit(rank.failing)}
+      select failures, not_found, stalled_walks from sync_reads where account = ${account} and rank = ${sql.lit(rank.failing)}
       order by due_at limit ${sql.lit(AT_MOST)}) as first_due
-    where misses = 0 and failures + stalls > 0`.execute(q.sql)
+    where not_found = 0 and failures + stalled_walks > 0`.execute(q.sql)
   return { failing: rows[0]?.failing ?? 0, longFailing: rows[0]?.long ?? 0 }
 }
 

@@ -6,7 +6,7 @@ import type { Db, Query } from '../engine/db.ts'
 import { dbTime, rowLock } from '../engine/sql.ts'
 import { sweep } from './accounts.ts'
 import { claimedReads } from './claims.ts'
-import { forgiveIds } from './known-ids.ts'
+import { resetNotFoundIds } from './known-ids.ts'
 import { rank, wakeReads } from './reads.ts'
 
 /** How many submissions of the account have been read, counted up to `limit`. */
@@ -54,21 +54,21 @@ export async function sampleUnreadSubmissions(q: Query, account: string, limit: 
 const RESET_BATCH = 200
 
 /**
- * Makes every read that got "not found" due soon, and clears unconfirmed misses: the account was at fault, not its submissions. Misses of
- * a submission already marked unreachable stay, so that finding it again removes the mark. Runs in batches to keep transactions short; the
- * account must be stopped, so that misses are not added faster than they are reset.
+ * Makes every read that got "not found" due soon, and resets unconfirmed counts of it: the account was at fault, not its submissions. Those
+ * of a submission already marked unreachable stay, so that finding it again removes the mark. Runs in batches to keep transactions short; the
+ * account must be stopped, or reads would count "not found" faster than it is reset.
  */
-export async function resetMisses(db: Db, account: string): Promise<void> {
-  await forgiveIds(db, account)
+export async function resetNotFound(db: Db, account: string): Promise<void> {
+  await resetNotFoundIds(db, account)
   const confirmed = sql`exists (select 1 from submissions as s
     where s.account = sync_reads.account and s.submission_id = sync_reads.submission_id and s.unreachable_since is not null)`
   for (let reset = 1; reset > 0; ) {
-    reset = await db.write('misses-forgiven', (tx) => {
+    reset = await db.write('not-found-reset', (tx) => {
       const failing = sql`select account, submission_id, read from sync_reads
-        where account = ${account} and rank = ${sql.lit(rank.failing)} and misses > 0 and lease_token is null
+        where account = ${account} and rank = ${sql.lit(rank.failing)} and not_found > 0 and lease_token is null
         order by due_at limit ${sql.lit(RESET_BATCH)} ${rowLock(tx, 'for update')}`
-      const misses = sql`case when ${confirmed} then misses else 0 end`
-      return claimedReads.change(tx, failing, sql`misses = ${misses}, rank = ${sql.lit(rank.routine)}, due_at = ${dbTime(tx)}`)
+      const unlessConfirmed = sql`case when ${confirmed} then not_found else 0 end`
+      return claimedReads.change(tx, failing, sql`not_found = ${unlessConfirmed}, rank = ${sql.lit(rank.routine)}, due_at = ${dbTime(tx)}`)
     })
   }
 }

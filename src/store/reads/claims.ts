@@ -20,8 +20,8 @@ export interface ReadClaim extends Place {
   readonly wakeNo: number
   readonly cursor: string | null
   readonly failures: number
-  readonly misses: number
-  readonly stalls: number
+  readonly notFound: number
+  readonly stalledWalks: number
   readonly activeAt: TimeText | null
   readonly lastReadAt: TimeText | null
   readonly lastReplayAt: TimeText | null
@@ -104,8 +104,8 @@ export interface ReadSettlement {
   readonly rank: number
   readonly dueInMs: number
   readonly failures: number
-  readonly misses: number
-  readonly stalls: number
+  readonly notFound: number
+  readonly stalledWalks: number
   readonly error: string | null
   /** The cursor of the last page that had one; undefined keeps the stored one. */
   readonly cursor?: string
@@ -133,18 +133,18 @@ export interface ReadSettlement {
  */
 export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): Promise<void> {
   const now = dbTime(tx)
-  const isMissed = !s.complete && s.misses > 0 && s.failures + s.stalls === 0
-  const woken = s.complete || isMissed ? sql`wake_no > ${claim.wakeNo}` : sql`1 = 0`
+  const isNotFound = !s.complete && s.notFound > 0 && s.failures + s.stalledWalks === 0
+  const woken = s.complete || isNotFound ? sql`wake_no > ${claim.wakeNo}` : sql`1 = 0`
   const [wakeDelayMs, wokenRank] = isDetail(claim.read) ? [DETAIL_WAKE_DELAY_MS, rank.routine] : [WAKE_DELAY_MS, rank.live]
-  const wokenInMs = Math.min(s.dueInMs, isMissed ? LOOK_AGAIN_MS : wakeDelayMs)
+  const wokenInMs = Math.min(s.dueInMs, isNotFound ? LOOK_AGAIN_MS : wakeDelayMs)
   const replayDueAt = replayDue(tx, claim, s)
   const dueAt = s.complete
     ? least(tx, dbTime(tx, s.dueInMs), sql`coalesce(${replayDueAt}, ${dbTime(tx, s.dueInMs)})`)
     : dbTime(tx, s.dueInMs)
   const set = [
-    sql`rank = case when ${woken} then ${sql.lit(isMissed ? s.rank : wokenRank)} else ${s.rank} end`,
+    sql`rank = case when ${woken} then ${sql.lit(isNotFound ? s.rank : wokenRank)} else ${s.rank} end`,
     sql`due_at = case when ${woken} then ${dbTime(tx, wokenInMs)} else ${dueAt} end`,
-    sql`failures = ${s.failures}, misses = ${s.misses}, stalls = ${s.stalls}, error = ${s.error === null ? null : storableText(s.error)}`,
+    sql`failures = ${s.failures}, not_found = ${s.notFound}, stalled_walks = ${s.stalledWalks}, error = ${s.error === null ? null : storableText(s.error)}`,
     sql`replay_due_at = ${replayDueAt}`,
   ]
   if (s.complete) set.push(sql`last_read_at = ${now}`)
@@ -185,8 +185,8 @@ function claimColumns(tx: Tx) {
     wakeNo: 'wake_no',
     cursor: 'cursor',
     failures: 'failures',
-    misses: 'misses',
-    stalls: 'stalls',
+    notFound: 'not_found',
+    stalledWalks: 'stalled_walks',
     activeAt: 'active_at',
     lastReadAt: 'last_read_at',
     lastReplayAt: 'last_replay_at',

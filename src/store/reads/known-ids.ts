@@ -40,7 +40,7 @@ export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<vo
   // A bind request is below its submission, and a document is no read of this kind.
   const due = sql`case when given.kind in (${sql.join(idReads)}) and (given.kind <> 'bind_request' or given.submission_id is not null) then ${now} end`
   await sql`
-    insert into sync_known_ids (account, kind, id, submission_id, via, first_seen_at, due_at, wake_no, issued_no, applied_no, failures, misses, is_final)
+    insert into sync_known_ids (account, kind, id, submission_id, via, first_seen_at, due_at, wake_no, issued_no, applied_no, failures, not_found, is_final)
     select given.account, given.kind, given.id, given.submission_id, given.via, ${now}, ${due}, 0, 0, 0, 0, 0, 0
     from ${valuesTable(tx, columns, fresh)}
     where not exists (select 1 from sync_purged p where p.account = given.account and p.submission_id = given.submission_id)
@@ -83,7 +83,7 @@ export interface IdClaim extends KnownId {
   readonly readNo: number
   readonly wakeNo: number
   readonly failures: number
-  readonly misses: number
+  readonly notFound: number
   /** Whether it was ever read. */
   readonly wasRead: boolean
   /** Whether nothing is expected of it any more. */
@@ -132,7 +132,7 @@ export async function claimIds(db: Db, { account, limit, leaseMs, only, without 
         readNo: 'issued_no',
         wakeNo: 'wake_no',
         failures: 'failures',
-        misses: 'misses',
+        notFound: 'not_found',
         isFinal: 'is_final',
         wasRead: sql`last_read_at is not null`,
         changedAt: sql`coalesce(last_changed_at, first_seen_at)`,
@@ -164,7 +164,7 @@ export async function idError(q: Query, { account, kind, id }: Pick<IdClaim, 'ac
 export interface IdSettlement {
   readonly dueInMs: number
   readonly failures: number
-  readonly misses: number
+  readonly notFound: number
   readonly error: string | null
   readonly complete: boolean
   readonly changed: boolean
@@ -181,7 +181,7 @@ export interface IdSettlement {
 export async function settleId(tx: Tx, claim: IdClaim, s: IdSettlement): Promise<void> {
   const woken = s.failures === 0 ? sql`wake_no > ${claim.wakeNo}` : sql`1 = 0`
   const set = [
-    sql`failures = ${s.failures}, misses = ${s.misses}, error = ${s.error === null ? null : storableText(s.error)}`,
+    sql`failures = ${s.failures}, not_found = ${s.notFound}, error = ${s.error === null ? null : storableText(s.error)}`,
     sql`due_at = case when ${woken} then ${dbTime(tx, Math.min(s.dueInMs, DETAIL_WAKE_DELAY_MS))} else ${dbTime(tx, s.dueInMs)} end`,
   ]
   if (s.complete) set.push(sql`last_read_at = ${dbTime(tx)}`)
@@ -197,9 +197,9 @@ export async function releaseId(db: Db, claim: IdClaim): Promise<void> {
 }
 
 /** Forgets "not found" of all ids of an account, which was at fault itself. */
-export async function forgiveIds(db: Db, account: string): Promise<void> {
-  await db.write('misses-forgiven', (tx) =>
-    sql`update sync_known_ids set misses = 0, due_at = ${dbTime(tx)} where account = ${account} and misses > 0 and lease_token is null`.execute(
+export async function resetNotFoundIds(db: Db, account: string): Promise<void> {
+  await db.write('not-found-reset', (tx) =>
+    sql`update sync_known_ids set not_found = 0, due_at = ${dbTime(tx)} where account = ${account} and not_found > 0 and lease_token is null`.execute(
       tx.sql,
     ),
   )

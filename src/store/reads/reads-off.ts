@@ -77,7 +77,7 @@ export async function wasEverRead(q: Query, account: string, read: OptionalRead)
 export async function countSucceeding(q: Query, account: string, submissionIds: readonly string[]): Promise<number> {
   const { rows } = await sql<{ n: number }>`
     select count(*) as n from sync_reads where account = ${account} and submission_id in (${sql.join(submissionIds)})
-      and read = 'requirements' and last_read_at is not null and failures + misses = 0`.execute(q.sql)
+      and read = 'requirements' and last_read_at is not null and failures + not_found = 0`.execute(q.sql)
   return Number(rows[0]?.n)
 }
 

@@ -33,8 +33,8 @@ const readsTable: TableSpec = {
     applied_no: 'int',
     active_at: 'time',
     failures: 'int',
-    misses: 'int',
-    stalls: 'int',
+    not_found: 'int',
+    stalled_walks: 'int',
   },
 }
 
@@ -53,8 +53,8 @@ export async function addReads(tx: Tx, places: readonly Place[], now: string, li
       applied_no: 0,
       active_at: now,
       failures: 0,
-      misses: 0,
-      stalls: 0,
+      not_found: 0,
+      stalled_walks: 0,
     })),
   )
   await tx.insertMany(readsTable, rows, { ignore: true })
@@ -88,13 +88,13 @@ export async function wakeReads(
   const soon = sql<TimeText>`case when ${ofDetail} then ${dbTime(tx, later)} else ${dbTime(tx, delayMs)} end`
   const lookAgain = dbTime(tx, LOOK_AGAIN_MS)
   const missed = moved
-    ? sql`when lease_token is null and failures + stalls = 0 and misses > 0 and due_at > ${lookAgain} then ${lookAgain}`
+    ? sql`when lease_token is null and failures + stalled_walks = 0 and not_found > 0 and due_at > ${lookAgain} then ${lookAgain}`
     : sql``
   await sql`
     update sync_reads set
       wake_no = wake_no + 1,
-      rank = case when lease_token is null and failures + misses + stalls = 0 then case when ${ofDetail} then ${sql.lit(rank.routine)} else ${sql.lit(rank.live)} end else rank end,
-      due_at = case when lease_token is null and failures + misses + stalls = 0 and due_at > ${soon} then ${soon} ${missed} else due_at end,
+      rank = case when lease_token is null and failures + not_found + stalled_walks = 0 then case when ${ofDetail} then ${sql.lit(rank.routine)} else ${sql.lit(rank.live)} end else rank end,
+      due_at = case when lease_token is null and failures + not_found + stalled_walks = 0 and due_at > ${soon} then ${soon} ${missed} else due_at end,
       active_at = ${moved ? dbTime(tx) : sql.ref('active_at')}
     from ${given}
     where sync_reads.account = given.account and sync_reads.submission_id = given.submission_id and sync_reads.read = given.read`.execute(
@@ -122,7 +122,7 @@ export async function requestReplay(tx: Tx, places: readonly Place[]): Promise<v
     update sync_reads set
       replay_due_at = case when lease_token is not null and replay_due_at <= ${dbTime(tx)} then ${dbTime(tx)} else ${earlier('replay_due_at')} end,
       wake_no = wake_no + case when lease_token is null then 0 else 1 end,
-      due_at = case when lease_token is null and failures + misses + stalls = 0 then ${earlier('due_at')} else due_at end
+      due_at = case when lease_token is null and failures + not_found + stalled_walks = 0 then ${earlier('due_at')} else due_at end
     from ${given}
     where sync_reads.account = given.account and sync_reads.submission_id = given.submission_id
       and sync_reads.read = 'events' and last_replay_at is not null`.execute(tx.sql)

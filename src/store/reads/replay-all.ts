@@ -76,7 +76,7 @@ export async function requestReplays(db: Db, account: string, after: string, lim
       update sync_reads set
         replay_due_at = case when replay_due_at is null then null else ${dbTime(tx)} end,
         wake_no = wake_no + case when lease_token is null then 0 else 1 end,
-        due_at = case when lease_token is null and failures + misses + stalls = 0 then ${least(tx, sql`due_at`, due)} else due_at end
+        due_at = case when lease_token is null and failures + not_found + stalled_walks = 0 then ${least(tx, sql`due_at`, due)} else due_at end
       where account = ${account} and submission_id in (${sql.join(ids)})`.execute(tx.sql)
     wake(tx, 'reads')
     return ids.at(-1) ?? null
@@ -105,7 +105,7 @@ export async function findUnreplayedSubmission(
 ): Promise<{ readonly at: string; readonly isReplayed: boolean } | null> {
   const { rows } = await sql<{ submission_id: string; waits: number }>`
     select s.submission_id, max(case
-      when r.read in (${sql.join(feeds)}) and r.last_replay_at < ${timeValue(q, since)} and r.failures + r.misses + r.stalls = 0 then 1
+      when r.read in (${sql.join(feeds)}) and r.last_replay_at < ${timeValue(q, since)} and r.failures + r.not_found + r.stalled_walks = 0 then 1
       else 0 end) as waits
     from (
       select account, submission_id from submissions where account = ${account} and submission_id > ${after}

@@ -40,7 +40,7 @@ export async function areReadSince(q: Query, account: string, submissionIds: rea
     where ${isOf} and ${isOn('read')} and ${isOlder(sql`case when read in (${sql.join(feeds)}) then last_replay_at else last_read_at end`)}
     union all
     select 1 from sync_known_ids
-    where ${isOf} and ${isOn('kind')} and due_at is not null and misses = 0 and ${isOlder(sql`last_read_at`)}
+    where ${isOf} and ${isOn('kind')} and due_at is not null and not_found = 0 and ${isOlder(sql`last_read_at`)}
     limit 1`.execute(q.sql)
   return missing.rows.length === 0
 }

@@ -80,10 +80,10 @@ export const syncLogEpochs = internal({
     log_epoch: text(),
     after_seq: int('it covers the changes behind this number'),
     began_at: time(),
-    home: text('identifies the database in which it began: with another value the database is a copy'),
+    origin: text('identifies the database in which it began: with another value the database is a copy'),
     reason: text('why it began; see `EpochReason`'),
     epoch_no: int('1, 2, 3 … in the order in which they began'),
-    server: text("the server or file in which it began; '' where it cannot be told. See log-home.ts"),
+    server: text("the server or file in which it began; '' where it cannot be told. See log-origin.ts"),
     known_seq: orNull(
       int('the newest number that the branch before it is known to have assigned; null when nobody saw more than `after_seq`'),
     ),

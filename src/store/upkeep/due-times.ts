@@ -52,17 +52,17 @@ export const dueTimes: readonly WaitingTimes<AllowedWaits>[] = [
   }),
   claimedReads.waits(LONGEST_LEASE_MS, readWait, {
     columns: { replay_due_at: (row, allowed) => spread(allowed.reads(quietMs(row), readOf(row)).replayMs), active_at: moment },
-    others: ['rank', 'failures', 'misses', 'stalls'],
+    others: ['rank', 'failures', 'not_found', 'stalled_walks'],
     extra: 'exists (select 1 from sync_reads_off o where o.account = t.account and o.read = t.read)',
   }),
   claimedIds.waits(
     LONGEST_LEASE_MS,
-    ({ kind, is_final, failures, misses, extra }, allowed) => {
+    ({ kind, is_final, failures, not_found, extra }, allowed) => {
       const ms = allowed.ids(kind as IdRead, is_final === 1)
-      return spread(failures === 0 && misses === 0 && extra === 0 ? ms : Math.max(DAY_MS, ms))
+      return spread(failures === 0 && not_found === 0 && extra === 0 ? ms : Math.max(DAY_MS, ms))
     },
     {
-      others: ['is_final', 'failures', 'misses'],
+      others: ['is_final', 'failures', 'not_found'],
       extra: 'exists (select 1 from sync_reads_off o where o.account = t.account and o.read = t.kind)',
     },
   ),
@@ -111,7 +111,7 @@ function readWait(row: WaitingRow, allowed: AllowedWaits): LongestWait {
   const { pollMs, replayMs } = allowed.reads(quietMs(row), readOf(row))
   // A submission that the service does not find any more is asked for as seldom as a quiet one.
   if (row['rank'] === rank.failing) return spread(Math.max(LONGEST_PAUSE_MS, allowed.reads(Number.POSITIVE_INFINITY, readOf(row)).pollMs))
-  const isFailing = ['failures', 'misses', 'stalls'].some((column) => row[column] !== 0)
+  const isFailing = ['failures', 'not_found', 'stalled_walks'].some((column) => row[column] !== 0)
   if (row['rank'] === rank.background && (isFailing || row['extra'] === 1)) return spread(Math.max(DAY_MS, pollMs))
   // A walk makes the replay, so it must not come later than one that is due.
   const ms = row['replay_due_at'] === null ? pollMs : Math.min(pollMs, replayMs)

@@ -17,7 +17,7 @@ import { COUNT_CAP, changeLogEnds, countCapped, inboxGauges, oldestDue } from '.
 import { listProcesses } from './processes.ts'
 
 /** A read that has failed, or met a cursor that does not move, so often in a row is behind; once or twice is normal. */
-const OFTEN = { failures: 5, stalls: 5 }
+const OFTEN = { failures: 5, stalledWalks: 5 }
 
 /** How many there are, counted no further than `COUNT_CAP`, and since when the oldest is there. */
 export interface Pile {

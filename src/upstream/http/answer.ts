@@ -78,8 +78,8 @@ export function shortDetail(body: string | null): string {
 }
 
 /** @returns text of another system in one line, with words and values of URLs masked that could be secrets. */
-export function withoutSecretWords(said: string): string {
-  return withoutQueryValues(said).replace(/\s+/g, ' ').split(' ').map(masked).join(' ').trim().toWellFormed()
+export function withoutSecretWords(text: string): string {
+  return withoutQueryValues(text).replace(/\s+/g, ' ').split(' ').map(masked).join(' ').trim().toWellFormed()
 }
 
 /** @returns the JSON value, or undefined when `body` is not JSON. */

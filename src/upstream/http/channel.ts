@@ -9,7 +9,7 @@ import { type UpstreamClass, UpstreamTransientError, upstreamClass } from './err
 import type { Http, Parts } from './http.ts'
 import { type Call, routeOf } from './operations.ts'
 
-export interface RequestManner {
+export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
   readonly priority?: Priority | undefined
   /**
@@ -88,25 +88,25 @@ export class Channel {
    * @param read makes the result from a successful answer. An error it throws counts as the outcome of the request.
    * @throws UpstreamTransientError, UpstreamPermanentError by the class of the failure; the reason of `signal` when it aborts.
    */
-  async run<T>(call: Call, parts: Parts, read: (answer: HttpAnswer) => T, manner: RequestManner): Promise<T> {
+  async run<T>(call: Call, parts: Parts, read: (answer: HttpAnswer) => T, options: RequestOptions): Promise<T> {
     const openMs = this.#circuit.waitMs()
     if (openMs > 0) throw circuitOpenError(call, openMs)
-    await this.#take(call, manner)
-    if (!manner.isProbe && call.submissionId !== null && this.#circuit.awaitsProbe) {
+    await this.#take(call, options)
+    if (!options.isProbe && call.submissionId !== null && this.#circuit.awaitsProbe) {
       await abortable(
         this.#identify().catch(() => undefined),
-        manner.signal,
+        options.signal,
       )
     }
-    if (manner.isProbe && this.#circuit.isOpen) throw circuitOpenError(call, Math.max(this.#circuit.waitMs(), PROBE_WAIT_MS))
+    if (options.isProbe && this.#circuit.isOpen) throw circuitOpenError(call, Math.max(this.#circuit.waitMs(), PROBE_WAIT_MS))
     const permit = this.#circuit.admit()
     if (permit === null) throw circuitOpenError(call, this.#circuit.waitMs())
     const sentAt = this.#clock.steady()
     const sentAtByClock = this.#clock.now()
     try {
-      const answer = await this.#http.send(call, parts, manner.signal)
+      const answer = await this.#http.send(call, parts, options.signal)
       this.#noteClock(answer, sentAtByClock)
-      if (!manner.isProbe || (call.operation === 'document' && answer.status === 429)) this.#obeyRetryAfter(call, answer, sentAt)
+      if (!options.isProbe || (call.operation === 'document' && answer.status === 429)) this.#obeyRetryAfter(call, answer, sentAt)
       // What takes the body of a redirect knows what to do with it.
       const isTaken = parts.take !== undefined && answer.status >= 200 && answer.status < 400
       const failure = isTaken ? null : failureOf(call, answer, this.#clock.now())
@@ -115,7 +115,7 @@ export class Channel {
       this.#settle(call, permit, sentAt, 'ok')
       return result
     } catch (error) {
-      this.#settle(call, permit, sentAt, upstreamClass(error), manner.isProbe)
+      this.#settle(call, permit, sentAt, upstreamClass(error), options.isProbe)
       throw error
     }
   }
@@ -125,10 +125,10 @@ export class Channel {
    * the pauses that the service asks for, but past the circuit, which it neither asks nor tells.
    * @throws UpstreamTransientError without an answer; the reason of `signal` when it aborts.
    */
-  async answer(call: Call, parts: Parts, manner: Omit<RequestManner, 'isProbe'>): Promise<HttpAnswer> {
-    await this.#take(call, manner)
+  async answer(call: Call, parts: Parts, options: Omit<RequestOptions, 'isProbe'>): Promise<HttpAnswer> {
+    await this.#take(call, options)
     const sentAt = this.#clock.steady()
-    const answer = await this.#http.send(call, parts, manner.signal)
+    const answer = await this.#http.send(call, parts, options.signal)
     this.#obeyRetryAfter(call, answer, sentAt)
     return answer
   }
@@ -163,9 +163,9 @@ export class Channel {
     await this.#http.close()
   }
 
-  async #take(call: Call, manner: RequestManner): Promise<void> {
+  async #take(call: Call, options: RequestOptions): Promise<void> {
     try {
-      await this.limiter.take(manner.priority, manner.signal)
+      await this.limiter.take(options.priority, options.signal)
     } catch (error) {
       if (error instanceof TransientError) throw new UpstreamTransientError('throttled', call, error.message, error.retryAfterMs)
       throw error

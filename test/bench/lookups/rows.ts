@@ -98,7 +98,7 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
   const [ofMessage, messageAt] = [placed(submissionOf(scale, nth(MESSAGE_SHARE))), d.time(`${nth(MESSAGE_SHARE)} * ${SECONDS_EACH} + 3`)]
   const [ofLost, lostAt] = [placed(submissionOf(scale, nth(LOST_SHARE))), d.time(`${nth(LOST_SHARE)} * ${SECONDS_EACH}`)]
   const reads = ['events', 'thread', 'requirements'].map((read): Filled => {
-    const numbers = { wake_no: '0', cursor_no: '1', issued_no: '1', applied_no: '1', failures: '0', misses: '0', stalls: '0' }
+    const numbers = { wake_no: '0', cursor_no: '1', issued_no: '1', applied_no: '1', failures: '0', not_found: '0', stalled_walks: '0' }
     const times = { due_at: lastAt, active_at: lastAt, last_read_at: lastAt, last_changed_at: lastAt, last_replay_at: lastAt }
     return { table: 'sync_reads', rows: submissions, values: { ...submission, read: `'${read}'`, rank: '1', ...numbers, ...times } }
   })

@@ -199,8 +199,10 @@ describe.each(testDatabases)('resending to a destination on $name', (database) =
         const half = (await outboxOf(db)).length - before
         expect(continues?.queued ?? null).toBe(killed ? half : null)
         expect(half + plan.changes).toBe(killed ? 520 : 1_040)
-        // Two go on with it at once.
-        if (killed) await Promise.all([send(db, ams, request), send(db, ams, request)])
+        // Two go on with it at once; one that asked after its end would begin anew.
+        const a = contextOf(db)
+        const both = await Promise.all([1, 2].map(() => prepareResend(a, { destinations: [ams] }, 'ams', request)))
+        if (killed) await Promise.all(both.map((prepared) => resend(a, prepared)))
         const rows = (await outboxOf(db)).slice(before)
         const wanted = (await changesOf(db)).filter(({ entity }) => entity === 'market_events').map(({ seq }) => seq)
         expect(rows.map(({ seq }) => seq)).toEqual(wanted)

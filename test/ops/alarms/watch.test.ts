@@ -277,11 +277,11 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     // A cursor that does not move.
     await fresh()
     expect(await rig.lookLater()).toEqual([])
-    await change(rig.db, sql`update sync_reads set rank = 2, stalls = 60 where read = 'thread'`)
+    await change(rig.db, sql`update sync_reads set rank = 2, stalled_walks = 60 where read = 'thread'`)
     expect(await staleAfterGrace(rig, othersAreRead)).toBe(true)
-    await change(rig.db, sql`update sync_reads set stalls = 0`)
+    await change(rig.db, sql`update sync_reads set stalled_walks = 0`)
     // Not found is no failure: a mistyped id alarms nobody.
-    await change(rig.db, sql`update sync_reads set rank = 2, failures = 0, misses = 9, last_read_at = ${ago(90 * 24 * HOUR)}`)
+    await change(rig.db, sql`update sync_reads set rank = 2, failures = 0, not_found = 9, last_read_at = ${ago(90 * 24 * HOUR)}`)
     await change(rig.db, sql`update submissions set unreachable_since = ${now()}`)
     expect(await rig.lookLater()).toEqual([])
     await change(rig.db, sql`update submissions set unreachable_since = null`)

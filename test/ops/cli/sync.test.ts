@@ -36,7 +36,7 @@ describe.each(onSqlite)('commands on $name', (database) => {
   const messages = () => db.read.sql.selectFrom('thread_messages').select('message_id').execute()
 
   it('a command that begins a new log epoch says so', async () => {
-    await db.write('test', (tx) => tx.sql.updateTable('sync_log_epochs').set({ home: 'elsewhere' }).execute())
+    await db.write('test', (tx) => tx.sql.updateTable('sync_log_epochs').set({ origin: 'elsewhere' }).execute())
     const ended = await runHere(['sync', id], env)
     const { log_epoch } = await db.read.sql.selectFrom('mirror_info').select('log_epoch').executeTakeFirstOrThrow()
     expect(ended.err).toMatch(new RegExp(`^this database is a copy .*; a new log epoch, ${log_epoch}, begins behind change \\d+: .*\n$`))
@@ -48,7 +48,7 @@ describe.each(onSqlite)('commands on $name', (database) => {
     const info = () => db.read.sql.selectFrom('mirror_info').selectAll().execute()
     const dryRun = () => runHere(['reconcile', '--dry-run'], env)
     const before = await info()
-    await db.write('test', (tx) => tx.sql.updateTable('sync_log_epochs').set({ home: 'elsewhere' }).execute())
+    await db.write('test', (tx) => tx.sql.updateTable('sync_log_epochs').set({ origin: 'elsewhere' }).execute())
     expect((await dryRun()).code).toBe(3)
     expect(await info()).toEqual(before)
     await db.write('test', (tx) => tx.sql.deleteFrom('mirror_info').execute())

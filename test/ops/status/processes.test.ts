@@ -75,7 +75,7 @@ describe.each(testDatabases)('processes on $name', (database) => {
     const heart = new Heartbeat(db, log as unknown as Log, entry('a', 'all'), () => {})
     await heart.beat()
     expect(said).toEqual([])
-    await db.write('test', (tx) => tx.sql.updateTable('sync_log_epochs').set({ home: 'elsewhere' }).execute())
+    await db.write('test', (tx) => tx.sql.updateTable('sync_log_epochs').set({ origin: 'elsewhere' }).execute())
     await heart.beat()
     const { log_epoch } = await db.read.sql.selectFrom('mirror_info').select('log_epoch').executeTakeFirstOrThrow()
     expect(said).toEqual([{ logEpoch: log_epoch, afterSeq: 0, knownSeq: null, reason: 'copy' }])

@@ -50,7 +50,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     await checkLogEpoch(db)
     await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
     const { log_epoch, last_seq } = await infoOf(db)
-    await db.write('test', (tx) => sql`update sync_log_epochs set home = 'elsewhere'`.execute(tx.sql))
+    await db.write('test', (tx) => sql`update sync_log_epochs set origin = 'elsewhere'`.execute(tx.sql))
     const found = await Promise.all([checkLogEpoch(db), checkLogEpoch(db)])
     expect(found.filter((each) => each !== null)).toEqual([
       { logEpoch: expect.any(String), afterSeq: last_seq, reason: 'copy', knownSeq: null },

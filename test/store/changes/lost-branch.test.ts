@@ -87,7 +87,7 @@ describe.each(testDatabases)('a database that was put back, on $name', ({ open }
     const replays = new ReplayAll(db, silentLog, [ACCOUNT])
     await replays.look(never)
     expect(await currentBreak(db.read)).toBeNull()
-    await db.write('test', (tx) => sql`update sync_log_epochs set home = 'copy'`.execute(tx.sql))
+    await db.write('test', (tx) => sql`update sync_log_epochs set origin = 'copy'`.execute(tx.sql))
     await checkLogEpoch(db)
     expect(await currentBreak(db.read)).not.toBeNull()
     await replays.look(never)

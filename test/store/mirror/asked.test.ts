@@ -3,6 +3,7 @@ import { insureds } from '../../../src/model/entities/insureds.ts'
 import type { Row } from '../../../src/model/entity.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
+import { documentMetadata } from '../../../src/store/mirror/document-metadata.ts'
 import { countTooLong, findDocuments, listDocuments, storedPathsOf } from '../../../src/store/mirror/documents.ts'
 import { withInsured } from '../../../src/store/mirror/insured.ts'
 import { newestOf } from '../../../src/store/mirror/newest.ts'
@@ -12,7 +13,6 @@ import { beginPurge, endPurge, goneBefore, purgeBodies, purgeChanges, purgePushe
 import { forgetPurged, purgedAmong } from '../../../src/store/mirror/purged.ts'
 import { reachedOf } from '../../../src/store/mirror/reached.ts'
 import { recordText, recordTimes } from '../../../src/store/mirror/record-times.ts'
-import { saidOfDocument } from '../../../src/store/mirror/said-of-document.ts'
 import { findDeliveriesFor, findPushesFor } from '../../../src/store/mirror/search.ts'
 import { boundRequests, newestSubmissions, someKnownIds } from '../../../src/store/mirror/some-ids.ts'
 import { knownSubmissions, submissionIdsAfter, unreachableSince, wasUnreachable } from '../../../src/store/mirror/submissions.ts'
@@ -122,8 +122,8 @@ describe.each(testDatabases)('what is asked of the mirror on $name', ({ open }) 
     expect(await listDocuments(db.read, { account: 'acme', submissionId: ROOFING }, 100)).toEqual([])
     expect(await listDocuments(db.read, { account: 'acme', state: first.state }, 1)).toHaveLength(1)
     expect([await findDocuments(db.read, key), await findDocuments(db.read, key, 'zenith')]).toEqual([[first], []])
-    expect(await saidOfDocument(db.read, { account: 'acme', documentKey: key })).toMatchObject({ name: first.name })
-    expect(await saidOfDocument(db.read, { account: 'zenith', documentKey: key })).toBeNull()
+    expect(await documentMetadata(db.read, { account: 'acme', documentKey: key })).toMatchObject({ name: first.name })
+    expect(await documentMetadata(db.read, { account: 'zenith', documentKey: key })).toBeNull()
     expect([await countTooLong(db.read), await storedPathsOf(db.read, 'acme', BAKERY)]).toEqual([0, []])
     await db.write('test', (tx) =>
       tx.sql

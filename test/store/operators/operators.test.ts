@@ -334,7 +334,7 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
           .execute(),
       )
       expect(await asked.stalestRead(db.read, 'acme')).toEqual(time(10))
-      const often = { failures: 5, stalls: 3 }
+      const often = { failures: 5, stalledWalks: 3 }
       expect(await asked.failingReads(db.read, 'acme', often)).toEqual({ failing: 0, longFailing: 0 })
       const fail = (submissionId: string, read: string, values: object) =>
         db.write('test', (tx) =>
@@ -346,8 +346,8 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
             .execute(),
         )
       await fail(ONE, 'events', { failures: 4 })
-      await fail(ONE, 'thread', { stalls: 3 })
-      await fail(TWO, 'events', { failures: 9, misses: 1 })
+      await fail(ONE, 'thread', { stalled_walks: 3 })
+      await fail(TWO, 'events', { failures: 9, not_found: 1 })
       expect(await asked.failingReads(db.read, 'acme', often)).toEqual({ failing: 2, longFailing: 1 })
     })
 

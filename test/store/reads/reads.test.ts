@@ -3,7 +3,7 @@ import { LeaseLostError } from '../../../src/base/errors.ts'
 import { readKinds } from '../../../src/model/reads.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { claimSweep, endSweep, resetMisses, sweepStep } from '../../../src/store/reads/account-reads.ts'
+import { claimSweep, endSweep, resetNotFound, sweepStep } from '../../../src/store/reads/account-reads.ts'
 import { ensureAccounts, requestSweep } from '../../../src/store/reads/accounts.ts'
 import {
   claimedReads,
@@ -28,8 +28,8 @@ const settlement: ReadSettlement = {
   rank: rank.routine,
   dueInMs: 600_000,
   failures: 0,
-  misses: 0,
-  stalls: 0,
+  notFound: 0,
+  stalledWalks: 0,
   error: null,
   complete: true,
   changed: false,
@@ -177,7 +177,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     await settle(db, claim)
     expect(await row(db)).toMatchObject({ rank: rank.live })
     expect(Date.parse((await row(db)).due_at)).toBeLessThanOrEqual(Date.now() + 1_000)
-    for (const over of [{ failures: 3 }, { misses: 1, failures: 1 }, { misses: 1, stalls: 1 }, { stalls: 1 }, {}]) {
+    for (const over of [{ failures: 3 }, { notFound: 1, failures: 1 }, { notFound: 1, stalledWalks: 1 }, { stalledWalks: 1 }, {}]) {
       const again = await claimEvents(db)
       await wake(db)
       await settle(db, again, { ...over, rank: rank.failing, complete: false })
@@ -185,25 +185,25 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
       expect(Date.parse((await row(db)).due_at)).toBeGreaterThan(Date.now() + 300_000)
       await wake(db)
       expect(Date.parse((await row(db)).due_at), JSON.stringify(over)).toBeGreaterThan(
-        Date.now() + (over.stalls || over.failures ? 300_000 : 0),
+        Date.now() + (over.stalledWalks || over.failures ? 300_000 : 0),
       )
     }
   })
 
   it('a wake has what was not found looked for before long, during a read and after; what is due sooner stays so', async () => {
     const db = await openWith(database)
-    const missed = { misses: 3, rank: rank.failing, complete: false }
+    const missed = { notFound: 3, rank: rank.failing, complete: false }
     const inMs = async () => Date.parse((await row(db)).due_at) - Date.now()
     await settle(db, await claimEvents(db), missed)
     expect(await inMs()).toBeGreaterThan(300_000)
     await wake(db)
-    expect(await row(db)).toMatchObject({ rank: rank.failing, misses: 3 })
+    expect(await row(db)).toMatchObject({ rank: rank.failing, not_found: 3 })
     expect(await inMs()).toBeGreaterThan(60_000)
     expect(await inMs()).toBeLessThanOrEqual(120_000)
     const claim = await claimEvents(db)
     await wake(db)
     await settle(db, claim, missed)
-    expect(await row(db)).toMatchObject({ rank: rank.failing, misses: 3 })
+    expect(await row(db)).toMatchObject({ rank: rank.failing, not_found: 3 })
     expect(await inMs()).toBeGreaterThan(60_000)
     expect(await inMs()).toBeLessThanOrEqual(120_000)
     await settle(db, await claimEvents(db), { ...missed, dueInMs: 30_000 })
@@ -289,7 +289,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
   it('however many reads were "not found", no transaction that forgives them is long; what is believed stays counted', async () => {
     const db = await openWith(database, 140)
     await db.write('test-missing', async (tx) => {
-      await tx.sql.updateTable('sync_reads').set({ rank: rank.failing, misses: 3 }).execute()
+      await tx.sql.updateTable('sync_reads').set({ rank: rank.failing, not_found: 3 }).execute()
       const believed = { account: ACCOUNT, submission_id: uuid(9, 1), tracked_at: timeFromMs(0), tracked_via: 'command' }
       await tx.sql
         .insertInto('submissions')
@@ -297,7 +297,9 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
         .execute()
     })
     const forgiven = async () =>
-      (await db.read.sql.selectFrom('sync_reads').select('misses').where('rank', '=', rank.routine).execute()).map(({ misses }) => misses)
+      (await db.read.sql.selectFrom('sync_reads').select('not_found').where('rank', '=', rank.routine).execute()).map(
+        ({ not_found }) => not_found,
+      )
     const steps: number[] = [0]
     const counting = {
       kind: db.kind,
@@ -308,7 +310,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
         return result
       },
     }
-    await resetMisses(counting as unknown as Db, ACCOUNT)
+    await resetNotFound(counting as unknown as Db, ACCOUNT)
     expect(Math.max(...steps.map((all, step) => all - (steps[step - 1] ?? 0)))).toBeLessThanOrEqual(200)
     expect((await forgiven()).sort()).toEqual([...Array(139 * readKinds.length).fill(0), ...Array(readKinds.length).fill(3)])
   })

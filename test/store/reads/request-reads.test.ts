@@ -23,7 +23,7 @@ it.each(testDatabases)('what is asked for is due at once on $name, its feeds fro
     await set('events', late)
     await set('thread', past)
     // What fails has its own time to be tried again.
-    await tx.sql.updateTable('sync_reads').set({ misses: 1 }).where('read', '=', 'requirements').execute()
+    await tx.sql.updateTable('sync_reads').set({ not_found: 1 }).where('read', '=', 'requirements').execute()
   })
   const rows = async () => {
     const found = await db.read.sql
@@ -55,7 +55,7 @@ it.each(testDatabases)('what is asked for is due at once on $name, its feeds fro
     db.read.sql
       .selectFrom('sync_reads')
       .select(['account', 'submission_id', 'due_at', 'active_at'])
-      .where('misses', '>', 0)
+      .where('not_found', '>', 0)
       .orderBy('account')
       .orderBy('submission_id')
       .execute()

@@ -28,7 +28,7 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
     variants: [`lease_token = 'p t'`, `attempts = 3`],
   },
   sync_reads: {
-    row: `(account, submission_id, read, rank, due_at, wake_no, cursor_no, issued_no, applied_no, failures, misses, stalls, active_at, replay_due_at)
+    row: `(account, submission_id, read, rank, due_at, wake_no, cursor_no, issued_no, applied_no, failures, not_found, stalled_walks, active_at, replay_due_at)
       values ('acme', 's', 'events', 1, :now, 0, 0, 0, 0, 0, 0, 0, :now, :now)`,
     variants: [`lease_token = 'p t'`, 'rank = 2', 'rank = 0'],
   },
@@ -48,7 +48,7 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
     row: `(account, state, sweep_wanted, retry_at, swept_at, throttled_until) values ('acme', 'parked', 0, :now, :now, :now)`,
   },
   sync_known_ids: {
-    row: `(account, kind, id, submission_id, via, first_seen_at, due_at, wake_no, issued_no, applied_no, failures, misses, is_final)
+    row: `(account, kind, id, submission_id, via, first_seen_at, due_at, wake_no, issued_no, applied_no, failures, not_found, is_final)
       values ('acme', 'policy', 'p', 's', 'thread', :now, :now, 0, 0, 0, 0, 0, 0)`,
     variants: [`lease_token = 'p t'`],
   },

@@ -19,10 +19,10 @@ export function addRestore(program: Command, c: CommandContext): void {
           'restore is for SQLite, and this database is Postgres: use pg_restore or the server itself, then run `submission-mirror migrate --new-epoch`; see docker/README.md, "Back up and restore"',
         ])
       }
-      const { facts, migrated, epoch, aside } = await restoreSqlite(database, file, { clock: c.clock, log: silentLog(), who: 'command' })
+      const { facts, migrated, epoch, previous } = await restoreSqlite(database, file, { clock: c.clock, log: silentLog(), who: 'command' })
       const named = namedFacts(facts)
       if (options.json) {
-        printJson(c, { path: database.path, ...named, migrated, log_epoch: epoch.logEpoch, after_seq: epoch.afterSeq, aside })
+        printJson(c, { path: database.path, ...named, migrated, log_epoch: epoch.logEpoch, after_seq: epoch.afterSeq, previous })
         return
       }
       const lines = [
@@ -30,7 +30,7 @@ export function addRestore(program: Command, c: CommandContext): void {
         ...lostText(named),
         ...(migrated.length > 0 ? [`migrated: ${migrated.join(', ')}`] : []),
         newEpochText(epoch),
-        ...(aside === null ? [] : [`the previous database is kept as ${aside}; remove it when you no longer need it`]),
+        ...(previous === null ? [] : [`the previous database is kept as ${previous}; remove it when you no longer need it`]),
         'now start `serve`, track what became known since the backup, and run `submission-mirror reconcile`',
       ]
       c.host.stdout.write(`${lines.join('\n')}\n`)

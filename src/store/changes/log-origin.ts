@@ -5,14 +5,14 @@ import type { Db, Query } from '../engine/db.ts'
 import { sqlStateOf } from '../postgres/errors.ts'
 
 /**
- * The home of a log epoch: the very database in which it began. `home` tells a copy that was made with tools that know of it (a restored
+ * The origin of a log epoch: the very database in which it began. `origin` tells a copy that was made with tools that know of it (a restored
  * Postgres table has a new oid; on SQLite `backup` marks the copy). `server` tells what such tools cannot: on Postgres the system identifier
  * and the timeline, on SQLite the file.
  */
 
-/** Values of `sync_log_epochs.home` on SQLite: a database in use, and a backup until it is restored. */
-const SQLITE_HOME = 'here'
-export const COPY_HOME = 'copy'
+/** Values of `sync_log_epochs.origin` on SQLite: a database in use, and a backup until it is restored. */
+const SQLITE_ORIGIN = 'here'
+export const COPY_ORIGIN = 'copy'
 
 /** The log of writes is named after the timeline, from the moment of a promotion on. `pg_control_checkpoint` lags behind it. */
 const TIMELINE = sql<string>`substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)`
@@ -57,10 +57,10 @@ export function knownServer(one: string, other: string): string {
 }
 
 /** Identifies the database by what its own tools change in a copy. */
-export async function homeOf(q: Query): Promise<string> {
-  if (q.kind === 'sqlite') return SQLITE_HOME
-  const { rows } = await sql<{ home: string }>`select 'mirror_info'::regclass::oid::text as home`.execute(q.sql)
-  return rows[0]?.home ?? ''
+export async function originOf(q: Query): Promise<string> {
+  if (q.kind === 'sqlite') return SQLITE_ORIGIN
+  const { rows } = await sql<{ origin: string }>`select 'mirror_info'::regclass::oid::text as origin`.execute(q.sql)
+  return rows[0]?.origin ?? ''
 }
 
 /** The path of a SQLite database; `''` when it has no file. */

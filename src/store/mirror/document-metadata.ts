@@ -1,7 +1,7 @@
 import type { Query } from '../engine/db.ts'
 
 /** @returns the name and media type that the service gives a document; null when there is no such document, as after a purge. */
-export async function saidOfDocument(
+export async function documentMetadata(
   q: Query,
   { account, documentKey }: { readonly account: string; readonly documentKey: string },
 ): Promise<{ readonly name: string | null; readonly contentType: string | null } | null> {
