@@ -123,8 +123,8 @@ export const reading: Plants = {
     file: 'client/calls/submissions.ts',
     edits: [
       [
-        "create: (body) => channel.ask({ method: 'POST', path, json: attributed(body, producerEmail), retry: 'at-most-once' }",
-        "create: (body) => channel.ask({ method: 'POST', path, json: attributed(body, producerEmail), retry: 'idempotent' }",
+        "channel.ask({ method: 'POST', path, json: attributed(body, producerEmail), retry: 'at-most-once' }",
+        "channel.ask({ method: 'POST', path, json: attributed(body, producerEmail), retry: 'idempotent' }",
       ],
     ],
     foundBy: ['client/client.test.ts'],
