@@ -1,4 +1,5 @@
 import { PermanentError } from '../../base/errors.ts'
+import { withoutSecrets } from '../../base/secret.ts'
 import { type FetchedToken, TokenHolder } from '../../base/token-holder.ts'
 import { submissions } from '../../model/entities/submissions.ts'
 import type { Json } from '../../model/json.ts'
@@ -141,5 +142,5 @@ function faulty(operation: string, reply: SoapReply, ticket: string | null): Ste
 /** A fault may repeat what was sent. The ticket is masked here, because it may look like an id, which is not masked. */
 function saidBy(reply: SoapReply, ticket: string | null): string {
   const said = reply.text('Message') ?? reply.text('faultstring') ?? 'no reason is given'
-  return withoutSecretWords(ticket === null ? said : said.replaceAll(ticket, '[…]')).slice(0, 300)
+  return withoutSecretWords(withoutSecrets(said, [ticket ?? ''], '[…]')).slice(0, 300)
 }
