@@ -1,4 +1,4 @@
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { codeOf } from './errors.ts'
 
 /**
@@ -28,12 +28,13 @@ export type OnDisk = <T>(call: Promise<T>) => Promise<T>
 /**
  * Writes a file in one step: a power failure leaves the old one or the new one, whole.
  * @param temporary the name of the new one until it is whole; nothing is left under it.
+ * @param options as of `createFile`.
  * @throws what the file system throws.
  */
-export async function replaceFile(path: string, temporary: string, content: string): Promise<void> {
+export async function replaceFile(path: string, temporary: string, content: string, options: { readonly mode?: number } = {}): Promise<void> {
   await rm(temporary, { force: true })
   try {
-    await createFile(temporary, [content])
+    await createFile(temporary, [content], options)
     await rename(temporary, path)
   } catch (error) {
     await rm(temporary, { force: true })
@@ -41,16 +42,22 @@ export async function replaceFile(path: string, temporary: string, content: stri
   }
 }
 
+/** Makes the content of a file durable that somebody else wrote. @throws what the file system throws. */
+export async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
 /** Makes what a folder names durable: a rename is once its folder is synced. @throws what the file system throws. */
 export async function syncFolder(path: string): Promise<void> {
-  let folder: FileHandle | undefined
   try {
-    folder = await open(path, 'r')
-    await folder.sync()
+    await syncFile(path)
   } catch (error) {
     // Some file systems cannot sync a folder; they keep names durable by themselves.
     if (!['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EISDIR', 'EPERM'].includes(codeOf(error))) throw error
-  } finally {
-    await folder?.close()
   }
 }

@@ -2,7 +2,7 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
 import { TransientError } from './errors.ts'
 import { printable } from './printable.ts'
-import { withoutUrlSecrets } from './secret.ts'
+import { REDACTED, withoutSecrets, withoutUrlSecrets } from './secret.ts'
 import { type TaxIdKeys, taxIdKeys } from './tax-ids.ts'
 
 /** The program's log, one JSON line per entry; see `createLog`. */
@@ -24,7 +24,6 @@ const SECRET_KEYS = new Set(['authorization', 'clientsecret', 'accesstoken', 're
 /** Cheap test of the whole line for such a key; parsing every line would be expensive. */
 const MAYBE_SECRET = /(?:authorization|secret|token|password)[a-z_-]*":/i
 
-const MASK = '[redacted]'
 /** Limit of lines kept while they cannot be written. */
 const KEPT_BYTES = 1 << 20
 
@@ -76,7 +75,6 @@ export class KnownSecrets {
   #taxIds: TaxIdKeys = taxIdKeys()
   #known: readonly string[] = []
   #inJson: readonly string[] = []
-  #any: RegExp | null = null
 
   /** @param taxIdFields keys of tax ids, beside the built-in ones. */
   constructor(secrets: readonly string[], taxIdFields: readonly string[] = []) {
@@ -87,16 +85,13 @@ export class KnownSecrets {
   add(secrets: readonly string[], taxIdFields: readonly string[]): void {
     this.#taxIdFields = [...this.#taxIdFields, ...taxIdFields]
     this.#taxIds = taxIdKeys(this.#taxIdFields)
-    // Longest first: a shorter secret with the same beginning would leave the rest of the longer one.
-    const known = [...new Set([...this.#known, ...secrets])].filter((secret) => secret !== '').sort((a, b) => b.length - a.length)
-    this.#known = known
-    this.#any = known.length > 0 ? new RegExp(known.map(escapeRegExp).join('|'), 'g') : null
-    this.#inJson = known.map((secret) => JSON.stringify(secret).slice(1, -1))
+    this.#known = [...new Set([...this.#known, ...secrets])].filter((secret) => secret !== '')
+    this.#inJson = this.#known.map((secret) => JSON.stringify(secret).slice(1, -1))
   }
 
   /** @returns plain text with secrets masked, and by their places those in URLs, which may be too short to be known. */
   maskText(text: string): string {
-    return withoutUrlSecrets(this.#any ? text.replace(this.#any, MASK) : text)
+    return withoutUrlSecrets(withoutSecrets(text, this.#known))
   }
 
   /** @returns a JSON line with secrets masked, still valid JSON. */
@@ -110,7 +105,7 @@ export class KnownSecrets {
 
   #maskEntry(key: string, value: unknown): [string, unknown] {
     const hidden = SECRET_KEYS.has(key.toLowerCase().replace(/[_-]/g, '')) || this.#taxIds.has(key)
-    return [this.maskText(key), hidden ? MASK : this.#maskValue(value)]
+    return [this.maskText(key), hidden ? REDACTED : this.#maskValue(value)]
   }
 
   #maskValue(value: unknown): unknown {
@@ -127,8 +122,4 @@ export class KnownSecrets {
 /** Fields of every line that log readers sort by. A secret of a few digits must not break them. */
 function isFrame(key: string, value: unknown): boolean {
   return (key === 'level' && typeof value === 'number') || (key === 'time' && /^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/.test(String(value)))
-}
-
-function escapeRegExp(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }

@@ -1,7 +1,8 @@
 import { inspect } from 'node:util'
 import { splitServers } from './postgres-url.ts'
 
-const REDACTED = '[redacted]'
+/** What stands in the place of a secret. */
+export const REDACTED = '[redacted]'
 
 /** A value that never shows by accident: printed, logged or serialised it is `[redacted]`. */
 export class Secret {
@@ -27,6 +28,19 @@ export class Secret {
   [inspect.custom](): string {
     return REDACTED
   }
+}
+
+/**
+ * @param secrets in any order; an empty one is none.
+ * @param mask what stands in the place of each.
+ */
+export function withoutSecrets(text: string, secrets: readonly string[], mask = REDACTED): string {
+  // Longest first: a shorter secret with the same beginning would leave the rest of the longer one.
+  const found = secrets.filter((secret) => secret !== '' && text.includes(secret)).sort((a, b) => b.length - a.length)
+  if (found.length === 0) return text
+  // In one pass, since a secret of few letters may stand in the mask.
+  const pattern = found.map((secret) => secret.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')
+  return text.replace(new RegExp(pattern, 'g'), () => mask)
 }
 
 /** What users of a secret need of it. */

@@ -8,11 +8,12 @@ export interface TimeLimit {
 
 /**
  * A limit that ends `ms` milliseconds from now by the steady clock or by the wall clock, whichever comes first. The wall clock may be set back,
- * and then goes on too long; the steady one stands still while the machine sleeps.
+ * and then goes on too long; the steady one, where the clock has one, stands still while the machine sleeps.
  */
-export function timeLimit(clock: Pick<Clock, 'now' | 'steady'>, ms: number): TimeLimit {
-  const [wallEnd, steadyEnd] = [clock.now() + ms, clock.steady() + ms]
-  return { leftMs: () => Math.min(wallEnd - clock.now(), steadyEnd - clock.steady()) }
+export function timeLimit(clock: Pick<Clock, 'now'> & Partial<Pick<Clock, 'steady'>>, ms: number): TimeLimit {
+  const steady = () => clock.steady?.() ?? clock.now()
+  const [wallEnd, steadyEnd] = [clock.now() + ms, steady() + ms]
+  return { leftMs: () => Math.min(wallEnd - clock.now(), steadyEnd - steady()) }
 }
 
 /** The same limit, earlier by `ms` milliseconds. */

@@ -1,3 +1,4 @@
+import { withoutSecrets } from '../base/secret.ts'
 import { entityNamed } from './entities.ts'
 import type { Field, ProtectionClass, Row } from './entity.ts'
 import type { Json } from './json.ts'
@@ -37,8 +38,8 @@ const PERSONAL = /(?<![\w./])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w-])(?:\d{3}-\d{
  * @returns the text with masks in the place of those, and of whatever is written like an e-mail address or a tax id.
  */
 export function maskedText(text: string, values: readonly string[] = []): string {
-  const longestFirst = values.filter((value) => value.length >= TELLING_LENGTH).sort((a, b) => b.length - a.length)
-  return longestFirst.reduce((rest, value) => rest.replaceAll(value, MASK), text).replace(PERSONAL, MASK)
+  const telling = values.filter((value) => value.length >= TELLING_LENGTH)
+  return withoutSecrets(text, telling, MASK).replace(PERSONAL, MASK)
 }
 
 /** What a sentence about an attempt says before it repeats the answer: in brackets, or behind its status. */

@@ -2,12 +2,12 @@ import { abortable } from '../base/abortable.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
-import { type TimeLimit, timeLimit } from '../base/time-limit.ts'
+import { type FetchedToken, TokenHolder } from '../base/token-holder.ts'
 import { type HttpAnswer, parseJson } from './http/answer.ts'
 import type { Channel } from './http/channel.ts'
 import { AuthRefusedError, UpstreamPermanentError, UpstreamTransientError } from './http/errors.ts'
 import type { Call } from './http/operations.ts'
-import { readToken, type TokenAnswer } from './wire/answers.ts'
+import { readToken } from './wire/answers.ts'
 
 /** A client id and secret. The secret is revealed only when it is sent. */
 export interface Credential {
@@ -32,17 +32,10 @@ interface TokenParts {
   readonly log: Log
 }
 
-interface Live {
-  readonly token: string
-  /** By the wall clock, which goes on while the machine sleeps. */
-  readonly renew: TimeLimit
-}
-
 const CALL: Call = { operation: 'token', submissionId: null, withCursor: false }
 
-/** Share of its lifetime after which a token is renewed, minus jitter so that processes do not renew together. */
+/** Share of its lifetime after which a token is renewed. */
 const RENEW_AFTER = 0.8
-const RENEW_JITTER = 0.1
 /** Least time between two exchanges that failed for a reason other than the credentials. */
 const FAILED_HOLD_MS = 1_000
 /** A token minted after a refusal is not renewed for another refusal within this time. */
@@ -58,8 +51,7 @@ export class TokenSource {
   readonly #options: TokenOptions
   readonly #clock: Clock
   readonly #parts: TokenParts
-  #live: Live | null = null
-  #inFlight: Promise<string> | null = null
+  readonly #holder = new TokenHolder<FetchedToken, TokenParts>(() => this.#mint(), RENEW_AFTER)
   /** Why no exchange is attempted before `until`. */
   #hold: { readonly until: number; readonly error: UpstreamTransientError | AuthRefusedError } | null = null
   /** Until then the live token counts as just minted after a refusal. */
@@ -86,16 +78,13 @@ export class TokenSource {
    */
   async get(signal?: AbortSignal): Promise<string> {
     signal?.throwIfAborted()
-    const now = this.#clock.steady()
-    if (this.#live !== null && this.#live.renew.leftMs() > 0) return this.#live.token
-    if (this.#hold !== null && now < this.#hold.until) {
-      if (this.#live !== null) return this.#live.token
-      throw this.#hold.error
+    try {
+      return (this.#holder.usable ?? (await abortable(this.#holder.get(this.#parts), signal))).token
+    } catch (error) {
+      const live = this.#holder.held
+      if (live === null || !isHeld(error)) throw error
+      return live.token
     }
-    this.#inFlight ??= this.#mint().finally(() => {
-      this.#inFlight = null
-    })
-    return await abortable(this.#inFlight, signal)
   }
 
   /**
@@ -104,9 +93,8 @@ export class TokenSource {
    */
   invalidate(token: string, evenIfNew = false): void {
     const now = this.#clock.steady()
-    if (this.#live?.token !== token || (now < this.#newUntil && !evenIfNew)) return
-    this.#live = null
-    this.#newUntil = now + NEW_MS
+    if (now < this.#newUntil && !evenIfNew) return
+    if (this.#holder.forget(token) !== null) this.#newUntil = now + NEW_MS
   }
 
   /**
@@ -114,7 +102,7 @@ export class TokenSource {
    * throws the refusal.
    */
   waitMs(): number {
-    if (this.#live !== null || this.#hold === null || this.#hold.error instanceof AuthRefusedError) return 0
+    if (this.#holder.held !== null || this.#hold === null || this.#hold.error instanceof AuthRefusedError) return 0
     return Math.max(0, this.#hold.until - this.#clock.steady())
   }
 
@@ -123,23 +111,20 @@ export class TokenSource {
     if (this.#hold?.error instanceof AuthRefusedError) this.#hold = null
   }
 
-  async #mint(): Promise<string> {
+  async #mint(): Promise<FetchedToken> {
+    if (this.#hold !== null && this.#clock.steady() < this.#hold.until) throw this.#hold.error
     try {
-      const { accessToken, lifetimeSeconds } = await this.#exchangeAny()
-      const usable = RENEW_AFTER - RENEW_JITTER * this.#clock.random()
-      this.#live = { token: accessToken, renew: timeLimit(this.#clock, lifetimeSeconds * 1000 * usable) }
-      return accessToken
+      return await this.#exchangeAny()
     } catch (error) {
-      if (!(error instanceof AuthRefusedError || error instanceof UpstreamTransientError)) throw error
+      if (!isHeld(error)) throw error
       const holdMs = error instanceof AuthRefusedError ? this.#options.parkMs : Math.max(error.retryAfterMs ?? 0, FAILED_HOLD_MS)
       this.#hold = { until: this.#clock.steady() + holdMs, error }
-      if (this.#live !== null) return this.#live.token
       throw error
     }
   }
 
   /** Attempts the credentials in turn, starting with the one that worked last. */
-  async #exchangeAny(): Promise<TokenAnswer> {
+  async #exchangeAny(): Promise<FetchedToken> {
     const { credentials } = this.#options
     let refusal = 'no credentials'
     let isMissing = false
@@ -166,7 +151,7 @@ export class TokenSource {
     throw new AuthRefusedError('auth', CALL, `every credential of the account is refused; the last: ${refusal}${advice}`)
   }
 
-  async #exchange(credential: Credential): Promise<TokenAnswer> {
+  async #exchange(credential: Credential): Promise<FetchedToken> {
     const form = new URLSearchParams({
       grant_type: 'client_credentials',
       client_id: credential.id,
@@ -193,7 +178,12 @@ export class TokenSource {
   }
 }
 
-function tokenIn(answer: HttpAnswer): TokenAnswer {
+/** After such a failure exchanges pause, and a token that was not refused stays in use. */
+function isHeld(error: unknown): error is AuthRefusedError | UpstreamTransientError {
+  return error instanceof AuthRefusedError || error instanceof UpstreamTransientError
+}
+
+function tokenIn(answer: HttpAnswer): FetchedToken {
   const read = readToken(parseJson(answer.body))
   if (read === null) throw new UpstreamTransientError('unavailable', CALL, 'the answer has no usable token')
   return read

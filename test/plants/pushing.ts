@@ -80,14 +80,9 @@ export const pushing: Plants = {
     edits: [['const after = strip(row.entity, row.after)', 'const after = row.after']],
     foundBy: ['push/send/item.test.ts'],
   },
-  'a token of a destination is used beyond its time': {
-    file: 'push/http/token-keeper.ts',
-    edits: [['if (this.#token !== null && this.#token.renew.leftMs() > 0) return', 'if (this.#token !== null) return']],
-    foundBy: ['push/http/token-keeper.test.ts'],
-  },
   'a ticket of AMS360 that was refused is used again': {
     file: 'push/adapters/ams360.ts',
-    edits: [['this.#session.drop(ticket)\n', '']],
+    edits: [['this.#tickets.forget(ticket)\n', '']],
     foundBy: ['push/adapters/ams360.test.ts'],
   },
   'a cell of a file may be a formula behind blanks': {

@@ -55,14 +55,9 @@ export const reading: Plants = {
     foundBy: ['store/reads/reads.test.ts', 'poll/replay.test.ts'],
   },
   'a token is used beyond its time': {
-    file: 'upstream/token.ts',
-    edits: [
-      [
-        'if (this.#live !== null && this.#live.renew.leftMs() > 0) return this.#live.token',
-        'if (this.#live !== null) return this.#live.token',
-      ],
-    ],
-    foundBy: ['upstream/token.test.ts'],
+    file: 'base/token-holder.ts',
+    edits: [['return this.#renew === null || this.#renew.leftMs() > 0 ? this.#held : null', 'return this.#held']],
+    foundBy: ['base/token-holder.test.ts', 'upstream/token.test.ts', 'push/http/token-keeper.test.ts'],
   },
   'a token that the service refused is not renewed': {
     file: 'upstream/client.ts',

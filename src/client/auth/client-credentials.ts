@@ -1,6 +1,7 @@
+import { TokenHolder } from '../../base/token-holder.ts'
+import type { Wire } from '../http/wire.ts'
 import type { Auth } from './auth.ts'
-import { HeldToken } from './held-token.ts'
-import { exchange } from './token-endpoint.ts'
+import { exchange, fetched } from './token-endpoint.ts'
 
 /** A machine credential of the brokerage. */
 export interface ClientCredentials {
@@ -15,11 +16,11 @@ export interface ClientCredentials {
 /** Exchanges a machine credential, once for all who wait; it gets no refresh token, so it is exchanged again (traps 39, 40). */
 export function clientCredentials({ clientId, clientSecret, scope }: ClientCredentials): Auth {
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret, scope }
-  const held = new HeldToken((wire) => exchange(wire, form))
+  const holder = new TokenHolder(async (wire: Wire) => fetched(await exchange(wire, form), wire))
   return {
-    token: (wire) => held.token(wire),
+    token: async (wire) => (await holder.get(wire)).token,
     refused(token) {
-      held.drop(token)
+      holder.forget(token)
       return true
     },
   }

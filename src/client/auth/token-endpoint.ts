@@ -1,4 +1,5 @@
 import { tokenLifeSeconds } from '../../base/service-http.ts'
+import type { FetchedToken } from '../../base/token-holder.ts'
 import { serviceError, UnexpectedAnswer } from '../errors.ts'
 import type { Reads } from '../http/channel.ts'
 import { urlOf } from '../http/paths.ts'
@@ -45,6 +46,11 @@ export interface Granted {
   readonly refreshToken: string | null
   /** Milliseconds since the epoch. */
   readonly renewAtMs: number
+}
+
+/** @returns the access token as a holder keeps it. */
+export function fetched({ accessToken, refreshToken, renewAtMs }: Granted, { clock }: Wire): FetchedToken & Pick<Granted, 'refreshToken'> {
+  return { token: accessToken, refreshToken, expiresInSeconds: (renewAtMs - clock.now()) / 1000 }
 }
 
 /** Exchanges what the grant asks for. @throws as `postForm`. */

@@ -1,8 +1,8 @@
+import { TokenHolder } from '../../base/token-holder.ts'
 import { LoginNeeded, ServiceError } from '../errors.ts'
 import type { Wire } from '../http/wire.ts'
 import type { Auth } from './auth.ts'
-import { HeldToken } from './held-token.ts'
-import { exchange, type Granted } from './token-endpoint.ts'
+import { exchange, fetched, type Granted } from './token-endpoint.ts'
 
 /** What is kept of a user's grant. It is a secret: keep it where others do not read it. */
 export interface StoredTokens extends Granted {
@@ -42,18 +42,18 @@ export function tokens({ load, store, clientId }: TokensOptions): Auth {
     })
     return await keep({ ...old, ...next, refreshToken: next.refreshToken ?? old.refreshToken })
   }
-  const held = new HeldToken(async (wire) => {
+  const holder = new TokenHolder(async (wire: Wire) => {
     // A refresh token is spent once: what another process has stored meanwhile is newer than what was held here.
     const known = unstored === null ? await load() : await keep(unstored)
     if (known === null) throw new LoginNeeded('no tokens are stored: log in')
     const holds = wire.clock.now() < known.renewAtMs && known.accessToken !== refused
-    return holds ? known : await renew(wire, known)
+    return fetched(holds ? known : await renew(wire, known), wire)
   })
   return {
-    token: (wire) => held.token(wire),
+    token: async (wire) => (await holder.get(wire)).token,
     refused(token) {
       refused = token
-      const dropped = held.drop(token)
+      const dropped = holder.forget(token)
       return dropped === null || dropped.refreshToken !== null
     },
   }

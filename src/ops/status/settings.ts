@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { withoutQueryValues } from '../../base/secret.ts'
+import { withoutQueryValues, withoutSecrets } from '../../base/secret.ts'
 import type { Config } from '../../config/config.ts'
 import { settingsSchema } from '../../config/schema/schema.ts'
 import { metaOf, unwrapped } from '../../config/schema/walk.ts'
@@ -40,9 +40,8 @@ export function shownSettings(config: Config): ShownSetting[] {
 
 /** What takes every secret of the settings out of a text, and the values in the queries of its URLs. */
 export function hiderOf(config: Partial<Config>): (text: string) => string {
-  // The longest first: one may be a part of another.
-  const secrets = secretValues(config).sort((a, b) => b.length - a.length)
-  return (text) => secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), withoutQueryValues(text))
+  const secrets = secretValues(config)
+  return (text) => withoutSecrets(withoutQueryValues(text), secrets, HIDDEN)
 }
 
 /** @param schema of the value; undefined where the settings file has nothing of the kind. */

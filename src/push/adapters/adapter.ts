@@ -1,7 +1,8 @@
-import { messageOf, ProductError, TransientError } from '../../base/errors.ts'
+import type { Clock } from '../../base/clock.ts'
+import { messageOf, TransientError } from '../../base/errors.ts'
 import type { AdapterDestination } from '../../config/config.ts'
 import type { Mapping, PushItem } from '../contract/delivery.ts'
-import { type Answer, type Failure, requestedPauseMs } from '../contract/outcomes.ts'
+import { type Answer, type Failure, requestedPauseMs, StepFailure } from '../contract/outcomes.ts'
 import type { OutgoingRequest } from '../transport/transport.ts'
 
 /** The settings of the destination that an adapter needs. */
@@ -14,6 +15,7 @@ export type StepRequest = Omit<OutgoingRequest, 'timeoutMs'>
  * comes.
  */
 export interface Steps {
+  readonly clock: Clock
   /** Sends a request that changes nothing at the target: signing in, looking up. Without an answer the delivery is attempted again. */
   query(request: StepRequest): Promise<Answer>
   /** Sends the request by which the target takes the change. Without an answer the outcome is unknown. */
@@ -54,15 +56,6 @@ export interface AdapterDefinition {
   /** @returns one phrase for each problem of a destination whose names are right. */
   check(destination: AdapterDestination): readonly string[]
   create(options: AdapterOptions): Adapter
-}
-
-/** A step failed. It carries the outcome of the delivery. */
-export class StepFailure extends ProductError {
-  readonly failure: Failure
-  constructor(failure: Failure) {
-    super(failure.error)
-    this.failure = failure
-  }
 }
 
 /**

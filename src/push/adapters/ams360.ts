@@ -1,11 +1,13 @@
 import { PermanentError } from '../../base/errors.ts'
+import { withoutSecrets } from '../../base/secret.ts'
+import { type FetchedToken, TokenHolder } from '../../base/token-holder.ts'
 import { submissions } from '../../model/entities/submissions.ts'
 import type { Json } from '../../model/json.ts'
 import { withoutSecretWords } from '../../upstream/http/answer.ts'
 import type { Mapping, PushItem } from '../contract/delivery.ts'
-import { type Adapter, type AdapterDefinition, type AdapterOptions, StepFailure, type Steps, type Taken, withoutEffect } from './adapter.ts'
+import { StepFailure } from '../contract/outcomes.ts'
+import { type Adapter, type AdapterDefinition, type AdapterOptions, type Steps, type Taken, withoutEffect } from './adapter.ts'
 import { dayOf, noteText } from './note-text.ts'
-import { Session } from './session.ts'
 import { callSoap, type SoapReply } from './soap.ts'
 
 const GUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
@@ -36,7 +38,8 @@ export const ams360: AdapterDefinition = {
 class Ams360 implements Adapter {
   readonly #o: AdapterOptions
   readonly #namespace: string
-  readonly #session = new Session()
+  /** The ticket of a sign-in, which has its own timeout: whoever needed it first may have little time left. */
+  readonly #tickets = new TokenHolder<FetchedToken, Steps>((steps) => this.#signIn(steps.independent()))
   /** Customer ids by customer number. They never change. */
   readonly #customers = new Map<string, string>()
 
@@ -85,7 +88,7 @@ class Ams360 implements Adapter {
   /** Calls an operation, and once more with a new ticket when the ticket is refused: nothing was done then. */
   async #call(operation: string, request: Json, steps: Steps, way: 'query' | 'submit'): Promise<SoapReply> {
     for (let renewed = false; ; renewed = true) {
-      const ticket = await this.#session.ticket(steps, (own) => this.#signIn(own))
+      const { token: ticket } = this.#tickets.usable ?? (await steps.wait(this.#tickets.get(steps)))
       const header = { WSAPISession: { '@xmlns': this.#namespace, Ticket: ticket } }
       const reply = await callSoap(steps, way, this.#soap(operation, request, header))
       // For a query a business fault means that there is no such record.
@@ -94,11 +97,11 @@ class Ams360 implements Adapter {
         const failure = faulty(operation, reply, ticket)
         throw new StepFailure(way === 'query' ? withoutEffect(failure) : failure)
       }
-      this.#session.drop(ticket)
+      this.#tickets.forget(ticket)
     }
   }
 
-  async #signIn(steps: Steps): Promise<string> {
+  async #signIn(steps: Steps): Promise<FetchedToken> {
     const { settings, credentials } = this.#o
     const { agency = '', user = '', employee = null } = settings
     const who = {
@@ -114,7 +117,7 @@ class Ams360 implements Adapter {
     }
     const ticket = reply.isFault ? null : reply.text('Ticket')
     if (!ticket) throw new StepFailure(withoutEffect(faulty('Login', reply, null)))
-    return ticket
+    return { token: ticket, expiresInSeconds: null }
   }
 
   #soap(operation: string, request: Json, header: Json): Parameters<typeof callSoap>[2] {
@@ -139,5 +142,5 @@ function faulty(operation: string, reply: SoapReply, ticket: string | null): Ste
 /** A fault may repeat what was sent. The ticket is masked here, because it may look like an id, which is not masked. */
 function reasonIn(reply: SoapReply, ticket: string | null): string {
   const reason = reply.text('Message') ?? reply.text('faultstring') ?? 'no reason is given'
-  return withoutSecretWords(ticket === null ? reason : reason.replaceAll(ticket, '[…]')).slice(0, 300)
+  return withoutSecretWords(withoutSecrets(reason, [ticket ?? ''], '[…]')).slice(0, 300)
 }

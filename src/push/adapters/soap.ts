@@ -1,7 +1,7 @@
 import type { Json } from '../../model/json.ts'
-import { type Answer, answered, type Failure, isSuccess, refused, unclear } from '../contract/outcomes.ts'
+import { type Answer, answered, type Failure, isSuccess, refused, StepFailure, unclear } from '../contract/outcomes.ts'
 import { xmlText } from '../http/xml.ts'
-import { StepFailure, type StepRequest, type Steps, withoutEffect } from './adapter.ts'
+import { type StepRequest, type Steps, withoutEffect } from './adapter.ts'
 
 const ENVELOPE = 'http://schemas.xmlsoap.org/soap/envelope/'
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }

@@ -1,3 +1,4 @@
+import { ProductError } from '../../base/errors.ts'
 import { shortDetail } from '../../upstream/http/answer.ts'
 import type { TransportResult } from '../transport/transport.ts'
 import type { Outcome } from './delivery.ts'
@@ -6,6 +7,15 @@ import type { RemoteId } from './remote-id.ts'
 export type Answer = Extract<TransportResult, { type: 'answer' }>
 /** Outcome of a request that was not answered with a success, or was not sent. */
 export type Failure = Exclude<Outcome, { type: 'delivered' | 'not_attempted' }>
+
+/** A step failed. It carries the outcome of the delivery. */
+export class StepFailure extends ProductError {
+  readonly failure: Failure
+  constructor(failure: Failure) {
+    super(failure.error)
+    this.failure = failure
+  }
+}
 
 /** Longest answer that is searched for a reason: searching blocks the event loop. */
 const REASON_LENGTH = 256 * 1024

@@ -1,4 +1,5 @@
 import { PermanentError } from '../../base/errors.ts'
+import { withoutSecrets } from '../../base/secret.ts'
 import type { Json } from '../../model/json.ts'
 import type { Outcome } from '../contract/delivery.ts'
 import { type Answer, answered, type Failure, localFailure, requestedPauseMs } from '../contract/outcomes.ts'
@@ -16,8 +17,7 @@ const TOKEN_LENGTH = 16
 /** Masks the token that the request had. It is no secret of the settings and may look like an id, so nothing else masks it. */
 export function withoutToken(answer: Answer, { authorization = '' }: Readonly<Record<string, string>>): Answer {
   const token = authorization.replace(/^\S+ /, '')
-  if (token.length < TOKEN_LENGTH || !answer.body.includes(token)) return answer
-  return { ...answer, body: answer.body.replaceAll(token, '[…]') }
+  return token.length < TOKEN_LENGTH ? answer : { ...answer, body: withoutSecrets(answer.body, [token], '[…]') }
 }
 
 export function bodyOf({ body, cut }: Answer): AnswerBody {

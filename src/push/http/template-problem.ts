@@ -1,3 +1,4 @@
+import { withoutSecrets } from '../../base/secret.ts'
 import { isObject } from '../../model/json.ts'
 
 /** Codes of messages that the author of an expression wrote: `$error("…")` and `$assert(…, "…")`. */
@@ -12,17 +13,14 @@ export function problemOf(error: unknown): string {
   if (!isObject(error)) return 'it failed'
   const code = String(error['code'] ?? '')
   const message = typeof error['message'] === 'string' && error['message'] !== '' ? error['message'] : `it failed (${code || 'no reason'})`
-  const told = AUTHOR_CODES.has(code) ? message : without(message, [error['value'], error['value2']])
+  const told = AUTHOR_CODES.has(code) ? message : withoutSecrets(message, [error['value'], error['value2']].flatMap(shown), '…')
   const place = typeof error['position'] === 'number' ? ` (at character ${error['position']})` : ''
   return `${told}${AUTHOR_CODES.has(code) ? '' : place}`
 }
 
-function without(message: string, values: readonly unknown[]): string {
-  return values.reduce<string>((text, value) => {
-    if (value === undefined) return text
-    const shown = [shownBy(JSON.stringify, value), shownBy(String, value)].filter((part) => part !== '')
-    return shown.reduce((left, part) => left.replaceAll(part, '…'), text)
-  }, message)
+/** How a value may stand in a message. */
+function shown(value: unknown): string[] {
+  return value === undefined ? [] : [shownBy(JSON.stringify, value), shownBy(String, value)]
 }
 
 /** A value that cannot be shown, because it is circular or nested too deeply, is in no message either. */

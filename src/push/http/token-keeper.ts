@@ -1,23 +1,17 @@
 import { abortable, limitedTo } from '../../base/abortable.ts'
 import type { Clock } from '../../base/clock.ts'
-import { type TimeLimit, timeLimit } from '../../base/time-limit.ts'
+import { type FetchedToken, readTokenAnswer, type TokenContext, TokenHolder } from '../../base/token-holder.ts'
 import type { AuthConfig } from '../../config/config.ts'
 import { isObject } from '../../model/json.ts'
 import { parseJson } from '../../upstream/http/answer.ts'
-import { type Answer, answered, type Failure, isSuccess } from '../contract/outcomes.ts'
+import { type Answer, answered, type Failure, isSuccess, localFailure, StepFailure } from '../contract/outcomes.ts'
 import type { Transport } from '../transport/transport.ts'
 import { type Auth, type AuthHeaders, basic } from './auth.ts'
 
 type TokenConfig = Extract<AuthConfig, { type: 'oauth2' | 'password' }>
 
-interface Token {
-  readonly headers: Readonly<Record<string, string>>
-  readonly renew: TimeLimit
-}
-
-/** Part of its lifetime after which a token is renewed, less up to a tenth at random, so that processes do not renew together. */
+/** Share of its lifetime after which a token is renewed. */
 const RENEW_AFTER = 0.9
-const RENEW_JITTER = 0.1
 /** Lifetime of a token that comes without one. */
 const DEFAULT_LIFETIME_S = 300
 /** Error codes of a token endpoint that mean that the credentials themselves are refused (RFC 6749). */
@@ -29,8 +23,8 @@ export class TokenKeeper implements Auth {
   readonly #transport: Transport
   readonly #clock: Clock
   readonly #timeoutMs: number
-  #token: Token | null = null
-  #exchanging: Promise<AuthHeaders> | null = null
+  /** Of whole `authorization` headers. */
+  readonly #holder = new TokenHolder<FetchedToken, TokenContext>(() => this.#exchange(), RENEW_AFTER)
 
   /** @param timeoutMs of each exchange. */
   constructor(config: TokenConfig, transport: Transport, clock: Clock, timeoutMs: number) {
@@ -41,21 +35,25 @@ export class TokenKeeper implements Auth {
   }
 
   async headers(timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders> {
-    if (this.#token !== null && this.#token.renew.leftMs() > 0) return { headers: this.#token.headers }
-    // Without the caller's signal and timeout: others wait for the same exchange.
-    this.#exchanging ??= this.#exchange().finally(() => {
-      this.#exchanging = null
-    })
-    return await withinTimeout(this.#exchanging, timeoutMs, signal)
+    try {
+      const { usable } = this.#holder
+      const { token } = usable ?? (await abortable(this.#holder.get({ clock: this.#clock }), limitedTo(timeoutMs, signal)))
+      return { headers: { authorization: token } }
+    } catch (error) {
+      if (error instanceof StepFailure) return { failure: error.failure }
+      const late = failing(`no token: no whole answer within ${timeoutMs} ms`, false)
+      return { failure: signal.aborted ? failing('stopped before it was sent', null) : late }
+    }
   }
 
   /** The first request that is refused with a token has it renewed for all. */
-  renew(headers: Readonly<Record<string, string>>): boolean {
-    if (this.#token?.headers === headers) this.#token = null
+  renew({ authorization = '' }: Readonly<Record<string, string>>): boolean {
+    this.#holder.forget(authorization)
     return true
   }
 
-  async #exchange(): Promise<AuthHeaders> {
+  /** Without a caller's signal and timeout: others wait for the same exchange. @throws StepFailure. */
+  async #exchange(): Promise<FetchedToken> {
     const { tokenUrl } = this.#config
     const { form, authorization } = tokenRequest(this.#config)
     const headers = {
@@ -66,26 +64,18 @@ export class TokenKeeper implements Auth {
     const request = { method: 'POST', url: tokenUrl, headers, body: form.toString(), timeoutMs: this.#timeoutMs }
     const result = await this.#transport.send(request, new AbortController().signal)
     // Whatever became of this request: the message itself was not sent.
-    if (result.type !== 'answer') {
-      return failing(`no token: ${result.error}`, { permanent: result.type === 'not_sent' && result.permanent, alive: false })
-    }
-    return isSuccess(result.status) ? this.#take(result) : { failure: refusal(result) }
+    if (result.type !== 'answer')
+      throw new StepFailure(failing(`no token: ${result.error}`, false, result.type === 'not_sent' && result.permanent))
+    if (!isSuccess(result.status)) throw new StepFailure(refusal(result))
+    return tokenIn(result)
   }
+}
 
-  #take({ body, cut }: Answer): AuthHeaders {
-    if (cut !== null) return failing(`no token: the token endpoint's answer ${cut.text}`, { permanent: false, alive: cut.isTooLong })
-    const answer = parseJson(body)
-    const token = isObject(answer) ? answer['access_token'] : undefined
-    // It must be allowed in a header.
-    if (!isObject(answer) || typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
-      return failing('no token: the token endpoint answered without an access_token', { permanent: false, alive: true })
-    }
-    const seconds = Number(answer['expires_in'] ?? Number.NaN)
-    const lifetimeMs = (seconds > 0 ? seconds : DEFAULT_LIFETIME_S) * 1000
-    const headers = { authorization: `Bearer ${token}` }
-    this.#token = { headers, renew: timeLimit(this.#clock, lifetimeMs * (RENEW_AFTER - RENEW_JITTER * this.#clock.random())) }
-    return { headers }
-  }
+function tokenIn({ body, cut }: Answer): FetchedToken {
+  if (cut !== null) throw new StepFailure(failing(`no token: the token endpoint's answer ${cut.text}`, cut.isTooLong))
+  const read = readTokenAnswer(parseJson(body))
+  if (read === null) throw new StepFailure(failing('no token: the token endpoint answered without an access_token', true))
+  return { token: `Bearer ${read.token}`, expiresInSeconds: read.expiresInSeconds ?? DEFAULT_LIFETIME_S }
 }
 
 /** @returns the form, and the `authorization` header when the client's id and secret go there. */
@@ -117,16 +107,6 @@ function refusal(answer: Answer): Failure {
   return { type: 'failed', permanent: false, alive: status < 500, status, error: `no token: ${why}`, retryAfterMs }
 }
 
-function failing(error: string, { permanent, alive }: { readonly permanent: boolean; readonly alive: boolean | null }): AuthHeaders {
-  return { failure: { type: 'failed', permanent, alive, status: null, error, retryAfterMs: null } }
-}
-
-/** Waits for `exchange` until `signal` aborts or the timeout passes. The exchange itself goes on. */
-async function withinTimeout(exchange: Promise<AuthHeaders>, timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders> {
-  try {
-    return await abortable(exchange, limitedTo(timeoutMs, signal))
-  } catch {
-    if (signal.aborted) return failing('stopped before it was sent', { permanent: false, alive: null })
-    return failing(`no token: no whole answer within ${timeoutMs} ms`, { permanent: false, alive: false })
-  }
+function failing(error: string, alive: boolean | null, permanent = false): Failure {
+  return { ...localFailure(error, permanent), alive }
 }

@@ -3,10 +3,10 @@ import type { Clock } from '../../base/clock.ts'
 import { messageOf, PermanentError, TransientError, UsageError } from '../../base/errors.ts'
 import { listNames } from '../../base/list-names.ts'
 import type { AdapterDestination } from '../../config/config.ts'
-import { type Adapter, type AdapterDefinition, StepFailure, type Steps, type Taken, withoutEffect } from '../adapters/adapter.ts'
+import { type Adapter, type AdapterDefinition, type Steps, type Taken, withoutEffect } from '../adapters/adapter.ts'
 import { adapters } from '../adapters/registry.ts'
 import type { DeliveryKind, KindContext, Outcome, PushItem } from '../contract/delivery.ts'
-import { type Failure, localFailure, taken, unanswered } from '../contract/outcomes.ts'
+import { type Failure, localFailure, StepFailure, taken, unanswered } from '../contract/outcomes.ts'
 import { remoteIdOf } from '../contract/remote-id.ts'
 import { ABORTED } from '../transport/exchange.ts'
 import { openTransport, type Transport } from '../transport/transport.ts'
@@ -94,6 +94,7 @@ class AdapterKind implements DeliveryKind {
       return result
     }
     return {
+      clock: this.#clock,
       query: (request) => send(request, withoutEffect),
       submit: (request) => send(request, (failure) => failure),
       independent: () => this.#steps(new AbortController().signal),

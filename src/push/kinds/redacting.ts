@@ -1,6 +1,7 @@
 import { KnownSecrets } from '../../base/log.ts'
-import { lookupFailure, StepFailure } from '../adapters/adapter.ts'
+import { lookupFailure } from '../adapters/adapter.ts'
 import type { DeliveryKind, Outcome } from '../contract/delivery.ts'
+import { StepFailure } from '../contract/outcomes.ts'
 
 /**
  * Wraps a kind so that its outcomes contain no secret of the settings, even when a target repeats what it was sent (invariant 12). Outcomes

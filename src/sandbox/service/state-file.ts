@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { rename, writeFile } from 'node:fs/promises'
-import { UsageError } from '../../base/errors.ts'
+import { replaceFile } from '../../base/durable-file.ts'
+import { codeOf, UsageError } from '../../base/errors.ts'
 
 /** Counted up whenever the content of a part changes its shape. */
 const STATE_VERSION = 2
@@ -52,9 +52,8 @@ function parse(path: string): SavedState | null {
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') return null
-    throw new UsageError([`${path} cannot be read (${code}); name a file that can`])
+    if (codeOf(error) === 'ENOENT') return null
+    throw new UsageError([`${path} cannot be read (${codeOf(error)}); name a file that can`])
   }
   try {
     const value = JSON.parse(text) as Partial<SavedState> | null
@@ -130,15 +129,11 @@ export class StateFile {
     const states = Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part.toState()]))
     const saved: SavedState = { version: STATE_VERSION, seed, accounts, runs, nowMs: nowMs(), parts: states }
     const text = JSON.stringify(saved)
-    const aside = `${path}.new`
     try {
-      await writeFile(aside, text, { mode: 0o600 })
-      await rename(aside, path)
+      await replaceFile(path, `${path}.new`, text, { mode: 0o600 })
     } catch (error) {
       this.#isDirty = true
-      throw new UsageError([
-        `the state cannot be written to ${path} (${(error as NodeJS.ErrnoException).code}); name a file in a folder that can be written`,
-      ])
+      throw new UsageError([`the state cannot be written to ${path} (${codeOf(error)}); name a file in a folder that can be written`])
     }
   }
 }

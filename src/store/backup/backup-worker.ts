@@ -2,12 +2,12 @@ import { renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
+import { syncFile, syncFolder } from '../../base/durable-file.ts'
 import { messageOf } from '../../base/errors.ts'
 import { COPY_ORIGIN } from '../changes/log-origin.ts'
 import { sqliteError } from '../sqlite/errors.ts'
 import type { BackupAnswer, BackupOrder } from './backup.ts'
 import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
-import { syncFile } from './sync-file.ts'
 
 /** The worker thread of backup.ts: reports the size of the database, waits for a word to go on, then makes and verifies the copy. */
 
@@ -39,9 +39,9 @@ async function make(source: Database.Database): Promise<void> {
     return
   }
   const { size: bytes } = statSync(order.partial)
-  syncFile(order.partial)
+  await syncFile(order.partial)
   renameSync(order.partial, order.target)
-  syncFile(dirname(order.target))
+  await syncFolder(dirname(order.target))
   say({ type: 'done', bytes, facts: before })
 }
 

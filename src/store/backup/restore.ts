@@ -3,7 +3,8 @@ import { chmodSync, copyFileSync, existsSync, linkSync, realpathSync, renameSync
 import { dirname, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Clock } from '../../base/clock.ts'
-import { BusyError, FatalError, messageOf, PermanentError, UsageError } from '../../base/errors.ts'
+import { syncFile, syncFolder } from '../../base/durable-file.ts'
+import { BusyError, codeOf, FatalError, messageOf, PermanentError, UsageError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import { beginLogEpoch, type NewEpoch } from '../changes/log-epoch.ts'
 import type { DatabaseConfig } from '../engine/db.ts'
@@ -13,7 +14,6 @@ import { acquireServeLock } from '../open/serve-lock.ts'
 import { auditedDb } from '../operators/actions.ts'
 import { isBusy, sqliteError } from '../sqlite/errors.ts'
 import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
-import { syncFile } from './sync-file.ts'
 
 /** What was restored, and where the former database is. */
 export interface Restored {
@@ -59,10 +59,10 @@ export async function restoreSqlite(
     } finally {
       await db.close()
     }
-    syncFile(fresh)
+    await syncFile(fresh)
     const previous = existsSync(path) ? keepPrevious(path, clock) : null
     renameSync(fresh, path)
-    syncFile(dirname(path))
+    await syncFolder(dirname(path))
     return { facts, ...made, previous }
   } finally {
     for (const ending of ['', '-mark', ...LOG_ENDINGS]) rmSync(`${fresh}${ending}`, { force: true })
@@ -78,7 +78,7 @@ function copyBeside(source: string, fresh: string, file: string): void {
     copyFileSync(source, fresh)
     if (existsSync(`${source}-wal`)) copyFileSync(`${source}-wal`, `${fresh}-wal`)
   } catch (error) {
-    const full = FULL.includes((error as NodeJS.ErrnoException).code ?? '')
+    const full = FULL.includes(codeOf(error))
     const fix = full ? 'make room there for one more database' : 'check that this user may read the first and write the second'
     throw new PermanentError(
       `${file} cannot be restored: copying it to ${dirname(fresh)} failed (${messageOf(error)}); ${fix}; nothing was changed`,

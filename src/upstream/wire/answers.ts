@@ -1,4 +1,5 @@
 import { tokenLifeSeconds } from '../../base/service-http.ts'
+import { type FetchedToken, readTokenAnswer } from '../../base/token-holder.ts'
 import { canonicalJson, isObject, storableText } from '../../model/json.ts'
 import { idOf, jsonOf, textOf } from './fields.ts'
 import { itemsIn } from './lists.ts'
@@ -27,12 +28,6 @@ export interface Identity {
   readonly scopes?: readonly string[]
 }
 
-/** A token and how long it may be used, in seconds. */
-export interface TokenAnswer {
-  readonly accessToken: string
-  readonly lifetimeSeconds: number
-}
-
 /**
  * Reads a page of a feed.
  * @param list the name under which the page keeps its items.
@@ -57,11 +52,9 @@ export function readIdentity(raw: unknown): Identity | null {
 }
 
 /** Reads the answer of the token endpoint; null without a usable token. Everything else may be missing. */
-export function readToken(raw: unknown): TokenAnswer | null {
-  const token = isObject(raw) ? raw['access_token'] : null
-  // Only characters that are allowed in a header.
-  if (!isObject(raw) || typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) return null
-  return { accessToken: token, lifetimeSeconds: tokenLifeSeconds(raw['expires_in']) }
+export function readToken(raw: unknown): FetchedToken | null {
+  const read = readTokenAnswer(raw)
+  return read && { token: read.token, expiresInSeconds: tokenLifeSeconds(read.expiresInSeconds) }
 }
 
 // The spec does not show its shape: a text, as for tokens, or a list.

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { TransientError } from '../../../src/base/errors.ts'
-import { StepFailure } from '../../../src/push/adapters/adapter.ts'
+import { StepFailure } from '../../../src/push/contract/outcomes.ts'
 import type { Mapping } from '../../../src/push/contract/delivery.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { onSqlite } from '../../tools/databases.ts'

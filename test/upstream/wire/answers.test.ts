@@ -60,7 +60,7 @@ describe('identity', () => {
 
 describe('tokens', () => {
   test('trap 38: expires_in may be absent, text, or nonsense, and never makes a token live longer than an hour', () => {
-    const lifetime = (expires_in: unknown) => readToken({ access_token: 't', expires_in })?.lifetimeSeconds
+    const lifetime = (expires_in: unknown) => readToken({ access_token: 't', expires_in })?.expiresInSeconds
     expect([60, '60', 60.5].map(lifetime)).toEqual([60, 60, 60.5])
     for (const value of [undefined, null, 86_400, '86400', '', ' ', 'soon', 0, -1, [], Number.POSITIVE_INFINITY])
       expect(lifetime(value)).toBe(3600)

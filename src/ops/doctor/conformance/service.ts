@@ -68,7 +68,7 @@ export class ComparedService {
       })
       const token = answer.status < 300 ? readToken(answer.json) : null
       if (token !== null) {
-        this.#token = token.accessToken
+        this.#token = token.token
         this.#granted = answer.json
         this.#credential = credential
         return
