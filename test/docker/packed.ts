@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { freePort } from '../tools/free-port.ts'
+import { checkClientAlone, checkImport } from './packed-client.ts'
 import { deliver, openConsole, startProgram, stopProgram } from './program.ts'
 
 const run = promisify(execFile)
@@ -37,9 +37,10 @@ async function main(): Promise<void> {
     await openConsole(program)
     await stopProgram(program)
     await checkPreset(bin, folder, env)
-    await checkClient(folder)
+    await checkImport(folder)
+    await checkClientAlone(bin, env)
     console.log(
-      `${archive} installs, says its version and what it is made of, serves, shows its console, stops, and has its presets and its client`,
+      `${archive} installs, says its version and what it is made of, serves, shows its console, stops, and has its presets and its client, which installs alone, too`,
     )
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -76,25 +77,6 @@ async function checkPreset(bin: string, folder: string, env: NodeJS.ProcessEnv):
   const { items } = JSON.parse(stdout) as { items: { kind?: string }[] }
   const [ams] = items
   if (ams?.kind !== 'http') throw new Error(`the preset was not found: ${stdout}`)
-}
-
-/** Code of one's own imports the client, and a compiler finds its types. */
-async function checkClient(folder: string): Promise<void> {
-  await writeFile(
-    join(folder, 'own.mts'),
-    `import { bearer, createClient, type Client } from 'submission-mirror/client'
-const client: Client = createClient({ baseUrl: 'http://127.0.0.1:${await freePort()}/api/v1', auth: bearer('none'), retry: { tries: 1 } })
-const insured: Promise<string | undefined> = client.submissions.requirements('0b9f6c1e-1111-4222-8333-444455556666').then((view) => view.submission_id)
-await insured.catch(({ name, sent }: { name: string; sent: string }) => console.log(name, sent))
-`,
-  )
-  const strict = ['--strict', '--module', 'nodenext', '--target', 'es2024', '--lib', 'es2024,dom', '--noEmit', 'own.mts']
-  const { stdout: problems } = await run(join(project, 'node_modules/.bin/tsc'), strict, { cwd: folder }).catch(
-    (error: { stdout: string }) => error,
-  )
-  if (problems !== '') throw new Error(`the client's types do not hold: ${problems}`)
-  const { stdout } = await run(process.execPath, ['own.mts'], { cwd: folder })
-  if (stdout.trim() !== 'Unreachable no') throw new Error(`the client says ${stdout}`)
 }
 
 await main()

@@ -32,8 +32,10 @@ export async function sendOnce(wire: Wire, what: string, url: string, init: Requ
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(new Error(`no answer within ${wire.timeoutMs} ms`)), wire.timeoutMs)
   const signals = signal ? AbortSignal.any([signal, late.signal]) : late.signal
+  // A browser's own refuses to be called as a method.
+  const { fetch } = wire
   try {
-    return await wire.fetch(url, { ...init, redirect: 'manual', signal: signals })
+    return await fetch(url, { ...init, redirect: 'manual', signal: signals })
   } catch (error) {
     signal?.throwIfAborted()
     throw new Unreachable(what, isUnsent(error) ? 'no' : 'maybe', late.signal.aborted ? late.signal.reason : error)
