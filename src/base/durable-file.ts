@@ -31,7 +31,12 @@ export type OnDisk = <T>(call: Promise<T>) => Promise<T>
  * @param options as of `createFile`.
  * @throws what the file system throws.
  */
-export async function replaceFile(path: string, temporary: string, content: string, options: { readonly mode?: number } = {}): Promise<void> {
+export async function replaceFile(
+  path: string,
+  temporary: string,
+  content: string,
+  options: { readonly mode?: number } = {},
+): Promise<void> {
   await rm(temporary, { force: true })
   try {
     await createFile(temporary, [content], options)

@@ -16,19 +16,32 @@ export interface DemoConsole {
   readonly settings: Readonly<Record<string, string>>
   /** @param ops `http://host:port` of the ops server. */
   tell(ops: string): Promise<void>
+  /** Asks a route of the API, as a script would; with a body, by POST. @param path behind `/api/v1`. */
+  ask(path: string, body?: unknown): Promise<unknown>
 }
 
 /** Builds the console where it is not, and makes a token that is good for this run alone. */
 export async function prepareConsole(host: Host, screen: Screen): Promise<DemoConsole> {
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   await buildConsole(host, screen)
+  let origin = ''
   return {
     settings: { OPS_TOKENS: `demo:${token}` },
     async tell(ops) {
+      origin = ops
       const page = await fetch(`${ops}/console/`)
       await page.body?.cancel()
       if (page.ok) screen.text(`Watch it in a browser: ${ops}/console/#token=${token}`)
       else screen.text('The console is not built, so there is no page to watch it on.')
+    },
+    async ask(path, body) {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const answer = await fetch(
+        `${origin}/api/v1${path}`,
+        body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) },
+      )
+      if (!answer.ok) throw new Error(`serve answered ${answer.status} to ${path}: ${await answer.text()}`)
+      return await answer.json()
     },
   }
 }

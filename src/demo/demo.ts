@@ -10,13 +10,15 @@ import { countArrivals } from '../store/completeness/arrival-counts.ts'
 import { unannounced } from '../store/completeness/lost-webhooks.ts'
 import type { Db } from '../store/engine/db.ts'
 import { openDb } from '../store/open/open.ts'
-import { Ams } from './ams.ts'
+import type { Ams } from './ams.ts'
 import { type AmsVerdict, checkAms, isWhole } from './ams-check.ts'
 import { Arrivals } from './arrivals.ts'
 import { type Child, startChild } from './child.ts'
 import type { Compared } from './compare.ts'
 import { prepareConsole } from './console.ts'
+import { leavePractice } from './practice.ts'
 import { prove } from './proof.ts'
+import { startReceivers } from './receivers.ts'
 import { Screen } from './screen.ts'
 import { Service } from './service.ts'
 import { settle } from './settle.ts'
@@ -44,17 +46,6 @@ const HASTE = {
   UPSTREAM_RPS: '1000',
 }
 
-/** The AMS gets everything, backfill included; refused changes are sent again soon enough to be seen. */
-const AMS_SETTINGS = `destinations:
-  - name: ams
-    kind: webhook
-    url: \${AMS_URL}
-    secret: \${AMS_SECRET}
-    backfill: true
-    allow_private: true
-    schedule: [300ms, 1s, 2s, 4s, 8s]
-`
-
 export interface DemoOptions {
   readonly host: Host
   readonly clock: Clock
@@ -79,12 +70,14 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   try {
     screen.text('An emulator of the service with its faults on, and submission-mirror beside it on SQLite.')
     const { sandbox, settings, service } = await startSandbox(options, closing)
-    const ams = await startAms(options, screen, closing)
+    const receivers = await startReceivers(folder, () => clock.now(), closing)
+    screen.text(`An AMS that is told every change. Watch it in another terminal: tail -f ${shortPath(receivers.log)}`)
+    const { ams } = receivers
     const page = await prepareConsole(host, screen)
     const serveSettings = {
       ...settings,
       ...HASTE,
-      ...ams.settings,
+      ...receivers.settings,
       ...page.settings,
       DATABASE_URL: `sqlite:${path}`,
       DOCUMENTS_DIR: join(folder, 'documents'),
@@ -98,7 +91,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     const arrivals = new Arrivals(db.read, screen)
     sandbox.onLine((line) => arrivals.hear(line))
     await service.deliverTo(`${receiver}/webhooks`)
-    const watching = { ...options, screen, service, arrivals, ams: ams.ams, db, children: [sandbox, serve] }
+    const watching = { ...options, screen, service, arrivals, ams, db, children: [sandbox, serve] }
     await trackHistory(watching, { ...settings, DATABASE_URL: `sqlite:${path}` })
     await watchStory(watching)
     // From here on the service answers without faults: what it refuses for good cannot be proven, and reads would wait for minutes.
@@ -107,13 +100,17 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     const pushed = await settleAms(watching)
     // Changes since the last look are part of the comparison, so they are shown too.
     await arrivals.follow()
-    ams.ams.tell(screen, true)
+    ams.tell(screen, true)
     await summarize(watching, compared)
     screen.heading('The change log and the AMS, change by change')
-    screen.text(amsTable(pushed, ams.ams.badSignatures))
+    screen.text(amsTable(pushed, ams.badSignatures))
     const proven = await reconcile(watching, serveSettings)
     // `serve` counts once a minute how records became known, which the demo may not live to see.
     for (let more = true; more; ) more = await countArrivals(db)
+    screen.heading('One of each is left to practise on in the console, while --hold keeps it running:')
+    const secretsFile = settings.WEBHOOK_SECRETS_FILE
+    const left = await leavePractice({ page, webhooks: `${receiver}/webhooks`, secretsFile, clock, signal: host.signal })
+    for (const each of left) screen.text(`- ${each}`)
     const isRight = finish(watching, compared, isWhole(pushed), proven, path)
     if (options.hold) await hold(watching)
     return isRight
@@ -149,11 +146,13 @@ async function startSandbox({ host, folder }: DemoOptions, closing: AsyncDisposa
   closing.defer(async () => void (await sandbox.stop()))
   const setting = (name: string) => sandbox.first((line) => (line.startsWith(`${name}=`) ? line.slice(name.length + 1) : undefined))
   const baseUrl = await setting('BROKER_API_BASE_URL')
+  const secretsFile = join(folder, 'webhook-secrets')
+  writeFileSync(secretsFile, await setting('WEBHOOK_SECRETS'), { mode: 0o600 })
   const settings = {
     BROKER_API_BASE_URL: baseUrl,
     BROKER_API_CLIENT_ID: await setting('BROKER_API_CLIENT_ID'),
     BROKER_API_CLIENT_SECRET: await setting('BROKER_API_CLIENT_SECRET'),
-    WEBHOOK_SECRETS: await setting('WEBHOOK_SECRETS'),
+    WEBHOOK_SECRETS_FILE: secretsFile,
     HOST: '127.0.0.1',
     PORT: '0',
     OPS_HOST: '127.0.0.1',
@@ -163,18 +162,6 @@ async function startSandbox({ host, folder }: DemoOptions, closing: AsyncDisposa
   // What is "not found" is asked for again after half a minute and not before: right, but long to watch.
   await service.withoutStatus(404)
   return { sandbox, settings, service }
-}
-
-/** The AMS and the settings that lead to it. */
-async function startAms({ clock, folder }: DemoOptions, screen: Screen, closing: AsyncDisposableStack) {
-  const log = join(folder, 'ams.log')
-  const ams = new Ams(log, () => clock.now())
-  const url = await ams.listen()
-  closing.defer(() => ams.close())
-  const configFile = join(folder, 'mirror.yaml')
-  writeFileSync(configFile, AMS_SETTINGS)
-  screen.text(`An AMS that is told every change. Watch it in another terminal: tail -f ${shortPath(log)}`)
-  return { ams, settings: { CONFIG_FILE: configFile, AMS_URL: url, AMS_SECRET: ams.secret } }
 }
 
 /** No webhook repeats what happened before the endpoint was made, so those submissions are tracked by hand. */

@@ -136,10 +136,10 @@ const READS = [
     where insured_name not like 'Kowalczyk%'`,
 ]
 
-/** As in the demo, whose settings do not name the host of the carriers' originals; one answer was bad, and one document has its turn still. */
+/** As in the demo, whose settings do not name the host of one carrier's original; one answer was bad, and one document has its turn still. */
 const DOCUMENTS = [
   `update documents set error = 'DOCUMENT_HOSTS does not name documents.invalid; add it there to have the document fetched',
-    tried_at = '2026-01-20T12:00:40.000000Z' where origin = 'carrier_original'`,
+    tried_at = '2026-01-20T12:00:40.000000Z' where document_url like 'https:%'`,
   `update documents set error = 'document: the service answered 502; it is fetched again by itself', tried_at = '2026-01-20T12:00:50.000000Z'
     where name = 'kestrel-quote-2.pdf' and submission_id = ${submissionOf('Castañeda Transport Group LLC')}`,
   `update documents set stored_at = '2026-01-20T12:00:40.000000Z', stored_path = document_key, stored_bytes = 900, sha256 = document_key

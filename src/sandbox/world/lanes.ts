@@ -5,6 +5,9 @@ import type { Prng } from './prng.ts'
 import type { LaneInit, LanePatch } from './submission.ts'
 import type { CarrierSession, RailQuote, RequirementItem, SourceOffer } from './wire.ts'
 
+/** Of one offer in 64 the original lies with the carrier; the service itself has the others. */
+const ON_ANOTHER_HOST = /^4[0-3]/
+
 /** What a lane is opened with. */
 export interface Opening {
   readonly laneId: string
@@ -177,7 +180,9 @@ export function newOffer(prng: Prng, market: Market): SourceOffer {
     presentation_id: presentationId,
     kind: market.category === 'specialty' && prng.chance(0.4) ? 'indication' : 'quote',
     label: `${market.name} proposal`,
-    document_url: `https://documents.invalid/presentations/${presentationId}`,
+    document_url: ON_ANOTHER_HOST.test(presentationId)
+      ? `https://documents.invalid/presentations/${presentationId}`
+      : `/documents/presentation-${presentationId}.pdf`,
     filename: `${market.slug}-proposal.pdf`,
   }
 }

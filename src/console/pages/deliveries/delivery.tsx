@@ -16,7 +16,8 @@ import { Asked, Failed } from '../../parts/states.tsx'
 import { Moment } from '../../parts/time.tsx'
 import { Became } from './became.tsx'
 import { SubmissionOf } from './deliveries.tsx'
-import { Reason } from './reason.tsx'
+import { Reason, reasonMend } from './reason.tsx'
+import { VerifyAgain } from './verify-again.tsx'
 
 const REJECTED = 'rejected-'
 
@@ -106,13 +107,22 @@ function StoredOne({ delivery, isFirst }: StoredProps) {
 function RefusedOne({ id }: { readonly id: string }) {
   const query = useQuery(rejectedOneQuery(id))
   return (
-    <Detail title="Rejected delivery" back="/deliveries" chip={<Chip word={query.data?.replayed_at ? 'accepted' : 'refused'} />}>
+    <Detail
+      title="Rejected delivery"
+      back="/deliveries"
+      chip={<Chip word={query.data?.replayed_at ? 'accepted' : 'refused'} />}
+      actions={query.data?.replayed_at === null && <VerifyAgain account={query.data.account ?? undefined} />}
+    >
       <Asked query={query}>
         {(refused) => (
           <>
             <Facts
               items={[
                 ['Reason', <Reason key="reason" reason={refused.reason} />],
+                [
+                  'How to mend it',
+                  refused.replayed_at === null ? reasonMend(refused.reason) : 'It was accepted later: nothing is left to do.',
+                ],
                 ['Received', <Moment key="came" at={refused.received_at} />],
                 [
                   'From',

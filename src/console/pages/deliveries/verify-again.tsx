@@ -1,0 +1,30 @@
+import { useState } from 'react'
+import { useAction } from '../../api/action.ts'
+import { answered, api } from '../../api/client.ts'
+import { Button } from '../../parts/button.tsx'
+import { Confirm } from '../../parts/confirm.tsx'
+import { counted } from '../../parts/numbers.ts'
+
+/** Has all refused deliveries verified again, of one account or of all. */
+export function VerifyAgain({ account }: { readonly account: string | undefined }) {
+  const [asks, setAsks] = useState(false)
+  const replay = useAction({
+    run: () => answered(api.POST('/api/v1/rejected/replay', { body: account === undefined ? {} : { account } })),
+    done: ({ accepted, refused }) => {
+      const others = Object.values(refused).reduce((sum, n) => sum + n, 0)
+      return `${counted(accepted, 'rejected delivery', 'rejected deliveries')} verify now and will be worked; ${others} still do not.`
+    },
+  })
+  return (
+    <>
+      <Button needs="operator" isSmall isBusy={replay.isPending} onClick={() => setAsks(true)}>
+        Verify all again
+      </Button>
+      {asks && (
+        <Confirm title="Verify rejected deliveries again?" deed="Verify again" onDo={() => replay.mutate()} onClose={() => setAsks(false)}>
+          For after a secret was mended. Those that verify now are stored and worked, their time judged by when they came.
+        </Confirm>
+      )}
+    </>
+  )
+}
