@@ -161,9 +161,14 @@ const http = section({
   success: value(expression)
     .optional()
     .meta({ shown: 'any 2xx', description: 'whether the answer means taken, over its `status`, `headers` and `body`' }),
+  throttled: value(expression)
+    .optional()
+    .meta({ description: 'whether it means later: `true`, or for how many seconds the destination waits; no try is counted' }),
   duplicate: value(expression)
     .optional()
     .meta({ description: 'whether the target says that it has it already, which counts as delivered' }),
+  refused: value(expression).optional().meta({ description: 'whether no further try can help: the change is dead at once' }),
+  error: value(expression).optional().meta({ shown: 'found in the answer', description: 'the reason that is shown of a refusal' }),
   remote_id: value(expression).optional().meta({ description: "the target's id of the record, kept for `update`" }),
   park_on: items(value(number(400, 599)), 50, words)
     .prefault([])

@@ -63,7 +63,7 @@ export interface AdapterDefinition {
  * step says nothing about the change. Refused credentials stay a stop.
  */
 export function withoutEffect(failure: Failure): Failure {
-  if (failure.type === 'stop' || (failure.type === 'failed' && !failure.permanent)) return failure
+  if (failure.type === 'stop' || failure.type === 'throttled' || (failure.type === 'failed' && !failure.permanent)) return failure
   const { alive, status } = failure.type === 'failed' ? failure : { alive: false, status: null }
   return { type: 'failed', permanent: false, alive, status, error: failure.error, retryAfterMs: requestedPauseMs(failure) }
 }

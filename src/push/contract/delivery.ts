@@ -57,12 +57,13 @@ export type Outcome =
   /** The target has it. */
   | { readonly type: 'delivered'; readonly status: number | null; readonly remoteId: string | null; readonly detail: string | null }
   /**
-   * The target did not take it. `permanent`: it would refuse the same request again. `alive`: it answered, so there is no outage; null: no
-   * request was sent, for a reason of our own.
+   * The target did not take it. `permanent`: it would refuse the same request again. `isFinal`: the destination's settings say that no further
+   * attempt can help. `alive`: it answered, so there is no outage; null: no request was sent, for a reason of our own.
    */
   | {
       readonly type: 'failed'
       readonly permanent: boolean
+      readonly isFinal?: boolean
       readonly alive: boolean | null
       readonly status: number | null
       readonly error: string
@@ -71,6 +72,8 @@ export type Outcome =
     }
   /** The request was sent, and no answer tells whether the target took it. `status`: of an unclear answer. */
   | { readonly type: 'unknown'; readonly error: string; readonly status?: number; readonly retryAfterMs?: number }
+  /** The target takes nothing for a while, by the destination's settings. The message was not taken, and the attempt does not count. */
+  | { readonly type: 'throttled'; readonly status: number; readonly error: string; readonly retryAfterMs: number }
   /** One of a batch for which there was no time left. The outcomes of the others say nothing about it. */
   | { readonly type: 'not_attempted' }
   /** No client of the AMS is known for this submission. */

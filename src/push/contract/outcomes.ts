@@ -4,7 +4,10 @@ import type { TransportResult } from '../transport/transport.ts'
 import type { Outcome } from './delivery.ts'
 import type { RemoteId } from './remote-id.ts'
 
-export type Answer = Extract<TransportResult, { type: 'answer' }>
+export type Answer = Extract<TransportResult, { type: 'answer' }> & {
+  /** Why it is no success, as the destination's `error` found it; left out: its text is searched. */
+  readonly reason?: string
+}
 /** Outcome of a request that was not answered with a success, or was not sent. */
 export type Failure = Exclude<Outcome, { type: 'delivered' | 'not_attempted' }>
 
@@ -71,14 +74,25 @@ export function unclear({ status, retryAfterMs }: Answer, error: string): Extrac
   return { type: 'unknown', status, error, ...(retryAfterMs !== null && { retryAfterMs }) }
 }
 
+/** @returns the outcome of an answer that means "later". @param pauseMs when it does not say how much later itself. */
+export function throttled(answer: Answer, pauseMs: number): Extract<Failure, { type: 'throttled' }> {
+  const { status, retryAfterMs } = answer
+  return {
+    type: 'throttled',
+    status,
+    error: `it ${answered(answer)}, which asks for a pause (throttled)`,
+    retryAfterMs: retryAfterMs ?? pauseMs,
+  }
+}
+
 /** @returns the pause that the target asked for, in milliseconds; null when it asked for none. */
 export function requestedPauseMs(outcome: Outcome): number | null {
-  return outcome.type === 'failed' || outcome.type === 'unknown' ? (outcome.retryAfterMs ?? null) : null
+  return 'retryAfterMs' in outcome ? (outcome.retryAfterMs ?? null) : null
 }
 
 /** @returns the answer as a phrase, with as much of its reason as may be repeated. */
-export function answered({ status, body }: Answer): string {
-  const detail = shortDetail(body.length > REASON_LENGTH ? null : body)
+export function answered({ status, body, reason }: Answer): string {
+  const detail = reason ?? shortDetail(body.length > REASON_LENGTH ? null : body)
   const redirect = status >= 300 && status < 400 ? '; redirects are not followed' : ''
   return `answered ${status}${detail === '' ? '' : ` (${detail})`}${redirect}`
 }

@@ -9,17 +9,19 @@ export interface Expression {
 /** Which of a destination's requests. */
 export type RequestName = 'request' | 'update' | 'upload' | 'lookup' | 'probe'
 
+/** Expressions over an answer; `judge.ts` says in which order they count. */
+const aboutAnswers = ['throttled', 'duplicate', 'refused', 'success', 'error'] as const
+
 /** @returns every expression of the destination, including those of its requests. */
 export function allExpressions(destination: HttpDestination): Expression[] {
-  const { request, update, upload, lookup, probe, success, duplicate, remoteId } = destination
+  const { request, update, upload, lookup, probe, remoteId } = destination
   return [
     ...expressionsOf('request', request),
     ...(update === null ? [] : expressionsOf('update', update)),
     ...(upload === null ? [] : expressionsOf('upload', upload)),
     ...(lookup === null ? [] : [...expressionsOf('lookup', lookup), { name: 'lookup.found', text: lookup.found }]),
     ...(probe === null ? [] : expressionsOf('probe', probe)),
-    ...(success === null ? [] : [{ name: 'success', text: success }]),
-    ...(duplicate === null ? [] : [{ name: 'duplicate', text: duplicate }]),
+    ...aboutAnswers.flatMap((name) => (destination[name] === null ? [] : [{ name, text: destination[name] }])),
     ...(remoteId === null ? [] : [{ name: 'remote_id', text: remoteId }]),
   ]
 }

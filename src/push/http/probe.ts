@@ -29,5 +29,5 @@ export function explainProbe(
 
 function failureText(failure: Failure): string {
   if (failure.type === 'stop') return `${failure.error}; compare those under auth with what the vendor gave`
-  return failure.type === 'failed' ? failure.error : `it cannot be reached: ${failure.error}`
+  return failure.type === 'failed' || failure.type === 'throttled' ? failure.error : `it cannot be reached: ${failure.error}`
 }

@@ -4,25 +4,15 @@ import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
 import type { Json } from '../../model/json.ts'
 import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../contract/delivery.ts'
 import { type AttachedDocument, attachedDocument, type OpenDocument, type OpenedDocument } from '../contract/documents.ts'
-import {
-  type Answer,
-  answered,
-  type Failure,
-  isBroken,
-  isSuccess,
-  localFailure,
-  refused,
-  taken,
-  unanswered,
-  unclear,
-} from '../contract/outcomes.ts'
-import { none, remoteIdOf } from '../contract/remote-id.ts'
-import { bodyOf, failedLookup, noSuccess, refuseCut, seen, unreadable, withoutToken } from '../http/answered.ts'
+import { type Answer, type Failure, isSuccess, localFailure, refused, taken, unanswered } from '../contract/outcomes.ts'
+import { remoteIdOf } from '../contract/remote-id.ts'
+import { bodyOf, failedLookup, seen, unreadable, withoutToken } from '../http/answered.ts'
 import type { Auth } from '../http/auth.ts'
 import { createAuth } from '../http/create-auth.ts'
 import { type DocumentMarks, documentView, newMarks, type StreamedBody, withDocument } from '../http/document-body.ts'
 import { encodeBody } from '../http/encode.ts'
 import { allExpressions, expressionsOf, headerName, type RequestName } from '../http/expressions.ts'
+import { AnswerJudge } from '../http/judge.ts'
 import { explainProbe } from '../http/probe.ts'
 import { type TemplateInput, Templates } from '../http/templates.ts'
 import { viewOf } from '../http/view.ts'
@@ -65,6 +55,7 @@ class HttpKind implements DeliveryKind {
   readonly #clock: Clock
   readonly #auth: Auth
   readonly #templates: Templates
+  readonly #judge: AnswerJudge
   readonly #marks: DocumentMarks = newMarks()
   readonly #openDocument: OpenDocument | null
 
@@ -75,6 +66,7 @@ class HttpKind implements DeliveryKind {
     this.#openDocument = destination.documents ? (openDocument ?? null) : null
     this.#auth = createAuth(destination, transport, clock)
     this.#templates = new Templates(allExpressions(destination))
+    this.#judge = new AnswerJudge(destination, this.#templates)
     this.lookUp = destination.lookup === null ? undefined : (item, signal) => this.#lookUp(item, signal)
   }
 
@@ -105,7 +97,7 @@ class HttpKind implements DeliveryKind {
       const view = viewOf(item, settings, null)
       const [name, template] = item.remoteId !== null && update !== null ? (['update', update] as const) : (['request', request] as const)
       const reply = await this.#ask(name, template, { view, signal, startedAt })
-      return 'failure' in reply ? reply.failure : await this.#judge(reply.answer, view)
+      return 'failure' in reply ? reply.failure : await this.#judge.outcome(reply.answer, view)
     }
     const found = await this.#document(attached)
     if ('failure' in found) return found.failure
@@ -117,14 +109,14 @@ class HttpKind implements DeliveryKind {
     )
     const reply = await this.#ask('request', request, { view, signal, startedAt, document })
     if ('failure' in reply) return reply.failure
-    const outcome = await this.#judge(reply.answer, view)
+    const outcome = await this.#judge.outcome(reply.answer, view)
     if (outcome.type !== 'delivered' || upload === null) return outcome
     const { answer: about, origin: trusted } = reply
     const uploaded = await this.#ask('upload', upload, { view, signal, startedAt, document, about, trusted })
     if ('failure' in uploaded) return uploaded.failure
     if (isSuccess(uploaded.answer.status)) return outcome
     // A refusal of a host that got no credentials says nothing about them.
-    const failure = uploaded.origin === trusted ? this.#notTaken(uploaded.answer) : refused(uploaded.answer)
+    const failure = uploaded.origin === trusted ? await this.#judge.failure(uploaded.answer, view) : refused(uploaded.answer)
     return 'error' in failure ? { ...failure, error: `upload: ${failure.error}` } : failure
   }
 
@@ -144,7 +136,7 @@ class HttpKind implements DeliveryKind {
     const reply = await this.#ask('lookup', lookup, { view, signal })
     if ('failure' in reply) return failedLookup(reply.failure)
     const { answer } = reply
-    if (!isSuccess(answer.status) && answer.status !== 404) return failedLookup(this.#refused(answer))
+    if (!isSuccess(answer.status) && answer.status !== 404) return failedLookup(await this.#judge.failure(answer, view))
     // The rest could say that the message is there.
     if (answer.cut?.isTooLong) return failedLookup(unreadable(`its answer ${answer.cut.text}; narrow the lookup`))
     if (answer.cut !== null) return failedLookup({ type: 'unknown', error: `its answer ${answer.cut.text}` })
@@ -201,58 +193,6 @@ class HttpKind implements DeliveryKind {
     const { text, contentType } = encodeBody(template.format, yielded(`${name}.body`))
     const body = document === null ? null : withDocument(text, document, this.#marks)
     return { method: template.method, url, headers: { 'content-type': contentType, ...headers }, body: body ?? text }
-  }
-
-  async #judge(answer: Answer, view: TemplateInput): Promise<Outcome> {
-    const { success, duplicate } = this.#destination
-    const byStatus = success === null && isSuccess(answer.status)
-    const names = [success === null ? null : 'success', duplicate === null || byStatus ? null : 'duplicate'].filter((name) => name !== null)
-    let results: ReadonlyMap<string, Json> = new Map()
-    try {
-      if (names.length > 0) {
-        if (isSuccess(answer.status)) refuseCut(answer)
-        const values = await this.#templates.evaluate(names, seen(answer, view), bodyOf(answer))
-        results = new Map(names.map((name, index) => [name, values[index] ?? null]))
-      }
-    } catch (error) {
-      // The answer may say that it has the message, but cannot be read.
-      if (isSuccess(answer.status)) return unclear(answer, `it ${answered(answer)}, but ${messageOf(error)}`)
-      return this.#notTaken(answer)
-    }
-    if (byStatus || results.get('success') === true) return await this.#delivered(answer, view, null)
-    if (results.get('duplicate') === true) return await this.#delivered(answer, view, 'the target had it already')
-    return this.#notTaken(answer)
-  }
-
-  async #delivered(answer: Answer, view: TemplateInput, detail: string | null): Promise<Outcome> {
-    if (this.#destination.remoteId === null) return taken(answer.status, remoteIdOf(null), detail)
-    try {
-      refuseCut(answer)
-      const [id = null] = await this.#templates.evaluate(['remote_id'], seen(answer, view), bodyOf(answer))
-      return taken(answer.status, remoteIdOf(id), detail)
-    } catch (error) {
-      // It certainly has the message.
-      return taken(answer.status, none(messageOf(error)), detail)
-    }
-  }
-
-  /**
-   * A target that breaks down, or gives an unexpected answer, may have taken the message before. Where a lookup is possible, the outcome is
-   * unknown and looked up. Otherwise the answer counts as a failure: most targets that break down took nothing, and a person would have to
-   * look for each message.
-   */
-  #notTaken(answer: Answer): Failure {
-    const { lookup, idempotent } = this.#destination
-    const failure = this.#refused(answer)
-    const isOpen = isSuccess(answer.status) || answer.status === 408 || isBroken(answer.status)
-    if (failure.type !== 'failed' || lookup === null || idempotent || !isOpen) return failure
-    return unclear(answer, `${failure.error}: it may have been taken`)
-  }
-
-  #refused(answer: Answer): Failure {
-    const { status } = answer
-    if (!this.#destination.parkOn.includes(status)) return isSuccess(status) ? noSuccess(answer) : refused(answer)
-    return { type: 'stop', state: 'parked', status, error: `it refuses the credential, by park_on: it ${answered(answer)}` }
   }
 }
 

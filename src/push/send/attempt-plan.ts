@@ -54,8 +54,8 @@ export function planSkipped(row: OutboxRow, reason: string): AttemptPlan {
 }
 
 /**
- * What becomes of a row after an attempt, or after a lookup of an earlier attempt. A refused message is attempted three times, anything
- * else as often as the schedule says. An attempt whose end nobody saw is repeated where repeating is harmless; elsewhere the message is
+ * What becomes of a row after an attempt, or after a lookup of an earlier attempt. A refused message is attempted three times, or once where
+ * the settings say that the refusal is final, anything else as often as the schedule says. An attempt whose end nobody saw is repeated where repeating is harmless; elsewhere the message is
  * looked up, or held for a person.
  * @param isLookup the outcome is that of a lookup: unless it found the message, the earlier attempt is still uncertain.
  */
@@ -81,6 +81,11 @@ export function planAttempt(
     case 'stop':
       // The destination stands still until an operator resumes it. Then this row goes first.
       return { row: result(row, { error: outcome.error, status: outcome.status, uncertain: isLookup }), lane: { type: 'due', inMs: 0 } }
+    case 'throttled':
+      return {
+        row: result(row, { error: outcome.error, status: outcome.status, uncertain: isLookup }),
+        lane: { type: 'due', inMs: outcome.retryAfterMs },
+      }
     case 'unknown':
       return afterUnknown(row, outcome, context)
     case 'failed':
@@ -110,8 +115,9 @@ function afterFailure(row: RowOf, outcome: Of<'failed'>, context: PlanContext, u
   const { error, status } = outcome
   const most = destination.scheduleMs.length + 1
   // An uncertain row was not refused: its earlier attempt may have arrived, whatever kept us from finding out.
+  const isEnd = outcome.isFinal === true && !uncertain
   const limit = !uncertain && isRefusedAgain(row, outcome) ? Math.min(REFUSED_ATTEMPTS, most) : most
-  if (attempts >= limit) return givenUp(row, uncertain ? 'unknown' : 'dead', { error, status }, destination.onDead)
+  if (isEnd || attempts >= limit) return givenUp(row, uncertain ? 'unknown' : 'dead', { error, status }, destination.onDead)
   const planned = destination.scheduleMs[attempts - 1] ?? 0
   const jittered = planned * (0.9 + clock.random() * 0.2)
   const inMs = Math.round(Math.max(jittered, outcome.retryAfterMs ?? 0))

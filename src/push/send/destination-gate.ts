@@ -189,7 +189,7 @@ export class DestinationGate {
     if (until <= this.#pausedUntil + SAME_PAUSE_MS) return
     this.#pausedUntil = until
     this.#halts += 1
-    log.info({ destination: name, pauseMs }, `destination ${name} asked for a pause of ${Math.ceil(pauseMs / 1000)} s (Retry-After)`)
+    log.info({ destination: name, pauseMs }, `destination ${name} asked for a pause of ${Math.ceil(pauseMs / 1000)} s`)
     const { failures } = this.#circuit
     this.#write((db) => backOffDestination(db, name, pauseMs, failures))
   }

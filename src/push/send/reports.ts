@@ -53,7 +53,7 @@ export class Reports {
     } else if (state === 'skipped') {
       this.#log.debug(fields, `${id} was ${error}`)
     } else {
-      const isRetried = outcome.type === 'failed' || outcome.type === 'unknown'
+      const isRetried = outcome.type === 'failed' || outcome.type === 'unknown' || outcome.type === 'throttled'
       this.#log.debug(fields, `${id}: ${isRetried ? 'will be attempted again' : outcome.type}: ${error}`)
     }
   }

@@ -186,3 +186,62 @@ describe('the id of the record', () => {
     expect(await sent('\ufeff{"id": 7}', { remoteId: 'body.id' })).toMatchObject({ remoteId: '7' })
   })
 })
+
+describe('an answer that the settings judge', () => {
+  const judged = {
+    throttled: 'status = 403 and body[0].errorCode = "REQUEST_LIMIT_EXCEEDED"',
+    duplicate: 'body.code = "exists"',
+    refused: 'body.status = 0',
+    parkOn: [403],
+    error: 'body.message',
+  }
+
+  it('200 that means no is dead at once, with the reason that the target gives', async () => {
+    const outcome = await sent('{"status": 0, "message": "policy number missing"}', judged)
+    expect(outcome).toMatchObject({ type: 'failed', permanent: true, isFinal: true, status: 200 })
+    expect(outcome).toMatchObject({ error: 'it answered 200 (policy number missing), which refuses it (refused)' })
+  })
+
+  it('403 that means later pauses the destination and never parks it; another 403 does', async () => {
+    const busy = '[{"errorCode": "REQUEST_LIMIT_EXCEEDED", "message": "too many"}]'
+    expect(await sent(busy, judged, 403)).toMatchObject({ type: 'throttled', status: 403, retryAfterMs: 60_000 })
+    expect(await sent('[{"errorCode": "INVALID_SESSION_ID"}]', judged, 403)).toMatchObject({ type: 'stop', state: 'parked', status: 403 })
+  })
+
+  it('waits for as many seconds as the expression yields, an hour at most; Retry-After counts first', async () => {
+    const throttled = 'body.wait'
+    expect(await sent('{"wait": 7}', { throttled }, 400)).toMatchObject({ type: 'throttled', retryAfterMs: 7_000 })
+    expect(await sent('{"wait": 86400}', { throttled }, 400)).toMatchObject({ type: 'throttled', retryAfterMs: 3_600_000 })
+    for (const none of ['0', '-1', 'false', '"soon"', 'null'])
+      expect(await sent(`{"wait": ${none}}`, { throttled }, 400)).toMatchObject({ type: 'failed', permanent: true })
+    const { baseUrl } = await serve((_, response) => response.writeHead(403, { 'retry-after': '30' }).end('{"wait": 7}'))
+    expect(await sendOne(openKind(destinationTo(baseUrl, { throttled })))).toMatchObject({ type: 'throttled', retryAfterMs: 30_000 })
+  })
+
+  it('counts throttled first, then duplicate, refused, park_on, success', async () => {
+    const all = { throttled: 'body.t', duplicate: 'body.d', refused: 'body.r', parkOn: [409], success: 'body.s' }
+    const answers: readonly (readonly [string, string])[] = [
+      ['{"t": true, "d": true, "r": true, "s": true}', 'throttled'],
+      ['{"d": true, "r": true, "s": true}', 'delivered'],
+      ['{"r": true, "s": true}', 'failed'],
+      ['{"s": true}', 'stop'],
+    ]
+    for (const [body, type] of answers) expect(await sent(body, all, 409), body).toMatchObject({ type })
+    expect(await sent('{"s": true}', { ...all, parkOn: [] }, 409)).toMatchObject({ type: 'delivered', detail: null })
+    expect(await sent('{}', { ...all, parkOn: [] })).toMatchObject({
+      type: 'failed',
+      error: 'it answered 200, which is no success (success)',
+    })
+  })
+
+  it('that throttles a lookup says nothing of the change', async () => {
+    expect(await lookedUp('{"wait": 7}', { throttled: 'body.wait' }, 403)).toMatchObject({ type: 'throttled', retryAfterMs: 7_000 })
+  })
+
+  it('shows no secret in its reason, and the whole answer where the reason cannot be found', async () => {
+    const masked = await sent('{"why": "token 0123456789abcdef0123456789abcdef refused"}', { error: 'body.why' }, 422)
+    expect(JSON.stringify(masked)).not.toContain('0123456789abcdef')
+    for (const error of ['body.none', '$number("x")'])
+      expect(await sent('{"detail": "no"}', { error }, 422)).toMatchObject({ error: 'answered 422 (no)' })
+  })
+})

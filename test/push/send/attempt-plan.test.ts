@@ -57,6 +57,21 @@ describe('the plan after an attempt', () => {
     })
   })
 
+  test('a refusal that the settings call final is dead at once, unless an earlier attempt may have arrived', () => {
+    const final = failed({ permanent: true, isFinal: true, status: 200 })
+    expect(planAttempt(row, final, context()).row).toMatchObject({ state: 'dead', attempts: 1 })
+    expect(planAttempt(row, final, context({ idempotent: false }, true), true).row).toMatchObject({ state: 'ready', uncertain: true })
+  })
+
+  test('a throttled row waits as long as asked, and its attempt does not count', () => {
+    const later: Outcome = { type: 'throttled', status: 403, error: 'it answered 403', retryAfterMs: 90_000 }
+    for (const attempts of [0, 9])
+      expect(planAttempt({ ...row, attempts }, later, context())).toMatchObject({
+        row: { state: 'ready', attempts, uncertain: false, status: 403, error: 'it answered 403' },
+        lane: { type: 'due', inMs: 90_000 },
+      })
+  })
+
   test('after a dead letter the lane goes on or is held', () => {
     const last = { ...row, attempts: 3 }
     expect(planAttempt(last, failed(), context()).lane).toEqual({ type: 'due', inMs: 0 })

@@ -4,6 +4,7 @@ import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { storeMappings } from '../../../src/store/outbox/push-map.ts'
 import { onSqlite, testDatabases } from '../../tools/databases.ts'
 import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
+import { destinationTo, serve } from '../http/support.ts'
 import { lanesIn } from '../outbox.ts'
 import { type Behaviour, startReceiver, takesAll } from '../receiver.ts'
 import { PushRig, webhookTo } from '../rig.ts'
@@ -51,6 +52,30 @@ describe.each(testDatabases)('a sender on $name', (database) => {
 })
 
 describe.each(onSqlite)('a sender on $name', (database) => {
+  it('counts no attempt while the target says "later", and sends each change once when it is ready', async () => {
+    const rig = await PushRig.open(database)
+    let answers = 0
+    const taken: string[] = []
+    const target = await serve((request, response) => {
+      answers++
+      if (answers > 6) taken.push((JSON.parse(request.body) as { id: string }).id)
+      response.writeHead(answers > 6 ? 200 : 403).end('{"wait": 0.02}')
+    })
+    const destination = destinationTo(target.baseUrl, {
+      accounts: ['default'],
+      throttled: 'status = 403 ? body.wait',
+      parkOn: [403],
+      scheduleMs: [1_000],
+    })
+    await rig.begin(destination)
+    rig.start([destination])
+    await rig.apply([event(1), event(2)])
+    await rig.until('all is delivered', () => rig.isEmpty())
+    const rows = await rig.rows()
+    expect(rows.map(({ state, attempts }) => [state, attempts])).toEqual(rows.map(() => ['delivered', 1]))
+    expect(sorted(taken.map((id) => rows.findIndex(({ message_id }) => message_id === id)))).toEqual(rows.map((_, n) => n))
+  })
+
   it('attempts a row again with the same id before the next of its lane, and delays no other lane', async () => {
     const rig = await PushRig.open(database)
     const stuck = new Set([submission(1)])
