@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FaultInput } from '../../src/sandbox/service/faults.ts'
+import { listDocuments } from '../../src/store/mirror/documents.ts'
 import { uuid } from '../tools/facts.ts'
+import { until } from '../tools/until.ts'
+import { ask } from './admin-points.ts'
 import { ACCOUNT } from './checks.ts'
 import { addWork } from './load.ts'
 import type { KillPoint } from './points.ts'
@@ -19,7 +22,16 @@ export const documentPoints: readonly KillPoint[] = [
   { transaction: 'document-claim', before: addDocuments, settings },
   { transaction: 'document-store', before: addDocuments, settings },
   { transaction: 'document-failed', before: addDocuments, settings, faults: refused },
+  { transaction: 'document-retry', settings, faults: refused, provoke: retryFailed },
 ]
+
+/** An operator has what could not be fetched fetched again. */
+async function retryFailed(rig: CrashRig): Promise<void> {
+  addDocuments(rig)
+  const { read } = await rig.store()
+  await until('a document failed', async () => (await listDocuments(read, { state: 'failed' }, 1)).length > 0)
+  await ask(rig, '/documents/retry', {})
+}
 
 let added = 0
 
