@@ -20,13 +20,15 @@ const refused: readonly FaultInput[] = [{ kind: 'status', status: 410, operation
 export const documentPoints: readonly KillPoint[] = [
   { transaction: 'document-release', before: addDocuments, settings },
   { transaction: 'document-claim', before: addDocuments, settings },
+  // In the product of the points before, which fetches documents.
+  { transaction: 'document-retry', provoke: retryFailed },
   { transaction: 'document-store', before: addDocuments, settings },
   { transaction: 'document-failed', before: addDocuments, settings, faults: refused },
-  { transaction: 'document-retry', settings, faults: refused, provoke: retryFailed },
 ]
 
 /** An operator has what could not be fetched fetched again. */
 async function retryFailed(rig: CrashRig): Promise<void> {
+  for (const fault of refused) rig.sandbox.faults.add(fault)
   addDocuments(rig)
   const { read } = await rig.store()
   await until('a document failed', async () => (await listDocuments(read, { state: 'failed' }, 1)).length > 0)
