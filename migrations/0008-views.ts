@@ -195,7 +195,8 @@ const DOCUMENT_INDEX = `create view document_index as
     d.content_type, d.created_at,
     case when d.stored_at is not null then 'stored' when d.gone_at is not null then 'gone' when d.error is not null then 'failed'
       else 'waiting' end as state,
-    d.stored_path, d.stored_bytes, d.sha256, d.stored_at, d.error, d.tried_at,
+    d.document_url, d.stored_path, d.stored_bytes, d.sha256, d.stored_at, d.error, d.tried_at,
+    case when d.stored_at is null and d.gone_at is null then f.failing_since end as failing_since,
     case when d.stored_at is null and d.gone_at is null and f.lease_token is null then f.due_at end as retry_at, d.gone_at
   from documents d
   left join submissions s on s.account = d.account and s.submission_id = d.submission_id

@@ -67,6 +67,7 @@ const routes = root.addChildren([
     path: '/submissions/$account/$submission_id',
     component: lazyRouteComponent(() => import('./pages/submission/submission.tsx'), 'Submission'),
   }),
+  createRoute({ ...page, path: '/documents', component: lazyRouteComponent(() => import('./pages/documents.tsx'), 'Documents') }),
   deliveries.addChildren([
     createRoute({
       getParentRoute: () => deliveries,

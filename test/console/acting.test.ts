@@ -1,8 +1,11 @@
+import { sql } from 'kysely'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../src/model/time.ts'
 import { listActions } from '../../src/store/operators/actions.ts'
 import { reportAlarm } from '../../src/store/operators/alarms.ts'
+import { hostNotNamed } from '../../src/upstream/http/elsewhere.ts'
+import { sign } from '../receive/support.ts'
 import { onSqlite } from '../tools/databases.ts'
 import { launchBrowser, Person } from './browser.ts'
 import { openScene, playStory, type Scene } from './scene.ts'
@@ -111,6 +114,46 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
     await person.says(/: 1 submission mapped to C-4711 at clients/)
     const rows = await scene.db.read.sql.selectFrom('push_map').select(['destination', 'submission_id', 'client']).execute()
     expect(rows).toEqual([{ destination: 'clients', submission_id: id, client: 'C-4711' }])
+  })
+
+  it('goes from the overview to the documents that failed, says what to do, and has one fetched again', async () => {
+    const { items } = await scene.api<{ items: { document_key: string; insured_name: string }[] }>('/documents?state=stored&limit=1')
+    const { document_key: key = '', insured_name: insured = '' } = items[0] ?? {}
+    const failed = { stored_at: null, stored_path: null, sha256: null, error: hostNotNamed('files.example') }
+    await scene.db.write('test', async (tx) => {
+      await tx.sql.updateTable('documents').set(failed).where('document_key', '=', key).execute()
+      const outcome = { due_at: null, failures: 1, failing_since: timeFromMs(Date.now() - 90_000) }
+      await tx.sql.updateTable('sync_documents').set(outcome).where('document_key', '=', key).execute()
+    })
+    await person.goto('/')
+    const need = page.getByRole('listitem').filter({ hasText: 'lies on files.example' })
+    await need.getByRole('link', { name: 'Show documents' }).click()
+    const row = page.getByRole('table', { name: 'Documents' }).getByRole('row').filter({ hasText: 'files.example' })
+    await row.getByText('If you trust files.example, add it to DOCUMENT_HOSTS').waitFor()
+    await row.getByRole('link', { name: insured }).waitFor()
+    expect(await row.innerText()).toMatch(/\d min ago/)
+    await row.getByRole('button', { name: /^Fetch .* again$/ }).click()
+    await person.says(/1 document will be fetched again/)
+    await expect.poll(() => row.count()).toBe(0)
+    expect(await actions('document.retry')).toBe(1)
+  })
+
+  it('says how a refused delivery is mended, and verifies it again', async () => {
+    const { webhookSecret } = scene.sandbox.account('default')
+    const body = Buffer.from('{"type":"submission.events"}')
+    const of = { id: 'msg_before_its_secret', atMs: Date.now() }
+    const headers = sign(`whsec_${Buffer.alloc(32, 3).toString('base64')}`, body, of)
+    expect((await fetch(`${scene.serve.receiver}/webhooks`, { method: 'POST', headers, body })).status).toBe(401)
+    await expect.poll(async () => (await scene.api<{ items: object[] }>('/rejected')).items.length).toBe(1)
+    await person.goto('/deliveries?tab=rejected')
+    await page.getByRole('link', { name: /no secret of the account/ }).click()
+    await page.getByText('Copy the signing secret from the portal into WEBHOOK_SECRETS').waitFor()
+    const [bad = '', good = ''] = [headers, sign(webhookSecret, body, of)].map((each) => each['svix-signature'])
+    await scene.db.write('test', (tx) => sql`update sync_rejected set headers = replace(headers, ${bad}, ${good})`.execute(tx.sql))
+    await page.getByRole('article').getByRole('button', { name: 'Verify all again' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Verify again' }).click()
+    await person.says(/1 rejected delivery accepted/)
+    await page.getByRole('article').getByText('It was accepted later').waitFor()
   })
 
   it('counts the changes of some numbers and of one table before it sends them again', async () => {

@@ -229,7 +229,16 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
     const reader = await Person.open(browser, scene, { width: 390, height: 844 })
     const { page: phone } = reader
     await reader.signIn('admin')
-    for (const view of ['/', '/submissions', '/deliveries', '/destinations', '/destinations/clients', '/reconcile', '/operations']) {
+    for (const view of [
+      '/',
+      '/submissions',
+      '/documents?state=stored',
+      '/deliveries',
+      '/destinations',
+      '/destinations/clients',
+      '/reconcile',
+      '/operations',
+    ]) {
       await reader.goto(view)
       await phone.getByRole('heading', { level: 1 }).waitFor()
       await expect.poll(() => phone.locator('.loading').count()).toBe(0)
@@ -270,6 +279,7 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
       '/deliveries',
       `/deliveries/${items[0]?.inbox_id}`,
       '/deliveries?tab=rejected',
+      '/documents?state=stored',
       '/destinations',
       '/destinations/agency',
       '/reconcile',

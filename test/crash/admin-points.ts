@@ -105,7 +105,7 @@ function known(rig: CrashRig): string {
 }
 
 /** Unanswered when the process is killed over it, and refused when the disk is full. */
-async function ask(rig: CrashRig, path: string, body?: unknown, fit: readonly number[] = [200]): Promise<void> {
+export async function ask(rig: CrashRig, path: string, body?: unknown, fit: readonly number[] = [200]): Promise<void> {
   const headers = { authorization: `Bearer ${rig.opsToken}`, 'content-type': 'application/json' }
   const request = fetch(`${rig.ops}/api/v1${path}`, {
     method: 'POST',

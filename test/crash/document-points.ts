@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FaultInput } from '../../src/sandbox/service/faults.ts'
+import { listDocuments } from '../../src/store/mirror/documents.ts'
 import { uuid } from '../tools/facts.ts'
+import { until } from '../tools/until.ts'
+import { ask } from './admin-points.ts'
 import { ACCOUNT } from './checks.ts'
 import { addWork } from './load.ts'
 import type { KillPoint } from './points.ts'
@@ -17,9 +20,20 @@ const refused: readonly FaultInput[] = [{ kind: 'status', status: 410, operation
 export const documentPoints: readonly KillPoint[] = [
   { transaction: 'document-release', before: addDocuments, settings },
   { transaction: 'document-claim', before: addDocuments, settings },
+  // In the product of the points before, which fetches documents.
+  { transaction: 'document-retry', provoke: retryFailed },
   { transaction: 'document-store', before: addDocuments, settings },
   { transaction: 'document-failed', before: addDocuments, settings, faults: refused },
 ]
+
+/** An operator has what could not be fetched fetched again. */
+async function retryFailed(rig: CrashRig): Promise<void> {
+  for (const fault of refused) rig.sandbox.faults.add(fault)
+  addDocuments(rig)
+  const { read } = await rig.store()
+  await until('a document failed', async () => (await listDocuments(read, { state: 'failed' }, 1)).length > 0)
+  await ask(rig, '/documents/retry', {})
+}
 
 let added = 0
 

@@ -58,6 +58,8 @@ export const becameQuery = (id: string) => read('/api/v1/inbox/{id}/changes', { 
 export const rejectedQuery = (account?: string) => readPages('/api/v1/rejected', { query: { account } })
 export const rejectedOneQuery = (id: string) => read('/api/v1/rejected/{id}', { path: { id } })
 
+export const documentsQuery = (query: Filter<'/api/v1/documents'>) => readPages('/api/v1/documents', { query }, every.while)
+
 export const outboxQuery = (query: Filter<'/api/v1/outbox'>) => readPages('/api/v1/outbox', { query })
 export const failuresQuery = (name: string) => read('/api/v1/destinations/{name}/failures', { path: { name } }, kept)
 export const exchangeQuery = (id: string) => read('/api/v1/outbox/{id}/exchange', { path: { id } })

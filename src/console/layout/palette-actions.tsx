@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
-import { ArrowRight, Bell, Inbox, ListChecks, LogOut, type LucideIcon, RefreshCw, Send, Wrench } from 'lucide-react'
+import { ArrowRight, Bell, FileText, Inbox, ListChecks, LogOut, type LucideIcon, RefreshCw, Send, Wrench } from 'lucide-react'
 import type { Role, Schemas } from '../api/client.ts'
 import { destinationsQuery, sessionQuery } from '../api/queries.ts'
 import { useSignOut } from '../session/session.ts'
@@ -72,6 +72,13 @@ function useGeneralActions(): readonly PaletteAction[] {
       needs: 'operator',
       words: ['retry', 'inbox'],
       run: () => void navigate({ to: '/deliveries', search: { tab: 'dead' } }),
+    },
+    {
+      name: 'Show failed documents',
+      icon: FileText,
+      needs: 'viewer',
+      words: ['files', 'fetch'],
+      run: () => void navigate({ to: '/documents' }),
     },
     { name: 'Acknowledge an alarm', icon: Bell, needs: 'operator', run: () => section('alarms') },
     { name: 'Resume an account', icon: RefreshCw, needs: 'operator', run: () => section('accounts') },

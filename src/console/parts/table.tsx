@@ -20,8 +20,8 @@ export interface Column<Row> {
   readonly rank?: 2 | 3
   /** Whether a phone shows it all the same, under the rest of its row. */
   readonly isOnPhone?: boolean
-  /** What it holds in place of a text: a box to tick, or the row's buttons. */
-  readonly holds?: 'box' | 'buttons'
+  /** What it holds in place of a word: a box to tick, the row's buttons, or a sentence that takes several lines. */
+  readonly holds?: 'box' | 'buttons' | 'sentence'
   /** Takes the room that is left. */
   readonly isWide?: boolean
   /** What `sort` in the address is when the list goes by this column, and the other way round. */

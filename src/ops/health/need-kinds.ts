@@ -58,7 +58,7 @@ const table = {
   },
   alarm: {
     says: alarmText,
-    mend: ({ name }) => (isAlarm(name) ? { runbook: runbookOf(name) } : by('alarm.list')),
+    mend: alarmMend,
   },
   dead_deliveries: {
     says: ({ count, account }) => `${pluralize(count, 'delivery', 'deliveries')} of account ${account} ${were(count)} given up`,
@@ -131,10 +131,18 @@ export function resumeAdvice(state: string | null): string {
   return state === 'parked' ? 'renew its credential, or mend what else the reason names' : 'mend its address'
 }
 
-/** What an alarm is about, with its name, which the runbook and the alert rules bear too. */
+/** What an alarm is about. */
 function alarmText({ name, account, destination }: MatterFacts): string {
   const title = isAlarm(name) ? rules[name].title : null
-  const what = title === null ? 'an alarm of a newer release fires' : `${title.charAt(0).toLowerCase()}${title.slice(1)}`
+  const what = title === null ? `${name}, an alarm of a newer release, fires` : `${title.charAt(0).toLowerCase()}${title.slice(1)}`
   const of = destination !== null ? ` for destination ${destination}` : account !== null ? ` for account ${account}` : ''
-  return `${what}${of} (alarm ${name})`
+  return `${what}${of}`
+}
+
+/** Alarms about documents that are not fetched: the list says of each what to do. */
+const ofDocuments: ReadonlySet<string | null> = new Set<AlarmName>(['document_host_unnamed', 'document_too_long'])
+
+function alarmMend({ name, account }: MatterFacts): Mend {
+  if (ofDocuments.has(name)) return by('document.list', { ...(account !== null && { account }), state: 'failed' })
+  return isAlarm(name) ? { runbook: runbookOf(name) } : by('alarm.list')
 }

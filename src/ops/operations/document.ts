@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import { createDocumentStorage } from '../../documents/storage/create.ts'
 import { listDocuments } from '../../store/mirror/documents.ts'
-import { documentStates } from '../../store/schema/documents.ts'
+import { type DocumentIndexView, documentStates } from '../../store/schema/documents.ts'
+import { HOST_NOT_NAMED, hostNotNamedIn } from '../../upstream/http/elsewhere.ts'
 import { checkDocumentFiles, fetchAgain } from '../actions/document-check.ts'
+import { retryDocuments } from '../actions/document-retry.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
 import { record, time } from '../output/schema.ts'
-import { when } from '../output/text.ts'
-import { ofAccount, ofSubmission, page, pageOf, paging, placeIn } from './inputs.ts'
+import { pluralize, when } from '../output/text.ts'
+import { name, ofAccount, ofSubmission, page, pageOf, paging, placeIn } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const entry = record('Document', {
@@ -21,12 +23,15 @@ const entry = record('Document', {
   content_type: z.string().nullable(),
   created_at: time.nullable(),
   state: z.enum(documentStates),
+  host: z.string().nullable().describe('where its link leads; null: it lies with the service'),
   stored_path: z.string().nullable(),
   stored_bytes: z.int().nullable(),
   sha256: z.string().nullable(),
   stored_at: time.nullable(),
   error: z.string().nullable(),
+  mend: z.string().nullable().describe('what to do about it; null where nothing failed'),
   tried_at: time.nullable(),
+  failing_since: time.nullable().describe('since when every attempt fails'),
   retry_at: time.nullable().describe('when it is fetched again'),
   gone_at: time.nullable(),
 })
@@ -48,7 +53,8 @@ const list = operation({
     const after = cursor === undefined ? undefined : placeIn(cursor, ['string', 'string'])
     const place = after && { key: after[0], account: after[1] }
     const found = await listDocuments(c.db.read, { ...asked, submissionId, after: place }, limit + 1)
-    return page(found, limit, ({ document_key, account }) => [document_key, account])
+    const shown = found.map(({ document_url, ...document }) => ({ ...document, host: hostOf(document_url), mend: mendOf(document) }))
+    return page(shown, limit, ({ document_key, account }) => [document_key, account])
   },
   table: [
     'Documents',
@@ -56,9 +62,43 @@ const list = operation({
       ...(['document_key', 'account', 'submission_id', 'name', 'origin', 'state', 'stored_bytes'] as const),
       ['stored or tried', (d, now) => when(d.stored_at ?? d.tried_at, now)],
       'error',
+      'mend',
     ],
     'No document.',
   ],
+})
+
+function hostOf(link: string | null): string | null {
+  return link === null ? null : (URL.parse(link)?.host ?? null)
+}
+
+/** What a person does about a document that is not there. Its `error` says why. */
+function mendOf({ state, error, retry_at }: Pick<DocumentIndexView, 'state' | 'error' | 'retry_at'>): string | null {
+  if (state !== 'failed' || error === null) return null
+  if (error.startsWith(HOST_NOT_NAMED))
+    return `If you trust ${hostNotNamedIn(error)}, add it to DOCUMENT_HOSTS and reload the settings. Otherwise take the file from the service.`
+  if (retry_at !== null) return 'Nothing: it is fetched again by itself.'
+  if (error.includes('DOCUMENTS_MAX_BYTES')) return 'Raise DOCUMENTS_MAX_BYTES and reload the settings, or take the file from the service.'
+  return 'Ask the service for the document, then fetch it again.'
+}
+
+const retry = operation({
+  name: 'document.retry',
+  summary: 'fetch documents again that could not be fetched',
+  description: 'A running `serve` fetches them within seconds, whatever their next attempt was.',
+  role: 'operator',
+  http: 'POST /documents/retry',
+  input: z.strictObject({
+    keys: z.array(name).min(1).max(500).optional().describe('of the documents; all that failed when left out'),
+    account: ofAccount,
+  }),
+  argument: 'keys',
+  output: record('DocumentsRetried', { changed: z.int().describe('how many are fetched again') }),
+  run: async (c, { keys, account }) => {
+    await refuseUnknownNames(c.db.read, c.config, { account })
+    return { changed: await retryDocuments(c, keys, account) }
+  },
+  print: (to, { changed }) => to.line(`${pluralize(changed, 'document')} will be fetched again`),
 })
 
 const lost = record('LostDocument', {
@@ -104,5 +144,5 @@ const check = operation({
   },
 })
 
-/** `document list|check` */
-export const operations = [list, check]
+/** `document list|retry|check` */
+export const operations = [list, retry, check]

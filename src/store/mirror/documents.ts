@@ -19,6 +19,8 @@ export async function listDocuments(
   const is = (column: string, value: string | undefined): RawBuilder<unknown>[] =>
     value === undefined ? [] : [sql`${sql.ref(column)} = ${value}`]
   const wanted = [sql`1 = 1`, ...is('account', account), ...is('submission_id', submissionId), ...is('state', state)]
+  // Few have failed of many: by the index of those.
+  if (state === 'failed') wanted.push(sql`error is not null`)
   if (after !== undefined) wanted.push(sql`(document_key, account) > (${after.key}, ${after.account})`)
   return await q.sql
     .selectFrom('document_index')

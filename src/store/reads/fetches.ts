@@ -136,6 +136,16 @@ export async function requestFailed(tx: Tx, account: string, errors: readonly st
       select document_key from documents where account = ${account} and error in (${sql.join(errors)}))`.execute(tx.sql)
 }
 
+/** Makes these documents of an account due. One that is being fetched is left alone. @returns how many. */
+export async function retryFetches(db: Db, account: string, keys: readonly string[]): Promise<number> {
+  return await db.write('document-retry', async (tx) => {
+    const { numAffectedRows } = await sql`
+      update sync_documents set due_at = ${dbTime(tx)}, refused_over_bytes = null
+      where account = ${account} and lease_token is null and document_key in (${sql.join(keys)})`.execute(tx.sql)
+    return Number(numAffectedRows ?? 0)
+  })
+}
+
 /** @returns documents that are not fetched any more, by accounts and errors, of which each begins with `prefix`: at most 100 errors, the most frequent first, with when the first of each failed. */
 export async function unfetchedBy(q: Query, prefix: string) {
   const { rows } = await sql<{ account: string; error: string; count: number; since: TimeText | null }>`

@@ -19,7 +19,8 @@ export const documentIndex = relation({
     state: text<DocumentState>(
       '`stored`; `waiting` to be fetched; `failed`: `error` says why; `gone`: the service does not show it, and it was never stored',
     ),
-    ...copied(documents, 'stored_path', 'stored_bytes', 'sha256', 'stored_at', 'error', 'tried_at'),
+    ...copied(documents, 'document_url', 'stored_path', 'stored_bytes', 'sha256', 'stored_at', 'error', 'tried_at'),
+    failing_since: orNull(time('since when every attempt to fetch it fails')),
     retry_at: orNull(time('when its file is next fetched; null when it is not, or is being fetched now')),
     ...copied(documents, 'gone_at'),
   },

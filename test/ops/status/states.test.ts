@@ -157,8 +157,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     await reportAlarm(db, { ...alarm, severity: 'critical', name: 'disk_space', state: 'firing' }, [])
     expect(await verdict()).toEqual({
       verdict: 'attention',
-      sentence:
-        'Needs attention: account default is paused; the disk is nearly full (alarm disk_space); and 1 more; no process is running.',
+      sentence: 'Needs attention: account default is paused; the disk is nearly full; and 1 more; no process is running.',
       needs: [
         {
           kind: 'account_stopped',
@@ -169,7 +168,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
         },
         {
           kind: 'alarm',
-          what: 'the disk is nearly full (alarm disk_space): it is full',
+          what: 'the disk is nearly full: it is full',
           since: alarm.since,
           count: 1,
           mend: { runbook: expect.stringMatching(/#the-disk-fills$/) },
@@ -190,10 +189,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     const needs = async () => (await verdict()).needs.map(({ what, count }) => [what, count])
     await db.write('test', (tx) => sql`update changes set changed_at = ${timeValue(tx, at(-3 * HOUR))}`.execute(tx.sql))
     expect(await needs()).toEqual([
-      [
-        expect.stringMatching(/^the clocks disagree \(alarm clocks_disagree\): .* 3 h behind the newest change; until .*retention removes/),
-        1,
-      ],
+      [expect.stringMatching(/^the clocks disagree: .* 3 h behind the newest change; until .*retention removes/), 1],
     ])
     // A process that watches compares with the services, too: its judgement counts.
     const watched = (evaluatedAt: TimeText) =>
@@ -206,10 +202,10 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     const alarm = { account: '', destination: '', since: at(MINUTE), resolved_at: null, notified_at: null }
     const row = { ...alarm, name: 'clocks_disagree', text: 'they differ', severity: 'critical', state: 'pending' } as const
     await reportAlarm(db, { ...row, last_at: at(0) }, [])
-    expect(await needs()).toEqual([['the clocks disagree (alarm clocks_disagree): they differ', 1]])
+    expect(await needs()).toEqual([['the clocks disagree: they differ', 1]])
     await reportAlarm(db, { ...row, last_at: at(MINUTE) }, [])
     await setUpkeepWait(db, 'retention', 'it would remove much')
-    expect(await needs()).toEqual([[expect.stringMatching(/^retention waits to be confirmed .*retention waits: it would remove much/), 1]])
+    expect(await needs()).toEqual([[expect.stringMatching(/^retention waits to be confirmed: retention waits: it would remove much/), 1]])
     await setUpkeepWait(db, 'retention', null)
     expect(await needs()).toEqual([])
     await db.write('test', (tx) =>

@@ -295,7 +295,7 @@ describe('a mirror needs attention', () => {
     expect(told({ standing: [alarm('disk_space')] }).needs).toEqual([
       {
         kind: 'alarm',
-        what: 'the disk is nearly full (alarm disk_space): so it is',
+        what: 'the disk is nearly full: so it is',
         since: ago(2 * MINUTE),
         count: 1,
         mend: { runbook: expect.stringContaining('#the-disk-fills') },
@@ -318,7 +318,7 @@ describe('a mirror needs attention', () => {
 
   it('names two matters and counts the others', () => {
     const many = { account: { state: 'paused' as const, dead: some }, standing: [alarm('disk_space'), alarm('clock_skew', 'acme')] }
-    expect(told(many).sentence).toBe('Needs attention: account acme is paused; the disk is nearly full (alarm disk_space); and 2 more.')
+    expect(told(many).sentence).toBe('Needs attention: account acme is paused; the disk is nearly full; and 2 more.')
   })
 })
 

@@ -3,7 +3,7 @@ import { useAction } from '../../api/action.ts'
 import { answered, api } from '../../api/client.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
-import { counted } from '../../parts/numbers.ts'
+import { count, counted } from '../../parts/numbers.ts'
 
 /** Has all refused deliveries verified again, of one account or of all. */
 export function VerifyAgain({ account }: { readonly account: string | undefined }) {
@@ -12,7 +12,8 @@ export function VerifyAgain({ account }: { readonly account: string | undefined 
     run: () => answered(api.POST('/api/v1/rejected/replay', { body: account === undefined ? {} : { account } })),
     done: ({ accepted, refused }) => {
       const others = Object.values(refused).reduce((sum, n) => sum + n, 0)
-      return `${counted(accepted, 'rejected delivery', 'rejected deliveries')} verify now and will be worked; ${others} still do not.`
+      const verified = counted(accepted, 'rejected delivery', 'rejected deliveries')
+      return `${verified} accepted, and applied within seconds.${others > 0 ? ` ${count(others)} still refused.` : ''}`
     },
   })
   return (

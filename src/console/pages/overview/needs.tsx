@@ -126,9 +126,17 @@ async function countOf({ mend, count: known }: Need): Promise<number> {
   return changed ?? replayed ?? known
 }
 
-/** Where no request mends it: what a person has to type, or to read. */
-function How({ need: { destination, run_id, mend } }: { readonly need: Need }) {
-  const state = mend.operation === 'destination.map' ? 'unmapped' : mend.input?.['state']
+/** Where no request mends it: the page where one looks, or what a person has to type or read. */
+function How({ need: { destination, run_id, kind, mend } }: { readonly need: Need }) {
+  const { account, state: ofInput } = mend.input ?? {}
+  if (mend.operation === 'document.list') {
+    return (
+      <Link className="button small" to="/documents" search={{ account }}>
+        Show documents
+      </Link>
+    )
+  }
+  const state = mend.operation === 'destination.map' ? 'unmapped' : ofInput
   if (destination !== null && state !== undefined) {
     return (
       <Link className="button small" to="/destinations/$name" params={{ name: destination }} search={{ state }}>
@@ -144,5 +152,30 @@ function How({ need: { destination, run_id, mend } }: { readonly need: Need }) {
     )
   }
   if (mend.command !== undefined) return <code>{mend.command}</code>
-  return mend.runbook === undefined ? null : <code>{mend.runbook}</code>
+  return mend.runbook === undefined ? null : <Runbook section={mend.runbook} kind={kind} />
+}
+
+/** Where one looks at what the runbook is about, by the kind of the matter. */
+const looks: Readonly<Record<string, { readonly to: '/operations' | '/deliveries'; readonly hash?: string; readonly name: string }>> = {
+  alarm: { to: '/operations', hash: 'alarms', name: 'Show the alarm' },
+  account_throttled: { to: '/operations', hash: 'accounts', name: 'Show the account' },
+  identity_unknown: { to: '/operations', hash: 'accounts', name: 'Show the account' },
+  webhooks_lost: { to: '/deliveries', name: 'Show deliveries' },
+}
+
+/** @param section `docker/runbook.md#the-disk-fills`. */
+function Runbook({ section, kind }: { readonly section: string; readonly kind: string }) {
+  const heading = (section.split('#')[1] ?? '').replaceAll('-', ' ')
+  const { to, hash, name } = looks[kind] ?? { to: '/operations', name: 'Show operations' }
+  return (
+    <span className="runbook">
+      <span className="quiet">
+        Read “{heading.charAt(0).toUpperCase()}
+        {heading.slice(1)}” in the runbook.
+      </span>{' '}
+      <Link className="button small" to={to} {...(hash && { hash })}>
+        {name}
+      </Link>
+    </span>
+  )
 }

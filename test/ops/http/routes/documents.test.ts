@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../../src/config/config.ts'
 import { FolderStorage } from '../../../../src/documents/storage/folder.ts'
+import { hostNotNamed } from '../../../../src/upstream/http/elsewhere.ts'
 import { runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
 import { byPoll, messageFact, uuid, wireMessage } from '../../../tools/facts.ts'
@@ -87,6 +88,33 @@ describe.each(testDatabases)('documents handed out on $name', (database) => {
     expect((await rig.notes()).map(({ action, outcome }) => [action, outcome])).toEqual([
       ['document.get', 'failed'],
       ['document.check', 'done'],
+    ])
+  })
+
+  it('a route tells why documents failed, since when and what to do, and has them fetched again', async () => {
+    const about = { account: 'default', submissionId: ID, cause: 'poll', triedAt: '2026-01-05T12:00:00.000000Z' } as const
+    await applyAll(rig.db, [
+      { kind: 'document', ...about, documentKey: HELD, stored: null, error: hostNotNamed('files.example'), isLost: true },
+    ])
+    await rig.db.write('test', (tx) =>
+      tx.sql.updateTable('sync_documents').set({ due_at: null, failures: 1, failing_since: about.triedAt }).execute(),
+    )
+    const failed = async () => (await rig.ask<{ items: Record<string, unknown>[] }>('GET', '/documents?state=failed')).json.items
+    expect(await failed()).toMatchObject([
+      {
+        document_key: HELD,
+        host: null,
+        failing_since: about.triedAt,
+        mend: 'If you trust files.example, add it to DOCUMENT_HOSTS and reload the settings. Otherwise take the file from the service.',
+      },
+      { document_key: MISSING, retry_at: null, mend: 'Ask the service for the document, then fetch it again.' },
+    ])
+    expect((await rig.ask('POST', '/documents/retry', { body: { keys: [MISSING] } })).json).toEqual({ changed: 1 })
+    expect((await failed())[1]).toMatchObject({ mend: 'Nothing: it is fetched again by itself.', retry_at: expect.any(String) as string })
+    expect((await rig.ask('POST', '/documents/retry', { body: {} })).json).toEqual({ changed: 2 })
+    expect((await rig.notes()).map(({ action, detail }) => [action, detail])).toEqual([
+      ['document.retry', { ids: [MISSING], count: 1, changed: 1 }],
+      ['document.retry', { changed: 2 }],
     ])
   })
 
