@@ -1,11 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
 import { readableRow } from '../../model/damaged.ts'
 import { submissions as submissionsEntity } from '../../model/entities/submissions.ts'
+import { threadMessages } from '../../model/entities/thread-messages.ts'
 import type { Row } from '../../model/entity.ts'
 import { isObject } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
-import type { Query, TableSpec } from '../engine/db.ts'
+import type { Query } from '../engine/db.ts'
 import { decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
+import { relationOf, specOf, specWithoutRaw } from '../schema/table.ts'
 import { givenLanes, type LaneKey } from './lanes.ts'
 import { namesClient } from './push-map.ts'
 
@@ -47,16 +49,9 @@ export interface OutboxRow {
   readonly direction: string | null
 }
 
-const submissions: TableSpec = {
-  ...submissionsEntity,
-  columns: Object.fromEntries(Object.entries(submissionsEntity.columns).filter(([, kind]) => kind !== 'raw')),
-}
+const submissions = specWithoutRaw(submissionsEntity)
 
-const directions: TableSpec = {
-  table: 'thread_messages',
-  key: ['account', 'submission_id', 'message_id'],
-  columns: { account: 'text', submission_id: 'text', message_id: 'text', direction: 'text' },
-}
+const directions = specOf(relationOf(threadMessages), 'account', 'submission_id', 'message_id', 'direction')
 
 interface Found {
   lane: string
