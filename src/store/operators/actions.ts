@@ -33,15 +33,13 @@ export interface StoredAuditEntry extends AuditEntry {
  */
 export function auditedDb(db: Db, note: AuditEntry): Db {
   return dbWith(db, {
-    write: (name, work, options) =>
-      db.write(
-        name,
-        async (tx) => {
-          await insertNote(tx, note, 'done')
-          return await work(tx)
-        },
-        options,
-      ),
+    write(name, work, options) {
+      const noted = async (tx: Tx) => {
+        await insertNote(tx, note, 'done')
+        return await work(tx)
+      }
+      return db.write(name, noted, options)
+    },
   })
 }
 

@@ -7,6 +7,7 @@ import { isObject } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
+import { itsRemoteId } from '../schema/push-states.ts'
 import { relationOf, specOf, specWithoutRaw } from '../schema/table.ts'
 import { givenLanes, type LaneKey } from './lanes.ts'
 import { namesClient } from './push-map.ts'
@@ -168,8 +169,7 @@ async function readRows(q: Query, outboxIds: readonly number[]): Promise<Found[]
       o.attempts, o.status, o.uncertain, o.resent, c.changed_at, c.before, ${after} as after, r.remote_id, m.client, m.policy, m.fields
     from ${givenIds(q, outboxIds)} join sync_outbox o on o.outbox_id = given.outbox_id
     left join changes c on c.seq = o.seq and o.snapshot is null
-    left join sync_remote_ids r
-      on r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id
+    left join sync_remote_ids r on ${sql.raw(itsRemoteId)}
     left join push_map m
       on m.destination = o.destination and m.account = o.account and m.submission_id = o.submission_id and ${namesClient}
     order by o.outbox_id`.execute(q.sql)
