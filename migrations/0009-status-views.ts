@@ -1,5 +1,5 @@
 import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
-import { ofPush, ofReady } from '../src/store/schema/push-states.ts'
+import { itsLane, itsRemoteId, ofPush, ofReady } from '../src/store/schema/push-states.ts'
 import { seconds } from './expressions.ts'
 
 /** Views of how fresh and how complete the mirror is, and of what reached which destination. */
@@ -35,7 +35,7 @@ interface Part {
   readonly deliveredAt?: string
 }
 
-const LANE = 'left join sync_push_lanes l on l.destination = o.destination and l.account = o.account and l.lane = o.lane'
+const LANE = `left join sync_push_lanes l on ${itsLane}`
 
 const READY: Part = {
   states: "o.state = 'ready'",
@@ -77,7 +77,7 @@ function partOf(t: ColumnTypes, { states, state, isOpen, nextTryAt, deliveredAt 
     from sync_outbox o
     join sync_destinations d on d.destination = o.destination
     ${nextTryAt === undefined ? '' : LANE}
-    left join sync_remote_ids r on r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id
+    left join sync_remote_ids r on ${itsRemoteId}
     where ${states}`
 }
 

@@ -63,7 +63,7 @@ function isAmong(`,
   },
   'a delivery settles without its lease': {
     file: 'store/inbox/work.ts',
-    edits: [["key: ['inbox_id', 'lease_token'],", "key: ['inbox_id'],"]],
+    edits: [["key: ['inbox_id', 'lease_token']", "key: ['inbox_id']"]],
     foundBy: ['store/inbox/work.test.ts', 'work/leases.test.ts'],
   },
   'what a dead process claimed of the inbox stays claimed': {

@@ -57,12 +57,11 @@ export const storing: Plants = {
   'an action that failed is noted as done': {
     file: 'store/operators/actions.ts',
     edits: [
-      ["await insertNote(tx, note, 'done')\n          return await work(tx)", 'return await work(tx)'],
+      ["        await insertNote(tx, note, 'done')\n        return await work(tx)", '        return await work(tx)'],
       [
-        '    write: (name, work, options) =>\n      db.write(',
-        "    write: async (name, work, options) => {\n      await db.write(name, (tx) => insertNote(tx, note, 'done'))\n      return await db.write(",
+        'return db.write(name, noted, options)',
+        "return db.write(name, (tx) => insertNote(tx, note, 'done')).then(() => db.write(name, noted, options))",
       ],
-      ['        options,\n      ),\n    listen', '        options,\n      )\n    },\n    listen'],
     ],
     foundBy: ['ops/http/routes/actions.test.ts', 'ops/actions/destinations.test.ts'],
   },

@@ -5,6 +5,7 @@ import { AlarmWatch } from '../../src/ops/alarms/alarm-watch.ts'
 import { listCompleteness } from '../../src/store/completeness/ledger-list.ts'
 import type { Db, Query, Tx } from '../../src/store/engine/db.ts'
 import { createKysely } from '../../src/store/engine/kysely.ts'
+import { dbWith, Parts } from '../../src/store/engine/parts.ts'
 import { changeDeliveries, countInbox, findDeliveries, listDeliveries, makeReady } from '../../src/store/inbox/queries.ts'
 import { reachedOf } from '../../src/store/mirror/reached.ts'
 import { submissionItems } from '../../src/store/mirror/submission-items.ts'
@@ -35,20 +36,14 @@ async function statementsOf(db: Db, run: (db: Db, n: number) => Promise<unknown>
     asked.push(query)
     return await db.read.sql.executeQuery(query)
   })
-  const { kind, clock, signals, protection, seen, listsDocuments } = db
   const read: Query = {
-    kind,
-    clock,
-    signals,
-    protection,
-    seen,
-    listsDocuments,
+    ...new Parts(db),
     sql: noting,
     selectMany: (...given) => db.read.selectMany(...given),
     selectWhere: (...given) => db.read.selectWhere(...given),
     selectOfSubmissions: (...given) => db.read.selectOfSubmissions(...given),
   }
-  await run({ kind, clock, signals, read } as Db, 1)
+  await run(dbWith(db, { read }), 1)
   return asked
 }
 

@@ -8,14 +8,9 @@ import type { Tables } from '../schema/tables.ts'
 import type { LogSeen } from './log-seen.ts'
 import type { Signals, Topic } from './signals.ts'
 
-/**
- * One database, SQLite or Postgres. Rows have the same shape from both (see `ColumnKind`): times are TimeText, booleans are booleans,
- * JSON is parsed, bigint is a number.
- */
-export interface Db {
+/** What a database and all that is read and written in it have in common. */
+export interface DbParts {
   readonly kind: 'sqlite' | 'postgres'
-  /** A new uuid each time the database is opened. Claims made through it carry it. */
-  readonly processId: string
   readonly clock: Clock
   readonly signals: Signals
   /** What is done with tax ids before they are stored. */
@@ -23,6 +18,15 @@ export interface Db {
   /** Whether `documents` gets rows: not with `DOCUMENTS=off`. */
   readonly listsDocuments: boolean
   readonly seen: LogSeen
+}
+
+/**
+ * One database, SQLite or Postgres. Rows have the same shape from both (see `ColumnKind`): times are TimeText, booleans are booleans,
+ * JSON is parsed, bigint is a number.
+ */
+export interface Db extends DbParts {
+  /** A new uuid each time the database is opened. Claims made through it carry it. */
+  readonly processId: string
   /** Reads outside a transaction. SQLite has a separate connection for them, so readers never wait for the writer. */
   readonly read: Query
   /**
@@ -71,14 +75,8 @@ export interface WriteOptions {
 }
 
 /** Kysely's queries, plus what differs between the databases. */
-export interface Query {
+export interface Query extends DbParts {
   readonly sql: Kysely<Tables>
-  readonly kind: 'sqlite' | 'postgres'
-  readonly clock: Clock
-  readonly signals: Signals
-  readonly protection: Protection
-  readonly listsDocuments: boolean
-  readonly seen: LogSeen
   /**
    * Selects rows by key, all keys at once; missing rows are left out. `lock` locks the rows in key order until the transaction ends.
    * On SQLite a write transaction already holds the only lock.

@@ -4,9 +4,11 @@ import { TransientError } from '../../base/errors.ts'
 import type { Row } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
 import { timeFromMs } from '../../model/time.ts'
-import type { Db, TableSpec, Tx } from '../engine/db.ts'
+import type { Db, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { prepared } from '../postgres/session.ts'
+import { syncInbox } from '../schema/inbox.ts'
+import { specWithout } from '../schema/table.ts'
 import { type DifferingDelivery, noteRepeats, revive } from './repeats.ts'
 
 /** A verified delivery, to be stored. */
@@ -26,22 +28,7 @@ const NAME = 'inbox-append'
 const PAGE_BYTES = 7_500
 const TRIAL_BYTES = 8 << 20
 
-/** Columns of a new row; the others start as null. `body` is bound as it is, whatever its kind here. */
-const inbox: TableSpec = {
-  table: 'sync_inbox',
-  key: ['account', 'delivery_id'],
-  columns: {
-    account: 'text',
-    delivery_id: 'text',
-    received_at: 'time',
-    secret: 'int',
-    state: 'text',
-    attempts: 'int',
-    available_at: 'time',
-    headers: 'text',
-    body: 'text',
-  },
-}
+const inbox = specWithout(syncInbox, 'inbox_id')
 
 /**
  * All bodies travel as one binary parameter that the server cuts up: a list of bytea is sent as escaped text, which takes longer than

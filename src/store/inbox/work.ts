@@ -2,10 +2,11 @@ import { sql } from 'kysely'
 import { LeaseLostError } from '../../base/errors.ts'
 import { storableText } from '../../model/json.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
-import type { Db, TableSpec, Tx } from '../engine/db.ts'
+import type { Db, Tx } from '../engine/db.ts'
 import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime, skipLocked } from '../engine/sql.ts'
-import type { InboxState } from '../schema/inbox.ts'
+import { type InboxState, syncInbox } from '../schema/inbox.ts'
+import { specOf } from '../schema/table.ts'
 
 /** A delivery that this process may work on until its lease ends. */
 export interface ClaimedDelivery {
@@ -45,22 +46,8 @@ export const claimedDeliveries = new Leased<ClaimedDelivery>({
   claimed: () => sql`state = 'ready'`,
 })
 
-const settled: TableSpec = {
-  table: 'sync_inbox',
-  // The lease is part of the key, so a settle after a lost lease matches no row.
-  key: ['inbox_id', 'lease_token'],
-  columns: {
-    inbox_id: 'int',
-    lease_token: 'text',
-    state: 'text',
-    attempts: 'int',
-    submission_id: 'text',
-    kind: 'text',
-    what: 'text',
-    error: 'text',
-    settled_at: 'time',
-  },
-}
+// The lease is part of the key, so a settle after a lost lease matches no row.
+const leased = { ...specOf(syncInbox), key: ['inbox_id', 'lease_token'] }
 
 /**
  * Limit for the bodies of one claim. They are in memory together, several times over while applied, in one transaction that blocks the event
@@ -112,7 +99,7 @@ export async function settleDeliveries(tx: Tx, settlements: readonly Settlement[
     settled_at: s.state === 'ready' ? null : now,
   }))
   const columns = ['state', 'attempts', 'submission_id', 'kind', 'what', 'error', 'settled_at']
-  const matched = await tx.updateMany(settled, columns, rows)
+  const matched = await tx.updateMany(leased, columns, rows)
   if (matched !== rows.length) throw new LeaseLostError(`deliveries ${settlements.map((s) => s.delivery.deliveryId).join(', ')}`)
   await protectBodies(tx, settlements)
   for (const { delivery, state, retryInMs = 0 } of settlements) {

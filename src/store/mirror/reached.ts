@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
+import { itsLane, ofPush, readyAs } from '../schema/push-states.ts'
 
 const COUNTS = ['delivered', 'waiting', 'unmapped', 'held', 'dead', 'unknown', 'skipped', 'not_queued'] as const
 
@@ -21,12 +22,12 @@ export async function reachedOf<T>(q: Query, { account, submission_id }: Key): P
     from sync_destinations d
     left join (
       select o.destination, count(distinct case when o.state = 'delivered' then o.message_id end) as delivered,
-        max(case when o.state = 'delivered' then o.settled_at end) as last_delivered_at,
+        max(${sql.raw(ofPush.deliveredAt)}) as last_delivered_at,
         ${ready('l.blocked is null')} as waiting, min(case when o.state = 'ready' then o.queued_at end) as oldest_waiting_at,
-        ${ready("l.blocked = 'unmapped'")} as unmapped, ${ready("l.blocked = 'held'")} as held,
+        ${ready(readyAs.unmapped)} as unmapped, ${ready(readyAs.held)} as held,
         ${ended('dead')} as dead, ${ended('unknown')} as unknown, ${ended('skipped')} as skipped
       from sync_outbox o
-      left join sync_push_lanes l on l.destination = o.destination and l.account = o.account and l.lane = o.lane
+      left join sync_push_lanes l on ${sql.raw(itsLane)}
       where o.account = ${account} and o.submission_id = ${submission_id}
         and o.state in ('ready', 'delivered', 'dead', 'unknown', 'skipped')
       group by o.destination) as f on f.destination = d.destination

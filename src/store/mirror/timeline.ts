@@ -3,7 +3,7 @@ import { parseTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue, unindexed } from '../engine/sql.ts'
 import type { ArrivalsView } from '../schema/completeness.ts'
-import { ofPush } from '../schema/push-states.ts'
+import { itsLane, ofPush } from '../schema/push-states.ts'
 import type { Columns } from '../schema/tables.ts'
 
 /** What a timeline shows, in the order in which it shows things of the same time. */
@@ -89,7 +89,7 @@ const PUSH = sql`
     ${sql.raw(ofPush.state)} as state, ${sql.raw(ofPush.deliveredAt)} as delivered_at, o.status, o.error,
     case when o.resent is null then 0 else 1 end as is_resent
   from sync_outbox o
-  left join sync_push_lanes l on l.destination = o.destination and l.account = o.account and l.lane = o.lane`
+  left join sync_push_lanes l on ${sql.raw(itsLane)}`
 
 /** Pushes behind a place, by when they were settled, else last tried, else queued; the newest first. */
 export async function pushesBefore(q: Query, asked: Asked): Promise<TimelinePush[]> {

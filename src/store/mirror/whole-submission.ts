@@ -6,8 +6,9 @@ import { threadAttachments } from '../../model/entities/thread-attachments.ts'
 import { threadMessages } from '../../model/entities/thread-messages.ts'
 import { entities } from '../../model/entities.ts'
 import type { Entity, Row } from '../../model/entity.ts'
-import type { Query, TableSpec } from '../engine/db.ts'
+import type { Query } from '../engine/db.ts'
 import type { FreshnessView } from '../schema/reads.ts'
+import { specWithoutRaw } from '../schema/table.ts'
 
 /** Rows of one table that are read at most. */
 export const MOST_ROWS = 1_000
@@ -39,7 +40,7 @@ export async function wholeSubmission(q: Query, key: Key): Promise<WholeTable[]>
 }
 
 async function tableOf(q: Query, entity: Entity, { account, submission_id }: Key): Promise<WholeTable> {
-  const rows = await q.selectOfSubmissions(withoutRaw(entity), account, [submission_id], MOST_ROWS + 1)
+  const rows = await q.selectOfSubmissions(specWithoutRaw(entity), account, [submission_id], MOST_ROWS + 1)
   const sorted = rows.sort((a, b) => (textOf(entity, a) < textOf(entity, b) ? -1 : 1))
   return { entity, rows: sorted.slice(0, MOST_ROWS), isCut: rows.length > MOST_ROWS }
 }
@@ -55,24 +56,13 @@ async function namedElsewhere(q: Query, read: readonly WholeTable[], { account }
     const known = rowsOf(entity.table).map((row) => row[column])
     const ids = [...new Set(from.map((row) => row[column]))].filter((id) => typeof id === 'string' && !known.includes(id))
     const keys = ids.map((id): Row => ({ account, [column]: id ?? null }))
-    if (keys.length > 0) found.set(entity, await q.selectMany(withoutRaw(entity), keys))
+    if (keys.length > 0) found.set(entity, await q.selectMany(specWithoutRaw(entity), keys))
   }
   return found
 }
 
 function textOf(entity: Entity, row: Row): string {
   return JSON.stringify(entity.key.map((column) => row[column] ?? null))
-}
-
-const specs = new Map<Entity, TableSpec>()
-
-function withoutRaw(entity: Entity): TableSpec {
-  const known = specs.get(entity)
-  if (known !== undefined) return known
-  const columns = Object.fromEntries(Object.entries(entity.columns).filter(([, kind]) => kind !== 'raw'))
-  const spec = { table: entity.table, key: entity.key, columns }
-  specs.set(entity, spec)
-  return spec
 }
 
 /** How old each read of a submission is. */

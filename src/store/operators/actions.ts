@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { type Json, storableJson, storableText } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
+import { dbWith } from '../engine/parts.ts'
 import { dbTime, rowLock, timeValue } from '../engine/sql.ts'
 import type { ActionOutcome } from '../schema/operators.ts'
 
@@ -31,28 +32,15 @@ export interface StoredAuditEntry extends AuditEntry {
  * transaction.
  */
 export function auditedDb(db: Db, note: AuditEntry): Db {
-  const { kind, processId, clock, signals, protection, listsDocuments, seen, read } = db
-  return {
-    kind,
-    processId,
-    clock,
-    signals,
-    protection,
-    listsDocuments,
-    seen,
-    read,
-    write: (name, work, options) =>
-      db.write(
-        name,
-        async (tx) => {
-          await insertNote(tx, note, 'done')
-          return await work(tx)
-        },
-        options,
-      ),
-    listen: (signal) => db.listen(signal),
-    close: () => db.close(),
-  }
+  return dbWith(db, {
+    write(name, work, options) {
+      const noted = async (tx: Tx) => {
+        await insertNote(tx, note, 'done')
+        return await work(tx)
+      }
+      return db.write(name, noted, options)
+    },
+  })
 }
 
 /**

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import type { LaneBlock } from '../schema/push.ts'
+import { itsLane } from '../schema/push-states.ts'
 
 const ROWS = 1_000
 const LANES = 200
@@ -20,7 +21,7 @@ export function oldestBlocked(q: Query, destination: string, reason: LaneBlock):
 }
 
 async function oldestReady(q: Query, destination: string, reason: LaneBlock | null): Promise<TimeText | null> {
-  const lane = sql`select 1 from sync_push_lanes l where l.destination = o.destination and l.account = o.account and l.lane = o.lane`
+  const lane = sql`select 1 from sync_push_lanes l where ${sql.raw(itsLane)}`
   const wanted = reason === null ? sql`not exists (${lane} and l.blocked is not null)` : sql`exists (${lane} and l.blocked = ${reason})`
   const { rows } = await sql<{ at: TimeText }>`
     select queued_at as at from (

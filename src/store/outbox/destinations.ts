@@ -1,11 +1,12 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { BusyError } from '../../base/errors.ts'
 import { storableText } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, greatest, timeValue } from '../engine/sql.ts'
-import type { DestinationState, DestinationsTable } from '../schema/push.ts'
+import type { DestinationState, DestinationsTable, OutboxState } from '../schema/push.ts'
+import { isIn } from './queries.ts'
 
 /** How far a snapshot has come: the last row that was queued. */
 export interface SnapshotPosition {
@@ -79,15 +80,11 @@ export interface CountedDestination extends DestinationRow {
 
 /** All destinations with their counts, each from the partial index of its state: what was delivered is not looked at. */
 export async function countDestinations(q: Query): Promise<CountedDestination[]> {
-  const stopped = (state: string) => countOf(sql`o.state = ${sql.lit(state)} and o.state in ('dead', 'unknown', 'skipped')`)
+  const count = (state: OutboxState) => sql`(select count(*) from sync_outbox o where o.destination = d.destination and ${isIn(state)})`
   const { rows } = await sql<DestinationsTable & Record<'queued' | 'dead' | 'unknown', number>>`
-    select d.*, ${countOf(sql`o.state = 'ready'`)} as queued, ${stopped('dead')} as dead, ${stopped('unknown')} as unknown
+    select d.*, ${count('ready')} as queued, ${count('dead')} as dead, ${count('unknown')} as unknown
     from sync_destinations d order by d.destination`.execute(q.sql)
   return rows.map((row) => ({ ...row, ...destinationOf(row) }))
-}
-
-function countOf(which: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`(select count(*) from sync_outbox o where o.destination = d.destination and ${which})`
 }
 
 /** Whether at least so many rows wait for a destination. */

@@ -3,10 +3,12 @@ import type { Row } from '../../model/entity.ts'
 import type { Json } from '../../model/json.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import { requireCheckedServer } from '../engine/checked-server.ts'
-import type { Query, TableSpec, Tx } from '../engine/db.ts'
+import type { Query, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { wake } from '../engine/notify.ts'
 import { rowLock } from '../engine/sql.ts'
+import { syncOutbox } from '../schema/push.ts'
+import { specWithout } from '../schema/table.ts'
 import type { DestinationRow } from './destinations.ts'
 import { lanesOf, openLanes } from './lanes.ts'
 
@@ -43,28 +45,7 @@ export interface NewOutboxRow {
   readonly resent?: 'same' | 'new'
 }
 
-const outbox: TableSpec = {
-  table: 'sync_outbox',
-  key: ['destination', 'seq'],
-  columns: {
-    destination: 'text',
-    account: 'text',
-    lane: 'text',
-    submission_id: 'text',
-    entity: 'text',
-    entity_id: 'text',
-    operation: 'text',
-    cause: 'text',
-    seq: 'int',
-    snapshot: 'raw',
-    message_id: 'text',
-    state: 'text',
-    attempts: 'int',
-    uncertain: 'int',
-    queued_at: 'time',
-    resent: 'text',
-  },
-}
+const outbox = specWithout(syncOutbox, 'outbox_id')
 
 /**
  * Makes this transaction the only one that fans out until it ends. On Postgres several processes try.

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, skipLocked } from '../engine/sql.ts'
+import { itsLane } from '../schema/push-states.ts'
 import { type LaneKey, lanesOf, laneText, lockLanes, makeDue } from './lanes.ts'
 import { matches, type OutboxFilter } from './queries.ts'
 import type { OutboxStep } from './retry.ts'
@@ -66,5 +67,5 @@ async function retrying(q: Query, filter: OutboxFilter, after: number, limit: nu
 /** What waits for a client or behind a dead letter is not retrying. */
 function isOpen(): RawBuilder<unknown> {
   return sql`exists (select 1 from sync_push_lanes l
-    where l.destination = o.destination and l.account = o.account and l.lane = o.lane and l.blocked is null)`
+    where ${sql.raw(itsLane)} and l.blocked is null)`
 }

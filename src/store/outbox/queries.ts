@@ -4,7 +4,7 @@ import type { Query } from '../engine/db.ts'
 import { distinctIn, timeValue, unindexed } from '../engine/sql.ts'
 import { numberIn } from '../inbox/queries.ts'
 import type { OutboxState, PushStatusView } from '../schema/push.ts'
-import { ofPush } from '../schema/push-states.ts'
+import { itsLane, itsRemoteId, ofPush, readyAs } from '../schema/push-states.ts'
 
 /** Which rows of the outbox; fields left out do not narrow. */
 export interface OutboxFilter {
@@ -38,16 +38,8 @@ const ENTRY = sql`
     (select s.insured_name from submissions s where s.account = o.account and s.submission_id = o.submission_id) as insured_name`
 const JOINED = sql`
   join sync_destinations d on d.destination = o.destination
-  left join sync_push_lanes l on l.destination = o.destination and l.account = o.account and l.lane = o.lane
-  left join sync_remote_ids r on r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id`
-
-/** Listed states of a ready row; see ENTRY. */
-const READY_AS = {
-  waiting: sql`l.blocked is null and o.attempts = 0`,
-  retrying: sql`l.blocked is null and o.attempts > 0`,
-  unmapped: sql`l.blocked = 'unmapped'`,
-  held: sql`l.blocked = 'held'`,
-} as const
+  left join sync_push_lanes l on ${sql.raw(itsLane)}
+  left join sync_remote_ids r on ${sql.raw(itsRemoteId)}`
 
 /** Stored states, and the listed ones of a ready row. */
 export const listedStates = ['ready', 'waiting', 'retrying', 'unmapped', 'held', 'delivered', 'dead', 'unknown', 'skipped'] as const
@@ -58,16 +50,16 @@ export type OutboxListFilter = Omit<OutboxFilter, 'state'> & { readonly state?: 
 
 /** Rows that match the filter, the newest first. */
 export async function listOutbox(q: Query, { state, ...others }: OutboxListFilter, limit: number): Promise<OutboxEntry[]> {
-  const [stored, shown] = isReadyAs(state) ? (['ready', READY_AS[state]] as const) : [state, sql`1 = 1`]
+  const [stored, shown] = isReadyAs(state) ? (['ready', readyAs[state]] as const) : [state, '1 = 1']
   const filter = { ...others, state: stored }
   const { rows } = await sql<OutboxEntry>`
-    ${ENTRY} from sync_outbox o ${JOINED} where ${matches(q, filter)} and ${shown}
+    ${ENTRY} from sync_outbox o ${JOINED} where ${matches(q, filter)} and ${sql.raw(shown)}
     order by ${place(q, filter)} desc limit ${sql.lit(limit)}`.execute(q.sql)
   return rows
 }
 
-function isReadyAs(state: ListedState | undefined): state is keyof typeof READY_AS {
-  return state !== undefined && state in READY_AS
+function isReadyAs(state: ListedState | undefined): state is keyof typeof readyAs {
+  return state !== undefined && state in readyAs
 }
 
 /** The rows with that message id (one per destination), or the one with that outbox id when `id` is a number. */
@@ -78,8 +70,15 @@ export async function findOutboxRows(q: Query, id: string): Promise<OutboxEntry[
   return rows
 }
 
+/** Condition: a row is in a stored state. Literal states in the text let both databases use the partial indexes. */
+export function isIn(state: OutboxState): RawBuilder<unknown> {
+  return STOPPED.includes(state)
+    ? sql`o.state = ${sql.lit(state)} and o.state in ('dead', 'unknown', 'skipped')`
+    : sql`o.state = ${sql.lit(state)}`
+}
+
 /**
- * Conditions of a filter. Literal states in the text let both databases use the partial indexes.
+ * Conditions of a filter.
  * @param byState the rows are of states with an index, which is better than that of the account.
  */
 export function matches(q: Query, filter: OutboxFilter, byState = isIndexed(filter.state)) {
@@ -90,8 +89,7 @@ export function matches(q: Query, filter: OutboxFilter, byState = isIndexed(filt
   if (filter.account !== undefined) conditions.push(sql`${account} = ${filter.account}`)
   else if (ofSubmission) conditions.push(sql`o.account in ${distinctIn('sync_outbox', 'account')}`)
   if (ofSubmission) conditions.push(sql`o.submission_id = ${filter.submissionId}`)
-  if (filter.state !== undefined) conditions.push(sql`o.state = ${sql.lit(filter.state)}`)
-  if (filter.state !== undefined && STOPPED.includes(filter.state)) conditions.push(sql`o.state in ('dead', 'unknown', 'skipped')`)
+  if (filter.state !== undefined) conditions.push(isIn(filter.state))
   if (filter.since !== undefined) conditions.push(sql`o.queued_at >= ${timeValue(q, filter.since)}`)
   if (filter.until !== undefined) conditions.push(sql`o.queued_at < ${timeValue(q, filter.until)}`)
   if (filter.after !== undefined) conditions.push(sql`${place(q, filter)} < ${filter.after}`)

@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
 import { feeds } from '../../model/reads.ts'
 import { timeFromMs } from '../../model/time.ts'
-import type { Query, TableSpec, Tx } from '../engine/db.ts'
+import type { Query, Tx } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'
+import { syncRestatements } from '../schema/push.ts'
+import { specOf } from '../schema/table.ts'
 
 /**
  * Submissions whose present state a destination is sent after a branch of the change log was lost: it may have got another one from that
@@ -16,11 +18,7 @@ export interface Restatement {
   readonly submission_id: string
 }
 
-const restatements: TableSpec = {
-  table: 'sync_restatements',
-  key: ['destination', 'account', 'submission_id'],
-  columns: { destination: 'text', account: 'text', submission_id: 'text', requested_at: 'time' },
-}
+const restatements = specOf(syncRestatements)
 
 /** The replay of a submission that fails is not waited for longer than this. */
 const LONGEST_WAIT_MS = 3_600_000

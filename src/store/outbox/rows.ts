@@ -1,11 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
 import { readableRow } from '../../model/damaged.ts'
 import { submissions as submissionsEntity } from '../../model/entities/submissions.ts'
+import { threadMessages } from '../../model/entities/thread-messages.ts'
 import type { Row } from '../../model/entity.ts'
 import { isObject } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
-import type { Query, TableSpec } from '../engine/db.ts'
+import type { Query } from '../engine/db.ts'
 import { decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
+import { itsRemoteId } from '../schema/push-states.ts'
+import { relationOf, specOf, specWithoutRaw } from '../schema/table.ts'
 import { givenLanes, type LaneKey } from './lanes.ts'
 import { namesClient } from './push-map.ts'
 
@@ -47,16 +50,9 @@ export interface OutboxRow {
   readonly direction: string | null
 }
 
-const submissions: TableSpec = {
-  ...submissionsEntity,
-  columns: Object.fromEntries(Object.entries(submissionsEntity.columns).filter(([, kind]) => kind !== 'raw')),
-}
+const submissions = specWithoutRaw(submissionsEntity)
 
-const directions: TableSpec = {
-  table: 'thread_messages',
-  key: ['account', 'submission_id', 'message_id'],
-  columns: { account: 'text', submission_id: 'text', message_id: 'text', direction: 'text' },
-}
+const directions = specOf(relationOf(threadMessages), 'account', 'submission_id', 'message_id', 'direction')
 
 interface Found {
   lane: string
@@ -173,8 +169,7 @@ async function readRows(q: Query, outboxIds: readonly number[]): Promise<Found[]
       o.attempts, o.status, o.uncertain, o.resent, c.changed_at, c.before, ${after} as after, r.remote_id, m.client, m.policy, m.fields
     from ${givenIds(q, outboxIds)} join sync_outbox o on o.outbox_id = given.outbox_id
     left join changes c on c.seq = o.seq and o.snapshot is null
-    left join sync_remote_ids r
-      on r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id
+    left join sync_remote_ids r on ${sql.raw(itsRemoteId)}
     left join push_map m
       on m.destination = o.destination and m.account = o.account and m.submission_id = o.submission_id and ${namesClient}
     order by o.outbox_id`.execute(q.sql)

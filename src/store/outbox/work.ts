@@ -3,11 +3,12 @@ import type { Row } from '../../model/entity.ts'
 import { storableText } from '../../model/json.ts'
 import { timeFromMs } from '../../model/time.ts'
 import { requireCheckedServer } from '../engine/checked-server.ts'
-import type { Db, TableSpec, Tx } from '../engine/db.ts'
+import type { Db, Tx } from '../engine/db.ts'
 import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, valuesTable } from '../engine/sql.ts'
-import type { LaneBlock, OutboxState } from '../schema/push.ts'
+import { type LaneBlock, type OutboxState, syncOutbox } from '../schema/push.ts'
+import { specOf } from '../schema/table.ts'
 import { closeEmptyLanes, type LaneKey, laneText, lockLanes, makeDue } from './lanes.ts'
 import { lockMappings, mappedLanes } from './push-map.ts'
 import { firstRows, ID_NOT_KNOWN, type OutboxRow } from './rows.ts'
@@ -64,21 +65,7 @@ export interface LaneResult {
     | { readonly type: 'blocked'; readonly as: LaneBlock; readonly inMs?: number }
 }
 
-const settled: TableSpec = {
-  table: 'sync_outbox',
-  key: ['outbox_id'],
-  columns: {
-    outbox_id: 'int',
-    state: 'text',
-    attempts: 'int',
-    uncertain: 'int',
-    status: 'int',
-    detail: 'text',
-    error: 'text',
-    tried_at: 'time',
-    settled_at: 'time',
-  },
-}
+const outbox = specOf(syncOutbox)
 const SETTLED = ['state', 'attempts', 'uncertain', 'status', 'detail', 'error', 'settled_at']
 
 export const claimedLanes = new Leased<LaneLease>({
@@ -179,8 +166,8 @@ async function writeRows(tx: Tx, results: readonly LaneResult[]): Promise<void> 
       else others.push(row)
     }
   }
-  await tx.updateMany(settled, [...SETTLED, 'tried_at'], attempted)
-  await tx.updateMany(settled, SETTLED, others)
+  await tx.updateMany(outbox, [...SETTLED, 'tried_at'], attempted)
+  await tx.updateMany(outbox, SETTLED, others)
 }
 
 /** May quote a target's answer with characters that Postgres refuses (trap 72). */
@@ -275,7 +262,7 @@ function certainRows(lane: ClaimedLane): number[] {
 
 async function setUncertain(tx: Tx, outboxIds: readonly number[], uncertain: boolean): Promise<void> {
   await tx.updateMany(
-    settled,
+    outbox,
     ['uncertain'],
     outboxIds.map((outbox_id) => ({ outbox_id, uncertain: uncertain ? 1 : 0 })),
   )

@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { CompiledQuery, Kysely, QueryResult } from 'kysely'
 import type pg from 'pg'
-import { backoffMs, type Clock, systemClock } from '../../base/clock.ts'
+import { backoffMs, systemClock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import { OnceAMinute } from '../../base/once-a-minute.ts'
 import type { Row } from '../../model/entity.ts'
-import { dropping, type Protection } from '../../model/protection/protection.ts'
 import type { Db, FailPoint, OpenOptions, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
 import { createKysely } from '../engine/kysely.ts'
-import { LogSeen } from '../engine/log-seen.ts'
-import { createSignals, type Signals, type Topic } from '../engine/signals.ts'
+import { newParts, Parts } from '../engine/parts.ts'
+import type { Topic } from '../engine/signals.ts'
 import type { Tables } from '../schema/tables.ts'
 import { commitUnknown, isRetryable, isServerError, postgresError } from './errors.ts'
 import { PostgresListener } from './listener.ts'
@@ -32,14 +31,8 @@ const RETRY_CAP_MS = 200
 type RunText = (text: string, values: readonly unknown[]) => Promise<pg.QueryResult<Record<string, unknown>>>
 
 /** `Db` on Postgres: pooled connections to one schema, opened on demand. */
-export class PostgresDb implements Db {
-  readonly kind = 'postgres'
+export class PostgresDb extends Parts implements Db {
   readonly processId = randomUUID()
-  readonly clock: Clock
-  readonly signals: Signals
-  readonly protection: Protection
-  readonly listsDocuments: boolean
-  readonly seen = new LogSeen()
   readonly read: Query
   readonly #config: PostgresConfig
   readonly #log: Log
@@ -49,10 +42,7 @@ export class PostgresDb implements Db {
   readonly #notifier: PostgresNotifier
 
   constructor(config: PostgresConfig, options: OpenOptions) {
-    this.clock = options.clock
-    this.signals = createSignals(options.clock)
-    this.protection = options.protection ?? dropping
-    this.listsDocuments = options.listsDocuments ?? true
+    super(newParts('postgres', options))
     this.#config = config
     this.#log = options.log
     this.#failPoint = options.failPoint
@@ -175,23 +165,13 @@ function readerOf(pool: PostgresPool, config: PostgresConfig): RunText {
   }
 }
 
-class PostgresQuery implements Query {
+class PostgresQuery extends Parts implements Query {
   readonly sql: Kysely<Tables>
-  readonly kind = 'postgres'
-  readonly clock: Clock
-  readonly signals: Signals
-  readonly protection: Protection
-  readonly listsDocuments: boolean
-  readonly seen: LogSeen
   protected readonly run: RunText
   #ended = false
 
   constructor(db: PostgresDb, run: RunText) {
-    this.clock = db.clock
-    this.signals = db.signals
-    this.protection = db.protection
-    this.listsDocuments = db.listsDocuments
-    this.seen = db.seen
+    super(db)
     this.run = async (text, values) => {
       if (this.#ended) throw new Error('This transaction has ended: everything in it must be awaited')
       return run(text, values)

@@ -1,9 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
 import { storableJsonText, storableText } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
-import type { Db, Query, TableSpec, Tx } from '../engine/db.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
 import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime, skipLocked } from '../engine/sql.ts'
+import { syncPathReads } from '../schema/reads.ts'
+import { specOf } from '../schema/table.ts'
 
 /*
  * Paths that an operator named. An extra read is made once, or once for each submission; its answer is kept in `extra_reads`. Of discovery is
@@ -34,20 +36,7 @@ export const claimedPaths = new Leased<PathClaim>({
 })
 
 const KEY = sql`account, submission_id, name, path`
-const rowsSpec: TableSpec = {
-  table: 'sync_path_reads',
-  key: ['account', 'submission_id', 'name', 'path'],
-  columns: {
-    account: 'text',
-    submission_id: 'text',
-    name: 'text',
-    path: 'text',
-    due_at: 'time',
-    failures: 'int',
-    ids: 'int',
-    found: 'int',
-  },
-}
+const pathReads = specOf(syncPathReads)
 
 /** Adds paths, due at once; known ones stay as they are. @returns how many are new. */
 export async function addPaths(tx: Tx, account: string, paths: readonly NamedPath[]): Promise<number> {
@@ -55,7 +44,7 @@ export async function addPaths(tx: Tx, account: string, paths: readonly NamedPat
   const { now } = await tx.sql.selectNoFrom(dbTime(tx).as('now')).executeTakeFirstOrThrow()
   const rows = paths.map(({ name, submissionId, path }) => ({ account, submission_id: submissionId, name, path }))
   return tx.insertMany(
-    rowsSpec,
+    pathReads,
     rows.map((row) => ({ ...row, due_at: now, failures: 0, ids: 0, found: 0 })),
     { ignore: true },
   )

@@ -2,9 +2,11 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../../model/facts.ts'
 import { detailReads, isDetail, type ReadKind, readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
-import type { TableSpec, Tx } from '../engine/db.ts'
+import type { Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, greatest, least, timePlus, valuesTable } from '../engine/sql.ts'
+import { syncReads } from '../schema/reads.ts'
+import { specOf } from '../schema/table.ts'
 
 /** Delay of a wake: deliveries of a burst arrive close together and share one walk. */
 export const WAKE_DELAY_MS = 1_000
@@ -18,25 +20,7 @@ export const LOOK_AGAIN_MS = 120_000
 /** `live` goes first: somebody waits for it. `background`: state reads beside the requirements view, unless they were woken. */
 export const rank = { live: 0, routine: 1, failing: 2, background: 3 } as const
 
-const readsTable: TableSpec = {
-  table: 'sync_reads',
-  key: ['account', 'submission_id', 'read'],
-  columns: {
-    account: 'text',
-    submission_id: 'text',
-    read: 'text',
-    rank: 'int',
-    due_at: 'time',
-    wake_no: 'int',
-    cursor_no: 'int',
-    issued_no: 'int',
-    applied_no: 'int',
-    active_at: 'time',
-    failures: 'int',
-    not_found: 'int',
-    stalled_walks: 'int',
-  },
-}
+const readsTable = specOf(syncReads)
 
 /** Adds the reads of new submissions, due at once. Both feeds start from the beginning (trap 22). */
 export async function addReads(tx: Tx, places: readonly Place[], now: string, live: boolean): Promise<void> {

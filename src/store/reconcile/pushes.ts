@@ -4,6 +4,8 @@ import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
 import { type LaneKey, lanesOf, openLanes } from '../outbox/lanes.ts'
+import { isIn } from '../outbox/queries.ts'
+import { itsLane } from '../schema/push-states.ts'
 import type { Columns } from '../schema/tables.ts'
 import { reportedBefore } from './findings.ts'
 
@@ -71,8 +73,6 @@ export async function undeliveredAfter(
   limit: number,
   runId: string,
 ): Promise<Undelivered[]> {
-  // Literal states in the text let both databases use the partial indexes.
-  const which = state === 'ready' ? sql`o.state = 'ready'` : sql`o.state = ${sql.lit(state)} and o.state in ('dead', 'unknown', 'skipped')`
   const { rows } = await sql<Omit<Undelivered, Flag> & Record<Flag, number>>`
     select o.outbox_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.seq, o.attempts, o.queued_at, o.status, o.error,
       o.lane, l.blocked, case when o.state = 'ready' and l.lane is null then 1 else 0 end as lane_lost,
@@ -80,8 +80,8 @@ export async function undeliveredAfter(
       case when exists (select 1 from reconcile_findings f where f.kind = 'undelivered' and f.destination = o.destination and f.seq = o.seq
         and f.account = o.account and f.entity = o.entity and f.entity_id = o.entity_id and ${reportedBefore(q, runId, 'f')}) then 1 else 0 end as reported
     from sync_outbox o
-    left join sync_push_lanes l on l.destination = o.destination and l.account = o.account and l.lane = o.lane
-    where o.destination = ${destination} and ${which} and o.outbox_id > ${after}
+    left join sync_push_lanes l on ${sql.raw(itsLane)}
+    where o.destination = ${destination} and ${isIn(state)} and o.outbox_id > ${after}
     order by o.outbox_id limit ${sql.lit(limit)}`.execute(q.sql)
   const is = (flag: number) => Number(flag) === 1
   return rows.map((row) => ({ ...row, overdue: is(row.overdue), reported: is(row.reported), lane_lost: is(row.lane_lost) }))

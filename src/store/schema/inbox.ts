@@ -7,6 +7,7 @@ export type InboxState = 'ready' | 'done' | 'aside' | 'dead'
 
 export const syncInbox = internal({
   name: 'sync_inbox',
+  key: ['account', 'delivery_id'],
   holds:
     'every delivery, its body as received, what became of it (`ready`, `done`, `aside`, `dead`) and why. `submission-mirror ' +
     'inbox list` shows it',

@@ -1,7 +1,21 @@
 /**
  * What is said of a push: expressions of its row `o` of `sync_outbox`, the row `l` of its lane (null for none) and the row `d` of its destination.
- * The view `push_status` and the lists of pushes both take them from here.
+ * The view `push_status` and all lists and counts of pushes take them from here.
  */
+
+/** Which lane is that of the row; there is none where nothing of the lane waits. */
+export const itsLane = 'l.destination = o.destination and l.account = o.account and l.lane = o.lane'
+
+/** Which id, `r` of `sync_remote_ids`, the destination has given its record. */
+export const itsRemoteId = 'r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id'
+
+/** Of a row that is ready, when it is in which state. */
+export const readyAs = {
+  waiting: 'l.blocked is null and o.attempts = 0',
+  retrying: 'l.blocked is null and o.attempts > 0',
+  unmapped: "l.blocked = 'unmapped'",
+  held: "l.blocked = 'held'",
+} as const
 
 /** Of a row that is ready. */
 export const ofReady = {

@@ -112,6 +112,7 @@ export type DestinationsTable = TableOf<typeof syncDestinations>
 
 export const syncOutbox = internal({
   name: 'sync_outbox',
+  key: ['outbox_id'],
   holds: 'what goes, or went, to each destination, row by row; `push_status` shows it, and `outbox list`',
   columns: {
     outbox_id: serial(),
@@ -172,6 +173,7 @@ export const syncRemoteIds = internal({
 
 export const syncRestatements = internal({
   name: 'sync_restatements',
+  key: ['destination', 'account', 'submission_id'],
   holds: 'submissions whose present state a destination is sent after a branch of the change log was lost',
   columns: {
     destination: text(),

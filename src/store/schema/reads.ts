@@ -27,6 +27,7 @@ export type FreshnessView = TableOf<typeof freshness>
 
 export const syncReads = internal({
   name: 'sync_reads',
+  key: ['account', 'submission_id', 'read'],
   holds: 'for each submission and read: cursor, when it is due, lease, failures, the last error',
   columns: {
     account: text(),
@@ -143,6 +144,7 @@ export const extraReads = relation({
 /** One row per path of discovery, and per extra read of each submission that it is made for. */
 export const syncPathReads = internal({
   name: 'sync_path_reads',
+  key: ['account', 'submission_id', 'name', 'path'],
   holds:
     'each path that is probed for submissions, and each extra read, for each submission that it is made for: when it is read next, lease, failures, the ' +
     'last error; of what is probed the last answer (its first 1 MiB; 16 KiB of each path with an id in it)',

@@ -48,6 +48,27 @@ export function specOf<R extends Relation>({ name, key, columns: all }: R, ...co
   return { table: name, key, columns: Object.fromEntries(kinds) }
 }
 
+/** The same without some of its columns. */
+export function specWithout<R extends Relation>(relation: R, ...left: readonly (keyof R['columns'] & string)[]) {
+  const { columns, ...spec } = specOf(relation)
+  return { ...spec, columns: Object.fromEntries(Object.entries(columns).filter(([column]) => !left.includes(column))) }
+}
+
+type Spec = Pick<Entity, 'table' | 'key' | 'columns'>
+const specsWithoutRaw = new WeakMap<Entity, Spec>()
+
+/** An entity as the row functions take it, without `raw`: always the same object, since SQLite's statements are kept by it. */
+export function specWithoutRaw(entity: Entity): Spec {
+  const { table, key, columns } = entity
+  const spec = specsWithoutRaw.get(entity) ?? {
+    table,
+    key,
+    columns: Object.fromEntries(Object.entries(columns).filter(([, kind]) => kind !== 'raw')),
+  }
+  specsWithoutRaw.set(entity, spec)
+  return spec
+}
+
 /** The type of a table or view for kysely. */
 export type TableOf<R extends Relation> = { -readonly [C in keyof R['columns']]: R['columns'][C] extends Column<infer T> ? T : never }
 

@@ -1,4 +1,5 @@
 import type { DatabaseConfig, Db } from '../engine/db.ts'
+import { dbWith } from '../engine/parts.ts'
 import { WorkerConnection, WorkerQuery } from './worker-thread.ts'
 
 /**
@@ -6,19 +7,7 @@ import { WorkerConnection, WorkerQuery } from './worker-thread.ts'
  * nor a delivery (invariant 13). The thread starts with the first read. `close` ends the thread and leaves `db` open.
  */
 export function openReportReader(db: Db, database: DatabaseConfig): Db {
-  const { kind, processId, clock, signals, protection, listsDocuments, seen } = db
-  const connection = database.kind === 'sqlite' ? new WorkerConnection(database.path) : null
-  return {
-    kind,
-    processId,
-    clock,
-    signals,
-    protection,
-    listsDocuments,
-    seen,
-    read: connection ? new WorkerQuery(db, connection) : db.read,
-    write: (name, work, options) => db.write(name, work, options),
-    listen: (signal) => db.listen(signal),
-    close: async () => await connection?.close(),
-  }
+  if (database.kind === 'postgres') return dbWith(db, { close: async () => {} })
+  const connection = new WorkerConnection(database.path)
+  return dbWith(db, { read: new WorkerQuery(db, connection), close: () => connection.close() })
 }

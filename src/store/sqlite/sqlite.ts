@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Kysely } from 'kysely'
-import { backoffMs, type Clock, systemClock } from '../../base/clock.ts'
+import { backoffMs, systemClock } from '../../base/clock.ts'
 import { TransientError } from '../../base/errors.ts'
 import { whenAborted } from '../../base/when-aborted.ts'
 import type { Row } from '../../model/entity.ts'
-import { dropping, type Protection } from '../../model/protection/protection.ts'
 import type { Db, FailPoint, OpenOptions, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
 import { createKysely } from '../engine/kysely.ts'
-import { LogSeen } from '../engine/log-seen.ts'
-import { createSignals, type Signals } from '../engine/signals.ts'
+import { newParts, Parts } from '../engine/parts.ts'
 import { WriteGate } from '../engine/write-gate.ts'
 import type { Tables } from '../schema/tables.ts'
 import { SqliteCheckpoints } from './checkpoints.ts'
@@ -26,14 +24,8 @@ const RETRY_BASE_MS = 4
 const RETRY_CAP_MS = 60
 
 /** `Db` on SQLite: one writing connection behind a gate, and one that only reads. */
-export class SqliteDb implements Db {
-  readonly kind = 'sqlite'
+export class SqliteDb extends Parts implements Db {
   readonly processId = randomUUID()
-  readonly clock: Clock
-  readonly signals: Signals
-  readonly protection: Protection
-  readonly listsDocuments: boolean
-  readonly seen = new LogSeen()
   readonly read: Query
   readonly #path: string
   readonly #failPoint: FailPoint | undefined
@@ -50,10 +42,7 @@ export class SqliteDb implements Db {
 
   /** @throws FatalError when the file is damaged, TransientError when it cannot be opened now. */
   constructor(path: string, options: OpenOptions) {
-    this.clock = options.clock
-    this.signals = createSignals(options.clock)
-    this.protection = options.protection ?? dropping
-    this.listsDocuments = options.listsDocuments ?? true
+    super(newParts('sqlite', options))
     this.#path = path
     this.#failPoint = options.failPoint
     try {
@@ -184,24 +173,14 @@ function openWriter(path: string): SqliteConnection {
   }
 }
 
-class SqliteQuery implements Query {
+class SqliteQuery extends Parts implements Query {
   readonly sql: Kysely<Tables>
-  readonly kind = 'sqlite'
-  readonly clock: Clock
-  readonly signals: Signals
-  readonly protection: Protection
-  readonly listsDocuments: boolean
-  readonly seen: LogSeen
   readonly #rows: SqliteRows
   readonly #path: string
   #ended = false
 
   constructor(db: SqliteDb, connection: SqliteConnection, rows: SqliteRows, path: string) {
-    this.clock = db.clock
-    this.signals = db.signals
-    this.protection = db.protection
-    this.listsDocuments = db.listsDocuments
-    this.seen = db.seen
+    super(db)
     this.#rows = rows
     this.#path = path
     this.sql = createKysely('sqlite', async (query) => this.use(() => connection.run(query)))

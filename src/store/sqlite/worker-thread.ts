@@ -1,14 +1,11 @@
 import { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import type { CompiledQuery, Kysely, QueryResult } from 'kysely'
-import type { Clock } from '../../base/clock.ts'
 import { messageOf, TransientError } from '../../base/errors.ts'
 import type { Row } from '../../model/entity.ts'
-import type { Protection } from '../../model/protection/protection.ts'
-import type { Query, TableSpec, Tx } from '../engine/db.ts'
+import type { DbParts, Query, TableSpec, Tx } from '../engine/db.ts'
 import { createKysely } from '../engine/kysely.ts'
-import type { LogSeen } from '../engine/log-seen.ts'
-import type { Signals } from '../engine/signals.ts'
+import { Parts } from '../engine/parts.ts'
 import type { Tables } from '../schema/tables.ts'
 import { sqliteError } from './errors.ts'
 
@@ -86,22 +83,12 @@ export class WorkerConnection {
 }
 
 /** Reads through the worker thread. */
-export class WorkerQuery implements Query {
+export class WorkerQuery extends Parts implements Query {
   readonly sql: Kysely<Tables>
-  readonly kind = 'sqlite'
-  readonly clock: Clock
-  readonly signals: Signals
-  readonly protection: Protection
-  readonly listsDocuments: boolean
-  readonly seen: LogSeen
   readonly #connection: WorkerConnection
 
-  constructor(db: Pick<Query, 'clock' | 'signals' | 'protection' | 'listsDocuments' | 'seen'>, connection: WorkerConnection) {
-    this.clock = db.clock
-    this.signals = db.signals
-    this.protection = db.protection
-    this.listsDocuments = db.listsDocuments
-    this.seen = db.seen
+  constructor(db: DbParts, connection: WorkerConnection) {
+    super(db)
     this.#connection = connection
     this.sql = createKysely('sqlite', async ({ sql, parameters }) => {
       const result = await this.ask<QueryResult<Record<string, unknown>>>({ do: 'run', query: { sql, parameters } })

@@ -8,6 +8,7 @@ import { type AlarmRow, evaluatedAt, listAlarms } from '../operators/alarms.ts'
 import { oldestBehind, oldestBlocked, oldestSendable } from '../operators/push-alarm-queries.ts'
 import { type CountedDestination, countDestinations, type DestinationRow } from '../outbox/destinations.ts'
 import { countBlockedLanes } from '../outbox/lanes.ts'
+import { isIn } from '../outbox/queries.ts'
 import { listAccounts } from '../reads/accounts.ts'
 import { listPauses, type StoredPause } from '../reads/pauses.ts'
 import { type EndedRun, withLeft } from '../reconcile/left.ts'
@@ -196,8 +197,8 @@ async function destinationHealth(q: Query, row: CountedDestination, lastSeq: num
 /** When the first of those changes of a destination was given up that are still so. */
 async function oldestStopped(q: Query, destination: string, state: 'dead' | 'unknown'): Promise<TimeText | null> {
   const { rows } = await sql<{ at: TimeText | null }>`
-    select coalesce(settled_at, queued_at) as at from sync_outbox
-    where destination = ${destination} and state = ${sql.lit(state)} and state in ('dead', 'unknown', 'skipped')
-    order by outbox_id limit 1`.execute(q.sql)
+    select coalesce(o.settled_at, o.queued_at) as at from sync_outbox o
+    where o.destination = ${destination} and ${isIn(state)}
+    order by o.outbox_id limit 1`.execute(q.sql)
   return rows[0]?.at ?? null
 }

@@ -2,6 +2,11 @@ import { entities, entityNamed } from '../../model/entities.ts'
 import type { Row } from '../../model/entity.ts'
 import type { Protection } from '../../model/protection/protection.ts'
 import type { TableSpec } from '../engine/db.ts'
+import { syncConflicts, syncUnreadable } from '../schema/completeness.ts'
+import { changes as changesTable } from '../schema/log.ts'
+import { syncOutbox } from '../schema/push.ts'
+import { extraReads as extraReadsTable, syncPathReads } from '../schema/reads.ts'
+import { specOf } from '../schema/table.ts'
 
 /** A table that may hold tax ids, and how a row of it is protected. */
 export interface ProtectedTable {
@@ -12,38 +17,18 @@ export interface ProtectedTable {
 
 /** Rows of the change log hold columns of mirror rows: what is encrypted there bears the mirror row's place. */
 const changes: ProtectedTable = {
-  spec: {
-    table: 'changes',
-    key: ['seq'],
-    columns: { seq: 'int', account: 'text', entity: 'text', entity_id: 'text', before: 'json', after: 'json' },
-  },
+  spec: specOf(changesTable, 'seq', 'account', 'entity', 'entity_id', 'before', 'after'),
   protect: (protection, row) => withProtected(row, ['before', 'after'], (part) => mirrored(protection, row, part)),
 }
 
 /** Content of snapshots that wait to be sent: `{ "changed_at", "after" }` as JSON text. */
 const outbox: ProtectedTable = {
-  spec: {
-    table: 'sync_outbox',
-    key: ['outbox_id'],
-    columns: { outbox_id: 'int', account: 'text', entity: 'text', entity_id: 'text', snapshot: 'text' },
-  },
+  spec: specOf(syncOutbox, 'outbox_id', 'account', 'entity', 'entity_id', 'snapshot'),
   protect: (protection, row) => textProtected(protection, row, ['snapshot'], String(row['entity']), String(row['entity_id'])),
 }
 
 const conflicts: ProtectedTable = {
-  spec: {
-    table: 'sync_conflicts',
-    key: ['account', 'entity', 'submission_id', 'record_id', 'evidence_key'],
-    columns: {
-      account: 'text',
-      entity: 'text',
-      submission_id: 'text',
-      record_id: 'text',
-      evidence_key: 'text',
-      kept: 'text',
-      refused: 'text',
-    },
-  },
+  spec: specOf(syncConflicts),
   protect: (protection, row) => {
     const key = JSON.stringify([row['submission_id'], row['record_id']])
     return textProtected(protection, row, ['kept', 'refused'], String(row['entity']), key)
@@ -51,30 +36,18 @@ const conflicts: ProtectedTable = {
 }
 
 const unreadable: ProtectedTable = {
-  spec: {
-    table: 'sync_unreadable',
-    key: ['account', 'submission_id', 'read', 'evidence_key'],
-    columns: { account: 'text', submission_id: 'text', read: 'text', evidence_key: 'text', raw: 'text' },
-  },
+  spec: specOf(syncUnreadable),
   protect: (protection, row) =>
     textProtected(protection, row, ['raw'], 'sync_unreadable', JSON.stringify([row['submission_id'], row['read']])),
 }
 
 const discovery: ProtectedTable = {
-  spec: {
-    table: 'sync_path_reads',
-    key: ['account', 'submission_id', 'name', 'path'],
-    columns: { account: 'text', submission_id: 'text', name: 'text', path: 'text', raw: 'text' },
-  },
+  spec: specOf(syncPathReads, 'account', 'submission_id', 'name', 'path', 'raw'),
   protect: (protection, row) => textProtected(protection, row, ['raw'], 'sync_path_reads', JSON.stringify([row['path']])),
 }
 
 const extraReads: ProtectedTable = {
-  spec: {
-    table: 'extra_reads',
-    key: ['account', 'submission_id', 'name'],
-    columns: { account: 'text', submission_id: 'text', name: 'text', raw: 'raw' },
-  },
+  spec: specOf(extraReadsTable),
   protect: (protection, row) => textProtected(protection, row, ['raw'], 'extra_reads', JSON.stringify([row['submission_id'], row['name']])),
 }
 

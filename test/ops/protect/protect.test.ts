@@ -14,6 +14,7 @@ import { RejectedStore } from '../../../src/store/inbox/rejected.ts'
 import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work.ts'
 import { noteUnreadable } from '../../../src/store/mirror/evidence.ts'
 import { MirrorReader } from '../../../src/store/mirror/reader.ts'
+import { queueRows } from '../../../src/store/outbox/fan-out.ts'
 import { lastProtect } from '../../../src/store/upkeep/protect.ts'
 import { readDeliveries } from '../../../src/work/read-facts.ts'
 import { silentLog, testDatabases } from '../../tools/databases.ts'
@@ -140,6 +141,18 @@ describe.each(testDatabases)('tax ids on $name', ({ open }) => {
       'no change is told',
     ).toEqual(seqs)
     expect(await step(db)).toBe('done')
+  })
+
+  it('rows of a snapshot that wait to be sent are rewritten', async () => {
+    const db = await opened(keep)
+    const snapshot = { changed_at: timeFromMs(Date.now()), after: { fein_or_ssn: SSN, insured_name: 'Acme' } }
+    const row = { destination: 'ams', account: ACCOUNT, submissionId: ID, entity: 'submissions', entityId: `["${ID}"]`, seq: 1, snapshot }
+    await db.write('test', (tx) => queueRows(tx, [{ ...row, operation: 'insert', cause: 'poll', messageId: 'm1', uncertain: false }], []))
+    db.protection.use(drop)
+    await step(db)
+    const [kept] = await db.read.sql.selectFrom('sync_outbox').select('snapshot').execute()
+    expect(kept?.snapshot).not.toContain(SSN)
+    expect(kept?.snapshot).toContain('Acme')
   })
 
   it('a new key rewrites what the old one encrypted; then nothing needs the old one', async () => {
