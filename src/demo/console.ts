@@ -14,8 +14,10 @@ const TOKEN_BYTES = 24
 /** The console of a demo's `serve`: what it needs to be there, and its address. */
 export interface DemoConsole {
   readonly settings: Readonly<Record<string, string>>
-  /** @param ops `http://host:port` of the ops server. */
+  /** Prints its address. @param ops `http://host:port` of the ops server. */
   tell(ops: string): Promise<void>
+  /** Prints it again, once it was printed. */
+  tellAgain(): void
   /** Asks a route of the API, as a script would; with a body, by POST. @param path behind `/api/v1`. */
   ask(path: string, body?: unknown): Promise<unknown>
 }
@@ -25,14 +27,19 @@ export async function prepareConsole(host: Host, screen: Screen): Promise<DemoCo
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   await buildConsole(host, screen)
   let origin = ''
+  let address: string | null = null
   return {
     settings: { OPS_TOKENS: `demo:${token}` },
     async tell(ops) {
       origin = ops
       const page = await fetch(`${ops}/console/`)
       await page.body?.cancel()
-      if (page.ok) screen.text(`Watch it in a browser: ${ops}/console/#token=${token}`)
+      if (page.ok) address = `${ops}/console/#token=${token}`
+      if (address !== null) screen.text(`Watch it in a browser: ${address}`)
       else screen.text('The console is not built, so there is no page to watch it on.')
+    },
+    tellAgain() {
+      if (address !== null) screen.text(`Console: ${address}`)
     },
     async ask(path, body) {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }

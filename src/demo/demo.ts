@@ -15,7 +15,7 @@ import { type AmsVerdict, checkAms, isWhole } from './ams-check.ts'
 import { Arrivals } from './arrivals.ts'
 import { type Child, startChild } from './child.ts'
 import type { Compared } from './compare.ts'
-import { prepareConsole } from './console.ts'
+import { type DemoConsole, prepareConsole } from './console.ts'
 import { leavePractice } from './practice.ts'
 import { prove } from './proof.ts'
 import { startReceivers } from './receivers.ts'
@@ -112,7 +112,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     const left = await leavePractice({ page, webhooks: `${receiver}/webhooks`, secretsFile, clock, signal: host.signal })
     for (const each of left) screen.text(`- ${each}`)
     const isRight = finish(watching, compared, isWhole(pushed), proven, path)
-    if (options.hold) await hold(watching)
+    if (options.hold) await hold(watching, page)
     return isRight
   } finally {
     await closing.disposeAsync()
@@ -125,8 +125,9 @@ function addressesIn(line: string): { readonly receiver: string; readonly ops: s
 }
 
 /** Leaves everything running for whoever looks around. */
-async function hold({ host, screen, children }: Watching): Promise<void> {
+async function hold({ host, screen, children }: Watching, page: DemoConsole): Promise<void> {
   screen.text('Everything runs on, to look around. Ctrl+C ends it.')
+  page.tellAgain()
   const aborted = new Promise<void>((resolve) => host.signal.addEventListener('abort', () => resolve(), { once: true }))
   if (!host.signal.aborted) await Promise.race([aborted, ...children.map((child) => child.died)])
 }
