@@ -102,6 +102,9 @@ const request = {
   body: value(expression).optional(),
 }
 
+const headerName = matching(/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header')
+const credentials = z.record(z.string().max(200), secret(anySecret, missingSecret), 'must hold names and references')
+
 const auth = z
   .discriminatedUnion(
     'type',
@@ -113,6 +116,7 @@ const auth = z
         client_secret: secret(anySecret, missingSecret),
         scope: value(matching(/^[\x20-\x7e]+$/, 'must be scopes, separated by spaces')).optional(),
         audience: value(matching(/^[\x21-\x7e]+$/, 'must be without spaces')).optional(),
+        fields: texts.prefault({}),
         send: value(oneOf(['basic', 'body'])).prefault('basic'),
       }),
       section({
@@ -132,11 +136,20 @@ const auth = z
       section({ type: z.literal('bearer'), token: secret(anySecret, missingSecret) }),
       section({
         type: z.literal('header'),
-        name: value(matching(/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header')),
+        name: value(headerName),
         value: secret(anySecret, missingSecret),
       }),
+      section({
+        type: z.literal('login'),
+        credentials,
+        request: section(request),
+        token: value(expression),
+        expires_in: value(expression).optional(),
+        header: value(headerName).prefault('Authorization'),
+        scheme: value(matching(/^[\x21-\x7e]*$/, 'must be one word')).prefault('Bearer'),
+      }),
     ],
-    'must be one of oauth2, password, basic, bearer, header',
+    'must be one of oauth2, password, basic, bearer, header, login',
   )
   .optional()
 
@@ -184,10 +197,7 @@ const adapter = section({
   }),
   url: targetUrl().meta({ description: 'of the AMS' }),
   settings: texts.prefault({}).meta({ description: 'names and texts, as the adapter asks; a missing or unknown one is told at the start' }),
-  credentials: z
-    .record(z.string().max(200), secret(anySecret, missingSecret), 'must hold names and references')
-    .prefault({})
-    .meta({ description: 'names and references, likewise' }),
+  credentials: credentials.prefault({}).meta({ description: 'names and references, likewise' }),
 }).check(checkTransport)
 
 const path = value(matching(/^[^\p{Cc}]+$/u, 'must be the path of a folder'))

@@ -15,9 +15,10 @@ export function seen({ status, headers }: Answer, item: Json): TemplateInput {
 const TOKEN_LENGTH = 16
 
 /** Masks the token that the request had. It is no secret of the settings and may look like an id, so nothing else masks it. */
-export function withoutToken(answer: Answer, { authorization = '' }: Readonly<Record<string, string>>): Answer {
-  const token = authorization.replace(/^\S+ /, '')
-  return token.length < TOKEN_LENGTH ? answer : { ...answer, body: withoutSecrets(answer.body, [token], '[…]') }
+export function withoutToken(answer: Answer, auth: Readonly<Record<string, string>>): Answer {
+  const tokens = Object.values(auth).map((value) => value.replace(/^\S+ /, ''))
+  const long = tokens.filter((token) => token.length >= TOKEN_LENGTH)
+  return long.length === 0 ? answer : { ...answer, body: withoutSecrets(answer.body, long, '[…]') }
 }
 
 export function bodyOf({ body, cut }: Answer): AnswerBody {

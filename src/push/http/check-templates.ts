@@ -35,6 +35,10 @@ export function checkTemplates(destination: HttpDestination): string[] {
 }
 
 function authProblems(at: string, auth: HttpDestination['auth']): string[] {
+  if (auth?.type === 'login') {
+    const problem = connectionProblem(auth.header)
+    return [...(problem === null ? [] : [`${at} auth.header: ${problem}`]), ...requestProblems(`${at} auth.request`, auth.request, true)]
+  }
   const problem = auth?.type === 'header' ? connectionProblem(auth.name) : null
   return problem === null ? [] : [`${at} auth.name: ${problem}`]
 }
@@ -55,12 +59,13 @@ function connectionProblem(header: string): string | null {
   return CONNECTION_HEADERS.test(name) ? `${name} belongs to the connection, and no request sets it; leave it out` : null
 }
 
-function requestProblems(at: string, template: RequestTemplate): string[] {
+/** @param mayAuthorize whether it may set `authorization` itself. */
+function requestProblems(at: string, template: RequestTemplate, mayAuthorize = false): string[] {
   const problems: string[] = []
   for (const header of Object.keys(template.headers)) {
     const problem = connectionProblem(header)
     if (problem !== null) problems.push(`${at}.headers: ${problem}`)
-    else if (header.toLowerCase() === 'authorization') problems.push(`${at}.headers: authorization comes from auth alone`)
+    else if (header.toLowerCase() === 'authorization' && !mayAuthorize) problems.push(`${at}.headers: authorization comes from auth alone`)
   }
   if (template.body !== null && /^(?:GET|HEAD)$/.test(template.method)) problems.push(`${at}: a ${template.method} has no body`)
   return problems

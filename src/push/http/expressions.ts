@@ -1,4 +1,4 @@
-import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
+import type { AuthConfig, HttpDestination, RequestTemplate } from '../../config/config.ts'
 
 /** A JSONata expression of a destination's settings. Its name is its place there. */
 export interface Expression {
@@ -7,14 +7,14 @@ export interface Expression {
 }
 
 /** Which of a destination's requests. */
-export type RequestName = 'request' | 'update' | 'upload' | 'lookup' | 'probe'
+export type RequestName = 'request' | 'update' | 'upload' | 'lookup' | 'probe' | 'auth.request'
 
 /** Expressions over an answer; `judge.ts` says in which order they count. */
 const aboutAnswers = ['throttled', 'duplicate', 'refused', 'success', 'error'] as const
 
 /** @returns every expression of the destination, including those of its requests. */
 export function allExpressions(destination: HttpDestination): Expression[] {
-  const { request, update, upload, lookup, probe, remoteId } = destination
+  const { request, update, upload, lookup, probe, remoteId, auth } = destination
   return [
     ...expressionsOf('request', request),
     ...(update === null ? [] : expressionsOf('update', update)),
@@ -22,8 +22,14 @@ export function allExpressions(destination: HttpDestination): Expression[] {
     ...(lookup === null ? [] : [...expressionsOf('lookup', lookup), { name: 'lookup.found', text: lookup.found }]),
     ...(probe === null ? [] : expressionsOf('probe', probe)),
     ...aboutAnswers.flatMap((name) => (destination[name] === null ? [] : [{ name, text: destination[name] }])),
+    ...(auth?.type === 'login' ? loginExpressions(auth) : []),
     ...(remoteId === null ? [] : [{ name: 'remote_id', text: remoteId }]),
   ]
+}
+
+function loginExpressions({ request, token, expiresIn }: Extract<AuthConfig, { type: 'login' }>): Expression[] {
+  const lifetime = expiresIn === null ? [] : [{ name: 'auth.expires_in', text: expiresIn }]
+  return [...expressionsOf('auth.request', request), { name: 'auth.token', text: token }, ...lifetime]
 }
 
 /** @returns the expressions of one request: URL, body if there is one, then headers in their order. */

@@ -1,17 +1,16 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf, PermanentError } from '../../base/errors.ts'
 import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
-import type { Json } from '../../model/json.ts'
 import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../contract/delivery.ts'
 import { type AttachedDocument, attachedDocument, type OpenDocument, type OpenedDocument } from '../contract/documents.ts'
 import { type Answer, type Failure, isSuccess, localFailure, refused, taken, unanswered } from '../contract/outcomes.ts'
 import { remoteIdOf } from '../contract/remote-id.ts'
 import { bodyOf, failedLookup, seen, unreadable, withoutToken } from '../http/answered.ts'
 import type { Auth } from '../http/auth.ts'
+import { type BuiltRequest, buildRequest } from '../http/build-request.ts'
 import { createAuth } from '../http/create-auth.ts'
 import { type DocumentMarks, documentView, newMarks, type StreamedBody, withDocument } from '../http/document-body.ts'
-import { encodeBody } from '../http/encode.ts'
-import { allExpressions, expressionsOf, headerName, type RequestName } from '../http/expressions.ts'
+import { allExpressions, type RequestName } from '../http/expressions.ts'
 import { AnswerJudge } from '../http/judge.ts'
 import { explainProbe } from '../http/probe.ts'
 import { type TemplateInput, Templates } from '../http/templates.ts'
@@ -20,7 +19,6 @@ import { type OutgoingRequest, openTransport, type Transport } from '../transpor
 
 /** Result of a request: an answer to judge and who gave it, or an outcome without one. */
 type Reply = { readonly answer: Answer; readonly origin: string } | { readonly failure: Failure }
-type Built = Pick<OutgoingRequest, 'method' | 'url' | 'headers'> & { readonly body: string | StreamedBody | null }
 
 /** What a request is made of. */
 interface Asked {
@@ -64,8 +62,8 @@ class HttpKind implements DeliveryKind {
     this.#transport = transport
     this.#clock = clock
     this.#openDocument = destination.documents ? (openDocument ?? null) : null
-    this.#auth = createAuth(destination, transport, clock)
     this.#templates = new Templates(allExpressions(destination))
+    this.#auth = createAuth(destination, { transport, clock, templates: this.#templates })
     this.#judge = new AnswerJudge(destination, this.#templates)
     this.lookUp = destination.lookup === null ? undefined : (item, signal) => this.#lookUp(item, signal)
   }
@@ -154,49 +152,33 @@ class HttpKind implements DeliveryKind {
 
   /** Builds and sends a request, and once more with a new token when the first was refused. Never rejects. */
   async #ask(name: RequestName, template: RequestTemplate, asked: Asked): Promise<Reply> {
-    let built: Built
+    let built: BuiltRequest
     try {
-      built = await this.#build(name, template, asked)
+      built = await buildRequest(this.#templates, name, template, asked.view, asked.about)
     } catch (error) {
       return { failure: localFailure(messageOf(error), error instanceof PermanentError) }
     }
-    const { signal, startedAt = this.#clock.steady(), trusted } = asked
+    const { signal, startedAt = this.#clock.steady(), trusted, document = null } = asked
+    const streamed = document === null || built.body === null ? null : withDocument(built.body, document, this.#marks)
     const { origin } = new URL(built.url)
     const leftMs = (): number => Math.max(1, Math.ceil(this.#destination.timeoutMs - (this.#clock.steady() - startedAt)))
     for (let renewed = false; ; renewed = true) {
       const auth = trusted === undefined || trusted === origin ? await this.#auth.headers(leftMs(), signal) : { headers: {} }
       if ('failure' in auth) return auth
-      const result = await this.#transport.send({ ...outgoing(built, auth.headers), timeoutMs: leftMs() }, signal)
+      const result = await this.#transport.send({ ...outgoing(built, streamed, auth.headers), timeoutMs: leftMs() }, signal)
       if (result.type !== 'answer') return { failure: unanswered(result) }
       // A 401 comes before anything is done, so repeating the request does no harm.
       if (result.status === 401 && !renewed && this.#auth.renew(auth.headers)) continue
       return { answer: withoutToken(result, auth.headers), origin }
     }
   }
-
-  /** @throws PermanentError when a template fails, or yields something that cannot be sent. */
-  async #build(name: RequestName, template: RequestTemplate, { view, about, document = null }: Asked): Promise<Built> {
-    const names = expressionsOf(name, template).map((expression) => expression.name)
-    const values = await this.#templates.evaluate(names, view, about === undefined ? null : bodyOf(about))
-    const yielded = (expression: string): Json => values[names.indexOf(expression)] ?? null
-    const url = yielded(`${name}.url`)
-    if (typeof url !== 'string' || !URL.canParse(url)) throw new PermanentError(`${name}.url yields no URL`)
-    const headers: Record<string, string> = {}
-    for (const header of Object.keys(template.headers)) {
-      const value = yielded(headerName(name, header))
-      if (value === null) continue
-      if (typeof value !== 'string' || !/^[\t\x20-\x7e]*$/.test(value))
-        throw new PermanentError(`${name}.headers.${header} yields no plain text`)
-      headers[header.toLowerCase()] = value
-    }
-    if (template.body === null) return { method: template.method, url, headers, body: null }
-    const { text, contentType } = encodeBody(template.format, yielded(`${name}.body`))
-    const body = document === null ? null : withDocument(text, document, this.#marks)
-    return { method: template.method, url, headers: { 'content-type': contentType, ...headers }, body: body ?? text }
-  }
 }
 
-function outgoing({ method, url, headers, body }: Built, auth: Readonly<Record<string, string>>): Omit<OutgoingRequest, 'timeoutMs'> {
-  if (body === null || typeof body === 'string') return { method, url, headers: { ...headers, ...auth }, body }
-  return { method, url, headers: { ...headers, 'content-length': String(body.bytes), ...auth }, body: body.open() }
+function outgoing(
+  { method, url, headers, body }: BuiltRequest,
+  streamed: StreamedBody | null,
+  auth: Readonly<Record<string, string>>,
+): Omit<OutgoingRequest, 'timeoutMs'> {
+  if (streamed === null) return { method, url, headers: { ...headers, ...auth }, body }
+  return { method, url, headers: { ...headers, 'content-length': String(streamed.bytes), ...auth }, body: streamed.open() }
 }

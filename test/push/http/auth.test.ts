@@ -13,6 +13,7 @@ const oauth2 = (tokenUrl: string, own: Partial<Oauth2> = {}): Oauth2 => ({
   clientSecret: secret('the-secret'),
   scope: 'notes:write',
   audience: 'api/ams',
+  fields: {},
   send: 'basic',
   ...own,
 })
@@ -195,5 +196,104 @@ describe('other credentials', () => {
     const target = await serve()
     await sendOne(openKind(withAuth(target, auth)))
     expect(target.arrived[0]?.headers[header]).toBe(value)
+  })
+})
+
+describe('a login', () => {
+  const request = {
+    method: 'POST',
+    url: '$url(settings.base_url, "auth", "login")',
+    headers: {},
+    format: 'json' as const,
+    body: '{"username": credentials.username, "password": credentials.password}',
+  }
+  const login = (own: Partial<Extract<AuthConfig, { type: 'login' }>> = {}): AuthConfig => ({
+    type: 'login',
+    credentials: { username: secret('amy'), password: secret('the-password') },
+    request,
+    token: 'body.jwt',
+    expiresIn: null,
+    header: 'Authorization',
+    scheme: 'Bearer',
+    ...own,
+  })
+
+  /** A target that gives out a token for each login, and takes the newest alone. */
+  async function target(header = 'authorization', scheme = 'Bearer ') {
+    let given = 0
+    let taken = ''
+    const service = await serve((asked, response) => {
+      if (!asked.url.endsWith('/login')) return json(response, {}, asked.headers[header] === taken ? 200 : 401)
+      if (!asked.body.includes('the-password')) return json(response, { message: `no user with ${asked.body}` }, 401)
+      given += 1
+      taken = `${scheme}token-${given}`
+      return json(response, { jwt: `token-${given}`, seconds: '1000' })
+    })
+    return { ...service, revoke: () => (taken = 'none') }
+  }
+
+  it('brings a token for many requests, which holds until a 401, and then another one', async () => {
+    const service = await target()
+    const kind = openKind(withAuth(service, login()))
+    for (const outcome of await Promise.all([1, 2, 3].map(() => sendOne(kind)))) expect(outcome).toMatchObject({ type: 'delivered' })
+    expect(service.to('/auth/login').map(({ body }) => JSON.parse(body))).toEqual([{ username: 'amy', password: 'the-password' }])
+    service.revoke()
+    expect(await sendOne(kind)).toMatchObject({ type: 'delivered' })
+    expect(service.to('/auth/login')).toHaveLength(2)
+  })
+
+  it('is repeated when the time that the answer tells has nearly passed', async () => {
+    const service = await target()
+    const clock = new ManualClock(0, () => 0)
+    const kind = openKind(withAuth(service, login({ expiresIn: 'body.seconds' })), clock)
+    await sendOne(kind)
+    clock.advance(899_000)
+    await sendOne(kind)
+    expect(service.to('/auth/login')).toHaveLength(1)
+    clock.advance(2_000)
+    expect(await sendOne(kind)).toMatchObject({ type: 'delivered' })
+    expect(service.to('/auth/login')).toHaveLength(2)
+  })
+
+  it('may send its token in another header, bare, and itself authorize as it likes', async () => {
+    const service = await target('x-session', '')
+    const headers = { Authorization: '"Basic " & $base64encode(credentials.username & ":" & credentials.password)' }
+    const own = {
+      header: 'X-Session',
+      scheme: '',
+      request: { ...request, format: 'form' as const, headers, body: '{"grant": "the-password"}' },
+    }
+    expect(await sendOne(openKind(withAuth(service, login(own))))).toMatchObject({ type: 'delivered' })
+    const [asked] = service.to('/auth/login')
+    expect(asked?.headers.authorization).toBe(`Basic ${Buffer.from('amy:the-password').toString('base64')}`)
+    expect(asked?.body).toBe('grant=the-password')
+  })
+
+  it('that is refused parks the destination, and what fails on the way sends nothing', async () => {
+    const service = await target()
+    const wrong = login({ credentials: { username: secret('amy'), password: secret('wrong-password') } })
+    expect(await sendOne(openKind(withAuth(service, wrong)))).toMatchObject({ type: 'stop', state: 'parked', status: 401 })
+    const tokenless = await sendOne(openKind(withAuth(service, login({ token: 'body.none' }))))
+    expect(tokenless).toMatchObject({
+      type: 'failed',
+      permanent: false,
+      error: 'no token: auth.token finds none in the answer of the login',
+    })
+    const broken = await sendOne(openKind(withAuth(service, login({ request: { ...request, body: '$error("no branch")' } }))))
+    expect(broken).toMatchObject({ type: 'failed', permanent: true, error: expect.stringContaining('no branch') })
+    expect(service.to('/notes/')).toEqual([])
+  })
+
+  it('shows its credentials to no expression but its own', async () => {
+    const service = await target()
+    const body = '{"id": message_id, "found": [credentials, $$.credentials]}'
+    const kind = openKind(withAuth(service, login(), { request: { ...destinationTo('').request, body } }))
+    expect(await sendOne(kind)).toMatchObject({ type: 'delivered' })
+    expect(
+      service
+        .to('/notes/')
+        .map((asked) => asked.body)
+        .join(),
+    ).not.toMatch(/password|amy/)
   })
 })

@@ -125,14 +125,26 @@ describe('the check at start', () => {
       request: { ...base.request, body: '{"a": ', headers: { Authorization: '"x"', 'x-ok': '1 +' } },
       lookup: { ...base.request, method: 'GET', found: ')' },
       success: 'status = ',
+      auth: {
+        type: 'login' as const,
+        credentials: {},
+        request: { ...base.request, headers: { Authorization: '"x"', Connection: '"x"' } },
+        token: 'body.(',
+        expiresIn: null,
+        header: 'Expect',
+        scheme: '',
+      },
     }
     expect(checkTemplates(broken)).toEqual([
+      'destination ams: auth.header: expect belongs to the connection, and no request sets it; leave it out',
+      'destination ams: auth.request.headers: connection belongs to the connection, and no request sets it; leave it out',
       'destination ams: request.headers: authorization comes from auth alone',
       'destination ams: lookup: a GET has no body',
       expect.stringMatching(/^destination ams: request\.body is no JSONata expression: .+\(at character \d+\)$/),
       expect.stringMatching(/^destination ams: request\.headers\.x-ok is no JSONata expression: /),
       expect.stringMatching(/^destination ams: lookup\.found is no JSONata expression: /),
       expect.stringMatching(/^destination ams: success is no JSONata expression: /),
+      expect.stringMatching(/^destination ams: auth\.token is no JSONata expression: /),
     ])
   })
 

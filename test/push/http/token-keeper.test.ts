@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { ManualClock, systemClock } from '../../../src/base/clock.ts'
+import { type Clock, ManualClock, systemClock } from '../../../src/base/clock.ts'
+import { exchangeToken } from '../../../src/push/http/token-endpoint.ts'
 import { TokenKeeper } from '../../../src/push/http/token-keeper.ts'
 import type { OutgoingRequest, Transport, TransportResult } from '../../../src/push/transport/transport.ts'
 import { secret } from './support.ts'
@@ -12,6 +13,11 @@ const config = {
   clientId: null,
   clientSecret: null,
   scope: null,
+}
+
+/** A keeper of tokens that this transport brings. */
+function keeperWith(transport: Transport, clock: Clock) {
+  return new TokenKeeper(() => exchangeToken(config, transport, 5_000), clock)
 }
 
 const answer = (status: number, body: unknown): TransportResult => ({
@@ -33,7 +39,7 @@ it('an exchange has the whole time of a try, however little of it is left to the
     },
     close: () => Promise.resolve(),
   }
-  const keeper = new TokenKeeper(config, transport, systemClock, 5_000)
+  const keeper = keeperWith(transport, systemClock)
   const { signal } = new AbortController()
   const late = keeper.headers(1, signal)
   const early = keeper.headers(60_000, signal)
@@ -51,7 +57,7 @@ function keeperOf(result: TransportResult, clock = new ManualClock()) {
     asked += 1
     return result
   }
-  const keeper = new TokenKeeper(config, { send, close: () => Promise.resolve() }, clock, 5_000)
+  const keeper = keeperWith({ send, close: () => Promise.resolve() }, clock)
   return { headers: () => keeper.headers(5_000, new AbortController().signal), asked: () => asked }
 }
 
@@ -101,7 +107,7 @@ it.each<[string, TransportResult, object]>([
 })
 
 it('gives nothing to who has given up already, or gives up while it waits', async () => {
-  const keeper = new TokenKeeper(config, { send: () => new Promise(() => {}), close: () => Promise.resolve() }, systemClock, 5_000)
+  const keeper = keeperWith({ send: () => new Promise(() => {}), close: () => Promise.resolve() }, systemClock)
   const given = { failure: { type: 'failed', permanent: false, alive: null, error: 'stopped before it was sent' } }
   expect(await keeper.headers(5_000, AbortSignal.abort())).toMatchObject(given)
   const stop = new AbortController()

@@ -1,0 +1,71 @@
+import { type FetchedToken, readTokenAnswer } from '../../base/token-holder.ts'
+import type { AuthConfig } from '../../config/config.ts'
+import { isObject } from '../../model/json.ts'
+import { parseJson } from '../../upstream/http/answer.ts'
+import { type Answer, answered, type Failure, isSuccess, StepFailure } from '../contract/outcomes.ts'
+import type { Transport } from '../transport/transport.ts'
+import { basic } from './auth.ts'
+import { noToken } from './token-keeper.ts'
+
+type TokenConfig = Extract<AuthConfig, { type: 'oauth2' | 'password' }>
+
+/** Lifetime of a token that comes without one. */
+const DEFAULT_LIFETIME_S = 300
+/** Error codes of a token endpoint that mean that the credentials themselves are refused (RFC 6749). */
+const WITHDRAWN = new Set(['invalid_client', 'invalid_grant', 'unauthorized_client'])
+
+/** Gets a token by client credentials or password, as the value of `authorization`. @throws StepFailure. */
+export async function exchangeToken(config: TokenConfig, transport: Transport, timeoutMs: number): Promise<FetchedToken> {
+  const { form, authorization } = tokenRequest(config)
+  const headers = {
+    accept: 'application/json',
+    'content-type': 'application/x-www-form-urlencoded',
+    ...(authorization !== null && { authorization }),
+  }
+  const request = { method: 'POST', url: config.tokenUrl, headers, body: form.toString(), timeoutMs }
+  return tokenIn(await answerOf(transport, request))
+}
+
+/** Sends a request for a token. Whatever becomes of it: the message itself was not sent. @throws StepFailure unless it is answered by a 2xx. */
+export async function answerOf(transport: Transport, request: Parameters<Transport['send']>[0]): Promise<Answer> {
+  const result = await transport.send(request, new AbortController().signal)
+  if (result.type !== 'answer') throw new StepFailure(noToken(result.error, false, result.type === 'not_sent' && result.permanent))
+  if (!isSuccess(result.status)) throw new StepFailure(refusal(result))
+  if (result.cut !== null) throw new StepFailure(noToken(`the token endpoint's answer ${result.cut.text}`, result.cut.isTooLong))
+  return result
+}
+
+function tokenIn({ body }: Answer): FetchedToken {
+  const read = readTokenAnswer(parseJson(body))
+  if (read === null) throw new StepFailure(noToken('the token endpoint answered without an access_token', true))
+  return { token: `Bearer ${read.token}`, expiresInSeconds: read.expiresInSeconds ?? DEFAULT_LIFETIME_S }
+}
+
+/** @returns the form, and the `authorization` header when the client's id and secret go there. */
+function tokenRequest(config: TokenConfig): { readonly form: URLSearchParams; readonly authorization: string | null } {
+  if (config.type === 'password') {
+    const form = new URLSearchParams({ grant_type: 'password', username: config.username, password: config.password.reveal() })
+    setIfGiven(form, { client_id: config.clientId, client_secret: config.clientSecret?.reveal() ?? null, scope: config.scope })
+    return { form, authorization: null }
+  }
+  const form = new URLSearchParams({ grant_type: 'client_credentials' })
+  setIfGiven(form, { ...config.fields, scope: config.scope, audience: config.audience })
+  const secret = config.clientSecret.reveal()
+  if (config.send === 'basic') return { form, authorization: basic(config.clientId, secret) }
+  setIfGiven(form, { client_id: config.clientId, client_secret: secret })
+  return { form, authorization: null }
+}
+
+function setIfGiven(form: URLSearchParams, fields: Readonly<Record<string, string | null>>): void {
+  for (const [name, value] of Object.entries(fields)) if (value !== null) form.set(name, value)
+}
+
+/** Refused credentials stay refused until an operator acts. */
+function refusal(answer: Answer): Failure {
+  const { status, body, retryAfterMs } = answer
+  const parsed = parseJson(body)
+  const withdrawn = status === 401 || status === 403 || (status === 400 && isObject(parsed) && WITHDRAWN.has(String(parsed['error'])))
+  const why = `the token endpoint ${answered(answer)}`
+  if (withdrawn) return { type: 'stop', state: 'parked', status, error: `no token, it refuses the credentials: ${why}` }
+  return { type: 'failed', permanent: false, alive: status < 500, status, error: `no token: ${why}`, retryAfterMs }
+}
