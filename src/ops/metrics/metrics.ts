@@ -52,7 +52,7 @@ const counters: Readonly<Record<CounterName, Definition>> = {
     ['operator', 'outcome'],
   ],
   push_attempts_total: [
-    'Attempts to deliver a change to a destination, by outcome: delivered, failed, unknown, dead, unmapped, stop, skipped (nothing to send).',
+    'Attempts to deliver a change to a destination, by outcome: delivered, failed, throttled, unknown (it may have arrived), dead, unmapped, stop, skipped (nothing to send).',
     ['destination', 'outcome'],
   ],
 }

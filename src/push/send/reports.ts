@@ -28,7 +28,9 @@ export class Reports {
   attempted(row: OutboxRow, outcome: Outcome, plan: AttemptPlan): void {
     const { state } = plan.row
     const destination = this.#destination
-    this.#observer.count('push_attempts_total', { destination, outcome: state === 'ready' ? outcome.type : state })
+    // Of what is attempted again nothing is given up, whether or not it was answered.
+    const ended = outcome.type === 'unknown' ? 'failed' : outcome.type
+    this.#observer.count('push_attempts_total', { destination, outcome: state === 'ready' ? ended : state })
     if (state !== 'delivered') this.#logFailure(row, outcome, plan)
     // A row of a snapshot is as old as its record, which says nothing about the lag.
     else if (!row.snapshot) this.#observer.time('push_lag_seconds', (this.#clock.now() - msFromTime(row.changedAt)) / 1000, { destination })

@@ -52,6 +52,18 @@ describe.each(testDatabases)('a sender on $name', (database) => {
 })
 
 describe.each(onSqlite)('a sender on $name', (database) => {
+  it('counts an attempt without an answer as failed when it is made again: nothing was given up', async () => {
+    const rig = await PushRig.open(database)
+    let asked = 0
+    const receiver = await startReceiver((_, response, take) => (++asked === 1 ? response.destroy() : take()))
+    const destination = webhookTo(receiver.url)
+    await rig.begin(destination)
+    rig.start([destination])
+    await rig.apply([event(1)])
+    await rig.until('all is delivered', () => rig.isEmpty())
+    expect(['failed', 'unknown', 'dead'].map((outcome) => rig.counts.of(`push_attempts_total ams ${outcome}`))).toEqual([1, 0, 0])
+  })
+
   it('counts no attempt while the target says "later", and sends each change once when it is ready', async () => {
     const rig = await PushRig.open(database)
     let answers = 0
