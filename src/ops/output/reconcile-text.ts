@@ -4,6 +4,7 @@ import type { RunRow } from '../../store/reconcile/runs.ts'
 import { findingKinds } from '../../store/schema/reconcile.ts'
 import type { Column } from './columns.ts'
 import { pluralize, printableLine, shortTime } from './text.ts'
+import { requesterText } from './words.ts'
 
 /** What is told of a run. */
 type Told = Omit<RunRow, 'options'>
@@ -44,7 +45,7 @@ function outcomeOfRun(run: Told): string {
   const code = run.exit_code === null ? [] : [`exit code ${run.exit_code}`]
   const known = run.known > 0 ? [`${run.known} known`] : []
   const note = run.note === null ? [] : [run.note]
-  return [`by ${run.requested_by}`, ...code, foundText(run), ...known, ...note].join('; ')
+  return [requesterText(run.requested_by), ...code, foundText(run), ...known, ...note].join('; ')
 }
 
 function foundText(run: Told): string {

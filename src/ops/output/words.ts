@@ -80,3 +80,9 @@ export function headOf(name: string): string {
   const word = wordOf(name)
   return `${word.charAt(0).toUpperCase()}${word.slice(1)}`
 }
+
+/** @returns who asked for a run, as people read it. @param by `command`, `cron`, or `admin:` and the name of a token. */
+export function requesterText(by: string): string {
+  if (by === 'command') return 'from the command line'
+  return by === 'cron' ? 'by the schedule' : `by ${by.replace(/^admin:/, '')}`
+}

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, useId } from 'react'
-import { headOf } from '../../../ops/output/words.ts'
+import { headOf, requesterText } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
 import { overviewQuery, runsQuery } from '../../api/queries.ts'
@@ -105,7 +105,7 @@ const columns: readonly Column<Run>[] = [
     isWide: true,
     cell: ({ run_id, requested_at, requested_by, options }) => (
       <Link to="/reconcile/$run_id" params={{ run_id }} className="row-link" data-row="">
-        <Age at={requested_at} /> <span className="quiet">by {requested_by}</span>
+        <Age at={requested_at} isAgo /> <span className="quiet">{requesterText(requested_by)}</span>
         {options['dry_run'] === true && <span className="quiet">, dry</span>}
       </Link>
     ),

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { headOf } from '../../../ops/output/words.ts'
+import { headOf, requesterText } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
 import { answered, api, Refusal, type Schemas } from '../../api/client.ts'
 import { findingsQuery, isOpen, runQuery } from '../../api/queries.ts'
@@ -68,8 +68,12 @@ function Told({ run }: { readonly run: Shown }) {
       <Progress run={run} />
       <Facts
         items={[
-          ['Requested by', run.requested_by],
-          [headOf('requested_at'), <Age key="at" at={run.requested_at} />],
+          [
+            headOf('requested_at'),
+            <>
+              <Age at={run.requested_at} isAgo /> {requesterText(run.requested_by)}
+            </>,
+          ],
           ['Rows compared', count(run.rows_compared)],
           ['Found', count(foundBy(run))],
           ['Repaired', count(run.repaired)],
