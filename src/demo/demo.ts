@@ -3,6 +3,7 @@ import { join, relative } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Host } from '../base/host.ts'
 import type { Log } from '../base/log.ts'
+import { whenAborted } from '../base/when-aborted.ts'
 import { table } from '../ops/output/table.ts'
 import { pluralize } from '../ops/output/text.ts'
 import { changesAfter } from '../store/changes/reader.ts'
@@ -130,8 +131,7 @@ function addressesIn(line: string): { readonly receiver: string; readonly ops: s
 /** Leaves everything running for whoever looks around. */
 async function hold({ host, screen, children }: Watching): Promise<void> {
   screen.text('Everything runs on, to look around. Ctrl+C ends it.')
-  const aborted = new Promise<void>((resolve) => host.signal.addEventListener('abort', () => resolve(), { once: true }))
-  if (!host.signal.aborted) await Promise.race([aborted, ...children.map((child) => child.died)])
+  await Promise.race([whenAborted(host.signal), ...children.map((child) => child.died)])
 }
 
 interface Watching extends DemoOptions {

@@ -7,8 +7,14 @@ import type { Fact } from '../model/facts.ts'
 import { isDetail } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { Db } from '../store/engine/db.ts'
-import { submissionIdsAfter, unreachableSince, wasUnreachable } from '../store/mirror/submissions.ts'
-import { countReadSubmissions, resetMisses, sampleReadSubmissions, sampleUnreadSubmissions } from '../store/reads/account-reads.ts'
+import { unreachableSince, wasUnreachable } from '../store/mirror/submissions.ts'
+import {
+  countReadSubmissions,
+  resetMisses,
+  sampleReadSubmissions,
+  sampleUnreadSubmissions,
+  submissionIdsAfter,
+} from '../store/reads/account-reads.ts'
 import { findAccount, isRetryDue, noteIdentityFault, pinBrokerage, resumeAccount, stopAccount } from '../store/reads/accounts.ts'
 import type { ReadClaim } from '../store/reads/claims.ts'
 import type { UpstreamClient } from '../upstream/client.ts'

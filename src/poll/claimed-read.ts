@@ -1,6 +1,6 @@
 import { type Applied, inApplyTransaction } from '../apply/apply.ts'
 import { contentHash as hashOf } from '../apply/content-hash.ts'
-import { backoffMs, type Clock } from '../base/clock.ts'
+import { backoffMs, type Clock, doublingMs } from '../base/clock.ts'
 import { FatalError, LeaseLostError, messageOf, retryAfterOf, TransientError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
@@ -122,7 +122,7 @@ function afterWalk(o: ClaimedReadOptions, claim: ReadClaim, walk: Walk, end: Wal
   if (end.stall !== null) {
     const stalls = claim.stalls + 1
     const [baseMs, capMs] = end.stall.isCostly ? [COSTLY_STALL_BASE_MS, o.policy.poll.maxMs] : [STALL_BASE_MS, STALL_CAP_MS]
-    const dueInMs = Math.min(capMs, baseMs * 2 ** Math.min(stalls - 1, 10))
+    const dueInMs = doublingMs(Math.min(stalls - 1, 10), baseMs, capMs)
     const error = end.stall.reason
     return { ...base, ...replayDeferral(claim, stalls), rank: rank.failing, dueInMs, stalls, error }
   }
