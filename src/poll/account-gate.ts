@@ -1,12 +1,9 @@
 import { inApplyTransaction } from '../apply/apply.ts'
-import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
-import type { Log } from '../base/log.ts'
-import type { Observer } from '../base/observer.ts'
 import type { Fact } from '../model/facts.ts'
 import { isDetail } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
-import type { Db } from '../store/engine/db.ts'
+import type { ServiceParts } from '../store/engine/db.ts'
 import { unreachableSince, wasUnreachable } from '../store/mirror/submissions.ts'
 import {
   countReadSubmissions,
@@ -37,13 +34,9 @@ const SAMPLE = 5
 /** Known submissions to choose from when looking for some that were not refused. */
 const KNOWN = 20
 
-export interface GateOptions {
+export interface GateOptions extends ServiceParts {
   readonly account: string
-  readonly db: Db
   readonly client: UpstreamClient
-  readonly clock: Clock
-  readonly log: Log
-  readonly observer: Observer
 }
 
 /**
