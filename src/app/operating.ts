@@ -1,6 +1,3 @@
-import type { Clock } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
-import type { Observer } from '../base/observer.ts'
 import type { Service } from '../base/service.ts'
 import { type Config, proxySettings } from '../config/config.ts'
 import type { DriftWatch } from '../model/interface-drift.ts'
@@ -11,17 +8,13 @@ import { LostWebhookCounter } from '../ops/metrics/lost-webhooks.ts'
 import { showMend } from '../ops/operations/index.ts'
 import { Discovery } from '../poll/discovery.ts'
 import { ExtraReads } from '../poll/extra-reads.ts'
-import type { Db } from '../store/engine/db.ts'
+import type { ServiceParts } from '../store/engine/db.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { upstreamSettings } from './clients.ts'
 import { groupOf, type ServiceGroup } from './service-groups.ts'
 
-export interface BackgroundParts {
+export interface BackgroundParts extends ServiceParts {
   readonly config: Config
-  readonly db: Db
-  readonly clock: Clock
-  readonly log: Log
-  readonly observer: Observer
   /** Told of the body of each delivery that was settled. */
   readonly drift?: DriftWatch
   /** The client of each configured account, by name. */

@@ -1,6 +1,3 @@
-import type { Clock } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
-import type { Observer } from '../base/observer.ts'
 import { type Config, type DestinationConfig, proxySettings } from '../config/config.ts'
 import { secretValues } from '../config/secret-values.ts'
 import { createDocumentStorage } from '../documents/storage/create.ts'
@@ -10,16 +7,12 @@ import { createKind } from '../push/kinds/create.ts'
 import { redacting } from '../push/kinds/redacting.ts'
 import { FanOut } from '../push/queue/fan-out.ts'
 import { OutboxSignal, Sender } from '../push/send/sender.ts'
-import type { Db } from '../store/engine/db.ts'
+import type { ServiceParts } from '../store/engine/db.ts'
 import { documentMetadata } from '../store/mirror/document-metadata.ts'
 import type { GroupServices } from './service-groups.ts'
 
-export interface PushingParts {
+export interface PushingParts extends ServiceParts {
   readonly config: Config
-  readonly db: Db
-  readonly clock: Clock
-  readonly log: Log
-  readonly observer: Observer
   /** The senders of all destinations that run now. */
   readonly senders: Set<Sender>
   readonly clocks: ClockJudge

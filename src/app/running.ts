@@ -1,8 +1,7 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { endsWithin } from '../base/abortable.ts'
-import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
-import type { KnownSecrets, Log } from '../base/log.ts'
+import type { KnownSecrets } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { Config } from '../config/config.ts'
 import { protectionSettings } from '../config/protect.ts'
@@ -18,7 +17,7 @@ import { AccountPauses } from '../poll/account-pauses.ts'
 import type { Sender } from '../push/send/sender.ts'
 import { type RunningReceiver, startReceiver } from '../receive/server.ts'
 import { MarkKeeper } from '../store/changes/mark-file.ts'
-import type { Db } from '../store/engine/db.ts'
+import type { Db, ServiceParts } from '../store/engine/db.ts'
 import { InboxAppender } from '../store/inbox/append.ts'
 import { keepRefusedConnections } from '../store/inbox/refused-connections.ts'
 import { RejectedStore } from '../store/inbox/rejected.ts'
@@ -36,16 +35,13 @@ import { workingGroups } from './working.ts'
 
 export type ServeRole = Exclude<ProcessRole, 'sync' | 'reconcile'>
 
-export interface RunningParts {
+export interface RunningParts extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
   /** The settings at the start. */
   readonly config: Config
   /** Reads and checks all settings anew. @throws UsageError with every problem. */
   readonly load: () => Promise<Config>
   readonly role: ServeRole
-  readonly clock: Clock
-  readonly log: Log
   readonly secrets: KnownSecrets
-  readonly db: Db
   /** Resources to close at the end, last opened first. */
   readonly closing: AsyncDisposableStack
 }

@@ -27,11 +27,16 @@ export function differs(differences: Differences): boolean {
  * disagree, but writes, locks and counts nothing.
  */
 export async function compareFacts(reader: MirrorReading, facts: readonly Fact[], now: TimeText): Promise<Differences> {
+  const { changed, rawOnly } = await compared(reader, facts, now)
+  return { changed, rawOnly }
+}
+
+async function compared(reader: MirrorReading, facts: readonly Fact[], now: TimeText) {
   const access = new Comparison(reader)
   const session = new ApplySession(access, now)
   await applyTo(session, facts)
   await session.flush()
-  return { changed: access.changed, rawOnly: session.rawOnly }
+  return { changed: access.changed, rawOnly: session.rawOnly, written: access.written }
 }
 
 /**
@@ -52,79 +57,14 @@ export class DryRun {
 
   /** Applies facts in memory. */
   async apply(facts: readonly Fact[], now: TimeText): Promise<Differences> {
-    const access = new Comparison(this.#overlay)
-    const session = new ApplySession(access, now)
-    await applyTo(session, facts)
-    await session.flush()
-    for (const { entity, row } of access.written) this.#overlay.put(entity, row)
-    return { changed: access.changed, rawOnly: session.rawOnly }
+    const { changed, rawOnly, written } = await compared(this.#overlay, facts, now)
+    for (const { entity, row } of written) this.#overlay.put(entity, row)
+    return { changed, rawOnly }
   }
 }
 
-/** Changed rows in memory that hide those of the mirror. */
-class Overlay implements MirrorReading {
-  readonly #reader: MirrorReading
-  readonly #rows = new Map<string, Map<string, Row>>()
-
-  constructor(reader: MirrorReading) {
-    this.#reader = reader
-  }
-
-  get protection(): Protection {
-    return this.#reader.protection
-  }
-
-  get listsDocuments(): boolean {
-    return this.#reader.listsDocuments
-  }
-
-  put(entity: Entity, row: Row): void {
-    const rows = this.#rows.get(entity.table) ?? new Map<string, Row>()
-    rows.set(keyText(entity, row), row)
-    this.#rows.set(entity.table, rows)
-  }
-
-  /** Returns only changed rows that were requested; otherwise each page of a long feed would return all pages before it. */
-  async load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]> {
-    const rows = await this.#reader.load(entity, keys)
-    const over = this.#rows.get(entity.table)
-    if (over === undefined) return rows
-    const asked = keys.map((key) => over.get(keyText(entity, key))).filter((row) => row !== undefined)
-    return [...uncovered(entity, rows, over), ...asked]
-  }
-
-  /** All changed rows are of one submission. */
-  async loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<readonly Row[]> {
-    const rows = await this.#reader.loadOfSubmission(entity, account, submissionId)
-    const over = this.#rows.get(entity.table)
-    return over === undefined ? rows : [...uncovered(entity, rows, over), ...over.values()]
-  }
-
-  documentIds(account: string, submissionId: string): Promise<readonly string[]> {
-    return this.#reader.documentIds(account, submissionId)
-  }
-
-  async newest(account: string, submissionId: string): Promise<Newest> {
-    if (!this.#rows.has(marketEvents.table) && !this.#rows.has(threadMessages.table)) return this.#reader.newest(account, submissionId)
-    const events = await this.loadOfSubmission(marketEvents, account, submissionId)
-    const messages = await this.loadOfSubmission(threadMessages, account, submissionId)
-    return newestAmong(events as readonly MarketEventRow[], messages as readonly ThreadMessageRow[])
-  }
-}
-
-/** The rows that no changed row hides. */
-function uncovered(entity: Entity, rows: readonly Row[], over: ReadonlyMap<string, Row>): readonly Row[] {
-  return rows.filter((row) => !over.has(keyText(entity, row)))
-}
-
-function keyText(entity: Entity, row: Row): string {
-  return JSON.stringify(entity.key.map((column) => row[column]))
-}
-
-/** Collects what would be written. */
-class Comparison implements MirrorAccess {
-  readonly changed: Change[] = []
-  readonly written: { readonly entity: Entity; readonly row: Row }[] = []
+/** The mirror as a reader gives it. */
+class Reading implements MirrorReading {
   readonly #reader: MirrorReading
 
   constructor(reader: MirrorReading) {
@@ -154,6 +94,55 @@ class Comparison implements MirrorAccess {
   documentIds(account: string, submissionId: string): Promise<readonly string[]> {
     return this.#reader.documentIds(account, submissionId)
   }
+}
+
+/** Changed rows in memory that hide those of the mirror. */
+class Overlay extends Reading {
+  readonly #rows = new Map<string, Map<string, Row>>()
+
+  put(entity: Entity, row: Row): void {
+    const rows = this.#rows.get(entity.table) ?? new Map<string, Row>()
+    rows.set(keyText(entity, row), row)
+    this.#rows.set(entity.table, rows)
+  }
+
+  /** Returns only changed rows that were requested; otherwise each page of a long feed would return all pages before it. */
+  override async load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]> {
+    const rows = await super.load(entity, keys)
+    const over = this.#rows.get(entity.table)
+    if (over === undefined) return rows
+    const asked = keys.map((key) => over.get(keyText(entity, key))).filter((row) => row !== undefined)
+    return [...uncovered(entity, rows, over), ...asked]
+  }
+
+  /** All changed rows are of one submission. */
+  override async loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<readonly Row[]> {
+    const rows = await super.loadOfSubmission(entity, account, submissionId)
+    const over = this.#rows.get(entity.table)
+    return over === undefined ? rows : [...uncovered(entity, rows, over), ...over.values()]
+  }
+
+  override async newest(account: string, submissionId: string): Promise<Newest> {
+    if (!this.#rows.has(marketEvents.table) && !this.#rows.has(threadMessages.table)) return super.newest(account, submissionId)
+    const events = await this.loadOfSubmission(marketEvents, account, submissionId)
+    const messages = await this.loadOfSubmission(threadMessages, account, submissionId)
+    return newestAmong(events as readonly MarketEventRow[], messages as readonly ThreadMessageRow[])
+  }
+}
+
+/** The rows that no changed row hides. */
+function uncovered(entity: Entity, rows: readonly Row[], over: ReadonlyMap<string, Row>): readonly Row[] {
+  return rows.filter((row) => !over.has(keyText(entity, row)))
+}
+
+function keyText(entity: Entity, row: Row): string {
+  return JSON.stringify(entity.key.map((column) => row[column]))
+}
+
+/** Collects what would be written. */
+class Comparison extends Reading implements MirrorAccess {
+  readonly changed: Change[] = []
+  readonly written: { readonly entity: Entity; readonly row: Row }[] = []
 
   async insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void> {
     this.#write(entity, rows, changes)
@@ -168,7 +157,7 @@ class Comparison implements MirrorAccess {
     trackedAt: TimeText,
     via: (key: Row) => string,
   ): Promise<{ rows: readonly Row[]; added: readonly Row[] }> {
-    const rows = await this.#reader.load(submissions, keys)
+    const rows = await super.load(submissions, keys)
     if (rows.length > 0) return { rows, added: [] }
     const blank = Object.fromEntries(Object.keys(submissions.columns).map((column) => [column, null]))
     const added = keys.map((key) => ({ ...blank, ...key, tracked_at: trackedAt, tracked_via: via(key) }))

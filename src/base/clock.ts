@@ -118,5 +118,10 @@ export class ManualClock implements Clock {
  * @param attempt 0 for the first wait.
  */
 export function backoffMs(clock: Clock, attempt: number, baseMs: number, capMs: number): number {
-  return Math.min(capMs, baseMs * 2 ** Math.min(attempt, 40)) * (0.5 + clock.random() / 2)
+  return doublingMs(attempt, baseMs, capMs) * (0.5 + clock.random() / 2)
+}
+
+/** The same without jitter: min(cap, base × 2^attempt). */
+export function doublingMs(attempt: number, baseMs: number, capMs = Number.POSITIVE_INFINITY): number {
+  return Math.min(capMs, baseMs * 2 ** Math.min(attempt, 40))
 }

@@ -1,14 +1,14 @@
 import { z } from 'zod'
+import { systemClock } from '../base/clock.ts'
 import type { Auth } from './auth/auth.ts'
 import { type Binding, bindCalls } from './calls/binding.ts'
 import { type Download, download, pdf } from './calls/documents.ts'
 import { type Submissions, submissionCalls } from './calls/submissions.ts'
 import { attributed } from './calls/writing.ts'
 import { type Call, Channel } from './http/channel.ts'
-import { type ClientClock, realClock } from './http/clock.ts'
 import { checkBaseUrl, pathOf } from './http/paths.ts'
 import { RETRY, type Retry } from './http/retry.ts'
-import type { Fetch } from './http/wire.ts'
+import type { ClientClock, Fetch } from './http/wire.ts'
 import { type Appetite, type AppetiteSearch, appetiteSchema, insuredSchema, type ProgramLine, policySchema } from './schemas/appetite.ts'
 import { type Form, formsSchema } from './schemas/documents.ts'
 import { anyRecords } from './schemas/fields.ts'
@@ -66,7 +66,7 @@ const isWrite = (method: string) => ['POST', 'PUT', 'PATCH'].includes(method.toU
 
 /** @returns a client of one brokerage. It connects with the first call. @throws RangeError for a base URL that is none. */
 export function createClient({ baseUrl, auth, producerEmail, retry, ...options }: ClientOptions): Client {
-  const { fetch: given = fetch, clock = realClock, timeoutMs = TIMEOUT_MS } = options
+  const { fetch: given = fetch, clock = systemClock, timeoutMs = TIMEOUT_MS } = options
   checkBaseUrl(baseUrl)
   const channel = new Channel({ baseUrl, fetch: given, clock, timeoutMs }, auth, { ...RETRY, ...retry })
   const get = (path: string, query?: Call['query']) => ({ method: 'GET', path, query, retry: 'idempotent' }) as const

@@ -3,6 +3,7 @@ import { join, relative } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Host } from '../base/host.ts'
 import type { Log } from '../base/log.ts'
+import { whenAborted } from '../base/when-aborted.ts'
 import { table } from '../ops/output/table.ts'
 import { pluralize } from '../ops/output/text.ts'
 import { changesAfter } from '../store/changes/reader.ts'
@@ -128,8 +129,7 @@ function addressesIn(line: string): { readonly receiver: string; readonly ops: s
 async function hold({ host, screen, children }: Watching, page: DemoConsole): Promise<void> {
   screen.text('Everything runs on, to look around. Ctrl+C ends it.')
   page.tellAgain()
-  const aborted = new Promise<void>((resolve) => host.signal.addEventListener('abort', () => resolve(), { once: true }))
-  if (!host.signal.aborted) await Promise.race([aborted, ...children.map((child) => child.died)])
+  await Promise.race([whenAborted(host.signal), ...children.map((child) => child.died)])
 }
 
 interface Watching extends DemoOptions {

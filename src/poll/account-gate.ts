@@ -1,14 +1,17 @@
 import { inApplyTransaction } from '../apply/apply.ts'
-import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
-import type { Log } from '../base/log.ts'
-import type { Observer } from '../base/observer.ts'
 import type { Fact } from '../model/facts.ts'
 import { isDetail } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
-import type { Db } from '../store/engine/db.ts'
-import { submissionIdsAfter, unreachableSince, wasUnreachable } from '../store/mirror/submissions.ts'
-import { countReadSubmissions, resetNotFound, sampleReadSubmissions, sampleUnreadSubmissions } from '../store/reads/account-reads.ts'
+import type { ServiceParts } from '../store/engine/db.ts'
+import { unreachableSince, wasUnreachable } from '../store/mirror/submissions.ts'
+import {
+  countReadSubmissions,
+  resetNotFound,
+  sampleReadSubmissions,
+  sampleUnreadSubmissions,
+  submissionIdsAfter,
+} from '../store/reads/account-reads.ts'
 import { findAccount, isRetryDue, noteIdentityFault, pinBrokerage, resumeAccount, stopAccount } from '../store/reads/accounts.ts'
 import type { ReadClaim } from '../store/reads/claims.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
@@ -31,13 +34,9 @@ const SAMPLE = 5
 /** Known submissions to choose from when looking for some that were not refused. */
 const KNOWN = 20
 
-export interface GateOptions {
+export interface GateOptions extends ServiceParts {
   readonly account: string
-  readonly db: Db
   readonly client: UpstreamClient
-  readonly clock: Clock
-  readonly log: Log
-  readonly observer: Observer
 }
 
 /**

@@ -1,9 +1,8 @@
 import type { Clock } from '../base/clock.ts'
 import { BusyError, messageOf, TransientError } from '../base/errors.ts'
-import type { Log } from '../base/log.ts'
 import type { Service } from '../base/service.ts'
 import { type TimeText, timeFromMs } from '../model/time.ts'
-import type { Db } from '../store/engine/db.ts'
+import type { ServiceParts } from '../store/engine/db.ts'
 import { LONG_PAUSE_MS, listPauses, savePause } from '../store/reads/pauses.ts'
 import type { PauseWatch, UpstreamClient } from '../upstream/client.ts'
 import type { Pause } from '../upstream/http/channel.ts'
@@ -14,10 +13,7 @@ const EXCHANGE_MS = 5_000
 /** By account. */
 type Clients = ReadonlyMap<string, Pick<UpstreamClient, 'joinPause'>>
 
-export interface AccountPausesOptions {
-  readonly db: Db
-  readonly clock: Clock
-  readonly log: Log
+export interface AccountPausesOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
   /** The clients in use now. */
   readonly clients: () => Clients
   /** Told of a pause when it begins, or becomes longer by more than a minute. @param ms its length. */

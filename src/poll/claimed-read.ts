@@ -1,16 +1,14 @@
 import { type Applied, inApplyTransaction } from '../apply/apply.ts'
 import { contentHash as hashOf } from '../apply/content-hash.ts'
-import { backoffMs, type Clock } from '../base/clock.ts'
+import { backoffMs, doublingMs } from '../base/clock.ts'
 import { FatalError, LeaseLostError, messageOf, retryAfterOf, TransientError } from '../base/errors.ts'
-import type { Log } from '../base/log.ts'
-import type { Observer } from '../base/observer.ts'
 import type { Fact, StateFact } from '../model/facts.ts'
 import { isDetail, isFeed, type OwnStateRead } from '../model/reads.ts'
 import type { Cause } from '../model/records.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
 import { readState } from '../read/state.ts'
 import { type FeedPage, type Walk, type WalkEnd, walkFeed } from '../read/walk.ts'
-import type { Db, Tx } from '../store/engine/db.ts'
+import type { ServiceParts, Tx } from '../store/engine/db.ts'
 import { LONGEST_LEASE_MS } from '../store/engine/leased.ts'
 import { noteUnreadable, type Unreadable } from '../store/mirror/evidence.ts'
 import { type ReadClaim, type ReadSettlement, recordPage, refuseCursor, settleRead } from '../store/reads/claims.ts'
@@ -35,12 +33,8 @@ const COSTLY_STALL_BASE_MS = 60_000
 /** Consecutive 404s, and the waits between them, before a submission counts as gone (trap 48). */
 const NOT_FOUND_TO_CONFIRM = 3
 const NOT_FOUND_WAIT_MS = [30_000, 120_000, 3_600_000] as const
-export interface ClaimedReadOptions {
-  readonly db: Db
+export interface ClaimedReadOptions extends ServiceParts {
   readonly client: UpstreamClient
-  readonly clock: Clock
-  readonly log: Log
-  readonly observer: Observer
   readonly policy: PollPolicy
   /** The `cause` of the changes that the read makes. */
   readonly cause: Cause
@@ -122,7 +116,7 @@ function afterWalk(o: ClaimedReadOptions, claim: ReadClaim, walk: Walk, end: Wal
   if (end.stall !== null) {
     const stalledWalks = claim.stalledWalks + 1
     const [baseMs, capMs] = end.stall.isCostly ? [COSTLY_STALL_BASE_MS, o.policy.poll.maxMs] : [STALL_BASE_MS, STALL_CAP_MS]
-    const dueInMs = Math.min(capMs, baseMs * 2 ** Math.min(stalledWalks - 1, 10))
+    const dueInMs = doublingMs(Math.min(stalledWalks - 1, 10), baseMs, capMs)
     const error = end.stall.reason
     return { ...base, ...replayDeferral(claim, stalledWalks), rank: rank.failing, dueInMs, stalledWalks, error }
   }

@@ -1,4 +1,5 @@
 import { inApplyTransaction } from '../apply/apply.ts'
+import { doublingMs } from '../base/clock.ts'
 import { DueLoop } from '../base/due-loop.ts'
 import { messageOf, retryAfterOf } from '../base/errors.ts'
 import type { Fact } from '../model/facts.ts'
@@ -249,12 +250,11 @@ export class Discovery extends DueLoop<PathClaim> {
     const { clock, everyMs } = this.#o
     const failures = claim.failures + 1
     const isTransient = error instanceof UpstreamTransientError
-    const retryMs = isTransient ? RETRY_BASE_MS * 2 ** Math.min(claim.failures, 16) : everyMs
     // When throttled, all probing pauses, since it has the lowest priority.
     if (kind === 'throttled') this.#pausedUntil = clock.steady() + Math.max(RETRY_BASE_MS, retryAfterOf(error))
     const isExpanded = claim.path !== claim.name
-    const dueInMs =
-      isExpanded && !isTransient ? everyMs * Math.min(LONGEST_PROBE_FACTOR, 2 ** Math.min(failures, 16)) : Math.min(everyMs, retryMs)
+    const refusedMs = isExpanded ? doublingMs(failures, everyMs, everyMs * LONGEST_PROBE_FACTOR) : everyMs
+    const dueInMs = isTransient ? doublingMs(claim.failures, RETRY_BASE_MS, everyMs) : refusedMs
     this.#logFailure(claim, messageOf(error), isTransient ? FAILURES_TO_LOG : 1, failures)
     return { outcome: kind, error: messageOf(error), failures, dueInMs }
   }

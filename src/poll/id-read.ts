@@ -1,10 +1,8 @@
 import { inApplyTransaction } from '../apply/apply.ts'
 import { contentHash as hashOf } from '../apply/content-hash.ts'
-import { backoffMs, type Clock } from '../base/clock.ts'
+import { backoffMs } from '../base/clock.ts'
 import { messageOf, retryAfterOf } from '../base/errors.ts'
 import type { Priority } from '../base/limiter.ts'
-import type { Log } from '../base/log.ts'
-import type { Observer } from '../base/observer.ts'
 import type { Fact, StateFact } from '../model/facts.ts'
 import { idsUnder } from '../model/ids-under.ts'
 import { knownIdsIn } from '../model/known-ids.ts'
@@ -12,7 +10,7 @@ import type { Cause } from '../model/records.ts'
 import { msFromTime, timeFromMs } from '../model/time.ts'
 import type { View } from '../model/view.ts'
 import { type ReadsById, readById } from '../read/by-id.ts'
-import type { Db } from '../store/engine/db.ts'
+import type { ServiceParts } from '../store/engine/db.ts'
 import { noteUnreadable } from '../store/mirror/evidence.ts'
 import { type IdClaim, settleId } from '../store/reads/known-ids.ts'
 import { AuthRefusedError, isForbidden, upstreamClass } from '../upstream/http/errors.ts'
@@ -31,11 +29,7 @@ const REFUSED_WAIT_MS = 60_000
 /** Submissions taken from one answer of an insured. */
 const MAX_SUBMISSIONS = 1_000
 
-export interface IdReadOptions extends ReadsById {
-  readonly db: Db
-  readonly clock: Clock
-  readonly log: Log
-  readonly observer: Observer
+export interface IdReadOptions extends Omit<ReadsById, 'db'>, ServiceParts {
   readonly policy: PollPolicy
 }
 

@@ -1,4 +1,5 @@
 import PQueue from 'p-queue'
+import { doublingMs } from '../base/clock.ts'
 import { doClaimed } from '../base/due-loop.ts'
 import { waitForPause } from './account-pauses.ts'
 import { slotsAt } from './slots.ts'
@@ -70,7 +71,7 @@ export async function readNow<Claim>(
       attempts += 1
       if (end.isFinal || attempts === MAX_ATTEMPTS || stopReason() !== null) return void failures.push({ ...one.of, reason: end.reason })
       await waitForPause(o, signal).catch(fail)
-      await clock.sleep(Math.max(RETRY_BASE_MS * 2 ** (attempts - 1), client.waitMs()), ending)
+      await clock.sleep(Math.max(doublingMs(attempts - 1, RETRY_BASE_MS), client.waitMs()), ending)
     }
   }
   for (const end of await Promise.allSettled(wanted.map(read))) if (end.status === 'rejected') throw end.reason

@@ -1,8 +1,6 @@
-import type { Clock } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
 import type { Service } from '../base/service.ts'
 import { type OptionalRead, optionalReads, type ReadKind } from '../model/reads.ts'
-import type { Db } from '../store/engine/db.ts'
+import type { ServiceParts } from '../store/engine/db.ts'
 import {
   bringBackReads,
   countSucceeding,
@@ -25,11 +23,8 @@ const TICK_MS = 1_000
 const STEP = 300
 const PAUSE_MS = 20
 
-export interface ReadSwitchesOptions {
+export interface ReadSwitchesOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
   readonly account: string
-  readonly db: Db
-  readonly clock: Clock
-  readonly log: Log
   /** Reads that the settings list. */
   readonly wanted: readonly string[]
 }

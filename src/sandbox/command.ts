@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { whenAborted } from '../base/when-aborted.ts'
 import { parseJson, targetUrl } from './http/admin.ts'
 import { startSandbox } from './http/server.ts'
 import { type Credential, producerOf } from './service/accounts.ts'
@@ -113,7 +114,7 @@ export async function runSandbox(options: SandboxCommandOptions, context: Sandbo
   try {
     if (json) context.print(JSON.stringify(connectionOf(sandbox)))
     else printConnection(sandbox, context.print)
-    if (!context.signal.aborted) await new Promise((resolve) => context.signal.addEventListener('abort', resolve, { once: true }))
+    await whenAborted(context.signal)
   } finally {
     await sandbox.close()
   }

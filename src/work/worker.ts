@@ -1,14 +1,12 @@
 import { once } from 'node:events'
 import PQueue from 'p-queue'
 import { inApplyTransaction } from '../apply/apply.ts'
-import { backoffMs, type Clock } from '../base/clock.ts'
+import { backoffMs } from '../base/clock.ts'
 import { FatalError, LeaseLostError, messageOf, TransientError } from '../base/errors.ts'
-import type { Log } from '../base/log.ts'
-import type { Observer } from '../base/observer.ts'
 import type { Service } from '../base/service.ts'
 import type { DriftWatch } from '../model/interface-drift.ts'
 import { msFromTime, timeFromMs } from '../model/time.ts'
-import type { Db, Tx } from '../store/engine/db.ts'
+import type { ServiceParts, Tx } from '../store/engine/db.ts'
 import {
   type ClaimedDelivery,
   claimDeliveries,
@@ -32,11 +30,7 @@ const MAX_ATTEMPTS = 10
 const RETRY_BASE_MS = 5_000
 const RETRY_CAP_MS = 3_600_000
 
-export interface WorkerOptions {
-  readonly db: Db
-  readonly clock: Clock
-  readonly log: Log
-  readonly observer: Observer
+export interface WorkerOptions extends ServiceParts {
   /** Told of the body of each delivery that was settled. Default: nobody. */
   readonly drift?: DriftWatch | undefined
   /** Milliseconds to rest after a batch that took `workedMs`: the receiver may share its thread with the worker. */

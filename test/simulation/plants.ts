@@ -120,7 +120,7 @@ export const simulated = {
   },
   'a read settles without its lease': {
     file: 'store/engine/leased.ts',
-    edits: [['${sql.join(isSame, sql` and `)} and lease_token = ${claim.leaseToken}`', '${sql.join(isSame, sql` and `)}`']],
+    edits: [['${this.#isAt(claim)} and lease_token = ${claim.leaseToken}`', '${this.#isAt(claim)}`']],
   },
 } as const satisfies Plants<Plant>
 

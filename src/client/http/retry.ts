@@ -1,3 +1,5 @@
+import { doublingMs } from '../../base/clock.ts'
+
 /** How reads, and writes that may be, are repeated. */
 export interface Retry {
   /** Attempts in all; 1 repeats nothing. */
@@ -14,5 +16,5 @@ const LONGEST_BACKOFF_MS = 20_000
 
 /** @returns how long to wait before the next attempt, with full jitter, in milliseconds. */
 export function backoffMs({ baseMs }: Retry, attempt: number): number {
-  return Math.random() * Math.min(LONGEST_BACKOFF_MS, baseMs * 2 ** (attempt - 1))
+  return Math.random() * doublingMs(attempt - 1, baseMs, LONGEST_BACKOFF_MS)
 }

@@ -1,9 +1,12 @@
+import type { Clock } from '../../base/clock.ts'
 import { retryAfterMs } from '../../base/service-http.ts'
 import { isObject } from '../../model/json.ts'
 import { type ErrorAnswer, Unreachable } from '../errors.ts'
-import type { ClientClock } from './clock.ts'
 
 export type Fetch = typeof fetch
+
+/** Time as the client needs it. */
+export type ClientClock = Pick<Clock, 'now' | 'sleep'>
 
 /** What one request needs of its surroundings. */
 export interface Wire {

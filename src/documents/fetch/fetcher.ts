@@ -1,12 +1,9 @@
 import { inApplyTransaction } from '../../apply/apply.ts'
-import type { Clock } from '../../base/clock.ts'
 import { DueLoop } from '../../base/due-loop.ts'
 import { messageOf, retryAfterOf } from '../../base/errors.ts'
-import type { Log } from '../../base/log.ts'
-import type { Observer } from '../../base/observer.ts'
 import type { DocumentFact } from '../../model/facts.ts'
 import { timeFromMs } from '../../model/time.ts'
-import type { Db } from '../../store/engine/db.ts'
+import type { ServiceParts } from '../../store/engine/db.ts'
 import { isAccountOpen } from '../../store/reads/accounts.ts'
 import {
   claimedFetches,
@@ -36,17 +33,13 @@ const AT_ONCE = 2
 const REFUSED_WAIT_MS = 60_000
 const ERROR_LENGTH = 500
 
-export interface FetcherOptions {
+export interface FetcherOptions extends ServiceParts {
   readonly account: string
   readonly baseUrl: string
-  readonly db: Db
   readonly client: UpstreamClient
   readonly elsewhere: Elsewhere
   readonly storage: DocumentStorage
   readonly space: Space
-  readonly clock: Clock
-  readonly log: Log
-  readonly observer: Observer
   readonly maxBytes: number
   readonly hosts: readonly string[]
 }

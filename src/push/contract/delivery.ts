@@ -3,6 +3,7 @@ import type { Log } from '../../base/log.ts'
 import type { proxySettings } from '../../config/config.ts'
 import type { Row } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
+import type { QueuedChange } from '../../store/outbox/rows.ts'
 import type { OpenDocument } from './documents.ts'
 
 /** The client and policy of the AMS that a submission belongs to. */
@@ -14,21 +15,9 @@ export interface Mapping {
 }
 
 /** One change on its way to one destination, without the personal columns that the destination did not opt in to. */
-export interface PushItem {
+export interface PushItem extends QueuedChange {
   readonly outboxId: number
-  /** A UUID, the same on every attempt: the `webhook-id`, `refId` or external id. */
-  readonly messageId: string
   readonly destination: string
-  readonly account: string
-  readonly submissionId: string | null
-  /** The table's name. */
-  readonly entity: string
-  /** The key after `account`, as JSON array text. */
-  readonly entityId: string
-  readonly operation: string
-  readonly cause: string
-  /** Number of the change; of a row of a snapshot, of the newest change that the row contains. */
-  readonly seq: number
   readonly snapshot: boolean
   readonly changedAt: TimeText
   /** The changed columns as they were; null on insert. */

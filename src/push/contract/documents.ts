@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Row } from '../../model/entity.ts'
+import type { QueuedChange } from '../../store/outbox/rows.ts'
 
 /** A document that is kept, whole. */
 export interface OpenedDocument {
@@ -15,12 +16,7 @@ export interface OpenedDocument {
 export type OpenDocument = (document: AttachedDocument) => Promise<OpenedDocument | null>
 
 /** What is looked at of a change. */
-interface StoringChange {
-  readonly account: string
-  readonly submissionId: string | null
-  readonly entity: string
-  readonly entityId: string
-  readonly operation: string
+interface StoringChange extends Pick<QueuedChange, 'account' | 'submissionId' | 'entity' | 'entityId' | 'operation'> {
   readonly after: Row | null
 }
 

@@ -1,13 +1,10 @@
 import { Circuit, type Permit } from '../../base/circuit.ts'
-import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import { RateLimiter } from '../../base/limiter.ts'
-import type { Log } from '../../base/log.ts'
-import type { Observer } from '../../base/observer.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import { withoutAnswer } from '../../model/masking.ts'
 import type { TimeText } from '../../model/time.ts'
-import type { Db } from '../../store/engine/db.ts'
+import type { Db, ServiceParts } from '../../store/engine/db.ts'
 import { backOffDestination, destinationReadiness, endBackoff, setDestinationState } from '../../store/outbox/destinations.ts'
 import { FAILURES_TO_OPEN, type Outcome } from '../contract/delivery.ts'
 import { isBroken, requestedPauseMs } from '../contract/outcomes.ts'
@@ -19,11 +16,7 @@ const SAME_PAUSE_MS = 250
 /** Time between two reads of the destination's stored state. */
 const REFRESH_MS = 1_000
 
-export interface DestinationGateOptions {
-  readonly db: Db
-  readonly clock: Clock
-  readonly log: Log
-  readonly observer: Observer
+export interface DestinationGateOptions extends ServiceParts {
   readonly destination: Pick<DestinationConfig, 'name' | 'rps' | 'scheduleMs'>
 }
 

@@ -1,10 +1,8 @@
-import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import type { Log } from '../../base/log.ts'
 import { earlier, type TimeLimit, timeLimit } from '../../base/time-limit.ts'
 import type { WakeUp } from '../../base/wakeup.ts'
 import type { DestinationConfig } from '../../config/config.ts'
-import type { Db } from '../../store/engine/db.ts'
+import type { ServiceParts } from '../../store/engine/db.ts'
 import { releaseMappedLanes } from '../../store/outbox/push-map.ts'
 import { type ClaimedLane, claimLanes, type LaneClaim, type LaneResult, releaseLanes } from '../../store/outbox/work.ts'
 import type { DeliveryKind } from '../contract/delivery.ts'
@@ -27,10 +25,7 @@ const LEASE_MARGIN_MS = 5_000
 const MOST_REQUESTS = 3
 
 /** What the parts of one destination's sender share. */
-export interface SendContext {
-  readonly db: Db
-  readonly clock: Clock
-  readonly log: Log
+export interface SendContext extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
   readonly gate: DestinationGate

@@ -1,11 +1,8 @@
 import { withTimeout } from '../../base/abortable.ts'
-import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import type { Log } from '../../base/log.ts'
-import type { Observer } from '../../base/observer.ts'
 import type { TimeLimit } from '../../base/time-limit.ts'
 import type { DestinationConfig } from '../../config/config.ts'
-import type { Db } from '../../store/engine/db.ts'
+import type { ServiceParts } from '../../store/engine/db.ts'
 import { storeMappings } from '../../store/outbox/push-map.ts'
 import type { ClaimedLane, LaneResult, OutboxRow, RowResult } from '../../store/outbox/work.ts'
 import { lookupFailure } from '../adapters/adapter.ts'
@@ -17,11 +14,7 @@ import { type ItemMaker, itemMaker } from './item.ts'
 import { notSentReason } from './not-sent-reason.ts'
 import { Reports } from './reports.ts'
 
-export interface RowSenderOptions {
-  readonly db: Db
-  readonly clock: Clock
-  readonly log: Log
-  readonly observer: Observer
+export interface RowSenderOptions extends ServiceParts {
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
   readonly gate: DestinationGate

@@ -1,10 +1,7 @@
-import type { Clock } from '../../base/clock.ts'
-import type { Log } from '../../base/log.ts'
-import type { Observer } from '../../base/observer.ts'
 import type { Service } from '../../base/service.ts'
 import { WakeUp } from '../../base/wakeup.ts'
 import type { DestinationConfig } from '../../config/config.ts'
-import type { Db } from '../../store/engine/db.ts'
+import type { Db, ServiceParts } from '../../store/engine/db.ts'
 import { releaseAllLanes } from '../../store/outbox/work.ts'
 import type { DeliveryKind } from '../contract/delivery.ts'
 import { BatchLoop } from './batch-loop.ts'
@@ -24,11 +21,7 @@ export function attemptsGraceMs(graceMs: number): number {
   return graceMs - Math.min(SETTLE_MS, graceMs / 4)
 }
 
-export interface SenderOptions {
-  readonly db: Db
-  readonly clock: Clock
-  readonly log: Log
-  readonly observer: Observer
+export interface SenderOptions extends ServiceParts {
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
   /** How long attempts in flight, and storing their results, may take when the sender stops. Then they are aborted. */

@@ -1,8 +1,7 @@
-import { backoffMs, type Clock } from '../../base/clock.ts'
+import { backoffMs } from '../../base/clock.ts'
 import { messageOf, TransientError } from '../../base/errors.ts'
-import type { Log } from '../../base/log.ts'
 import type { TimeLimit } from '../../base/time-limit.ts'
-import type { Db } from '../../store/engine/db.ts'
+import type { ServiceParts } from '../../store/engine/db.ts'
 import { type LaneResult, settleLanes } from '../../store/outbox/work.ts'
 
 /** Rows settled together: as many as keep a transaction on SQLite under 20 ms. */
@@ -10,10 +9,7 @@ const BATCH_ROWS = 400
 const RETRY_BASE_MS = 100
 const RETRY_CAP_MS = 2_000
 
-export interface SettlerOptions {
-  readonly db: Db
-  readonly clock: Clock
-  readonly log: Log
+export interface SettlerOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
   readonly destination: string
   /** It may get the same message twice. */
   readonly idempotent: boolean

@@ -1,12 +1,9 @@
 import PQueue from 'p-queue'
-import type { Clock } from '../../base/clock.ts'
 import { FatalError, LeaseLostError, messageOf, TransientError } from '../../base/errors.ts'
-import type { Log } from '../../base/log.ts'
-import type { Observer } from '../../base/observer.ts'
 import { type TimeLimit, timeLimit } from '../../base/time-limit.ts'
 import type { RecordFields } from '../../model/record-fields.ts'
 import { timeFromMs } from '../../model/time.ts'
-import type { DatabaseConfig, Db } from '../../store/engine/db.ts'
+import type { DatabaseConfig, ServiceParts } from '../../store/engine/db.ts'
 import { endRun, type RunClaim, releaseRun } from '../../store/reconcile/claims.ts'
 import type { Candidate } from '../../store/reconcile/queue.ts'
 import type { RunCounts } from '../../store/reconcile/runs.ts'
@@ -32,16 +29,12 @@ const WORKERS_PER_READ = 2
 const MAX_UNANSWERED_PER_READ = 3
 const OUTAGE_CLASSES: ReadonlySet<unknown> = new Set(['network', 'unavailable', 'auth'])
 
-export interface RunContext {
-  readonly db: Db
+export interface RunContext extends ServiceParts {
   /** For long reads off the main thread (invariant 13). null: in a process with no other work, they run on `db`. */
   readonly database: DatabaseConfig | null
   readonly client: UpstreamClient
   /** Where columns of policies and insureds are looked for in their records. */
   readonly recordFields: RecordFields
-  readonly clock: Clock
-  readonly log: Log
-  readonly observer: Observer
   /** Concurrent reads, unless the run's options say otherwise. */
   readonly concurrency: number
   readonly budgetMs: number

@@ -1,11 +1,8 @@
 import cron from 'node-cron'
-import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import type { Log } from '../../base/log.ts'
-import type { Observer } from '../../base/observer.ts'
 import type { Service } from '../../base/service.ts'
 import { WakeUp } from '../../base/wakeup.ts'
-import type { DatabaseConfig, Db } from '../../store/engine/db.ts'
+import type { DatabaseConfig, ServiceParts } from '../../store/engine/db.ts'
 import { claimWaitingRun, endAbandonedRuns, ensureReconcileRows } from '../../store/reconcile/claims.ts'
 import { requestSlot } from '../../store/reconcile/slots.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
@@ -15,13 +12,9 @@ import { type CronSchedule, lastSlot } from './schedule.ts'
 /** How often runs of operators and of dead processes are looked for. Due runs too, in case a timer was missed. */
 const POLL_MS = 5_000
 
-export interface ReconcilerOptions {
-  readonly db: Db
+export interface ReconcilerOptions extends ServiceParts {
   /** null: long reads run on `db`. */
   readonly database: DatabaseConfig | null
-  readonly clock: Clock
-  readonly log: Log
-  readonly observer: Observer
   /** Clients by account name; these accounts are reconciled. */
   readonly clients: ReadonlyMap<string, UpstreamClient>
   readonly recordFields: RunContext['recordFields']

@@ -1,6 +1,7 @@
 import PQueue from 'p-queue'
 import { Webhook } from 'svix'
 import { Agent, request } from 'undici'
+import { limitedTo } from '../../base/abortable.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Prng } from '../world/prng.ts'
 import type { Account } from './accounts.ts'
@@ -280,7 +281,7 @@ export class Deliveries {
         },
         body: delivery.body,
         dispatcher: this.#agent,
-        signal: AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]),
+        signal: limitedTo(timeoutMs, this.#closing.signal),
       })
       await answer.body.dump()
       delivery.record.lastStatus = answer.statusCode

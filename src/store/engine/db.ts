@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
+import type { Observer } from '../../base/observer.ts'
 import type { Config } from '../../config/config.ts'
 import type { ColumnKind, Row } from '../../model/entity.ts'
 import type { Protection } from '../../model/protection/protection.ts'
@@ -47,6 +48,14 @@ export interface Db extends DbParts {
   listen(signal: AbortSignal): Promise<void>
   /** Waits for running transactions, then closes every connection. */
   close(): Promise<void>
+}
+
+/** What every service works with. */
+export interface ServiceParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: Observer
 }
 
 /** Where the database is, from the settings. */

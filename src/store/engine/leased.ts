@@ -98,6 +98,13 @@ export class Leased<C extends Claimed> {
     return rows
   }
 
+  /** Claims one row, due or not, unless another process holds it. @returns null then. @param heldBy as of `select`. */
+  async claimOne(tx: Tx, token: string, key: Partial<C>, claiming: Claiming & Pick<Wanted, 'heldBy'>): Promise<C | null> {
+    const selection = this.select(tx, { where: this.#isAt(key), limit: 1, evenIfNotDue: true, heldBy: claiming.heldBy ?? '' })
+    const [claim] = await this.claim(tx, token, selection, claiming)
+    return claim ?? null
+  }
+
   /**
    * Changes selected rows without claiming them, as one step of many.
    * @param selection gives their keys, up to a limit.
@@ -141,11 +148,10 @@ export class Leased<C extends Claimed> {
     if (numAffectedRows !== 1n) throw this.#lost(claim)
   }
 
-  /** Gives a claim back unchanged, unless its lease is lost. @param dueInMs when it is due again. */
-  async release(tx: Tx, claim: C, dueInMs = 0): Promise<void> {
-    await sql`update ${this.#table} set lease_token = null, ${this.#due} = ${dbTime(tx, dueInMs)} where ${this.isOurs(claim)}`.execute(
-      tx.sql,
-    )
+  /** Gives a claim back, unless its lease is lost. @param dueInMs when it is due again. @param set what else changes. */
+  async release(tx: Tx, claim: C, dueInMs = 0, set?: RawBuilder<unknown>): Promise<void> {
+    const due = sql`${this.#due} = ${dbTime(tx, dueInMs)}`
+    await sql`update ${this.#table} set lease_token = null, ${due} ${also(set)} where ${this.isOurs(claim)}`.execute(tx.sql)
   }
 
   /**
@@ -199,8 +205,12 @@ export class Leased<C extends Claimed> {
 
   /** Condition: the row is the one that was claimed, and the claim still holds. */
   isOurs(claim: C): RawBuilder<boolean> {
-    const isSame = Object.entries(this.#spec.key).map(([column, name]) => sql`${sql.ref(column)} = ${claim[name]}`)
-    return sql<boolean>`${sql.join(isSame, sql` and `)} and lease_token = ${claim.leaseToken}`
+    return sql<boolean>`${this.#isAt(claim)} and lease_token = ${claim.leaseToken}`
+  }
+
+  #isAt(key: Partial<C>): RawBuilder<unknown> {
+    const isSame = Object.entries(this.#spec.key).map(([column, name]) => sql`${sql.ref(column)} = ${key[name]}`)
+    return sql.join(isSame, sql` and `)
   }
 
   #lost(claim: C): LeaseLostError {

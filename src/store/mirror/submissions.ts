@@ -17,19 +17,6 @@ export async function knownSubmissions(
   return new Set(rows.map((row) => `${row['account']} ${row['submission_id']}`))
 }
 
-/** A page of an account's tracked submission ids behind `after`, in order. */
-export async function submissionIdsAfter(q: Query, account: string, after: string, limit: number): Promise<string[]> {
-  const rows = await q.sql
-    .selectFrom('submissions')
-    .select('submission_id')
-    .where('account', '=', account)
-    .where('submission_id', '>', after)
-    .orderBy('submission_id')
-    .limit(limit)
-    .execute()
-  return rows.map((row) => row.submission_id)
-}
-
 /** Whether a submission was marked unreachable before a time: its "not found" was confirmed. */
 export async function wasUnreachable(q: Query, account: string, submissionId: string, before: TimeText): Promise<boolean> {
   const [row] = (await q.selectMany(submissions, [{ account, submission_id: submissionId }])) as SubmissionRow[]

@@ -59,8 +59,7 @@ export async function claimWatch(db: Db, token: string, leaseMs: number): Promis
     await sql`insert into sync_alarm_watch (id, lease_token, lease_until) values (1, ${token}, ${dbTime(tx)}) on conflict do nothing`.execute(
       tx.sql,
     )
-    const selection = claimedWatch.select(tx, { where: sql`id = 1`, limit: 1, evenIfNotDue: true, heldBy: token })
-    return (await claimedWatch.claim(tx, token, selection, { leaseMs })).length === 1
+    return (await claimedWatch.claimOne(tx, token, { id: 1 }, { leaseMs, heldBy: token })) !== null
   })
 }
 

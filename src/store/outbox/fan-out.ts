@@ -11,6 +11,7 @@ import { syncOutbox } from '../schema/push.ts'
 import { specWithout } from '../schema/table.ts'
 import type { DestinationRow } from './destinations.ts'
 import { lanesOf, openLanes } from './lanes.ts'
+import type { QueuedChange } from './rows.ts'
 
 /** The columns of a change that fan-out needs. The content stays in the log until it is sent. */
 export interface FanOutChange {
@@ -27,16 +28,8 @@ export interface FanOutChange {
 }
 
 /** A row to insert into the outbox. */
-export interface NewOutboxRow {
+export interface NewOutboxRow extends QueuedChange {
   readonly destination: string
-  readonly account: string
-  readonly submissionId: string | null
-  readonly entity: string
-  readonly entityId: string
-  readonly operation: string
-  readonly cause: string
-  readonly seq: number
-  readonly messageId: string
   /** The content of a snapshot row; null for a change, whose content is in the log. */
   readonly snapshot: { readonly changed_at: TimeText; readonly after: Row } | null
   /** It may have been sent before, by a database that was lost; see log-epoch.ts. */

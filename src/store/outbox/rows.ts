@@ -16,17 +16,25 @@ import { namesClient } from './push-map.ts'
 export const ID_NOT_KNOWN =
   "not sent: the target's id of the record is not known, because its insert was left out, was never taken, or was taken without an id"
 
-/** An outbox row with everything needed to send it. Personal fields are still in it. */
-export interface OutboxRow {
-  readonly outboxId: number
+/** What a row of the outbox is about. */
+export interface QueuedChange {
+  /** A UUID, the same on every attempt: the `webhook-id`, `refId` or external id. */
   readonly messageId: string
   readonly account: string
   readonly submissionId: string | null
+  /** The table's name. */
   readonly entity: string
+  /** The key after `account`, as JSON array text. */
   readonly entityId: string
   readonly operation: string
   readonly cause: string
+  /** Number of the change; of a row of a snapshot, of the newest change that the row contains. */
   readonly seq: number
+}
+
+/** An outbox row with everything needed to send it. Personal fields are still in it. */
+export interface OutboxRow extends QueuedChange {
+  readonly outboxId: number
   readonly snapshot: boolean
   /** Empty when somebody has deleted or damaged the change in the log: then there is nothing to send. */
   readonly changedAt: TimeText

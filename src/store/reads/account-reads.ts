@@ -9,6 +9,19 @@ import { claimedReads } from './claims.ts'
 import { resetNotFoundIds } from './known-ids.ts'
 import { rank, wakeReads } from './reads.ts'
 
+/** A page of an account's tracked submission ids behind `after`, in order. */
+export async function submissionIdsAfter(q: Query, account: string, after: string, limit: number): Promise<string[]> {
+  const rows = await q.sql
+    .selectFrom('submissions')
+    .select('submission_id')
+    .where('account', '=', account)
+    .where('submission_id', '>', after)
+    .orderBy('submission_id')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => row.submission_id)
+}
+
 /** How many submissions of the account have been read, counted up to `limit`. */
 export async function countReadSubmissions(q: Query, account: string, limit: number): Promise<number> {
   return (await sampleReadSubmissions(q, account, limit)).length

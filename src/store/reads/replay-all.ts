@@ -4,6 +4,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, least, timePlus, timeValue } from '../engine/sql.ts'
+import { submissionIdsAfter } from './account-reads.ts'
 
 /**
  * After a branch of the change log was lost, every submission is replayed: deliveries that the lost database had acknowledged are found in the
@@ -52,15 +53,7 @@ export async function countSubmissions(q: Query, account: string): Promise<numbe
  */
 export async function requestReplays(db: Db, account: string, after: string, limit: number, submissions: number): Promise<string | null> {
   return db.write('replays-requested', async (tx) => {
-    const page = await tx.sql
-      .selectFrom('submissions')
-      .select('submission_id')
-      .where('account', '=', account)
-      .where('submission_id', '>', after)
-      .orderBy('submission_id')
-      .limit(limit)
-      .execute()
-    const ids = page.map((row) => row.submission_id)
+    const ids = await submissionIdsAfter(tx, account, after, limit)
     if (ids.length === 0) return null
     const age =
       tx.kind === 'sqlite'

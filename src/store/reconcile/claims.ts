@@ -76,9 +76,9 @@ export async function claimWaitingRun(db: Db, account: string): Promise<RunClaim
     const lease = await takeLease(tx, newLeaseToken(db), account)
     if ('busy' in lease) return null
     const [interrupted] = await interruptedRuns(tx, account)
-    const run = interrupted ?? (await firstRequested(tx, account))
+    const run = interrupted ?? (await runsIn(tx, account, 'requested', 1))[0]
     if (run) return begin(tx, run, lease.token, interrupted !== undefined)
-    await releaseLease(tx, account, lease.token)
+    await releaseAccount(tx, { account, leaseToken: lease.token })
     return null
   })
 }
@@ -104,15 +104,14 @@ export async function endAbandonedRuns(db: Db, accounts: readonly string[]): Pro
         .where('account', '=', account)
         .where('state', 'in', ['requested', 'running'])
         .execute()
-      await releaseLease(tx, account, lease.token)
+      await releaseAccount(tx, { account, leaseToken: lease.token })
     })
   }
 }
 
 async function takeLease(tx: Tx, token: string, account: string): Promise<{ token: string } | RunBusy> {
-  const selection = claimedRuns.select(tx, { where: sql`account = ${account}`, limit: 1, evenIfNotDue: true })
-  const taken = await claimedRuns.claim(tx, token, selection, { leaseMs: RUN_LEASE_MS })
-  if (taken.length === 1) return { token }
+  const taken = await claimedRuns.claimOne(tx, token, { account }, { leaseMs: RUN_LEASE_MS })
+  if (taken !== null) return { token }
   const held = await tx.sql
     .selectFrom('sync_reconcile')
     .select(['run_id', 'lease_until'])
@@ -122,14 +121,14 @@ async function takeLease(tx: Tx, token: string, account: string): Promise<{ toke
 }
 
 /** Runs in progress. Only for the holder of the account's lease: then their process is dead. */
-async function interruptedRuns(tx: Tx, account: string): Promise<RunRow[]> {
-  const query = tx.sql.selectFrom('reconcile_runs').selectAll().where('account', '=', account).where('state', '=', 'running')
-  return await query.orderBy('requested_at').limit(MOST_OPEN).execute()
+function interruptedRuns(tx: Tx, account: string): Promise<RunRow[]> {
+  return runsIn(tx, account, 'running', MOST_OPEN)
 }
 
-async function firstRequested(tx: Tx, account: string): Promise<RunRow | null> {
-  const query = tx.sql.selectFrom('reconcile_runs').selectAll().where('account', '=', account).where('state', '=', 'requested')
-  return (await query.orderBy('requested_at').orderBy('run_id').limit(1).executeTakeFirst()) ?? null
+/** Runs in a state, those requested first in front. */
+async function runsIn(tx: Tx, account: string, state: RunState, limit: number): Promise<RunRow[]> {
+  const query = tx.sql.selectFrom('reconcile_runs').selectAll().where('account', '=', account).where('state', '=', state)
+  return await query.orderBy('requested_at').orderBy('run_id').limit(limit).execute()
 }
 
 async function begin(tx: Tx, run: RunRow, leaseToken: string, resumed: boolean): Promise<RunClaim> {
@@ -171,9 +170,8 @@ export interface RunEnd {
 /** Ends a run and releases the account. @throws LeaseLostError when another process has taken over the run. */
 export async function endRun(db: Db, claim: RunClaim, end: RunEnd): Promise<void> {
   await db.write('reconcile-end', async (tx) => {
-    await lockRun(tx, claim)
+    await claimedRuns.settle(tx, claim, sql`run_id = null, lease_until = ${dbTime(tx)}`)
     await endRow(tx, claim.run.run_id, end.state, end.exitCode, end.note)
-    await releaseLease(tx, claim.run.account, claim.leaseToken)
   })
 }
 
@@ -202,7 +200,7 @@ export async function stopRun(db: Db, { account, run_id }: Pick<RunRow, 'account
 
 /** Releases a run as it is, for another process to resume at once. */
 export async function releaseRun(db: Db, claim: RunClaim): Promise<void> {
-  await db.write('reconcile-release', (tx) => releaseLease(tx, claim.run.account, claim.leaseToken))
+  await db.write('reconcile-release', (tx) => releaseAccount(tx, claim))
 }
 
 async function endRow(tx: Tx, runId: string, state: RunState, exitCode: number, note: string | null): Promise<void> {
@@ -214,10 +212,6 @@ async function endRow(tx: Tx, runId: string, state: RunState, exitCode: number, 
     .execute()
 }
 
-async function releaseLease(tx: Tx, account: string, leaseToken: string): Promise<void> {
-  await tx.sql
-    .updateTable('sync_reconcile')
-    .set({ run_id: null, lease_token: null, lease_until: null })
-    .where(claimedRuns.isOurs({ account, leaseToken }))
-    .execute()
+async function releaseAccount(tx: Tx, claim: Pick<RunClaim, 'account' | 'leaseToken'>): Promise<void> {
+  await claimedRuns.release(tx, claim, 0, sql`run_id = null`)
 }

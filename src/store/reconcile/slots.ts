@@ -1,6 +1,6 @@
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
-import { timeValue } from '../engine/sql.ts'
+import { rowLock, timeValue } from '../engine/sql.ts'
 import { findAccount } from '../reads/accounts.ts'
 import { RUN_LEASE_MS } from './claims.ts'
 import { insertRun, newRun, type RunRow, sameOptions } from './runs.ts'
@@ -28,7 +28,7 @@ export async function requestSlot(db: Db, account: string, slot: TimeText): Prom
   if (known.length > 0 && !(isDueAgain(known, db.clock.now()) && (await findAccount(db.read, account))?.state === 'active')) return 'taken'
   return db.write('reconcile-slot', async (tx) => {
     const mine = tx.sql.selectFrom('sync_reconcile').select('since').where('account', '=', account)
-    const row = await (tx.kind === 'postgres' ? mine.forUpdate() : mine).executeTakeFirst()
+    const row = await mine.modifyEnd(rowLock(tx, 'for update')).executeTakeFirst()
     if (!row || row.since > slot) return 'before'
     const runs = await runsOf(tx, account, slot)
     if (runs.length > 0 && !isDueAgain(runs, tx.clock.now())) return 'taken'

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { Leased, newLeaseToken } from '../engine/leased.ts'
-import { dbTime } from '../engine/sql.ts'
+import { dbTime, rowLock } from '../engine/sql.ts'
 import type { UpkeepTable } from '../schema/upkeep.ts'
 
 /** Time zones are at most this far apart, and a day begins in between. */
@@ -43,19 +43,16 @@ export async function claimUpkeep(db: Db, task: string, turn: UpkeepSlot, leaseM
   if (known && isDone(known, turn, db.clock.now())) return 'done'
   return db.write('upkeep-claim', async (tx) => {
     await addTask(tx, task)
-    const locked = tx.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task)
-    const row = await (tx.kind === 'postgres' ? locked.forUpdate() : locked).executeTakeFirstOrThrow()
+    const locked = tx.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task).modifyEnd(rowLock(tx, 'for update'))
+    const row = await locked.executeTakeFirstOrThrow()
     if (isDone(row, turn, tx.clock.now())) return 'done'
     const leaseToken = newLeaseToken(db)
     // A resumed run keeps its start time, which shows for how long it has not finished.
     const goesOn = row.began_at !== null && row.ended_at === null
-    const selection = claimedTasks.select(tx, { where: sql`task = ${task}`, limit: 1, evenIfNotDue: true })
-    const taken = await claimedTasks.claim(tx, leaseToken, selection, {
-      leaseMs,
-      set: sql`slot = ${slot}, settings = ${settings}, began_at = ${goesOn ? sql.ref('began_at') : dbTime(tx)}, ended_at = null, note = null,
-        waits_since = null, waits_for = null`,
-    })
-    return taken.length === 1 ? { task, leaseToken, leaseMs, position: row.position } : 'held'
+    const set = sql`slot = ${slot}, settings = ${settings}, began_at = ${goesOn ? sql.ref('began_at') : dbTime(tx)}, ended_at = null,
+      note = null, waits_since = null, waits_for = null`
+    const taken = await claimedTasks.claimOne(tx, leaseToken, { task }, { leaseMs, set })
+    return taken === null ? 'held' : { task, leaseToken, leaseMs, position: row.position }
   })
 }
 
@@ -80,13 +77,10 @@ export async function renewUpkeep(tx: Tx, lease: UpkeepLease, position?: number)
 
 /** Ends the run. @param note what it did, in a sentence; null when it was interrupted: another process may then resume it at once. */
 export async function endUpkeep(db: Db, lease: UpkeepLease, note: string | null): Promise<void> {
-  await db.write('upkeep-end', (tx) =>
-    tx.sql
-      .updateTable('sync_upkeep')
-      .set({ lease_token: null, lease_until: null, note, ...(note !== null && { ended_at: dbTime(tx) }) })
-      .where(claimedTasks.isOurs(lease))
-      .execute(),
-  )
+  await db.write('upkeep-end', async (tx) => {
+    const ended = note === null ? sql`` : sql`, ended_at = ${dbTime(tx)}`
+    await claimedTasks.release(tx, lease, 0, sql`note = ${note} ${ended}`)
+  })
 }
 
 /** @returns whether the run is done already, as `claimUpkeep` would say. */

@@ -15,7 +15,7 @@ import { reachedOf } from '../../../src/store/mirror/reached.ts'
 import { recordText, recordTimes } from '../../../src/store/mirror/record-times.ts'
 import { findDeliveriesFor, findPushesFor } from '../../../src/store/mirror/search.ts'
 import { boundRequests, newestSubmissions, someKnownIds } from '../../../src/store/mirror/some-ids.ts'
-import { knownSubmissions, submissionIdsAfter, unreachableSince, wasUnreachable } from '../../../src/store/mirror/submissions.ts'
+import { knownSubmissions, unreachableSince, wasUnreachable } from '../../../src/store/mirror/submissions.ts'
 import {
   arrivalsOf,
   attachmentsOf,
@@ -29,6 +29,7 @@ import {
 import { listUnmapped } from '../../../src/store/mirror/unmapped.ts'
 import { clientsOf, extraReadsOf, freshnessOf, wholeSubmission } from '../../../src/store/mirror/whole-submission.ts'
 import { storeMappings } from '../../../src/store/outbox/push-map.ts'
+import { submissionIdsAfter } from '../../../src/store/reads/account-reads.ts'
 import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
 import { at, eventFact, idFacts, messageFact, uuid, wireById, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
