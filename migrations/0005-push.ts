@@ -67,6 +67,8 @@ const POSTGRES_LOOKUPS = [
   'create index sync_outbox_submission on sync_outbox (account, submission_id, outbox_id)',
   'create index sync_outbox_account on sync_outbox (account, outbox_id)',
   'create index sync_outbox_changes on sync_outbox (account, seq)',
+  // What is stuck or waits of a submission, of which most was delivered.
+  "create index sync_outbox_undelivered on sync_outbox (account, submission_id) where state in ('ready', 'dead', 'unknown')",
   // What `push_status` shows as open.
   "create index sync_outbox_open on sync_outbox (account, seq) where state not in ('delivered', 'skipped')",
 ]

@@ -75,9 +75,12 @@ export class Person {
     return await this.page.getByRole('heading', { level: 1 }).innerText()
   }
 
-  /** Waits until the live region says something that matches. */
+  /** Waits until the live region says something that matches, where it covers nothing. */
   async says(what: RegExp): Promise<void> {
-    await this.page.getByRole('status').filter({ hasText: what }).waitFor()
+    const said = this.page.getByRole('status').filter({ hasText: what })
+    await said.waitFor()
+    // It stands in the bar above the page, and covers no row of it.
+    expect(await said.evaluate((element) => element.closest('header') !== null)).toBe(true)
   }
 
   /** What axe holds to be serious or critical on the page as it is. */

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../src/model/time.ts'
@@ -23,6 +24,12 @@ interface Listed {
   readonly submission_id: string
   readonly insured_name: string
   readonly best_quote: { readonly total_cents: number } | null
+}
+
+/** A stranger sends something. */
+async function refused({ serve, db }: Scene): Promise<void> {
+  expect((await fetch(`${serve.receiver}/webhooks`, { method: 'POST', body: '{}' })).status).toBe(401)
+  await expect.poll(async () => (await db.read.sql.selectFrom('sync_rejected').select('reason').execute()).length).toBe(1)
 }
 
 /** What a hostile sender puts into every text that it can. */
@@ -154,6 +161,35 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
     await page.getByText('Nothing was rejected').waitFor()
     await person.goto('/destinations')
     for (const name of ['agency', 'clients']) await page.getByRole('table', { name: 'Destinations' }).getByRole('link', { name }).waitFor()
+  })
+
+  it('counts on tabs and filters, says what reached the AMS, and hands out what is filtered as CSV', async () => {
+    const { items: counts } = await scene.api<{ items: { stands: string; count: number }[] }>('/submissions/counts')
+    const quoted = counts.find(({ stands }) => stands === 'quoted')?.count ?? 0
+    expect(quoted).toBeGreaterThan(0)
+    await person.goto('/submissions')
+    const table = page.getByRole('table', { name: 'Submissions' })
+    await table.getByRole('columnheader', { name: 'AMS' }).waitFor()
+    // One of the two destinations waits for clients.
+    await table
+      .getByText(/^\d+ on hold$/)
+      .first()
+      .waitFor()
+    await page.getByRole('option', { name: `quoted (${quoted})` }).waitFor({ state: 'attached' })
+    await page.getByRole('combobox', { name: 'Status' }).selectOption('quoted')
+    await page.waitForURL(/stands=quoted/)
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Submissions as CSV' }).click()])
+    expect(download.suggestedFilename()).toMatch(/^submission-.*\.csv$/)
+    const [heading, ...rows] = readFileSync(await download.path(), 'utf8')
+      .trim()
+      .split('\r\n')
+    expect(heading).toMatch(/^"account","submission_id","insured_name"/)
+    expect(rows).toHaveLength(quoted)
+    await refused(scene)
+    await person.goto('/deliveries')
+    await page.getByRole('tab', { name: 'Rejected 1' }).waitFor()
+    await page.getByRole('link', { name: 'Deliveries as CSV' }).waitFor()
+    await scene.db.write('test', (tx) => tx.sql.deleteFrom('sync_rejected').execute())
   })
 
   it('shows hostile texts of the service as texts', async () => {

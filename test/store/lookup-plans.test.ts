@@ -245,6 +245,8 @@ describe('each list, on SQLite without statistics,', () => {
     for (const table of ['market_readiness', 'bind_assumptions', 'bind_contingencies']) {
       expect(items).toMatch(new RegExp(`SEARCH x USING (COVERING )?INDEX \\S*${table}\\S* \\(account=\\? AND submission_id=\\?`))
     }
+    for (const table of ['x', 'o'])
+      expect(items).toMatch(new RegExp(`SEARCH ${table}( EXISTS)? USING (COVERING )?INDEX sync_outbox_submission`))
     expect(items).not.toMatch(/SCAN [xo]\b/)
   })
 

@@ -45,6 +45,8 @@ export const searchQuery = (q: string) => read('/api/v1/search', { query: { q } 
 
 export const submissionsQuery = (query: Filter<'/api/v1/submissions'>) => readPages('/api/v1/submissions', { query })
 
+export const submissionCountsQuery = (account?: string) => read('/api/v1/submissions/counts', { query: { account } }, kept)
+
 export const submissionQuery = (account: string, submission_id: string) =>
   read('/api/v1/submissions/{account}/{submission_id}', { path: { account, submission_id } }, { refetchInterval: every.while })
 
@@ -53,6 +55,7 @@ export const timelineQuery = (account: string, submission_id: string, kinds: Kin
   readPages('/api/v1/submissions/{account}/{submission_id}/timeline', { path: { account, submission_id }, query: { limit: 50, kinds } })
 
 export const deliveriesQuery = (query: Filter<'/api/v1/inbox'>) => readPages('/api/v1/inbox', { query }, every.moment)
+export const deliveryCountsQuery = (account?: string) => read('/api/v1/inbox/counts', { query: { account } }, kept)
 export const deliveryQuery = (id: string) => read('/api/v1/inbox/{id}', { path: { id } })
 export const becameQuery = (id: string) => read('/api/v1/inbox/{id}/changes', { path: { id } })
 export const rejectedQuery = (account?: string) => readPages('/api/v1/rejected', { query: { account } })

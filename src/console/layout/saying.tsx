@@ -4,7 +4,10 @@ import { silence, useSaid } from '../api/announce.ts'
 
 const SHOWN_MS = 12_000
 
-/** Says what came of an action, to the eye and to a screen reader. It is always there, or nothing would be read out. */
+/**
+ * Says what came of an action, to the eye and to a screen reader. It is always there, or nothing would be read out. It stands in the top bar,
+ * where it covers nothing.
+ */
 export function Saying() {
   const said = useSaid()
   useEffect(() => {

@@ -3,7 +3,6 @@ import { useLive } from '../api/live.ts'
 import { useKeys } from './keys.tsx'
 import { Logo } from './logo.tsx'
 import { places } from './navigation.ts'
-import { Saying } from './saying.tsx'
 import { TopBar } from './top-bar.tsx'
 
 /** What stands around every page. */
@@ -34,7 +33,6 @@ export function Shell() {
       <main id="main" tabIndex={-1}>
         <Outlet />
       </main>
-      <Saying />
       {keys.dialogs}
     </div>
   )

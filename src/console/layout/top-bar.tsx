@@ -7,9 +7,10 @@ import { overviewQuery, sessionQuery } from '../api/queries.ts'
 import { clockTime } from '../parts/time.tsx'
 import { useSignOut } from '../session/session.ts'
 import { AccountSwitch } from './account-switch.tsx'
+import { Saying } from './saying.tsx'
 import { setTheme, type Theme, themes, useTheme } from './theme.ts'
 
-/** What is fixed above every page: search, whether what is shown is live, and who is signed in. */
+/** What is fixed above every page: search, what was done last, whether what is shown is live, and who is signed in. */
 export function TopBar({ onPalette }: { readonly onPalette: () => void }) {
   return (
     <header className="top-bar">
@@ -19,6 +20,7 @@ export function TopBar({ onPalette }: { readonly onPalette: () => void }) {
         <span>Find or do</span>
         <kbd>Ctrl K</kbd>
       </button>
+      <Saying />
       <LiveMark />
       <Who />
     </header>

@@ -92,7 +92,7 @@ const plainColumns: readonly Column<Document>[] = [
   SUBMISSION,
   HOST,
   { id: 'state', head: 'State', cell: ({ state }) => <Chip word={state} /> },
-  { id: 'at', head: 'Since', isNumber: true, cell: ({ stored_at, created_at }) => <Age at={stored_at ?? created_at} isAgo /> },
+  { id: 'at', head: 'Since', isNumber: true, cell: ({ stored_at, created_at }) => <Age at={stored_at ?? created_at} /> },
 ]
 
 /** Why it failed, without what follows, which stands in a column of its own. */
@@ -113,7 +113,7 @@ function columnsWith(onRetry: (key: string) => void): readonly Column<Document>[
       isOnPhone: true,
       cell: ({ error }) => <span className="bad">{reasonIn(error)}</span>,
     },
-    { id: 'since', head: 'Since', isNumber: true, cell: ({ failing_since, tried_at }) => <Age at={failing_since ?? tried_at} isAgo /> },
+    { id: 'since', head: 'Since', isNumber: true, cell: ({ failing_since, tried_at }) => <Age at={failing_since ?? tried_at} /> },
     { id: 'mend', head: 'How to mend it', holds: 'sentence', rank: 2, isOnPhone: true, cell: ({ mend }) => mend },
     {
       id: 'deeds',

@@ -3,13 +3,14 @@ import { Link } from '@tanstack/react-router'
 import { useCallback } from 'react'
 import { headOf, wordOf } from '../../ops/output/words.ts'
 import type { Schemas } from '../api/client.ts'
-import { overviewQuery, submissionsQuery } from '../api/queries.ts'
-import { useAddress } from '../layout/search.ts'
+import { overviewQuery, submissionCountsQuery, submissionsQuery } from '../api/queries.ts'
+import { type ListSearch, useAddress } from '../layout/search.ts'
 import { Chip, toneOf } from '../parts/chip.tsx'
+import { CsvLink } from '../parts/csv-link.tsx'
 import { Choice, ClearFilters } from '../parts/fields.tsx'
 import { shortId } from '../parts/id.tsx'
 import { Listed } from '../parts/listed.tsx'
-import { count, money } from '../parts/numbers.ts'
+import { count, countUpTo, money } from '../parts/numbers.ts'
 import { Page } from '../parts/page.tsx'
 import { SearchField } from '../parts/search-field.tsx'
 import type { Column } from '../parts/table.tsx'
@@ -23,7 +24,12 @@ const stands = ['bound', 'quoted', 'needs_info', 'in_progress', 'not_available',
 export function Submissions() {
   const [search, set] = useAddress()
   const { data: overview } = useQuery(overviewQuery)
+  const { data: counts } = useQuery(submissionCountsQuery(search['account']))
   const onSearch = useCallback((text: string) => set({ search: text }), [set])
+  const named = stands.map((each) => {
+    const counted = counts?.items.find((one) => one.stands === each)
+    return [each, counted === undefined ? wordOf(each) : `${wordOf(each)} (${countUpTo(counted)})`] as const
+  })
   return (
     <Page title="Submissions" className="lists" lead={overview && <>{count(overview.submissions.known)} known</>}>
       <div className="filters">
@@ -33,14 +39,9 @@ export function Submissions() {
           value={search['search'] ?? ''}
           onChange={onSearch}
         />
-        <Choice
-          label="Status"
-          all="Any status"
-          value={search['stands'] ?? ''}
-          options={stands}
-          onChange={(each) => set({ stands: each })}
-        />
+        <Choice label="Status" all="Any status" value={search['stands'] ?? ''} options={named} onChange={(each) => set({ stands: each })} />
         <ClearFilters names={['search', 'stands', 'market', 'status']} />
+        <CsvLink path="/api/v1/submissions" filter={{ ...askedIn(search), sort: search['sort'] }} of="Submissions" />
         <Columns hidden={hiddenIn(search['hide'])} onChange={(hide) => set({ hide: hide.join(',') })} />
       </div>
       <List />
@@ -52,12 +53,17 @@ function hiddenIn(hide: string | undefined): string[] {
   return hide?.split(',').filter(Boolean) ?? []
 }
 
+/** What of the address narrows the list. */
+function askedIn(search: ListSearch): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    ['search', 'account', 'market', 'status', 'stands'].flatMap((key) => (search[key] ? [[key, search[key] ?? '']] : [])),
+  )
+}
+
 function List() {
   const [search, set] = useAddress()
   const sort = search['sort'] ?? '-moved'
-  const asked = Object.fromEntries(
-    ['search', 'account', 'market', 'status', 'stands'].flatMap((key) => (search[key] ? [[key, search[key]]] : [])),
-  )
+  const asked = askedIn(search)
   const query = useInfiniteQuery(submissionsQuery({ ...asked, sort: sort as '-moved', limit: 100 }))
   return (
     <>
@@ -146,6 +152,16 @@ function Lanes({ lanes }: Pick<Item, 'lanes'>) {
   )
 }
 
+/** What became of its changes at the destinations: what is dead stands first, then what waits. */
+function Pushed({ pushed }: Pick<Item, 'pushed'>) {
+  if (pushed === null) return <span className="quiet">–</span>
+  const { dead, blocked, waiting } = pushed
+  if (dead > 0) return <Chip word="dead" label={`${count(dead)} dead`} />
+  if (blocked > 0) return <Chip word="held" label={`${count(blocked)} on hold`} />
+  if (waiting > 0) return <Chip word="waiting" label={`${count(waiting)} waiting`} />
+  return <Chip word="delivered" />
+}
+
 /** What the marks of lanes mean. */
 function Legend() {
   return (
@@ -183,6 +199,7 @@ const columns: readonly Column<Item>[] = [
         <span className="quiet">–</span>
       ),
   },
+  { id: 'pushed', head: 'AMS', rank: 2, isOnPhone: true, cell: ({ pushed }) => <Pushed pushed={pushed} /> },
   {
     id: 'outstanding',
     head: headOf('outstanding_count'),

@@ -7,6 +7,11 @@ export function count(n: number): string {
   return whole.format(n)
 }
 
+/** @returns `12`, or `1,000+` where there may be more. */
+export function countUpTo({ count: n, is_complete }: { readonly count: number; readonly is_complete: boolean }): string {
+  return is_complete ? count(n) : `${count(n)}+`
+}
+
 /** @returns `1 delivery`, `12 deliveries`. */
 export function counted(n: number, one: string, many = `${one}s`): string {
   return `${whole.format(n)} ${n === 1 ? one : many}`

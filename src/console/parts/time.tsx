@@ -69,27 +69,23 @@ export function bothTimes(at: string): string {
 interface AgeProps {
   readonly at: string | null | undefined
   readonly none?: string
-  /** Whether it says "ago", where nothing else does. */
-  readonly isAgo?: boolean
+  /** Whether it is a time to come, such as that of the next attempt; else what lies ahead is now, for clocks differ. */
+  readonly mayLieAhead?: boolean
 }
 
-/** Clocks differ by a little: what lies ahead by less is now. */
-const APART_MS = 5_000
-
-function ageText(ms: number, isAgo: boolean): string {
-  if (ms < -APART_MS) return `in ${durationText(-ms)}`
-  if (!isAgo) return durationText(ms)
+function ageText(ms: number, mayLieAhead: boolean): string {
+  if (mayLieAhead && ms <= -SECOND_MS) return `in ${durationText(-ms)}`
   return ms < SECOND_MS ? 'now' : `${durationText(ms)} ago`
 }
 
 /** How long ago something was. */
-export function Age({ at, none = '–', isAgo = false }: AgeProps) {
+export function Age({ at, none = '–', mayLieAhead = false }: AgeProps) {
   const now = useNow()
   if (!at) return <span className="quiet">{none}</span>
   const ms = now - Date.parse(at)
   return (
     <time dateTime={at} title={bothTimes(at)}>
-      {ageText(ms, isAgo)}
+      {ageText(ms, mayLieAhead)}
     </time>
   )
 }

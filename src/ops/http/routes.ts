@@ -3,6 +3,7 @@ import type { AnyOperation } from '../operations/operation.ts'
 import { answers } from './api/answers.ts'
 import type { AdminParts, Api } from './api/parts.ts'
 import type { Sessions } from './api/sessions.ts'
+import { addCsv } from './csv.ts'
 import { addOperation } from './from-operation.ts'
 import { addDocuments } from './routes/documents.ts'
 import { addLive } from './routes/live.ts'
@@ -26,5 +27,6 @@ export function addRoutes(api: Api, p: AdminParts, sessions: Sessions, operation
   addOidcSession(api, p, sessions)
   addLive(api, p, sessions)
   for (const op of operations) addOperation(api, p, op)
+  for (const op of operations.filter(({ hasCsv }) => hasCsv)) addCsv(api, p, op)
   for (const add of [addMappingsCsv, addReport, addDocuments]) add(api, p)
 }

@@ -90,7 +90,7 @@ const timers: Readonly<Record<TimerName, readonly [...Definition, buckets: reado
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],
   ],
   push_lag_seconds: [
-    'From the change in the mirror to its delivery; snapshots excluded.',
+    'From the change in the mirror to its delivery; without snapshots and what is sent again.',
     ['destination'],
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 3600, 86400],
   ],

@@ -3,6 +3,7 @@ import { msFromTime, timeFromMs } from '../../model/time.ts'
 import { changesBetween } from '../../store/changes/reader.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { findDeliveries, type InboxDelivery, type InboxEntry, type InboxFilter, listDeliveries } from '../../store/inbox/queries.ts'
+import { RejectedStore } from '../../store/inbox/rejected.ts'
 import { searchDeliveries } from '../../store/inbox/search.ts'
 import { withInsured } from '../../store/mirror/insured.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
@@ -37,6 +38,7 @@ const list = operation({
     'time: a page may hold fewer than `limit`, even none, and there is a next one.',
   role: 'viewer',
   http: 'GET /inbox',
+  hasCsv: true,
   tool: 'list_deliveries',
   input: listed,
   output: pageOf(entry.extend({ insured_name: z.string().nullable().describe('of its submission') }).meta({ id: 'Delivery' })),
@@ -152,5 +154,31 @@ const changes = operation({
     ),
 })
 
-/** `inbox list|show|changes` */
-export const operations = [list, show, changes]
+const MOST_COUNTED = 1_000
+
+const counts = operation({
+  name: 'inbox.counts',
+  summary: `count deliveries by state, and those that were refused, each up to ${MOST_COUNTED}`,
+  role: 'viewer',
+  http: 'GET /inbox/counts',
+  input: z.strictObject({ account: filters.account }),
+  output: pageOf(
+    record('DeliveryCount', {
+      state: z.enum([...inboxStates, 'refused']),
+      count: z.int(),
+      is_complete: z.boolean().describe('false: there may be more'),
+    }),
+  ),
+  run: async (c, { account }) => {
+    await refuseUnknownNames(c.db.read, c.config, { account })
+    const limit = MOST_COUNTED + 1
+    const refused = (await new RejectedStore(c.db, c.log).list({ account, limit })).length
+    const found = await Promise.all(inboxStates.map(async (state) => (await listDeliveries(c.db.read, { account, state }, limit)).length))
+    const all = [...inboxStates.map((state, index) => ({ state, n: found[index] ?? 0 })), { state: 'refused' as const, n: refused }]
+    return whole(all.map(({ state, n }) => ({ state, count: Math.min(n, MOST_COUNTED), is_complete: n <= MOST_COUNTED })))
+  },
+  table: ['Deliveries by state', ['state', 'count', ['more', (one) => (one.is_complete ? null : 'or more')]], 'No delivery.'],
+})
+
+/** `inbox list|counts|show|changes` */
+export const operations = [list, counts, show, changes]

@@ -66,6 +66,8 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   readonly http: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
   /** Whether a reader goes on from what it was told before, so that it can be refused: 409 for another log epoch, 410 for what is not kept any more. */
   readonly goesOn?: boolean
+  /** Whether its list is handed out as a CSV, too, all pages in one: at its path with `.csv` behind. */
+  readonly hasCsv?: boolean
   /** Bytes that its body may have, where it takes long lists. */
   readonly mostBytes?: number
   /** Its descriptions stand beside options, in the OpenAPI document, and in the schema of the tool. */

@@ -46,6 +46,7 @@ const list = operation({
     'With `text` or `reason` it looks through some thousands at a time: a page may hold fewer than `limit`, even none, and there is a next one.',
   role: 'viewer',
   http: 'GET /outbox',
+  hasCsv: true,
   tool: 'list_pushes',
   input: z.strictObject({
     ...choice(listedStates),

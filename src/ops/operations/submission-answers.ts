@@ -59,6 +59,17 @@ export const submissionItem = record('SubmissionItem', {
   tracked_at: time,
   unreachable_since: time.nullable(),
   oldest_read_at: time.nullable().describe('how fresh it is: the oldest of its three main reads; null: one was never made'),
+  pushed: record(
+    'PushedOfSubmission',
+    {
+      waiting: z.int().describe('changes that go by themselves'),
+      blocked: z.int().describe('that wait for a client of the AMS, or behind one that a person must see to'),
+      dead: z.int().describe('that were given up, or of which nobody knows whether they arrived'),
+    },
+    'its changes at all destinations together; with none in any of these all were delivered',
+  )
+    .nullable()
+    .describe('null: none was queued, or not lately'),
   proved_at: time.nullable().describe('when a reconcile run last proved it equal to the service; null: never yet'),
 })
 

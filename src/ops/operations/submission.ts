@@ -1,8 +1,16 @@
 import { z } from 'zod'
-import { isPlaceIn, type SubmissionOrder, type SubmissionPlace, submissionOrders } from '../../store/mirror/submission-list.ts'
+import {
+  accountsWithSubmissions,
+  countSubmissions,
+  isPlaceIn,
+  type SubmissionOrder,
+  type SubmissionPlace,
+  submissionOrders,
+} from '../../store/mirror/submission-list.ts'
 import { type TimelinePlace, timelineKinds, timelinePlace } from '../../store/mirror/timeline.ts'
 import { auditedDb } from '../../store/operators/actions.ts'
 import { requestReads } from '../../store/reads/request-reads.ts'
+import { CHIPS } from '../../store/schema/list-keys.ts'
 import { idsForAudit } from '../actions/context.ts'
 import { accountNamed, refuseUnknownNames, refuseUntracked } from '../actions/names.ts'
 import { submissionsPage } from '../actions/submissions-page.ts'
@@ -25,6 +33,7 @@ import { type OperationContext, operation } from './operation.ts'
 import { submissionItem, timelineItem } from './submission-answers.ts'
 
 const MOST_SYNCED = 500
+const MOST_COUNTED = 1_000
 
 const list = operation({
   name: 'submission.list',
@@ -34,6 +43,7 @@ const list = operation({
     'Paged by key: a submission that stays in its place is shown once, however many are added meanwhile.',
   role: 'viewer',
   http: 'GET /submissions',
+  hasCsv: true,
   tool: 'search_submissions',
   toolFields: { search: 'query' },
   input: z.strictObject({
@@ -62,6 +72,34 @@ const list = operation({
       ['lowest quote', (one) => one.best_quote?.premium_display],
       ...(['outstanding_count', 'moved_at', 'oldest_read_at', 'proved_at'] as const),
     ],
+    'No submission.',
+  ],
+})
+
+const counts = operation({
+  name: 'submission.counts',
+  summary: `count submissions by where they stand, each up to ${MOST_COUNTED}`,
+  role: 'viewer',
+  http: 'GET /submissions/counts',
+  input: z.strictObject({ account: ofAccount }),
+  output: pageOf(
+    record('SubmissionCount', {
+      stands: z.string(),
+      count: z.int(),
+      is_complete: z.boolean().describe('false: there may be more'),
+    }),
+  ),
+  run: async (c, { account }) => {
+    await refuseUnknownNames(c.db.read, c.config, { account })
+    const accounts = account === undefined ? await accountsWithSubmissions(c.sums.read) : [account]
+    const counted: { stands: string; count: number; is_complete: boolean }[] = []
+    for (const stands of [...CHIPS, 'unreachable', 'unknown'])
+      counted.push({ stands, ...(await countSubmissions(c.sums.read, accounts, stands, MOST_COUNTED)) })
+    return { items: counted, next_cursor: null }
+  },
+  table: [
+    'Submissions by where they stand',
+    ['stands', 'count', ['more', (one) => (one.is_complete ? null : 'or more')]],
     'No submission.',
   ],
 })
@@ -165,4 +203,4 @@ const sync = operation({
 })
 
 /** `submission list|timeline`, and what the command `sync` does, asked of the process that serves. */
-export const operations = [list, timeline, whole, sync]
+export const operations = [list, counts, timeline, whole, sync]

@@ -67,6 +67,7 @@ const words: Readonly<Record<string, string>> = {
   aside: 'set aside',
   budget: 'ended by its budget',
   held: 'on hold',
+  poll: 'polling',
   replay: 'polling (full re-read)',
 }
 

@@ -47,7 +47,7 @@ export const destinationStatus = record('Destination', {
       delivered: z.int(),
       given_up: z.int().describe('became dead, or of unknown outcome'),
       success_rate: z.number().nullable().describe('delivered of all that ended, 0 to 1; null when nothing did'),
-      latency_p50: z.number().nullable().describe('seconds from the change to its delivery; snapshots excluded'),
+      latency_p50: z.number().nullable().describe('seconds from the change to its delivery; without snapshots and what is sent again'),
       latency_p99: z.number().nullable().describe('seconds, likewise'),
     })
     .describe('of the hours that began within the last 24'),

@@ -49,7 +49,7 @@ export const history = record('History', {
   lost: z.array(line).describe('records that no webhook announced within `WEBHOOK_LOST_AFTER`, by table, when that was found'),
   lag: z.object({
     mirror: lag.describe('from when an event or message happened to its row in the mirror; backfill excluded'),
-    push: lag.describe('from the change in the mirror to its delivery to a destination; snapshots excluded'),
+    push: lag.describe('from the change in the mirror to its delivery to a destination; without snapshots and what is sent again'),
   }),
   upstream: z.array(line).describe('requests to the service, by class of the answer'),
   queues: z.array(queue).describe('how much waited at most: `inbox` to be applied, `outbox` to be pushed'),

@@ -1,4 +1,6 @@
 import { isIdRead, type ReadKind } from '../../model/reads.ts'
+import { msFromTime } from '../../model/time.ts'
+import { lateAfterMs } from '../health/verdict.ts'
 import { tableOf } from '../output/columns.ts'
 import { type Table, table } from '../output/table.ts'
 import { ago, printableLine, wrapped } from '../output/text.ts'
@@ -46,15 +48,23 @@ function accountTables({ accounts }: Status, nowMs: number): Table[] {
   const reads = ofEach(accounts, (a) => a.freshness)
   const isOff = ({ account, read }: (typeof reads)[number]) =>
     accounts.some((a) => a.account === account && a.reads_off.some((off) => off.read === read))
-  const flat = accounts.map(({ reads: { overdue, oldest_due_at, failing }, ...a }) => ({
-    ...a,
-    ...a.inbox,
-    overdue,
-    oldest_due_at,
-    failing,
-  }))
+  const flat = accounts.map(({ reads: { overdue, oldest_due_at, failing }, ...a }) => {
+    // Some reads are always just due: the verdict knows when that is late, and only then it is told.
+    const isLate = oldest_due_at !== null && nowMs - msFromTime(oldest_due_at) > lateAfterMs.read
+    return { ...a, ...a.inbox, failing, ...(isLate ? { overdue, oldest_due_at } : { overdue: null, oldest_due_at: null }) }
+  })
   return [
-    tableOf('Accounts', flat, ['account', 'state', 'submissions', 'unreachable', 'overdue', 'oldest_due_at', 'failing'], nowMs),
+    tableOf(
+      'Accounts',
+      flat,
+      [
+        ...(['account', 'state', 'submissions', 'unreachable'] as const),
+        ['reads overdue', (a) => a.overdue],
+        'oldest_due_at',
+        ['reads failing', (a) => a.failing],
+      ],
+      nowMs,
+    ),
     tableOf(
       'Requests to the service, a second',
       flat,

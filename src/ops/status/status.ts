@@ -41,7 +41,11 @@ const accountStatus = knownAccount.omit({ client_id: true }).extend({
     .describe('the pause in force that the service asked for (`Retry-After`)'),
   submissions: z.int(),
   unreachable: z.int(),
-  reads: z.object({ overdue: z.int(), oldest_due_at: time.nullable(), failing: z.int() }),
+  reads: z.object({
+    overdue: z.int().describe('reads whose time has come; some always are, and none for long while all is well'),
+    oldest_due_at: time.nullable(),
+    failing: z.int(),
+  }),
   demand_rps: z.number().describe('requests a second that the timetable asks for'),
   limit_rps: z.number().nullable().describe('how many are allowed; null: the settings do not have the account'),
   freshness: z.array(

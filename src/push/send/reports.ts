@@ -32,8 +32,9 @@ export class Reports {
     const ended = outcome.type === 'unknown' ? 'failed' : outcome.type
     this.#observer.count('push_attempts_total', { destination, outcome: state === 'ready' ? ended : state })
     if (state !== 'delivered') this.#logFailure(row, outcome, plan)
-    // A row of a snapshot is as old as its record, which says nothing about the lag.
-    else if (!row.snapshot) this.#observer.time('push_lag_seconds', (this.#clock.now() - msFromTime(row.changedAt)) / 1000, { destination })
+    // A row of a snapshot is as old as its record, and one that is sent again arrived long ago: neither says anything about the lag.
+    else if (!row.snapshot && row.resent === null)
+      this.#observer.time('push_lag_seconds', (this.#clock.now() - msFromTime(row.changedAt)) / 1000, { destination })
   }
 
   #logFailure(row: OutboxRow, outcome: Outcome, plan: AttemptPlan): void {

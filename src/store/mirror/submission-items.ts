@@ -33,24 +33,31 @@ type OpenItem = Key & Columns<'open_items', 'source' | 'item_key' | 'label' | 'b
 
 type Offer = Key & Columns<'source_offers', 'lane_id' | 'kind'>
 
+interface Queued extends Key {
+  readonly waiting: number | string
+  readonly blocked: number | string
+  readonly dead: number | string
+}
+
 type Read = Key & Columns<'sync_reads', 'last_read_at'>
 
 /** What lists show of submissions, in the order of the keys. A submission that is not there (any more) is left out. */
 export async function submissionItems(q: Query, keys: readonly Key[]) {
   if (keys.length === 0) return []
-  const rowsOf = <T>(columns: RawBuilder<unknown>, from: RawBuilder<unknown>, order?: RawBuilder<unknown>) =>
-    rowsOfEach<T>(q, keys, columns, from, order)
-  const [overviews, lanes, quotes, offers, openItems, reads] = await Promise.all([
+  const rowsOf = <T>(columns: RawBuilder<unknown>, from: RawBuilder<unknown>, how?: How) => rowsOfEach<T>(q, keys, columns, from, how)
+  // SQLite would else look through all that an account has in the outbox.
+  const byIndex = q.kind === 'sqlite' ? sql`indexed by sync_outbox_submission` : sql``
+  const [overviews, lanes, quotes, offers, openItems, reads, queued, sent] = await Promise.all([
     rowsOf<Overview>(OVERVIEW, sql`submission_overview x where true`),
     rowsOf<Lane>(
       sql`x.account, x.submission_id, x.lane_id, x.market_name, x.program_category as category, x.status, x.status_label, x.chip, x.bound`,
       sql`lanes x where x.gone_at is null`,
-      sql`market_name, lane_id`,
+      { order: sql`market_name, lane_id` },
     ),
     rowsOf<Quote>(
       sql`x.account, x.submission_id, x.lane_id, x.quote_id, x.market_name, x.total_cents, x.premium_display`,
       sql`quote_board x where x.may_be_superseded is not true and x.total_cents is not null`,
-      sql`total_cents, lane_id, quote_id`,
+      { order: sql`total_cents, lane_id, quote_id` },
     ),
     rowsOf<Offer>(sql`x.account, x.submission_id, x.lane_id, x.kind`, sql`source_offers x where x.gone_at is null`),
     rowsOf<OpenItem>(sql`x.account, x.submission_id, x.source, x.item_key, x.label, x.bind_request_id`, sql`open_items x where true`),
@@ -58,8 +65,22 @@ export async function submissionItems(q: Query, keys: readonly Key[]) {
       sql`x.account, x.submission_id, x.last_read_at`,
       sql`sync_reads x where x.read in (${sql.join(mainReads.map((read) => sql.lit(read)))})`,
     ),
+    rowsOf<Queued>(
+      sql`x.account, x.submission_id, sum(case when x.state = 'ready' and l.blocked is null then 1 else 0 end) as waiting,
+        sum(case when x.state = 'ready' and l.blocked is not null then 1 else 0 end) as blocked,
+        sum(case when x.state <> 'ready' then 1 else 0 end) as dead`,
+      sql`sync_outbox x ${byIndex} left join sync_push_lanes l on l.destination = x.destination and l.account = x.account and l.lane = x.lane
+        where x.state in ('ready', 'dead', 'unknown')`,
+      { group: sql`x.account, x.submission_id` },
+    ),
+    rowsOf<Key>(
+      sql`x.account, x.submission_id`,
+      sql`submissions x where exists (
+        select 1 from sync_outbox o where o.account = x.account and o.submission_id = x.submission_id and o.state = 'delivered')`,
+    ),
   ])
   const by = { lanes: grouped(lanes), quotes: grouped(quotes), offers: grouped(offers), items: grouped(openItems), reads: grouped(reads) }
+  const [waiting, isSent] = [grouped(queued), new Set(sent.map(nameOf))]
   const found = grouped(overviews)
   return keys.flatMap((key) => {
     const name = nameOf(key)
@@ -71,8 +92,15 @@ export async function submissionItems(q: Query, keys: readonly Key[]) {
       offers: by.offers.get(name) ?? [],
       items: by.items.get(name) ?? [],
     }
-    return [itemOf(row, own, by.reads.get(name) ?? [])]
+    return [{ ...itemOf(row, own, by.reads.get(name) ?? []), pushed: pushedOf(waiting.get(name)?.[0], isSent.has(name)) }]
   })
+}
+
+/** What became of its changes at all destinations together; null: none was ever queued, or retention removed what was sent. */
+function pushedOf(queued: Queued | undefined, isSent: boolean) {
+  if (queued === undefined && !isSent) return null
+  const { waiting = 0, blocked = 0, dead = 0 } = queued ?? {}
+  return { waiting: Number(waiting), blocked: Number(blocked), dead: Number(dead) }
 }
 
 /** What a submission has. */
@@ -124,13 +152,18 @@ const OVERVIEW = sql`x.account, x.submission_id, x.insured_name, x.lines, x.stat
   (select s.tracked_at from submissions s where s.account = x.account and s.submission_id = x.submission_id) as tracked_at,
   (select p.proved_at from sync_proofs p where p.account = x.account and p.submission_id = x.submission_id) as proved_at`
 
+interface How {
+  readonly order?: RawBuilder<unknown>
+  readonly group?: RawBuilder<unknown>
+}
+
 /** The rows of each of the submissions, each found by its key. @param from a table or view as `x`, with a condition. */
 async function rowsOfEach<T>(
   q: Query,
   keys: readonly Key[],
   columns: RawBuilder<unknown>,
   from: RawBuilder<unknown>,
-  order?: RawBuilder<unknown>,
+  { order, group }: How = {},
 ): Promise<T[]> {
   const given = valuesTable(
     q,
@@ -139,12 +172,13 @@ async function rowsOfEach<T>(
   )
   // No order but where one is wanted: for that of the keys SQLite looks through the reads of every submission.
   const ordered = order === undefined ? sql`` : sql` order by ${order}`
+  const grouping = group === undefined ? sql`` : sql` group by ${group}`
   const statement =
     q.kind === 'sqlite'
-      ? sql<T>`select ${columns} from ${from} and (x.account, x.submission_id) in (select given.account, given.submission_id from ${given})${ordered}`
+      ? sql<T>`select ${columns} from ${from} and (x.account, x.submission_id) in (select given.account, given.submission_id from ${given})${grouping}${ordered}`
       : // Without an offset Postgres might read whole tables and hash them.
         sql<T>`select found.* from ${given} cross join lateral (select ${columns} from ${from}
-          and x.account = given.account and x.submission_id = given.submission_id offset 0) as found${ordered}`
+          and x.account = given.account and x.submission_id = given.submission_id${grouping} offset 0) as found${ordered}`
   return (await statement.execute(q.sql)).rows
 }
 

@@ -115,7 +115,10 @@ function statement(
 }
 
 /** The submissions of the rarest condition, as a table `few`; null when they are too many to be sorted, or there is no condition. */
-async function fewOf({ q, conditions, mostSorted }: Page, account: string): Promise<RawBuilder<unknown> | null> {
+async function fewOf(
+  { q, conditions, mostSorted }: Pick<Page, 'q' | 'conditions' | 'mostSorted'>,
+  account: string,
+): Promise<RawBuilder<unknown> | null> {
   const ways = conditions.flatMap(({ among }) => among(account))
   const counts = await Promise.all(ways.map((way) => countUpTo(q, way, mostSorted)))
   const fewest = Math.min(...counts)
@@ -128,6 +131,38 @@ async function countUpTo(q: Query, rows: RawBuilder<unknown>, most: number): Pro
   const { rows: found } = await sql<{ n: number }>`
     select count(*) as n from (select 1 from (${rows}) as each_one limit ${sql.lit(most + 1)}) as counted`.execute(q.sql)
   return Number(found[0]?.n ?? 0)
+}
+
+/** Of an account with more submissions of which none may be told quickly, so many of the newest are looked at. */
+const MOST_LOOKED = 20_000
+
+/**
+ * Counts the submissions that stand somewhere, up to `most`. @returns how many; `is_complete` is false where there may be more.
+ * @param accounts all of which are counted.
+ */
+export async function countSubmissions(
+  q: Query,
+  accounts: readonly string[],
+  stands: string,
+  most: number,
+  { mostSorted = MOST_SORTED, mostLooked = MOST_LOOKED } = {},
+): Promise<{ count: number; is_complete: boolean }> {
+  const conditions = conditionsOf(q, { stands })
+  const test = sql.join(
+    conditions.map((condition) => condition.test),
+    sql` and `,
+  )
+  let [count, isComplete] = [0, true]
+  for (const account of accounts) {
+    const few = await fewOf({ q, conditions, mostSorted }, account)
+    const newest = sql`(select account, submission_id, unreachable_since, marketing_status from submissions where account = ${account}
+      order by ${sql.raw(orderKeys(q).moved)} desc limit ${sql.lit(mostLooked)}) as s where ${test}`
+    const ofFew = sql`${few} cross join submissions s where s.account = ${account} and s.submission_id = few.submission_id and ${test}`
+    count += await countUpTo(q, sql`select 1 from ${few === null ? newest : ofFew}`, most)
+    if (few === null)
+      isComplete &&= (await countUpTo(q, sql`select 1 from submissions where account = ${account}`, mostLooked)) <= mostLooked
+  }
+  return { count: Math.min(count, most), is_complete: isComplete && count <= most }
 }
 
 /** The accounts of which there are submissions. */

@@ -45,8 +45,12 @@ const ROUTES = [
 
 const made = await allOperations()
 
+/** The lists that are handed out as a CSV, too. */
+const CSV = made.filter(({ hasCsv }) => hasCsv).map(({ http }) => `${http.replace(' ', ' /api/v1')}.csv`)
+
 /** Routes that answer with a file. */
 const BYTES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(CSV.map((route) => [route.slice('GET '.length), 'text/csv'])),
   '/api/v1/documents/{key}': 'application/octet-stream',
   '/api/v1/live': 'text/event-stream',
   '/api/v1/reconcile-runs/{id}/report.html': 'text/html',
@@ -80,7 +84,7 @@ describe('the description of the admin routes', () => {
       operations()
         .map(({ name }) => name)
         .sort(),
-    ).toEqual([...ROUTES, ...made.map(({ http }) => http.replace(' ', ' /api/v1').replaceAll(/:(\w+)/g, '{$1}'))].sort())
+    ).toEqual([...ROUTES, ...CSV, ...made.map(({ http }) => http.replace(' ', ' /api/v1').replaceAll(/:(\w+)/g, '{$1}'))].sort())
   })
 
   it('says of each what it is for, what it takes and what it answers', () => {
@@ -109,6 +113,7 @@ describe('the description of the admin routes', () => {
       'doctor',
       'doctor/conformance',
       'documents/check',
+      'documents/retry',
       'reconcile-runs',
       'rejected/replay',
       'retention/run',

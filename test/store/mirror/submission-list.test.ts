@@ -3,10 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Change } from '../../../src/model/change.ts'
 import { laterTime } from '../../../src/model/time.ts'
 import type { Db, Tx } from '../../../src/store/engine/db.ts'
+import { timeValue } from '../../../src/store/engine/sql.ts'
 import { writeSearchWords } from '../../../src/store/mirror/search-words.ts'
 import { standsOf, submissionItems } from '../../../src/store/mirror/submission-items.ts'
 import {
   accountsWithSubmissions,
+  countSubmissions,
   listSubmissions,
   type SubmissionOrder,
   type SubmissionPlace,
@@ -236,6 +238,39 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
       expect(item.lanes.map(({ market_name }) => market_name).sort()).toEqual(lanes.sort())
     }
     expect(await submissionItems(db.read, [{ account: 'acme', submission_id: uuid(9, 9_999) }])).toEqual([])
+  })
+
+  it('tells of each in lists what became of its changes at the destinations', async () => {
+    const keys = (await listSubmissions(db.read, ACCOUNTS, {}, { order: 'name', limit: 4 })).map(({ key: _, ...key }) => key)
+    const states = [['delivered', 'ready', 'ready'], ['ready', 'dead', 'unknown'], ['delivered', 'skipped'], []]
+    await db.write('test', async (tx) => {
+      for (const [n, { account, submission_id: lane }] of keys.entries()) {
+        for (const [seq, state] of (states[n] ?? []).entries())
+          await sql`insert into sync_outbox (destination, account, lane, submission_id, entity, entity_id, operation, cause, seq, message_id, state,
+            attempts, uncertain, queued_at) values ('ams', ${account}, ${lane}, ${lane}, 'quotes', '[]', 'insert', 'poll', ${seq}, 'm', ${state},
+            0, 0, ${timeValue(tx, time(0))})`.execute(tx.sql)
+      }
+      const [, { account = '', submission_id: lane = '' } = {}] = keys
+      await sql`insert into sync_push_lanes (destination, account, lane, due_at, blocked)
+        values ('ams', ${account}, ${lane}, ${timeValue(tx, time(0))}, 'unmapped')`.execute(tx.sql)
+    })
+    expect((await submissionItems(db.read, keys)).map(({ pushed }) => pushed)).toEqual([
+      { waiting: 2, blocked: 0, dead: 0 },
+      { waiting: 0, blocked: 1, dead: 2 },
+      { waiting: 0, blocked: 0, dead: 0 },
+      null,
+    ])
+  })
+
+  it('counts those that stand somewhere up to a limit, as the list finds them', async () => {
+    for (const stands of ['bound', 'quoted', 'unreachable', 'unknown', 'nowhere']) {
+      const all = (await found({ stands })).length
+      expect(await countSubmissions(db.read, ACCOUNTS, stands, 1_000), stands).toEqual({ count: all, is_complete: true })
+      if (all > 1) expect(await countSubmissions(db.read, ACCOUNTS, stands, 1)).toEqual({ count: 1, is_complete: false })
+      // Where too many have such a lane, only the newest are looked at.
+      const few = await countSubmissions(db.read, ACCOUNTS, stands, 1_000, { mostSorted: -1, mostLooked: 1_000 })
+      expect(few.count, stands).toBe(all)
+    }
   })
 })
 

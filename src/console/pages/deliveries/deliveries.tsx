@@ -4,15 +4,17 @@ import { Tabs } from 'radix-ui'
 import { useCallback, useState } from 'react'
 import { headOf, wordOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
-import { deliveriesQuery, overviewQuery } from '../../api/queries.ts'
+import { deliveriesQuery, deliveryCountsQuery, overviewQuery } from '../../api/queries.ts'
 import { type ListSearch, useAddress } from '../../layout/search.ts'
 import { Chip } from '../../parts/chip.tsx'
+import { CsvLink } from '../../parts/csv-link.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { Choice, ClearFilters } from '../../parts/fields.tsx'
 import { useHeld } from '../../parts/held.tsx'
 import { shortId } from '../../parts/id.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { More } from '../../parts/more.tsx'
+import { countUpTo } from '../../parts/numbers.ts'
 import { SearchField } from '../../parts/search-field.tsx'
 import { Asked, Empty } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -24,23 +26,24 @@ import { type DeliveryFilter, ReplayButtons } from './replay.tsx'
 type Delivery = Schemas['Delivery']
 
 const tabs = [
-  ['all', 'All'],
-  ['dead', 'Dead'],
-  ['rejected', 'Rejected'],
+  ['all', 'All', null],
+  ['dead', 'Dead', 'dead'],
+  ['rejected', 'Rejected', 'refused'],
 ] as const
 
 /** What the service sent, what was refused of it, and what could not be applied. */
 export function Deliveries() {
   const [search, set] = useAddress()
   const { delivery } = useParams({ strict: false })
+  const { data: counts } = useQuery(deliveryCountsQuery(search['account']))
   const tab = tabs.find(([key]) => key === search['tab'])?.[0] ?? 'all'
   return (
     <ListPage title="Deliveries" detail={delivery === undefined ? null : <Outlet />}>
       <Tabs.Root value={tab} onValueChange={(next) => set({ tab: next === 'all' ? '' : next })} activationMode="manual">
         <Tabs.List className="tabs" aria-label="Deliveries">
-          {tabs.map(([key, name]) => (
+          {tabs.map(([key, name, state]) => (
             <Tabs.Trigger key={key} value={key}>
-              {name}
+              {name} <CountOf state={state} counts={counts?.items} />
             </Tabs.Trigger>
           ))}
         </Tabs.List>
@@ -50,6 +53,17 @@ export function Deliveries() {
       </Tabs.Root>
     </ListPage>
   )
+}
+
+interface CountOfProps {
+  readonly state: string | null
+  readonly counts: readonly Schemas['DeliveryCount'][] | undefined
+}
+
+/** How many there are in a state; nothing while none is. */
+function CountOf({ state, counts }: CountOfProps) {
+  const found = counts?.find((each) => each.state === state)
+  return found && found.count > 0 ? <span className="quiet">{countUpTo(found)}</span> : null
 }
 
 const KINDS = [
@@ -76,6 +90,11 @@ function List({ isDead }: { readonly isDead: boolean }) {
   const isNarrowed = Object.keys(filter).length > (isDead ? 1 : 0)
   const query = useInfiniteQuery(deliveriesQuery({ limit: 100, ...filter }))
   const onSearch = useCallback((text: string) => set({ text }), [set])
+  const { data: counts } = useQuery(deliveryCountsQuery(search['account']))
+  const named = (each: string) => {
+    const found = counts?.items.find((one) => one.state === each)
+    return found ? `${wordOf(each)} (${countUpTo(found)})` : wordOf(each)
+  }
   return (
     <>
       <div className="filters">
@@ -90,13 +109,14 @@ function List({ isDead }: { readonly isDead: boolean }) {
             label="State"
             all="Any status"
             value={state ?? ''}
-            options={['ready', 'done', 'aside']}
+            options={['ready', 'done', 'aside'].map((each) => [each, named(each)] as const)}
             onChange={(next) => set({ state: next })}
           />
         )}
         <Choice label="Type" all="Any type" value={search['kind'] ?? ''} options={KINDS} onChange={(kind) => set({ kind })} />
         <Choice label="Received" all="At any time" value={search['since'] ?? ''} options={SPANS} onChange={(since) => set({ since })} />
         <ClearFilters names={['text', 'state', 'kind', 'since', 'until', 'submission_id']} />
+        <CsvLink path="/api/v1/inbox" filter={filter} of="Deliveries" />
         <ReplayButtons chosen={chosen} filter={filter} isNothingFound={isNothing(query.data)} onDone={() => setChosen(new Set())} />
       </div>
       <Asked query={query}>

@@ -1,16 +1,18 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
+import { wordOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
 import { answered, api, type Schemas } from '../../api/client.ts'
 import { outboxQuery } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
 import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
+import { CsvLink } from '../../parts/csv-link.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { Choice, ClearFilters, Section } from '../../parts/fields.tsx'
 import { shortId } from '../../parts/id.tsx'
 import { Listed } from '../../parts/listed.tsx'
-import { counted } from '../../parts/numbers.ts'
+import { count, counted } from '../../parts/numbers.ts'
 import { SearchField } from '../../parts/search-field.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
@@ -40,12 +42,15 @@ export function Changes({ destination }: { readonly destination: Destination }) 
   const [address, set] = useAddress()
   const [first] = useState(() => firstState(destination))
   const state = address['state'] || first
+  const { dead, unknown } = destination
+  const counts: Readonly<Partial<Record<string, number>>> = { dead, unknown }
+  const named = (each: string) => (counts[each] === undefined ? wordOf(each) : `${wordOf(each)} (${count(counts[each])})`)
   const filter = (
     <Choice
       label="State"
       all="Any status"
       value={state === ANY ? '' : state}
-      options={states}
+      options={states.map((each) => [each, named(each)] as const)}
       onChange={(next) => set({ state: next || ANY, search: '', reason: '' })}
     />
   )
@@ -70,6 +75,7 @@ function List({ name, state }: { readonly name: string; readonly state: State | 
         <SearchField label={`Search changes for ${name}`} placeholder="Insured, table, id, error" value={text} onChange={onSearch} />
         {reason && <span className="quiet">Failed by: {reason}</span>}
         <ClearFilters names={['text', 'reason']} />
+        <CsvLink path="/api/v1/outbox" filter={{ destination: name, ...narrowing }} of={`Changes for ${name}`} />
       </div>
       <Listed
         query={query}

@@ -65,7 +65,7 @@ const columns: readonly Column<Account>[] = [
       ) : (
         credentials.map(({ client_id, is_in_use, last_token_at }) => (
           <span key={client_id} className="pair" title={is_in_use ? 'the one in use' : undefined}>
-            <span className="mono">{client_id}</span>: <Age at={last_token_at} none="never" isAgo />
+            <span className="mono">{client_id}</span>: <Age at={last_token_at} none="never" />
           </span>
         ))
       ),
@@ -78,11 +78,11 @@ const columns: readonly Column<Account>[] = [
     cell: ({ webhook_secrets }) =>
       webhook_secrets.map(({ position, last_verified_at }) => (
         <span key={position} className="pair">
-          {position}: <Age at={last_verified_at} none="never" isAgo />
+          {position}: <Age at={last_verified_at} none="never" />
         </span>
       )),
   },
-  { id: 'since', head: 'Since', isNumber: true, cell: ({ since }) => <Age at={since} isAgo /> },
+  { id: 'since', head: 'Since', isNumber: true, cell: ({ since }) => <Age at={since} /> },
   {
     id: 'do',
     head: '',

@@ -88,7 +88,7 @@ function Noted({ by, at }: { readonly by: string | null; readonly at: string | n
   if (by === null) return <span className="quiet">–</span>
   return (
     <span>
-      {by}, <Age at={at} isAgo />
+      {by}, <Age at={at} />
     </span>
   )
 }
@@ -118,8 +118,8 @@ const columns: readonly Column<Alarm>[] = [
       </span>
     ),
   },
-  { id: 'since', head: 'Since', isNumber: true, cell: ({ since }) => <Age at={since} isAgo /> },
-  { id: 'over', head: headOf('resolved_at'), isNumber: true, rank: 3, cell: ({ resolved_at }) => <Age at={resolved_at} isAgo /> },
+  { id: 'since', head: 'Since', isNumber: true, cell: ({ since }) => <Age at={since} /> },
+  { id: 'over', head: headOf('resolved_at'), isNumber: true, rank: 3, cell: ({ resolved_at }) => <Age at={resolved_at} /> },
   {
     id: 'noted',
     head: headOf('acknowledged_by'),
@@ -148,8 +148,8 @@ const episodeColumns: readonly Column<Schemas['AlarmEpisode']>[] = [
       </span>
     ),
   },
-  { id: 'fired', head: headOf('fired_at'), isNumber: true, cell: ({ fired_at }) => <Age at={fired_at} isAgo /> },
-  { id: 'ended', head: headOf('resolved_at'), isNumber: true, cell: ({ resolved_at }) => <Age at={resolved_at} none="fires" isAgo /> },
+  { id: 'fired', head: headOf('fired_at'), isNumber: true, cell: ({ fired_at }) => <Age at={fired_at} /> },
+  { id: 'ended', head: headOf('resolved_at'), isNumber: true, cell: ({ resolved_at }) => <Age at={resolved_at} none="fires" /> },
   {
     id: 'noted',
     head: headOf('acknowledged_by'),

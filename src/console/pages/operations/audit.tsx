@@ -34,7 +34,7 @@ function detailOf({ target, detail }: Action): string {
 }
 
 const columns: readonly Column<Action>[] = [
-  { id: 'at', head: 'When', cell: ({ at }) => <Age at={at} isAgo /> },
+  { id: 'at', head: 'When', cell: ({ at }) => <Age at={at} /> },
   { id: 'who', head: 'Who', cell: ({ who }) => who },
   { id: 'what', head: headOf('action'), cell: ({ action }) => action },
   {

@@ -83,6 +83,6 @@ const columns: readonly Column<Process>[] = [
   },
   { id: 'role', head: 'Role', cell: ({ role }) => role },
   { id: 'version', head: 'Version', rank: 2, cell: ({ version }) => version },
-  { id: 'started', head: headOf('started_at'), isNumber: true, rank: 2, cell: ({ started_at }) => <Age at={started_at} isAgo /> },
-  { id: 'seen', head: headOf('seen_at'), isNumber: true, cell: ({ seen_at }) => <Age at={seen_at} isAgo /> },
+  { id: 'started', head: headOf('started_at'), isNumber: true, rank: 2, cell: ({ started_at }) => <Age at={started_at} /> },
+  { id: 'seen', head: headOf('seen_at'), isNumber: true, cell: ({ seen_at }) => <Age at={seen_at} /> },
 ]

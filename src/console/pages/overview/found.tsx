@@ -56,7 +56,7 @@ const columns: readonly Column<Found>[] = [
   { id: 'what', head: 'What happened', isWide: true, cell: whatHappened },
   { id: 'webhook', head: 'Webhook', cell: (found) => <Webhook found={found} /> },
   { id: 'how', head: 'Found', rank: 2, isOnPhone: true, cell: howFound },
-  { id: 'at', head: headOf('known_at'), isNumber: true, rank: 2, isOnPhone: true, cell: ({ known_at }) => <Age at={known_at} isAgo /> },
+  { id: 'at', head: headOf('known_at'), isNumber: true, rank: 2, isOnPhone: true, cell: ({ known_at }) => <Age at={known_at} /> },
 ]
 
 /** @returns `quote received · Harborline`. */

@@ -63,7 +63,7 @@ function Looked({ overview }: { readonly overview: Shown }) {
     <>
       {overview.since && (
         <p className="since">
-          Since <Age at={overview.since} isAgo />
+          Since <Age at={overview.since} />
         </p>
       )}
       <dl className="figures">
@@ -72,7 +72,7 @@ function Looked({ overview }: { readonly overview: Shown }) {
           note={
             oldestProof && (
               <>
-                oldest proof <Age at={oldestProof} isAgo />
+                oldest proof <Age at={oldestProof} />
               </>
             )
           }
@@ -87,7 +87,7 @@ function Looked({ overview }: { readonly overview: Shown }) {
           note={
             overview.inbox.oldest_at && (
               <>
-                oldest <Age at={overview.inbox.oldest_at} isAgo />
+                oldest <Age at={overview.inbox.oldest_at} />
               </>
             )
           }
@@ -97,7 +97,7 @@ function Looked({ overview }: { readonly overview: Shown }) {
         <Figure name="Waiting for destinations">
           {oldestUnsent ? (
             <>
-              since <Age at={oldestUnsent} isAgo />
+              since <Age at={oldestUnsent} />
             </>
           ) : (
             'nothing'

@@ -74,7 +74,7 @@ export function ReachedText({ reached }: { readonly reached: Reached }) {
     return <>{[stuck > 0 && `${count(stuck)} stuck`, open > 0 && `${count(open)} waiting`].filter(Boolean).join(', ')}</>
   return (
     <>
-      all {count(delivered)} delivered, <Age at={last_delivered_at} isAgo />
+      all {count(delivered)} delivered, <Age at={last_delivered_at} />
     </>
   )
 }

@@ -104,13 +104,13 @@ function Header({ view }: { readonly view: View }) {
           </Figure>
         ))}
         <Figure name={headOf('moved_at')} says="When the service last told something new of it">
-          <Age at={summary.moved_at} isAgo />
+          <Age at={summary.moved_at} />
         </Figure>
         <Figure name={headOf('oldest_read_at')} says="When the service was last asked for everything of it; the oldest of its reads">
-          <Age at={summary.oldest_read_at} none="never" isAgo />
+          <Age at={summary.oldest_read_at} none="never" />
         </Figure>
         <Figure name={headOf('proved_at')} says="When a reconcile run last found it equal to the service">
-          <Age at={summary.proved_at} none="not yet" isAgo />
+          <Age at={summary.proved_at} none="not yet" />
         </Figure>
         {ledger !== null && ledger.lost_webhooks > 0 && (
           <Figure name="Lost webhooks" says="Records that no webhook told of; polling found them">

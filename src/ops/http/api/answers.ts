@@ -87,6 +87,11 @@ export function fileAbout(description: string) {
   return { 200: { description, content }, ...common, 404: notThere, 409: notNow }
 }
 
+/** As `answersAbout`, for a table. */
+export function csvAbout(description: string) {
+  return { 200: { description, content: { 'text/csv': { schema: z.string() } } }, ...common, 404: notThere }
+}
+
 /** As `answersAbout`, for a page. */
 export function htmlAbout(description: string) {
   return { 200: { description, content: { 'text/html': { schema: z.string() } } }, ...common, 404: notThere }

@@ -1,0 +1,67 @@
+import { Readable } from 'node:stream'
+import { z } from 'zod'
+import { csvText } from '../../base/csv-text.ts'
+import { masked } from '../operations/hidden.ts'
+import type { AnyOperation, OperationContext } from '../operations/operation.ts'
+import { csvAbout } from './api/answers.ts'
+import type { AdminParts, Api } from './api/parts.ts'
+import { contextOf } from './from-operation.ts'
+
+/** Rows of a page: few enough that others are answered in between. */
+const PAGE = 200
+
+interface Page {
+  readonly items: readonly Readonly<Record<string, unknown>>[]
+  readonly next_cursor: string | null
+}
+
+/** Adds the route of a list as a CSV: a column for each field, all rows that the filters find, with the same values masked as in the list. */
+export function addCsv(api: Api, p: AdminParts, op: AnyOperation): void {
+  const { limit: _, cursor: __, ...filters } = op.input.shape
+  const columns = columnsOf(op.output)
+  api.route({
+    method: 'GET',
+    url: `${op.http.slice('GET '.length)}.csv`,
+    config: { role: op.role },
+    schema: {
+      summary: `${op.summary}: all of them, as a CSV`,
+      tags: [op.name.split('.')[0] ?? ''],
+      querystring: z.strictObject(filters),
+      response: csvAbout('a line for each, below the names of its fields; objects and lists as JSON'),
+    },
+    handler: async (request, reply) => {
+      const pages = pagesOf(op, contextOf(p, request), request.query as object)
+      // What is refused is refused before anything was sent.
+      const first = await pages.next()
+      const text = async function* () {
+        yield csvText(first.done ? [] : first.value, columns, true)
+        for await (const rows of pages) yield csvText(rows, columns, false)
+      }
+      const file = `${op.name.replace('.list', '')}-${new Date(p.clock.now()).toISOString().slice(0, 10)}.csv`
+      return reply
+        .type('text/csv; charset=utf-8')
+        .header('content-disposition', `attachment; filename="${file}"`)
+        .send(Readable.from(text()) as unknown as string)
+    },
+  })
+}
+
+async function* pagesOf(op: AnyOperation, context: OperationContext, filters: object) {
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    context.signal.throwIfAborted()
+    const output = await op.run(context, { ...filters, limit: PAGE, ...(cursor !== undefined && { cursor }) })
+    const { items, next_cursor } = masked(op.output, output) as Page
+    yield items.map((item) => Object.fromEntries(Object.entries(item).map(([name, value]) => [name, flat(value)])))
+    cursor = next_cursor
+  }
+}
+
+function columnsOf(output: z.ZodType): string[] {
+  const items = (output as z.ZodObject).shape['items'] as z.ZodArray<z.ZodObject>
+  return Object.keys(items.element.shape)
+}
+
+/** A cell holds one value. */
+function flat(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
+}
