@@ -105,7 +105,7 @@ const columns: readonly Column<Run>[] = [
     isWide: true,
     cell: ({ run_id, requested_at, requested_by, options }) => (
       <Link to="/reconcile/$run_id" params={{ run_id }} className="row-link" data-row="">
-        <Age at={requested_at} isAgo /> <span className="quiet">{requesterText(requested_by)}</span>
+        <Age at={requested_at} /> <span className="quiet">{requesterText(requested_by)}</span>
         {options['dry_run'] === true && <span className="quiet">, dry</span>}
       </Link>
     ),

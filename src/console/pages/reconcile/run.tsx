@@ -71,7 +71,7 @@ function Told({ run }: { readonly run: Shown }) {
           [
             headOf('requested_at'),
             <>
-              <Age at={run.requested_at} isAgo /> {requesterText(run.requested_by)}
+              <Age at={run.requested_at} /> {requesterText(run.requested_by)}
             </>,
           ],
           ['Rows compared', count(run.rows_compared)],
