@@ -49,10 +49,16 @@ export function inApplyTransaction<T>(
 ): Promise<T> {
   const startedAt = performance.now()
   return writeMirror(db, name, async (writer) => {
-    const result = await work({ tx: writer.tx, apply: (facts) => applyFacts(writer, facts, observer) })
+    const replayed = new Set<unknown>()
+    const apply = (facts: readonly Fact[]) => {
+      for (const id of replayedIn(facts)) replayed.add(id)
+      return applyFacts(writer, facts, observer)
+    }
+    const result = await work({ tx: writer.tx, apply })
     writer.tx.afterCommit(() => {
       observer.time('apply_commit_seconds', (performance.now() - startedAt) / 1000)
       countChanges(writer, observer)
+      for (const change of writer.changes) observeLag(change, observer, replayed)
     })
     return result
   })
@@ -98,12 +104,20 @@ function countChanges(writer: MirrorWriter, observer: Observer): void {
     counts.set(key, entry)
   }
   for (const { labels, n } of counts.values()) observer.count('applied_rows_total', labels, n)
-  for (const change of writer.changes) observeLag(change, observer)
 }
 
-/** How long after it happened a record came into the mirror. History tells nothing of that. */
-function observeLag({ entity, operation, cause, after }: Change, observer: Observer): void {
+/** Ids of the records in deliveries that an operator had replayed. */
+function replayedIn(facts: readonly Fact[]): unknown[] {
+  return facts.flatMap((fact) => {
+    if (fact.kind === 'event') return fact.isReplayed ? [fact.event.event_id] : []
+    return fact.kind === 'message' && fact.isReplayed ? [fact.message.message.message_id] : []
+  })
+}
+
+/** How long after it happened a record came into the mirror. History, and what an operator had replayed, tell nothing of that. */
+function observeLag({ entity, operation, cause, after }: Change, observer: Observer, replayed: ReadonlySet<unknown>): void {
   if (operation !== 'insert' || cause === 'backfill' || (entity !== 'market_events' && entity !== 'thread_messages')) return
+  if (replayed.has(after['event_id'] ?? after['message_id'])) return
   const seconds = (msFromTime(String(after['first_seen_at'])) - msFromTime(String(after['occurred_at']))) / 1_000
   if (Number.isFinite(seconds)) observer.time('record_lag_seconds', Math.max(0, seconds))
 }

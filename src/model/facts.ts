@@ -24,6 +24,8 @@ export interface Origin {
   readonly fromReplay: boolean
   /** Whether earlier pages of the same walk were read before; records may have become visible on them since. */
   readonly pagesBefore?: boolean
+  /** Whether an operator had its delivery replayed: when it is applied tells nothing of how long the service's news take. */
+  readonly isReplayed?: boolean
   /** Whether the feed was never read to its end before: old records in it are `backfill`. */
   readonly firstWalk: boolean
   /** Columns that a reconcile run may empty or change; an attachment's as `position.column`. Left out: all, for comparing. */

@@ -17,7 +17,7 @@ export interface ReadDelivery {
   readonly json: unknown
 }
 
-const origin = { via: 'webhook', cause: 'webhook', fromReplay: false, firstWalk: false } as const satisfies Origin
+const fromWebhook = { via: 'webhook', cause: 'webhook', fromReplay: false, firstWalk: false } as const satisfies Origin
 
 /**
  * Turns claimed deliveries into facts. Messages that match the spec are applied. From any other delivery whole events are applied, and the
@@ -42,6 +42,7 @@ async function knownAmong(db: Db, read: readonly { delivery: ClaimedDelivery; co
 function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySet<string>): ReadDelivery {
   const { account } = delivery
   const { type: kind, message } = content
+  const origin: Origin = delivery.settledAt === null ? fromWebhook : { ...fromWebhook, isReplayed: true }
   const none = { facts: [], sweep: false, unreadableEvents: false, json: content.json }
   // Sent by `doctor` to check that deliveries arrive.
   if (kind === SELF_DELIVERY_TYPE)

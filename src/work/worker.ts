@@ -170,7 +170,8 @@ export class Worker implements Service {
     const { clock, observer, log } = this.#o
     for (const { delivery, state, error, kind, submissionId } of settlements) {
       observer.count('deliveries_settled_total', { account: delivery.account, state: state === 'ready' ? 'retry' : state })
-      if (state === 'done') observer.time('delivery_to_mirror_seconds', (clock.now() - msFromTime(delivery.receivedAt)) / 1000)
+      if (state === 'done' && delivery.settledAt === null)
+        observer.time('delivery_to_mirror_seconds', (clock.now() - msFromTime(delivery.receivedAt)) / 1000)
       if (state === 'aside') {
         log.warn(
           { account: delivery.account, delivery: delivery.deliveryId, kind },

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { onTestFinished } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLog, type Log } from '../../src/base/log.ts'
-import type { CounterName, Labels, Observer } from '../../src/base/observer.ts'
+import type { CounterName, Labels, Observer, TimerName } from '../../src/base/observer.ts'
 import type { Service } from '../../src/base/service.ts'
 import { DocumentFetcher } from '../../src/documents/fetch/fetcher.ts'
 import { Space } from '../../src/documents/fetch/space.ts'
@@ -45,6 +45,7 @@ const LOOK_MS = 15
 
 /** Keeps what the stages count, and tells who waits that something happened. */
 class Watch implements Observer {
+  readonly timed: TimerName[] = []
   readonly #counts: { readonly name: CounterName; readonly labels: Labels; readonly by: number }[] = []
   readonly #waiting: (() => void)[] = []
 
@@ -53,7 +54,10 @@ class Watch implements Observer {
     for (const wake of this.#waiting.splice(0)) wake()
   }
 
-  time(): void {}
+  time(name: TimerName): void {
+    this.timed.push(name)
+  }
+
   set(): void {}
 
   total(name: CounterName, labels: Labels): number {
@@ -227,6 +231,11 @@ export class Rig {
       })),
     )
     for (const outcome of outcomes) if (outcome !== null) throw outcome
+  }
+
+  /** What was timed since this was asked for last. */
+  timed(): TimerName[] {
+    return this.#watch.timed.splice(0)
   }
 
   /** How often something was counted, over all counts that bear these labels. */

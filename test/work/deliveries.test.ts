@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import { threadMessages } from '../../src/model/entities/thread-messages.ts'
-import { listDeliveries } from '../../src/store/inbox/queries.ts'
+import { listDeliveries, makeReady } from '../../src/store/inbox/queries.ts'
 import { searchDeliveries } from '../../src/store/inbox/search.ts'
 import { withInsured } from '../../src/store/mirror/insured.ts'
 import { findAccount, sweep } from '../../src/store/reads/accounts.ts'
@@ -57,6 +57,26 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
       expect((await findAccount(rig.db.read, 'default'))?.events_unreadable_at).toBeNull()
     },
   )
+
+  it('counts how long a delivery and its news take, and not those of one that an operator has replayed', async () => {
+    const rig = await Rig.open(database)
+    const lags = () =>
+      rig
+        .timed()
+        .filter((name) => name === 'record_lag_seconds' || name === 'delivery_to_mirror_seconds')
+        .sort()
+    await work(rig, [messageOf(1)])
+    expect(lags()).toEqual(['delivery_to_mirror_seconds', 'record_lag_seconds'])
+    // It could not be applied before, so its message is new.
+    await rig.db.write('test', async (tx) => {
+      await tx.sql.updateTable('sync_inbox').set({ state: 'dead' }).execute()
+      await tx.sql.deleteFrom('thread_messages').execute()
+    })
+    const [{ inbox_id: id } = { inbox_id: 0 }] = await listDeliveries(rig.db.read, {}, 1)
+    expect(await makeReady(rig.db, [id])).toBe(1)
+    await work(rig, [])
+    expect([(await rowsOf(rig.db, threadMessages)).length, lags()]).toEqual([1, []])
+  })
 
   it('tells of each delivery what it told, and of which insured', async () => {
     const rig = await Rig.open(database)

@@ -220,7 +220,7 @@ const columns: readonly Column<Item>[] = [
     id: 'read',
     head: headOf('oldest_read_at'),
     isNumber: true,
-    rank: 3,
+    rank: 4,
     cell: ({ oldest_read_at }) => <Age at={oldest_read_at} none="never" />,
   },
   { id: 'proved', head: headOf('proved_at'), isNumber: true, rank: 3, cell: ({ proved_at }) => <Age at={proved_at} none="never" /> },

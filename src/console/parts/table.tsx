@@ -16,8 +16,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ReactNode
   /** Numbers and money stand at the right. */
   readonly isNumber?: boolean
-  /** Where there is less room it is left out: 2 on a tablet, 3 on a laptop. */
-  readonly rank?: 2 | 3
+  /** Where there is less room it is left out: 2 on a tablet, 3 on a small laptop, 4 on a laptop. */
+  readonly rank?: 2 | 3 | 4
   /** Whether a phone shows it all the same, under the rest of its row. */
   readonly isOnPhone?: boolean
   /** What it holds in place of a word: a box to tick, the row's buttons, or a sentence that takes several lines. */

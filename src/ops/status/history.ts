@@ -48,7 +48,7 @@ export const history = record('History', {
   applied: z.array(line).describe('changes to the mirror, by what caused them'),
   lost: z.array(line).describe('records that no webhook announced within `WEBHOOK_LOST_AFTER`, by table, when that was found'),
   lag: z.object({
-    mirror: lag.describe('from when an event or message happened to its row in the mirror; backfill excluded'),
+    mirror: lag.describe('from when an event or message happened to its row in the mirror; without backfill and replayed deliveries'),
     push: lag.describe('from the change in the mirror to its delivery to a destination; without snapshots and what is sent again'),
   }),
   upstream: z.array(line).describe('requests to the service, by class of the answer'),

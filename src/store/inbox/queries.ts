@@ -87,7 +87,7 @@ export async function countDead({ read: q }: Db, inboxIds: readonly number[]): P
 
 /**
  * Makes deliveries ready as if they had just arrived, whatever became of them; one that waits for its next attempt is due at once. Deliveries
- * already due or claimed are left alone.
+ * already due or claimed are left alone. When one was settled before stays: that tells a replay.
  * @returns how many.
  */
 export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> {
@@ -95,7 +95,7 @@ export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> 
     const now = dbTime(tx)
     const result = await tx.sql
       .updateTable('sync_inbox')
-      .set({ state: 'ready', attempts: 0, available_at: now, lease_token: null, error: null, settled_at: null })
+      .set({ state: 'ready', attempts: 0, available_at: now, lease_token: null, error: null })
       .where('inbox_id', 'in', inboxIds)
       // While a delivery is claimed, its lease is what moves `available_at` on.
       .where(({ and, eb, or }) => or([eb('state', '<>', 'ready'), and([eb('lease_token', 'is', null), eb('available_at', '>', now)])]))

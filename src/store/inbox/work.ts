@@ -17,6 +17,8 @@ export interface ClaimedDelivery {
   readonly body: Buffer
   /** Earlier attempts. */
   readonly attempts: number
+  /** When it was settled before an operator had it replayed; null: it is worked for the first time. */
+  readonly settledAt: TimeText | null
   readonly leaseToken: string
 }
 
@@ -72,7 +74,14 @@ export async function claimDeliveries(db: Db, limit: number, leaseMs: number): P
       where position = 1 or bytes <= ${sql.lit(CLAIM_BYTES[tx.kind])}`
     return claimedDeliveries.claim(tx, leaseToken, withinBytes, {
       leaseMs,
-      returning: { account: 'account', deliveryId: 'delivery_id', receivedAt: 'received_at', body: 'body', attempts: 'attempts' },
+      returning: {
+        account: 'account',
+        deliveryId: 'delivery_id',
+        receivedAt: 'received_at',
+        body: 'body',
+        attempts: 'attempts',
+        settledAt: 'settled_at',
+      },
     })
   }
   const claims = await db.write('inbox-claim', claim, { relaxedDurability: true })

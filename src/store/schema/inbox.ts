@@ -27,7 +27,7 @@ export const syncInbox = internal({
     kind: orNull(text()),
     what: orNull(text('what it told: the type of its first event, or of its message, and the market')),
     error: orNull(text()),
-    settled_at: orNull(time()),
+    settled_at: orNull(time('of a ready one when it was settled before it was replayed')),
   },
 })
 

@@ -69,7 +69,7 @@ describe.each(onSqlite)('accounts of settings and database on $name', (database)
       ['kept', null],
       ['old', null],
     ])
-    expect((await runHere(['status'], env)).out).toMatch(/^kept +active +0 +0 +0 +0$/m)
+    expect((await runHere(['status'], env)).out).toMatch(/^kept +active +0 +0 +0$/m)
   })
 
   it('have a run each, of which a report is about one', async () => {
