@@ -1,7 +1,9 @@
+import { timeFromMs } from '../../model/time.ts'
 import type { EpochOfChange } from '../../store/changes/log-epoch.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { type RecordTime, recordText, recordTimes } from '../../store/mirror/record-times.ts'
 import type { FanOutChange, NewOutboxRow } from '../../store/outbox/fan-out.ts'
+import type { SnapshotRow } from '../../store/outbox/snapshot-rows.ts'
 import { IMMUTABLE, messageId } from '../contract/message-id.ts'
 import { isOnlyTooOld, type Wants, wants } from './filter.ts'
 
@@ -74,6 +76,17 @@ function rowsOfChange(change: FanOutChange, recipients: readonly Recipient[], ep
     // Queued after the backup was made: the lost database may have sent it.
     uncertain: (epoch.logEpoch !== newest.logEpoch && logEpoch !== newest.logEpoch) || mayHaveBeenSent(change, epoch),
   }))
+}
+
+/** The outbox row of a row of the mirror as it is now. @param seq number of the newest change that it contains. */
+export function presentRow(
+  { after, ...row }: SnapshotRow,
+  destination: string,
+  given: Pick<NewOutboxRow, 'operation' | 'seq' | 'uncertain'> & { readonly logEpoch: string; readonly nowMs: number },
+): NewOutboxRow {
+  const { logEpoch, nowMs, ...more } = given
+  const id = messageId({ ...row, ...more, snapshot: true }, logEpoch)
+  return { ...row, ...more, destination, cause: 'snapshot', messageId: id, snapshot: { changed_at: timeFromMs(nowMs), after } }
 }
 
 /** An event or message from before a restore, learned again after it, may have been sent by the lost database. */

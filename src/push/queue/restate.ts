@@ -1,14 +1,13 @@
 import { entities } from '../../model/entities.ts'
-import { timeFromMs } from '../../model/time.ts'
 import { type EpochOfChange, readEpochs } from '../../store/changes/log-epoch.ts'
 import type { Db, Tx } from '../../store/engine/db.ts'
 import { findDestination } from '../../store/outbox/destinations.ts'
 import { type FanOutChange, lockFanOut, lockLogEnd, type NewOutboxRow, queueRows } from '../../store/outbox/fan-out.ts'
 import { endRestatement, nextRestatement, type Restatement, requestRestatements } from '../../store/outbox/restatements.ts'
 import { rowsOfSubmission, type SnapshotRow } from '../../store/outbox/snapshot-rows.ts'
-import { IMMUTABLE, messageId } from '../contract/message-id.ts'
+import { IMMUTABLE } from '../contract/message-id.ts'
 import { wants } from './filter.ts'
-import { type FanOutDestination, mayHaveBeenSent } from './queued-rows.ts'
+import { type FanOutDestination, mayHaveBeenSent, presentRow } from './queued-rows.ts'
 
 /** Most rows of one table of a submission. */
 const MOST_ROWS = 500
@@ -74,17 +73,5 @@ function outboxRows(tx: Tx, destination: FanOutDestination, rows: readonly Snaps
       now,
     ),
   )
-  return wanted.map((row) => ({
-    destination: destination.name,
-    account: row.account,
-    submissionId: row.submissionId,
-    entity: row.entity,
-    entityId: row.entityId,
-    operation: 'update',
-    cause: 'snapshot',
-    seq,
-    messageId: messageId({ ...row, operation: 'update', seq, snapshot: true }, logEpoch),
-    snapshot: { changed_at: timeFromMs(now), after: row.after },
-    uncertain: false,
-  }))
+  return wanted.map((row) => presentRow(row, destination.name, { operation: 'update', seq, uncertain: false, logEpoch, nowMs: now }))
 }

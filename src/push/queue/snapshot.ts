@@ -1,13 +1,11 @@
-import { timeFromMs } from '../../model/time.ts'
 import { readEpochs } from '../../store/changes/log-epoch.ts'
 import type { Db, Tx } from '../../store/engine/db.ts'
 import { recordText, recordTimes } from '../../store/mirror/record-times.ts'
 import { type DestinationRow, findDestination, hasQueued } from '../../store/outbox/destinations.ts'
 import { changesToFanOut, lockFanOut, lockLogEnd, type NewOutboxRow, queueRows } from '../../store/outbox/fan-out.ts'
 import { type SnapshotRow, snapshotPage, stillToCome } from '../../store/outbox/snapshot-rows.ts'
-import { messageId } from '../contract/message-id.ts'
 import { wants } from './filter.ts'
-import { type FanOutDestination, mayHaveBeenSent, type Recipient, rowsFor } from './queued-rows.ts'
+import { type FanOutDestination, mayHaveBeenSent, presentRow, type Recipient, rowsFor } from './queued-rows.ts'
 
 /** Rows of the mirror in one transaction, beside the changes. */
 const PAGE_ROWS = { sqlite: 100, postgres: 200 } as const
@@ -76,21 +74,13 @@ async function pageRows(tx: Tx, destination: Recipient, rows: readonly SnapshotR
     const time = named[index] && times.get(recordText(named[index]))
     return wants(destination, { ...about, eventType, occurredAt: time?.occurredAt ?? null }, now)
   })
-  return wanted.map((row) => ({
-    destination: destination.name,
-    account: row.account,
-    submissionId: row.submissionId,
-    entity: row.entity,
-    entityId: row.entityId,
-    operation: 'insert',
-    cause: 'snapshot',
-    seq,
-    messageId: messageId({ ...row, operation: 'insert', seq, snapshot: true }, epoch.logEpoch),
-    snapshot: { changed_at: timeFromMs(now), after: row.after },
+  return wanted.map((row) => {
+    const operation = 'insert'
     // The lost database may have continued a snapshot that was in progress.
-    uncertain:
-      destination.logEpoch !== epoch.logEpoch && mayHaveBeenSent({ ...row, operation: 'insert', occurred_at: occurredAt(row) }, epoch),
-  }))
+    const isDoubtful = destination.logEpoch !== epoch.logEpoch
+    const uncertain = isDoubtful && mayHaveBeenSent({ ...row, operation, occurred_at: occurredAt(row) }, epoch)
+    return presentRow(row, destination.name, { operation, seq, uncertain, logEpoch: epoch.logEpoch, nowMs: now })
+  })
 }
 
 function occurredAt({ after }: SnapshotRow): string | null {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { LeaseLostError, TransientError } from '../../../src/base/errors.ts'
 import { readKinds } from '../../../src/model/reads.ts'
+import { timeFromMs } from '../../../src/model/time.ts'
 import { findAccount, stopAccount } from '../../../src/store/reads/accounts.ts'
 import { claimNewRun, claimWaitingRun, RUN_LEASE_MS, stopRun } from '../../../src/store/reconcile/claims.ts'
 import { listFindings } from '../../../src/store/reconcile/findings.ts'
@@ -56,11 +57,11 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
   it('a process whose clock is wrong notes its visits by the clock of the database', async () => {
     const rig = await RunRig.open(database, 3)
     const wrong = await rig.another(database.name === 'postgres' ? later(86_400_000) : systemClock)
-    const before = new Date().toISOString()
+    const before = timeFromMs(Date.now())
     const run = await rig.work(await rig.claim({}, wrong), { db: wrong, clock: wrong.clock })
     const visits = (await proofs(rig)).map((proof) => proof.visited_at)
-    const soon = new Date(later(60_000).now()).toISOString()
-    for (const time of [...visits, run.started_at ?? '']) expect(time > before && time < soon, time).toBe(true)
+    const soon = timeFromMs(later(60_000).now())
+    for (const time of [...visits, run.started_at ?? '']) expect(time >= before && time < soon, time).toBe(true)
     expect(visits).toHaveLength(3)
     expect(visits.filter((visit) => visit < (run.started_at ?? ''))).toEqual([])
   })
