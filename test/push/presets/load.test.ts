@@ -17,11 +17,13 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   hawksoft: ['HAWKSOFT_AGENCY_ID', 'HAWKSOFT_USER', 'HAWKSOFT_PASSWORD'],
   agencyzoom: ['AGENCYZOOM_USERNAME', 'AGENCYZOOM_PASSWORD'],
   dataverse: ['DATAVERSE_HOST', 'DATAVERSE_TENANT', 'DATAVERSE_CLIENT_ID', 'DATAVERSE_CLIENT_SECRET'],
+  hubspot: ['HUBSPOT_TOKEN'],
+  salesforce: ['SALESFORCE_HOST', 'SALESFORCE_CLIENT_ID', 'SALESFORCE_CLIENT_SECRET'],
   nowcerts: ['NOWCERTS_USERNAME', 'NOWCERTS_PASSWORD'],
 }
 
 /** Those whose target has each change once, however often it is sent. */
-const IDEMPOTENT: readonly string[] = ['dataverse']
+const IDEMPOTENT: readonly string[] = ['dataverse', 'salesforce']
 
 const settings = (preset: string, env: Env = {}): Env => ({
   ...account,
