@@ -249,8 +249,18 @@ destinations:
 `)
     const mend =
       'in CONFIG_FILE must be a reference, ${NAME} or ${file:PATH}; remove the secret from the file and replace it with a new one'
-    const places = ['[0].secrets[1]', '[1].auth.client_secret', '[1].auth.password', '[2].target.password', '[3].credentials.key']
+    const places = ['[0].secrets[1]', '[1].auth.password', '[1].auth.client_secret', '[2].target.password', '[3].credentials.key']
     expect(found).toEqual(places.map((place) => `destinations${place} ${mend}`))
+  })
+
+  test('a login whose credentials are written out, though not the expression that finds its token', () => {
+    const login = (credential: string) =>
+      problems(`
+destinations:
+  - { name: a, kind: http, auth: { type: login, credentials: { user: "${credential}" }, request: { url: "'x'" }, token: body.jwt }, request: { url: "'x'" } }
+`)
+    expect(login('${TOKEN}')).toEqual([])
+    expect(login('hidden')).toEqual([expect.stringContaining('destinations[0].auth.credentials.user in CONFIG_FILE must be a reference')])
   })
 
   test('a method or a header that HTTP does not know, and headers that are none', () => {

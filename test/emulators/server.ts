@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { isObject } from '../../src/model/json.ts'
 
 /** A request as it arrived. */
 export interface Arrived {
@@ -20,11 +22,30 @@ export interface Reply {
 }
 
 /**
- * The fault of one write. Not stored: `refuse` answers 500, `busy` 429, `page` 200 with a foreign web page, `drop` breaks the connection.
+ * The fault of one write. Not stored: `refuse` answers 500, `busy` as the vendor throttles, `page` 200 with a foreign web page, `drop` breaks the connection.
  * Stored: `lose` breaks the connection, `hang` never answers, `fall` answers 500. `take` stores it without a fault.
  */
 export type Fault = 'refuse' | 'busy' | 'page' | 'drop' | 'lose' | 'hang' | 'fall' | 'take'
 
+/** A note as a vendor's system holds it. */
+export interface StoredNote {
+  readonly id: string
+  /** The record that it hangs on. */
+  readonly client: string
+  readonly text: string
+}
+
+/** A target of notes: what the presets' common tests need of it. */
+export interface NotesEmulator extends EmulatorServer {
+  /** The oldest first. */
+  readonly notes: readonly StoredNote[]
+  /** No token that was given is good any more. */
+  revokeTokens(): void
+  /** Nobody gets in any more: the credentials are refused. */
+  withdraw(): void
+}
+
+const BUSY: Reply = { status: 429, headers: { 'retry-after': '2' }, body: '' }
 const BROKEN: Reply = { status: 500, body: { title: 'Internal Server Error', status: 500 } }
 
 /** A server on loopback with the API of one vendor. */
@@ -42,8 +63,13 @@ export interface EmulatorServer {
 /**
  * @param answer handles a request; its changes are made when it returns.
  * @param isWrite whether faults apply to a request.
+ * @param busy how the vendor throttles.
  */
-export async function startServer(answer: (request: Arrived) => Reply, isWrite: (request: Arrived) => boolean): Promise<EmulatorServer> {
+export async function startServer(
+  answer: (request: Arrived) => Reply,
+  isWrite: (request: Arrived) => boolean,
+  busy = BUSY,
+): Promise<EmulatorServer> {
   const arrived: Arrived[] = []
   const faults: Fault[] = []
   const server = createServer((message, response) => {
@@ -58,7 +84,7 @@ export async function startServer(answer: (request: Arrived) => Reply, isWrite: 
       if (fault === 'drop') return response.socket?.destroy()
       if (fault === 'refuse') return write(response, BROKEN)
       if (fault === 'page') return write(response, { status: 200, type: 'text/html', body: '<html>Down for maintenance</html>' })
-      if (fault === 'busy') return write(response, { status: 429, headers: { 'retry-after': '2' }, body: '' })
+      if (fault === 'busy') return write(response, busy)
       const reply = answer(request)
       if (fault === 'lose') return response.socket?.destroy()
       if (fault !== 'hang') write(response, fault === 'fall' ? BROKEN : reply)
@@ -76,6 +102,41 @@ export async function startServer(answer: (request: Arrived) => Reply, isWrite: 
       server.closeAllConnections()
       await once(server, 'close')
     },
+  }
+}
+
+/** @returns the JSON object in the body of a request; null for anything else. */
+export function jsonIn({ headers, body }: Arrived): Readonly<Record<string, unknown>> | null {
+  if (!headers['content-type']?.startsWith('application/json')) return null
+  const parsed: unknown = JSON.parse(body)
+  return isObject(parsed) ? parsed : null
+}
+
+/** Tokens that were given, and whether there are any to be had. */
+export class Tokens {
+  readonly #given = new Set<string>()
+  /** How many were given. */
+  count = 0
+  allowed = true
+
+  give(): string {
+    this.count += 1
+    const token = `token-${randomUUID()}`
+    this.#given.add(token)
+    return token
+  }
+
+  /** Whether a request bears one. */
+  isIn({ headers }: Arrived): boolean {
+    return this.allowed && this.#given.has(headers.authorization?.replace(/^Bearer /, '') ?? '')
+  }
+
+  revoke(): void {
+    this.#given.clear()
+  }
+
+  withdraw(): void {
+    this.allowed = false
   }
 }
 

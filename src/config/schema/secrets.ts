@@ -36,7 +36,8 @@ export interface SecretSetting {
 }
 
 /**
- * @param schema that of the settings or a part of them. Of alternatives all are followed. @param given unchecked values by its keys.
+ * @param schema that of the settings or a part of them. Of alternatives all are followed; a key of the one that is named counts as it says.
+ * @param given unchecked values by its keys.
  * @returns the settings that the schema marks as secret, with the text that they have. One may come several times.
  */
 export function* secretSettings(schema: z.core.$ZodType, given: unknown, path: Path = []): Generator<SecretSetting> {
@@ -52,7 +53,9 @@ export function* secretSettings(schema: z.core.$ZodType, given: unknown, path: P
   } else if (schema instanceof z.ZodArray) {
     for (const [index, part] of list(given).entries()) yield* secretSettings(schema.element, part, [...path, index])
   } else if (schema instanceof z.ZodUnion) {
-    for (const option of schema.options) yield* secretSettings(option, given, path)
+    const named = namedOption(schema, given)
+    const rest = named === null ? given : without(given, Object.keys(named.shape))
+    for (const option of schema.options) yield* secretSettings(option, option === named ? given : rest, path)
   } else if (schema instanceof z.ZodPipe) {
     const { in: first, out } = schema
     // A preprocessed value, such as a text that is split into a list.
@@ -61,4 +64,17 @@ export function* secretSettings(schema: z.core.$ZodType, given: unknown, path: P
   } else if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) {
     yield* secretSettings(schema.unwrap(), given, path)
   }
+}
+
+/** @returns the alternative that the settings name by their `kind` or `type`; null for none. */
+function namedOption(schema: z.ZodUnion, given: unknown): z.ZodObject | null {
+  if (!(schema instanceof z.ZodDiscriminatedUnion)) return null
+  const { discriminator } = schema.def
+  const isNamed = (option: z.core.$ZodType): option is z.ZodObject =>
+    option instanceof z.ZodObject && option.shape[discriminator].safeParse(field(given, discriminator)).success
+  return (schema.options as readonly z.core.$ZodType[]).find(isNamed) ?? null
+}
+
+function without(given: unknown, keys: readonly string[]): unknown {
+  return isTree(given) ? Object.fromEntries(Object.entries(given).filter(([key]) => !keys.includes(key))) : given
 }

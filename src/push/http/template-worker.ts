@@ -3,6 +3,7 @@ import jsonata from 'jsonata'
 import type { Json } from '../../model/json.ts'
 import { bodyValue, MAX_LEVELS } from './answer-body.ts'
 import { surveyJson } from './json-survey.ts'
+import { noteOf } from './note.ts'
 import { problemOf } from './template-problem.ts'
 import type { TemplateAnswer, TemplateJob } from './templates.ts'
 import { urlOf } from './url.ts'
@@ -22,6 +23,7 @@ const expressions = new Map<string, jsonata.Expression>()
 for (const [name, text] of Object.entries(workerData as Record<string, string>)) {
   const expression = jsonata(text, BOUNDS)
   expression.registerFunction('url', (...parts: readonly unknown[]) => urlOf(parts[0], ...parts.slice(1)))
+  expression.registerFunction('note', (change: unknown, most?: unknown) => noteOf(change, most))
   expressions.set(name, expression)
 }
 

@@ -62,11 +62,12 @@ describe.each(onSqlite)('HawkSoft ($name)', (database) => {
         'Category: binding',
         'Status: In progress',
         'Premium 10,000 ‹b›& more‹/b›',
+        `At: ${at(1).replace('.000', '')}`,
         `Submission: ${SUBMISSION}`,
         `Reference: ${rows[0]?.message_id}`,
       ].join('\n'),
     })
-    expect(hawksoft.notes[1]?.text).toContain('Received from the submission service: Update 2\nText of message 2\n')
+    expect(hawksoft.notes[1]?.text).toContain('Received from the submission service: Update 2\nChannel: email\nText of message 2\n')
   })
 
   it('trap 73: is told directions from the brokerage’s side, and nothing personal that was not asked for', async () => {
@@ -82,11 +83,11 @@ describe.each(onSqlite)('HawkSoft ($name)', (database) => {
     await rig.becomes('delivered', 'delivered', 'delivered', 'delivered')
     // Email and chat, to and from a third party.
     expect(hawksoft.notes.map(({ channel }) => channel)).toEqual([36, 40, 52, 56])
-    expect(hawksoft.notes.map(({ text }) => text.split('\n').slice(0, 2).join('|'))).toEqual([
-      'Sent to the submission service|Written by the agency itself.',
-      expect.stringMatching(/^Received from the submission service\|Submission: /),
-      'Sent to the submission service|Written by the agency itself.',
-      expect.stringMatching(/^Received from the submission service\|Submission: /),
+    expect(hawksoft.notes.map(({ text }) => text.split('\n').slice(0, 3).join('|'))).toEqual([
+      'Sent to the submission service|Channel: email|Written by the brokerage itself.',
+      expect.stringMatching(/^Received from the submission service\|Channel: email\|At: /),
+      'Sent to the submission service|Channel: chat|Written by the brokerage itself.',
+      expect.stringMatching(/^Received from the submission service\|Channel: chat\|At: /),
     ])
     expect(hawksoft.notes[0]?.policyId).toBe('a-policy')
     const sent = hawksoft.arrived.map(({ body }) => body).join()

@@ -26,8 +26,9 @@ export class PushRig {
   readonly db: Db
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
-  readonly #pushing: Pushing
-  readonly #stop = new AbortController()
+  readonly #config: Config
+  #pushing: Pushing
+  #stop = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
 
   private constructor(db: Db, config: Config) {
@@ -36,7 +37,8 @@ export class PushRig {
     this.db = db
     this.destination = destination
     this.kind = createKind(destination, { clock: systemClock, log: silentLog, proxy: {} })
-    this.#pushing = createPushing({ config, db, clock: systemClock, log: silentLog, observer: silentObserver })
+    this.#config = config
+    this.#pushing = this.#create()
   }
 
   /** @param destination the YAML of one destination, in one line; it runs until the test ends. */
@@ -54,6 +56,14 @@ export class PushRig {
   async run(): Promise<void> {
     this.#running = Promise.all(this.#pushing.services.map((service) => service.run(this.#stop.signal)))
     await until('the destination is there', () => this.state())
+  }
+
+  /** Stops as a process does that is told to, with an attempt in flight at best aborted, and goes on as the next one. */
+  async restart(): Promise<void> {
+    await this.#end()
+    this.#stop = new AbortController()
+    this.#pushing = this.#create()
+    await this.run()
   }
 
   async apply(...facts: readonly Fact[]): Promise<void> {
@@ -84,10 +94,18 @@ export class PushRig {
     return outboxBecomes(this.db, this.destination.name, states)
   }
 
-  async #close(): Promise<void> {
+  #create(): Pushing {
+    return createPushing({ config: this.#config, db: this.db, clock: systemClock, log: silentLog, observer: silentObserver })
+  }
+
+  async #end(): Promise<void> {
     this.#stop.abort()
     await this.#running
-    await Promise.all([this.kind.close(), this.#pushing.close()])
+    await this.#pushing.close()
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([this.kind.close(), this.#end()])
   }
 }
 

@@ -1,0 +1,69 @@
+import { isObject } from '../../model/json.ts'
+
+/** A change as a person reads it. */
+export interface Note {
+  /** One line. */
+  readonly title: string
+  /** What else it says, then when it happened, its submission and, in the last line, our id. */
+  readonly body: string
+  /** When it happened: UTC, to the second. */
+  readonly at: string
+}
+
+/** Columns that the note says elsewhere, or that no person reads; the service's word for a direction is the opposite of ours. */
+const LEFT_OUT = new Set(['account', 'submission_id', 'direction', 'raw'])
+
+/**
+ * The function `$note(change, most)` of templates. The same on every attempt.
+ * @param change what templates see as `$`.
+ * @param most characters of the title, and of the body but for its last lines. Longer text is cut and marked.
+ */
+export function noteOf(change: unknown, most: unknown = 4_000): Note {
+  const { entity, operation, after, changed_at: changedAt, submission_id: submission, message_id: id } = isObject(change) ? change : {}
+  const columns = isObject(after) ? after : {}
+  const at = `${String(columns['occurred_at'] ?? changedAt).slice(0, 19)}Z`
+  const isInsert = operation === 'insert'
+  const { title, lines } =
+    isInsert && entity === 'thread_messages'
+      ? messageText(change as object, columns)
+      : isInsert && entity === 'market_events'
+        ? eventText(columns)
+        : { title: operation === 'update' ? `Changed: ${words(entity)}` : `${words(entity)} (${operation})`, lines: columnLines(columns) }
+  const text = lines.filter((line) => typeof line === 'string' && line !== '').join('\n')
+  const body = [...(text === '' ? [] : [cut(text, Number(most))]), `At: ${at}`, `Submission: ${submission}`, `Reference: ${id}`].join('\n')
+  return { title: cut(title.replace(/\s+/g, ' ').trim(), Number(most)), body, at }
+}
+
+type Columns = Readonly<Record<string, unknown>>
+type Text = { readonly title: string; readonly lines: readonly unknown[] }
+
+function messageText({ direction, echo }: { direction?: unknown; echo?: unknown }, { subject, channel, body_text: body }: Columns): Text {
+  const title = `${direction === 'sent' ? 'Sent to' : 'Received from'} the submission service${subject ? `: ${subject}` : ''}`
+  return { title, lines: [channel && `Channel: ${channel}`, echo === true && 'Written by the brokerage itself.', body] }
+}
+
+function eventText(columns: Columns): Text {
+  const { type, market_name: market, market_lines: lines, category, status_label: label, status, detail } = columns
+  const about = Array.isArray(lines) && lines.length > 0 && `Lines: ${lines.join(', ')}`
+  const state = label ?? status
+  return {
+    title: `${words(type)}${market ? `: ${market}` : ''}`,
+    lines: [about, category && `Category: ${category}`, state && `Status: ${state}`, detail],
+  }
+}
+
+function columnLines(columns: Columns): string[] {
+  const shown = Object.entries(columns).filter(([name, value]) => value !== null && !LEFT_OUT.has(name))
+  return shown.map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+}
+
+/** @returns a name as words: `quote_received` is "Quote received". */
+function words(name: unknown): string {
+  const text = String(name).replaceAll('_', ' ')
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
+}
+
+/** Never cuts a character in half. */
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most).replace(/[\ud800-\udbff]$/, '')}… (cut)`
+}

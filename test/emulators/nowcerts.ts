@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto'
+import { parseUuid } from '../../src/model/uuid.ts'
+import { type Arrived, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
+
+export interface NowCertsNote extends StoredNote {
+  readonly policy: string | null
+  /** The note that it replies to. */
+  readonly parent: string | null
+}
+
+export interface NowCertsEmulator extends NotesEmulator {
+  readonly notes: readonly NowCertsNote[]
+}
+
+export interface NowCertsOptions {
+  readonly username: string
+  readonly password: string
+  /** Database ids. */
+  readonly insureds: readonly string[]
+}
+
+/** NowCerts by the vendor's documentation 2.1.5; written from a copy of it, never compared with the real system. */
+export async function startNowCerts(options: NowCertsOptions): Promise<NowCertsEmulator> {
+  const notes: NowCertsNote[] = []
+  const tokens = new Tokens()
+  const answer = (request: Arrived): Reply => {
+    const { method, path } = request
+    if (method === 'POST' && path === '/api/token') return token(request, options, tokens)
+    if (!tokens.isIn(request)) return { status: 401, body: { message: 'Authorization has been denied for this request.' } }
+    if (method !== 'POST') return { status: 405, body: { message: 'The requested resource does not support this method.' } }
+    if (path === '/api/Zapier/InsertNote') return insert(request, options, notes)
+    if (path === '/api/Insured/InsuredNotes') return list(request, notes)
+    return { status: 404, body: { message: 'No HTTP resource was found' } }
+  }
+  const server = await startServer(answer, ({ path }) => path === '/api/Zapier/InsertNote')
+  return { ...server, notes, revokeTokens: () => tokens.revoke(), withdraw: () => tokens.withdraw() }
+}
+
+function token({ headers, body }: Arrived, { username, password }: NowCertsOptions, tokens: Tokens): Reply {
+  const form = new URLSearchParams(body)
+  const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded')
+  if (!isForm || form.get('grant_type') !== 'password') return { status: 400, body: { error: 'unsupported_grant_type' } }
+  if (form.get('client_id') !== 'ngAuthApp') return { status: 400, body: { error: 'invalid_client' } }
+  const isRight = form.get('username') === username && form.get('password') === password
+  if (!isRight || !tokens.allowed) return { status: 400, body: { error: 'invalid_grant' } }
+  return { status: 200, body: { access_token: tokens.give(), token_type: 'bearer', expires_in: 86_399, refresh_token: randomUUID() } }
+}
+
+/** Always a new record. A refusal is a 200 whose status is 0. */
+function insert(request: Arrived, { insureds }: NowCertsOptions, notes: NowCertsNote[]): Reply {
+  const refuse = (message: string): Reply => ({ status: 200, body: { status: 0, data: null, message } })
+  const body = jsonIn(request)
+  const { subject, insured_database_id: client, policy_database_id: policy = null, parent_note_id: parent = null } = body ?? {}
+  if (typeof subject !== 'string' || subject === '') return refuse('subject is required')
+  if (typeof client !== 'string' || !insureds.includes(client)) return refuse('The insured was not found')
+  if (policy !== null && parseUuid(policy) === null) return refuse('policy_database_id is no id')
+  if (parent !== null && !notes.some(({ id }) => id === parent)) return refuse('The parent note was not found')
+  const id = randomUUID()
+  notes.push({ id, client, text: subject, policy: policy as string | null, parent: parent as string | null })
+  return { status: 200, body: { status: 1, data: { database_id: id }, message: 'Note was inserted successfully' } }
+}
+
+function list(request: Arrived, notes: readonly NowCertsNote[]): Reply {
+  const ids = jsonIn(request)?.['InsuredDataBaseId']
+  if (!Array.isArray(ids) || ids.length === 0 || ids.length > 50) return { status: 400, body: { message: 'InsuredDataBaseId: 1 to 50' } }
+  const found = notes.filter(({ client }) => ids.includes(client))
+  return { status: 200, body: found.map(({ id, text }) => ({ databaseId: id, subject: text, createDate: '2026-03-04T05:06:07' })) }
+}

@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest'
+import { startAgencyZoom } from '../../emulators/agencyzoom.ts'
+import { sqliteDatabase } from '../../tools/databases.ts'
+import { describeNotes, event, type NotesCase, SUBMISSION, startNotes } from './notes-suite.ts'
+
+const agencyzoom: NotesCase<Awaited<ReturnType<typeof startAgencyZoom>>> = {
+  preset: 'agencyzoom',
+  env: { AGENCYZOOM_USERNAME: 'mirror', AGENCYZOOM_PASSWORD: 'the-password' },
+  start: () => startAgencyZoom({ username: 'mirror', password: 'the-password', customers: ['4711'] }),
+  where: ({ url }) => `settings: { base_url: "${url}/v1/api", pause_seconds: 0.2 }`,
+  client: '4711',
+  stranger: '4712',
+  hasTokens: true,
+}
+
+describeNotes('AgencyZoom', agencyzoom)
+
+it('counts no try that AgencyZoom throttles, and logs in once for all', async () => {
+  const { target, rig } = await startNotes(agencyzoom, sqliteDatabase)
+  await rig.map(SUBMISSION, '4711')
+  target.fail('busy', 'busy', 'busy')
+  await rig.apply(event(1), event(2))
+  expect(await rig.becomes('delivered', 'delivered')).toMatchObject([{ attempts: 1 }, { attempts: 1 }])
+  expect(target.logins()).toBe(1)
+  expect(target.arrived.map(({ path }) => path)).not.toContain('/v1/api/customers/4711')
+})
+
+it('tells the reason of a refusal', async () => {
+  const { rig } = await startNotes(agencyzoom, sqliteDatabase)
+  await rig.map(SUBMISSION, '4712')
+  await rig.apply(event(1))
+  expect(await rig.becomes('dead')).toMatchObject([{ attempts: 3, error: 'answered 404 (Not Found: Customer not found)' }])
+})
+
+it('is for a person when the answer of the lookup shows no notes', async () => {
+  const { target, rig } = await startNotes(agencyzoom, sqliteDatabase)
+  await rig.map(SUBMISSION, '4711')
+  target.hideNotes()
+  target.fail('lose')
+  await rig.apply(event(1))
+  const [row] = await rig.becomes('unknown')
+  expect(row?.error).toContain('look by hand')
+  expect(target.notes).toHaveLength(1)
+})
+
+it('gets what is filled in later as a note of its own', async () => {
+  const { target, rig } = await startNotes(agencyzoom, sqliteDatabase, 'personal_fields: [market_events.detail]')
+  await rig.map(SUBMISSION, '4711')
+  await rig.apply(event(1))
+  await rig.becomes('delivered')
+  target.fail('lose')
+  await rig.apply(event(1, { detail: 'Loss runs' }))
+  const rows = await rig.becomes('delivered', 'delivered')
+  expect(target.notes.map(({ text }) => text.split('\n')[0])).toEqual(['Status changed: Market 1', 'Changed: Market events'])
+  expect(rows.map(({ remote_id: id }) => id)).toEqual(['501', '501'])
+})

@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest'
+import { startHubSpot } from '../../emulators/hubspot.ts'
+import { sqliteDatabase } from '../../tools/databases.ts'
+import { at } from '../../tools/facts.ts'
+import { describeNotes, event, type NotesCase, SUBMISSION, startNotes } from './notes-suite.ts'
+
+const hubspot: NotesCase<Awaited<ReturnType<typeof startHubSpot>>> = {
+  preset: 'hubspot',
+  env: { HUBSPOT_TOKEN: 'pat-na1-the-token-of-the-app' },
+  start: () => startHubSpot({ token: 'pat-na1-the-token-of-the-app', companies: ['4711'] }),
+  where: ({ url }) => `settings: { base_url: "${url}", pause_seconds: 0.2 }`,
+  client: '4711',
+  stranger: '4712',
+  hasTokens: false,
+}
+
+describeNotes('HubSpot', hubspot)
+
+it('gets a note as HTML, with its time and its company', async () => {
+  const { target, rig } = await startNotes(hubspot, sqliteDatabase, 'personal_fields: [market_events.detail]')
+  await rig.map(SUBMISSION, '4711')
+  await rig.apply(event(1, { detail: '<b>10 & more</b>' }), event(2, { detail: '&'.repeat(30_000) }))
+  const [row] = await rig.becomes('delivered', 'delivered')
+  const [note, long] = target.notes
+  expect(note).toMatchObject({ timestamp: at(1).replace('.000', ''), ourId: row?.message_id, associationType: 190 })
+  expect(note?.html).toContain('<br>&lt;b&gt;10 &amp; more&lt;/b&gt;<br>At: ')
+  expect(long?.text).toContain(`${'&'.repeat(100)}… (cut)\nAt: `)
+})
+
+it('counts no try that HubSpot throttles', async () => {
+  const { target, rig } = await startNotes(hubspot, sqliteDatabase)
+  await rig.map(SUBMISSION, '4711')
+  target.fail('busy', 'busy')
+  await rig.apply(event(1))
+  expect(await rig.becomes('delivered')).toMatchObject([{ attempts: 1 }])
+})
+
+it('has a note once that the lookup does not show yet, when HubSpot keeps our ids unique', async () => {
+  const { target, rig } = await startNotes(hubspot, sqliteDatabase)
+  await rig.map(SUBMISSION, '4711')
+  target.forget()
+  target.fail('lose')
+  await rig.apply(event(1))
+  expect(await rig.becomes('delivered')).toMatchObject([{ status: 400, detail: 'the target had it already' }])
+  expect(target.notes).toHaveLength(1)
+})
+
+it('tells the reason of a refusal', async () => {
+  const { rig } = await startNotes(hubspot, sqliteDatabase)
+  await rig.map(SUBMISSION, '4712')
+  await rig.apply(event(1))
+  expect(await rig.becomes('dead')).toMatchObject([{ attempts: 3, error: 'answered 400 (Some associations are invalid)' }])
+})

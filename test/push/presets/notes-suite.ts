@@ -1,0 +1,121 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { EventFact, MessageFact } from '../../../src/model/facts.ts'
+import type { NotesEmulator } from '../../emulators/server.ts'
+import { onSqlite, type TestDatabase } from '../../tools/databases.ts'
+import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
+import { until } from '../../tools/until.ts'
+import { ACCOUNT, PushRig } from './rig.ts'
+
+export const SUBMISSION = uuid(9, 1)
+const PERSONAL = 'market_events.detail, thread_messages.subject, thread_messages.body_text'
+
+/** A preset that makes a note of each change, and its emulator. */
+export interface NotesCase<E extends NotesEmulator> {
+  readonly preset: string
+  readonly env: Readonly<Record<string, string>>
+  readonly start: () => Promise<E>
+  /** Keys of the destination, as YAML: where the emulator is. */
+  readonly where: (emulator: E) => string
+  /** An existing client of the target, and one that it does not know. */
+  readonly client: string
+  readonly stranger: string
+  /** Whether a new token is got for one that is refused. */
+  readonly hasTokens: boolean
+}
+
+export interface NotesScene<E> {
+  readonly target: E
+  readonly rig: PushRig
+}
+
+export const event = (n: number, over = {}): EventFact => eventFact(ACCOUNT, SUBMISSION, wireEvent(n, over))
+export const message = (n: number, over = {}): MessageFact => messageFact(ACCOUNT, SUBMISSION, wireMessage(n, over))
+
+/** Starts the emulator, and the destination that the preset describes. @param own keys that go before those of the preset. */
+export async function startNotes<E extends NotesEmulator>(of: NotesCase<E>, database: TestDatabase, own = ''): Promise<NotesScene<E>> {
+  const target = await of.start()
+  onTestFinished(() => target.close())
+  const timeout = own.includes('timeout:') ? '' : 'timeout: 3s,'
+  const patient = `${timeout} schedule: [${Array(10).fill('50ms').join()}], rps: 100, allow_private: true, allow_hosts: [127.0.0.1]`
+  const destination = `{ name: ams, preset: ${of.preset}, ${of.where(target)}, ${patient}, ${own} }`
+  const rig = await PushRig.start(database, destination, { SHUTDOWN_GRACE: '1s', ...of.env })
+  await rig.track(SUBMISSION)
+  await rig.run()
+  return { target, rig }
+}
+
+/** What every preset of notes must do. */
+export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCase<E>): void {
+  describe.each(onSqlite)(`${name} ($name)`, (database) => {
+    it('gets nothing before the submission is mapped, and then a note for each event and message, in order', async () => {
+      const { target, rig } = await startNotes(of, database, `personal_fields: [${PERSONAL}]`)
+      await rig.apply(event(1, { type: 'quote_received', detail: 'Premium 10,000 & more' }), message(2, { subject: 'Loss runs' }))
+      await rig.becomes('unmapped', 'unmapped')
+      expect(target.arrived).toEqual([])
+
+      await rig.map(SUBMISSION, of.client)
+      const rows = await rig.becomes('delivered', 'delivered')
+      expect(target.notes.map(({ client }) => client)).toEqual([of.client, of.client])
+      expect(rows.map(({ remote_id: id }) => id)).toEqual(target.notes.map(({ id }) => id))
+      const [first, second] = target.notes.map(({ text }) => text)
+      for (const part of ['Quote received: Market 1', 'Premium 10,000', SUBMISSION, `Reference: ${rows[0]?.message_id}`])
+        expect(first).toContain(part)
+      for (const part of ['Received from the submission service: Loss runs', 'Text of message 2']) expect(second).toContain(part)
+    })
+
+    it('trap 73: is told directions from the brokerage’s side, and nothing personal that was not asked for', async () => {
+      const { target, rig } = await startNotes(of, database)
+      await rig.map(SUBMISSION, of.client)
+      await rig.apply(message(1, { direction: 'inbound' }), message(2, { direction: 'outbound' }))
+      await rig.becomes('delivered', 'delivered')
+      expect(target.notes[0]?.text).toContain('Sent to the submission service')
+      expect(target.notes[1]?.text).toContain('Received from the submission service')
+      const sent = target.arrived.map(({ body }) => body).join()
+      for (const personal of ['Text of message', 'Update 1', 'service.example']) expect(sent).not.toContain(personal)
+    })
+
+    it('has each note once, whatever goes wrong on the way', async () => {
+      const { target, rig } = await startNotes(of, database)
+      await rig.map(SUBMISSION, of.client)
+      target.fail(...(['lose', 'take', 'drop', 'take', 'hang', 'take', 'refuse', 'take', 'busy', 'take', 'fall', 'take', 'page'] as const))
+      for (let n = 1; n <= 5; n += 1) await rig.apply(event(n))
+      await rig.becomes(...Array<string>(5).fill('delivered'))
+      if (of.hasTokens) target.revokeTokens()
+      for (let n = 6; n <= 10; n += 1) await rig.apply(event(n))
+      const rows = await rig.becomes(...Array<string>(10).fill('delivered'))
+      expect(target.left()).toBe(0)
+      expect(target.notes.map(({ text }) => /Reference: (\S{36})/.exec(text)?.[1])).toEqual(rows.map(({ message_id: id }) => id))
+      expect(rows.map(({ remote_id: id }) => id)).toEqual(target.notes.map(({ id }) => id))
+    })
+
+    it('has a note once whose attempt was aborted, after it had been taken', async () => {
+      const { target, rig } = await startNotes(of, database, 'timeout: 1m')
+      await rig.map(SUBMISSION, of.client)
+      target.fail('hang')
+      await rig.apply(event(1))
+      await until('it has the note', () => target.notes.length === 1)
+      await rig.restart()
+      await rig.becomes('delivered')
+      expect(target.notes).toHaveLength(1)
+    })
+
+    it('is parked when it takes the access away', async () => {
+      const { target, rig } = await startNotes(of, database)
+      await rig.map(SUBMISSION, of.client)
+      target.withdraw()
+      await rig.apply(event(1))
+      await until('it is parked', async () => (await rig.state())?.state === 'parked')
+      expect(target.notes).toEqual([])
+      expect(await rig.kind.probe(new AbortController().signal)).toMatchObject({ ok: false })
+    })
+
+    it('answers a probe, and refuses a client that it does not have', async () => {
+      const { target, rig } = await startNotes(of, database)
+      expect(await rig.kind.probe(new AbortController().signal)).toMatchObject({ ok: true })
+      await rig.map(SUBMISSION, of.stranger)
+      await rig.apply(event(1))
+      await rig.becomes('dead')
+      expect(target.notes).toEqual([])
+    })
+  })
+}

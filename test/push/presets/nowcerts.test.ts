@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import { startNowCerts } from '../../emulators/nowcerts.ts'
+import { sqliteDatabase } from '../../tools/databases.ts'
+import { uuid } from '../../tools/facts.ts'
+import { describeNotes, event, type NotesCase, SUBMISSION, startNotes } from './notes-suite.ts'
+
+const INSURED = uuid(20, 1)
+
+const nowcerts: NotesCase<Awaited<ReturnType<typeof startNowCerts>>> = {
+  preset: 'nowcerts',
+  env: { NOWCERTS_USERNAME: 'mirror', NOWCERTS_PASSWORD: 'the-password' },
+  start: () => startNowCerts({ username: 'mirror', password: 'the-password', insureds: [INSURED] }),
+  where: ({ url }) => `settings: { base_url: "${url}/api" }, auth: { token_url: "${url}/api/token" }`,
+  client: INSURED,
+  stranger: uuid(20, 2),
+  hasTokens: true,
+}
+
+describeNotes('NowCerts', nowcerts)
+
+it('gives a change up at once that NowCerts refuses in a 200, with its reason', async () => {
+  const { rig } = await startNotes(nowcerts, sqliteDatabase)
+  await rig.map(SUBMISSION, uuid(20, 2))
+  await rig.apply(event(1))
+  const [row] = await rig.becomes('dead')
+  expect(row).toMatchObject({ attempts: 1, status: 200 })
+  expect(row?.error).toContain('The insured was not found')
+})
+
+it('gets what is filled in later as a reply to the note, once, on the policy of the map', async () => {
+  const { target, rig } = await startNotes(nowcerts, sqliteDatabase, 'personal_fields: [market_events.detail]')
+  await rig.map(SUBMISSION, INSURED, uuid(21, 1))
+  await rig.apply(event(1))
+  await rig.becomes('delivered')
+  target.fail('lose')
+  await rig.apply(event(1, { detail: 'They need <loss> runs' }))
+  const rows = await rig.becomes('delivered', 'delivered')
+  const [first, reply] = target.notes
+  expect(target.notes).toHaveLength(2)
+  expect(reply).toMatchObject({ parent: first?.id, policy: uuid(21, 1), text: expect.stringContaining('detail: They need ‹loss› runs\n') })
+  expect(rows.map(({ remote_id: id }) => id)).toEqual([first?.id, first?.id])
+})
