@@ -63,19 +63,26 @@ export async function probeDestination(
   destination: DestinationConfig,
 ): Promise<ProbeResult> {
   const signal = limitedTo(destination.timeoutMs * PROBE_FACTOR, host.signal)
-  let kind: DeliveryKind | undefined
   try {
-    // Loaded only here: no other command sends.
-    const [{ createKind }, { redacting }] = await Promise.all([
-      import('../../push/kinds/create.ts'),
-      import('../../push/kinds/redacting.ts'),
-    ])
-    kind = redacting(createKind(destination, { clock, log, proxy: proxySettings(config) }), secretValues(config))
-    const { ok, text } = await kind.probe(signal)
+    const { ok, text } = await withKind({ clock, log }, config, destination, (kind) => kind.probe(signal))
     return { ok, text: printableLine(text, 500) }
   } catch (error) {
     return { ok: false, text: printableLine(messageOf(error), 500) }
+  }
+}
+
+/** Opens what delivers to a destination, for one use. Loaded only here: no other command sends. */
+export async function withKind<T>(
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  config: Config,
+  destination: DestinationConfig,
+  use: (kind: DeliveryKind) => Promise<T>,
+): Promise<T> {
+  const [{ createKind }, { redacting }] = await Promise.all([import('../../push/kinds/create.ts'), import('../../push/kinds/redacting.ts')])
+  const kind = redacting(createKind(destination, { clock, log, proxy: proxySettings(config) }), secretValues(config))
+  try {
+    return await use(kind)
   } finally {
-    await kind?.close()
+    await kind.close()
   }
 }

@@ -14,6 +14,7 @@ import { failures } from './failures.ts'
 import { name, pageOf, whole } from './inputs.ts'
 import { map, mappings, unmapped } from './mapping.ts'
 import { operation } from './operation.ts'
+import { preview } from './preview.ts'
 import { resend } from './resend.ts'
 
 const list = operation({
@@ -142,5 +143,5 @@ const test = operation({
   print: (to, { destination: of, text }) => to.line(`destination ${of}: ${text}`),
 })
 
-/** `destination list|failures|pause|resume|test|resend|map|mappings|unmapped` */
-export const operations = [list, failures, pause, resume, test, resend, map, mappings, unmapped]
+/** `destination list|failures|pause|resume|test|preview|resend|map|mappings|unmapped` */
+export const operations = [list, failures, pause, resume, test, preview, resend, map, mappings, unmapped]

@@ -81,6 +81,14 @@ export interface ProbeResult {
   readonly text: string
 }
 
+/** A request as it would be sent, without the credentials that it would have. */
+export interface PreviewedRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+}
+
 /** A kind of destination: one way to deliver. It keeps nothing that must survive the process, and never retries: its caller does. */
 export interface DeliveryKind {
   /**
@@ -99,6 +107,11 @@ export interface DeliveryKind {
   readonly lookUp?: ((item: PushItem, signal: AbortSignal) => Promise<Outcome | null>) | undefined
   /** Finds the client of the AMS that a submission belongs to; null when there is none. Left out where there is no way to find it. */
   readonly findMapping?: ((item: PushItem, signal: AbortSignal) => Promise<Mapping | null>) | undefined
+  /**
+   * Makes the request of an item and sends nothing. Left out where an item has no request of its own.
+   * @throws PermanentError when a template fails.
+   */
+  readonly preview?: ((item: PushItem) => Promise<PreviewedRequest>) | undefined
   /** One harmless request. Never rejects. */
   probe(signal: AbortSignal): Promise<ProbeResult>
   close(): Promise<void>

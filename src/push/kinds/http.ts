@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf, PermanentError } from '../../base/errors.ts'
 import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
-import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../contract/delivery.ts'
+import type { DeliveryKind, KindContext, Outcome, PreviewedRequest, ProbeResult, PushItem } from '../contract/delivery.ts'
 import { type AttachedDocument, attachedDocument, type OpenDocument, type OpenedDocument } from '../contract/documents.ts'
 import { type Answer, type Failure, isSuccess, localFailure, refused, taken, unanswered } from '../contract/outcomes.ts'
 import { remoteIdOf } from '../contract/remote-id.ts'
@@ -74,6 +74,11 @@ class HttpKind implements DeliveryKind {
     return outcomes
   }
 
+  async preview(item: PushItem): Promise<PreviewedRequest> {
+    const [name, template] = this.#requestFor(item)
+    return await buildRequest(this.#templates, name, template, viewOf(item, this.#destination.settings, null))
+  }
+
   async probe(signal: AbortSignal): Promise<ProbeResult> {
     const { probe, settings, timeoutMs } = this.#destination
     if (probe !== null) return explainProbe(await this.#ask('probe', probe, { view: { settings }, signal }), this.#destination)
@@ -89,11 +94,11 @@ class HttpKind implements DeliveryKind {
 
   async #sendOne(item: PushItem, signal: AbortSignal): Promise<Outcome> {
     const startedAt = this.#clock.steady()
-    const { request, update, upload, settings } = this.#destination
+    const { request, upload, settings } = this.#destination
     const attached = this.#openDocument === null ? null : attachedDocument(item)
     if (attached === null) {
       const view = viewOf(item, settings, null)
-      const [name, template] = item.remoteId !== null && update !== null ? (['update', update] as const) : (['request', request] as const)
+      const [name, template] = this.#requestFor(item)
       const reply = await this.#ask(name, template, { view, signal, startedAt })
       return 'failure' in reply ? reply.failure : await this.#judge.outcome(reply.answer, view)
     }
@@ -116,6 +121,11 @@ class HttpKind implements DeliveryKind {
     // A refusal of a host that got no credentials says nothing about them.
     const failure = uploaded.origin === trusted ? await this.#judge.failure(uploaded.answer, view) : refused(uploaded.answer)
     return 'error' in failure ? { ...failure, error: `upload: ${failure.error}` } : failure
+  }
+
+  #requestFor({ remoteId }: PushItem): readonly ['update' | 'request', RequestTemplate] {
+    const { request, update } = this.#destination
+    return remoteId !== null && update !== null ? ['update', update] : ['request', request]
   }
 
   async #document(attached: AttachedDocument): Promise<{ readonly document: OpenedDocument } | { readonly failure: Failure }> {

@@ -19,7 +19,7 @@ export function redacting(kind: DeliveryKind, secrets: readonly string[]): Deliv
     const failure = lookupFailure(error)
     throw new StepFailure({ ...failure, error: known.maskText(failure.error) })
   }
-  const { lookUp, findMapping } = kind
+  const { lookUp, findMapping, preview } = kind
   return {
     batch: kind.batch,
     withoutSubmission: kind.withoutSubmission,
@@ -31,6 +31,13 @@ export function redacting(kind: DeliveryKind, secrets: readonly string[]): Deliv
         return found && redacted(found)
       }),
     findMapping: findMapping && ((item, signal) => findMapping.call(kind, item, signal).catch(throwRedacted)),
+    preview:
+      preview &&
+      (async (item) => {
+        const { method, url, headers, body } = await preview.call(kind, item)
+        const masked = Object.entries(headers).map(([name, value]) => [name, known.maskText(value)])
+        return { method, url: known.maskText(url), headers: Object.fromEntries(masked), body: body === null ? null : known.maskText(body) }
+      }),
     async probe(signal) {
       const { ok, text } = await kind.probe(signal)
       return { ok, text: known.maskText(text) }

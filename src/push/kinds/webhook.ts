@@ -29,6 +29,10 @@ export function createWebhook(destination: WebhookDestination, context: KindCont
       for (const item of items) outcomes.push(outcomeOf(await send(item.messageId, bodyOf(item), signal), idempotent))
       return outcomes
     },
+    async preview(item) {
+      const body = bodyOf(item)
+      return { method: 'POST', url, headers: sign(item.messageId, body, clock.now()), body }
+    },
     async probe(signal) {
       const timestamp = new Date(clock.now()).toISOString()
       const body = JSON.stringify({ type: TEST_TYPE, timestamp, data: { destination: destination.name } })

@@ -40,6 +40,19 @@ export async function selectedChanges(
   return await changesWhere(q, sql.join(conditions, sql` and `))
 }
 
+/** The newest changes of a submission, or the one with this number; in order. */
+export async function changesToPreview(
+  q: Query,
+  accounts: readonly string[],
+  { seq, submissionId }: { readonly seq?: number | undefined; readonly submissionId?: string | undefined },
+  limit: number,
+): Promise<ResendChange[]> {
+  if (accounts.length === 0) return []
+  const which = seq === undefined ? sql`submission_id = ${submissionId}` : sql`seq = ${seq}`
+  const newest = sql`select seq from changes where account in (${sql.join(accounts)}) and ${which} order by seq desc limit ${sql.lit(limit)}`
+  return await changesWhere(q, sql`seq in (${newest})`)
+}
+
 /** The changes with these numbers, as they are now. Until the transaction ends no purge of their submissions begins. */
 export async function changesToResend(tx: Tx, seqs: readonly number[]): Promise<ResendChange[]> {
   const given = valuesTable(

@@ -6,10 +6,12 @@ import type { Row } from '../../model/entity.ts'
 import { isObject } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
+import { valuesTable } from '../engine/sql.ts'
 import { decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
 import { itsRemoteId } from '../schema/push-states.ts'
 import { relationOf, specOf, specWithoutRaw } from '../schema/table.ts'
-import { givenLanes, type LaneKey } from './lanes.ts'
+import { firstIds } from './first-ids.ts'
+import type { LaneKey } from './lanes.ts'
 import { namesClient } from './push-map.ts'
 
 /** The `error` of a skipped change whose record has no known id at the target. Retrying the insert finds such rows by it. */
@@ -88,12 +90,6 @@ interface Found {
   fields: Record<string, string> | null
 }
 
-/**
- * Limit for the changes of one claim, in bytes. They are parsed at once, which blocks the event loop, and rows of several claims wait in
- * memory.
- */
-const CLAIM_BYTES = 2 << 20
-
 /** First rows of lanes. */
 export interface FirstRows {
   /** By `account lane`. Lanes without rows are missing. */
@@ -111,9 +107,8 @@ export async function firstRows(
   lanes: readonly LaneKey[],
   options: { readonly limit: number; readonly submissions: boolean },
 ): Promise<FirstRows> {
-  const measured = await measureRows(q, lanes, options.limit)
-  const ids = oldestWithin(measured, CLAIM_BYTES)
-  const found = await readRows(q, ids)
+  const { ids, isFull } = await firstIds(q, lanes, options.limit)
+  const found = await readRows(q, sql`${givenIds(q, ids)} join sync_outbox o on o.outbox_id = given.outbox_id`)
   const known = await readSubmissions(q, options.submissions ? found : [])
   const directionOf = await readDirections(q, found)
   const byLane = new Map<string, OutboxRow[]>()
@@ -124,58 +119,55 @@ export async function firstRows(
     const submission = known.get(`${row.account} ${row.submission_id}`) ?? null
     rows.push(outboxRow(row, submission, directionOf.get(row.outbox_id) ?? null))
   }
-  return { byLane, isFull: ids.length < measured.length }
+  return { byLane, isFull }
 }
 
-/** A row and the size of its change in bytes. */
-interface Measured {
-  readonly outbox_id: number
-  readonly bytes: number
-}
+const unqueued = {
+  outbox_id: 'int',
+  message_id: 'text',
+  destination: 'text',
+  account: 'text',
+  lane: 'text',
+  submission_id: 'text',
+  entity: 'text',
+  entity_id: 'text',
+  operation: 'text',
+  cause: 'text',
+  seq: 'int',
+} as const
 
-/** Written differently for each database, so that both go from lane to rows by the index, however many rows there are. */
-async function measureRows(q: Query, lanes: readonly LaneKey[], limit: number): Promise<readonly Measured[]> {
-  const given = givenLanes(q, lanes)
-  const ofLane = (columns: string) => sql`
-    select ${sql.raw(columns)} from sync_outbox i where i.destination = given.destination and i.account = given.account
-      and i.lane = given.lane and i.state = 'ready' order by i.outbox_id limit ${sql.lit(limit)}`
-  const first =
-    q.kind === 'postgres'
-      ? sql`${given} cross join lateral (${ofLane('*')}) as o`
-      : sql`${given} cross join sync_outbox o on o.outbox_id in (${ofLane('i.outbox_id')})`
-  const bytes = sql.join(
-    ['c.before', 'c.after', 'o.snapshot'].map((column) => bytesOf(q, sql.ref(column))),
-    sql` + `,
+/** Changes as rows that would be sent now, whether they are queued or not, in their order; numbered from 1. Nothing is written. */
+export async function rowsAsSent(q: Query, changes: readonly QueuedChange[], destination: string): Promise<OutboxRow[]> {
+  const given = changes.map(({ messageId, account, submissionId, entity, entityId, operation, cause, seq }, index) => ({
+    outbox_id: index + 1,
+    message_id: messageId,
+    destination,
+    account,
+    lane: submissionId ?? '',
+    submission_id: submissionId,
+    entity,
+    entity_id: entityId,
+    operation,
+    cause,
+    seq,
+  }))
+  const asSent = sql`(select given.*, 0 as attempts, 0 as uncertain, cast(null as integer) as status, cast(null as text) as snapshot,
+    cast(null as text) as resent from ${valuesTable(q, unqueued, given)}) as o`
+  const found = await readRows(q, asSent)
+  const known = await readSubmissions(q, found)
+  const directionOf = await readDirections(q, found)
+  return found.map((row) =>
+    outboxRow(row, known.get(`${row.account} ${row.submission_id}`) ?? null, directionOf.get(row.outbox_id) ?? null),
   )
-  const { rows } = await sql<Measured>`
-    select o.outbox_id, ${bytes} as bytes from ${first} left join changes c on c.seq = o.seq and o.snapshot is null
-    order by o.outbox_id`.execute(q.sql)
-  return rows
 }
 
-/** @returns the ids of the first rows that fit into `limit` bytes together; at least one if there is any. */
-function oldestWithin(rows: readonly Measured[], limit: number): number[] {
-  let bytes = 0
-  const tooMany = rows.findIndex((row, position) => {
-    bytes += row.bytes
-    return position > 0 && bytes > limit
-  })
-  return rows.slice(0, tooMany === -1 ? rows.length : tooMany).map((row) => row.outbox_id)
-}
-
-/** Length of a value as text, without reading it where the database knows its size. */
-function bytesOf(q: Query, column: RawBuilder<unknown>): RawBuilder<unknown> {
-  if (q.kind === 'sqlite') return sql`coalesce(octet_length(${column}), 0)`
-  return sql`coalesce(case when pg_column_size(${column}) < 2000 then pg_column_size(${column}) else octet_length(${column}::text) end, 0)`
-}
-
-async function readRows(q: Query, outboxIds: readonly number[]): Promise<Found[]> {
+async function readRows(q: Query, from: RawBuilder<unknown>): Promise<Found[]> {
   // SQLite: an expression is not a column, so its JSON text is returned undecoded.
   const after = q.kind === 'sqlite' ? sql`+c.after` : sql`c.after`
   const { rows } = await sql<Found>`
     select o.lane, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
       o.attempts, o.status, o.uncertain, o.resent, c.changed_at, c.before, ${after} as after, r.remote_id, m.client, m.policy, m.fields
-    from ${givenIds(q, outboxIds)} join sync_outbox o on o.outbox_id = given.outbox_id
+    from ${from}
     left join changes c on c.seq = o.seq and o.snapshot is null
     left join sync_remote_ids r on ${sql.raw(itsRemoteId)}
     left join push_map m

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { redacting } from '../../../src/push/kinds/redacting.ts'
 import { json } from '../../upstream/service.ts'
 import { destinationTo, itemOf, ok, openKind, secret, sendOne, serve } from './support.ts'
 
@@ -277,5 +278,31 @@ describe('a probe', () => {
   it('says so when there is none', async () => {
     const result = await openKind(destinationTo('http://127.0.0.1:1')).probe(NEVER)
     expect(result).toEqual({ ok: null, text: 'it has no probe request, so nothing harmless can be tried; give it one (probe)' })
+  })
+})
+
+describe('a preview', () => {
+  it('is the request that would be sent, without credentials and secrets, and nothing is sent', async () => {
+    const { baseUrl, arrived } = await serve((_, response) => response.end('{}'))
+    const auth = { type: 'bearer', token: secret('the-token-of-the-target') } as const
+    const destination = destinationTo(baseUrl, { auth, update: { ...destinationTo('').request, method: 'PATCH' }, remoteId: 'body.id' })
+    const kind = redacting(openKind(destination), ['quote_received'])
+    expect(await kind.preview?.(itemOf())).toEqual({
+      method: 'POST',
+      url: `${baseUrl}/notes/${itemOf().submissionId}`,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ id: itemOf().messageId, text: itemOf().after?.['detail'] }),
+    })
+    expect(await kind.preview?.(itemOf({ remoteId: '7', after: { detail: 'quote_received' } }))).toMatchObject({
+      method: 'PATCH',
+      body: expect.not.stringContaining('quote_received'),
+    })
+    expect(arrived).toEqual([])
+  })
+
+  it('tells which template fails', async () => {
+    const { baseUrl } = await serve((_, response) => response.end('{}'))
+    const broken = openKind(destinationTo(baseUrl, { request: { ...destinationTo('').request, url: '$url(settings.none, "x")' } }))
+    await expect(broken.preview?.(itemOf())).rejects.toThrow(/^request\.url failed: /)
   })
 })

@@ -7,6 +7,7 @@ import { setDestinationState } from '../../../../src/store/outbox/destinations.t
 import { json, runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
 import { messageFact, wireMessage } from '../../../tools/facts.ts'
+import { changesOf } from '../../../tools/mirror.ts'
 import { fanOut, tryFirst } from '../../cli/push-rig.ts'
 import { AdminRig } from '../rig.ts'
 
@@ -269,6 +270,32 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     const refused = await runHere(['destination', 'resend', 'ams', '--seq', 'x'], rig.env)
     expect(refused).toMatchObject({ code: 2, err: '--seq: "x" is no range of changes; give the first and the last, like 100-250\n' })
     expect((await runHere(['destination', 'resend', 'ams'], rig.env)).err).toMatch(/say which changes by since/)
+  })
+
+  it('shows what would be sent and sends nothing, to operators, and notes it', async () => {
+    type Shown = {
+      seq: number
+      message_id: string
+      request: { body: string; headers: Record<string, string> } | null
+      not_sent: string | null
+    }
+    const preview = (body: object) => rig.ask<{ items: [Shown, ...Shown[]] }>('POST', '/destinations/ams/preview', { body })
+    const { json } = await preview({ submission_id: SUBMISSION, limit: 1 })
+    const [{ seq, message_id, request }] = json.items
+    expect(json.items).toHaveLength(1)
+    expect(request).toMatchObject({ method: 'POST', headers: { 'webhook-id': message_id, 'content-type': 'application/json' } })
+    expect(JSON.parse(request?.body ?? '').data).toMatchObject({ seq, submission_id: SUBMISSION })
+    expect((await preview({ seq })).json.items).toEqual([{ ...json.items[0], request: { ...request, headers: expect.anything() } }])
+    const other = (await changesOf(rig.db)).find(({ entity }) => entity !== 'thread_messages')
+    const left = (await preview({ seq: other?.seq })).json.items
+    expect(left).toMatchObject([{ request: null, not_sent: 'not sent: the filters of the destination leave it out' }])
+    const shown = await runHere(['destination', 'preview', 'ams', '--seq', String(seq)], rig.env)
+    expect(shown).toMatchObject({ code: 0, err: '' })
+    expect(shown.out).toContain(`webhook-id: ${message_id}\n`)
+    expect((await preview({ seq: 999_999 })).json.items).toEqual([])
+    for (const wrong of [{}, { seq: 1, submission_id: SUBMISSION }]) expect((await preview(wrong)).status).toBe(400)
+    expect(await states('?destination=ams')).toEqual(['waiting', 'waiting'])
+    expect((await rig.notes()).every(({ action }) => action === 'destination.preview')).toBe(true)
   })
 
   it('makes one harmless try at a destination', async () => {
