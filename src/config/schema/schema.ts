@@ -179,7 +179,8 @@ export const settingsSchema = section({
       .meta({
         env: 'BACKUP_DIR',
         shown: '`data/backups` (`/data/backups` in the image)',
-        description: 'folder of these backups, best on another volume; created when it is missing',
+        description:
+          'folder of these backups, best on another volume; created when it is missing. One mirror, one folder: old copies in it are removed',
       }),
     keep: value(number(1, 10_000))
       .prefault(7)

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf, PermanentError } from '../../base/errors.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
@@ -21,24 +21,24 @@ export function copyName(slot: TimeText): string {
 }
 
 /** Creates the folder where it is missing, and removes what a process that died left unfinished in it. */
-export function prepareFolder(folder: string): void {
+export async function prepareFolder(folder: string): Promise<void> {
   try {
     // Whoever reads a copy reads the mirror.
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    await mkdir(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
     throw new PermanentError(`the folder ${folder} cannot be created (${messageOf(error)}); create it, or set BACKUP_DIR to another place`)
   }
-  for (const name of readdirSync(folder)) if (LEFT.test(name)) rmSync(join(folder, name), { recursive: true, force: true })
+  for (const name of await readdir(folder)) if (LEFT.test(name)) await rm(join(folder, name), { recursive: true, force: true })
 }
 
 /** Removes copies that need not be kept. @returns how many. */
-export function removeOldCopies(folder: string, { keep, keepDays }: Kept, nowMs: number): number {
-  const copies = readdirSync(folder)
+export async function removeOldCopies(folder: string, { keep, keepDays }: Kept, nowMs: number): Promise<number> {
+  const copies = (await readdir(folder))
     .filter((name) => COPY.test(name))
     .sort()
     .reverse()
   const old = copies.slice(keep).filter((name) => keepDays === null || nowMs - dueMs(name) > keepDays * DAY_MS)
-  for (const name of old) rmSync(join(folder, name))
+  for (const name of old) await rm(join(folder, name))
   return old.length
 }
 

@@ -84,14 +84,14 @@ export class ScheduledBackups implements Service {
   /** @returns what was done, in a sentence. */
   async #make(file: string, signal: AbortSignal): Promise<string> {
     const { clock, settings, source } = this.#o
-    prepareFolder(settings.dir)
+    await prepareFolder(settings.dir)
     if (!existsSync(file))
       await this.#audited(backupActions.made, file, async () => ({ bytes: (await backupSqlite(source, file, signal)).bytes }))
     await this.#audited(backupActions.tried, file, async () => {
       await tryRestore(file, signal)
       return {}
     })
-    const removed = removeOldCopies(settings.dir, settings, clock.now())
+    const removed = await removeOldCopies(settings.dir, settings, clock.now())
     const size = megabytes(statSync(file).size)
     return `${file} (${size}), verified and restored on trial; removed ${pluralize(removed, 'older copy', 'older copies')}`
   }

@@ -178,6 +178,7 @@ export class StoreGauges {
   }
 
   async #backups(): Promise<Value[]> {
+    if (this.#db.kind === 'postgres') return []
     const { madeAt, triedAt } = await lastBackups(this.#db.read)
     const values: Value[] = []
     if (madeAt !== null) values.push(['backup_age_seconds', {}, this.#age(madeAt)])

@@ -15,7 +15,7 @@ const answer: TrialAnswer = await restoreSqlite({ kind: 'sqlite', path: join(fol
   log,
   who: 'schedule',
 }).then(
-  ({ facts }) => ({ facts }),
+  () => ({ problem: null }),
   (error: unknown) => ({ problem: messageOf(error) }),
 )
 parentPort?.postMessage(answer)
