@@ -16,6 +16,7 @@ const rooms = {
     'doctor',
     'actions',
     'protect',
+    'backup',
     'retention',
     'metrics',
     'status',

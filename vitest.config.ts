@@ -29,12 +29,14 @@ const proofs = [
 ]
 
 /**
- * What proves the same once more: every kill point before and after its commit on each database, more failovers and seeds; and
- * that the tests find planted faults.
+ * What proves the same once more: every kill point before and after its commit on each database, more failovers and seeds; that the tests
+ * find planted faults; that a release has the same bytes whenever it is made, and that the next one takes over and gives back.
  */
-const longer = ['crash/*', 'failover/*synchronous', 'simulation/*', 'plants/*'].map((file) => `test/${file}.test.ts`)
+const longer = ['crash/*', 'failover/*synchronous', 'simulation/*', 'plants/*', 'docker/release', 'e2e/upgrade'].map(
+  (file) => `test/${file}.test.ts`,
+)
 /** Of these, files that have no short form in the proofs. */
-const onlyNightly = ['test/crash/full-disk-operators.test.ts', 'test/plants/found.test.ts']
+const onlyNightly = ['crash/full-disk-operators', 'plants/found', 'docker/release', 'e2e/upgrade'].map((file) => `test/${file}.test.ts`)
 const nightly = { NIGHTLY: '1', SIMULATION_SEEDS: '1-1000' }
 
 /** Migrations, the store and the queries of the documents, as far as they speak to Postgres: `npm run test:proofs` tries them on the oldest, too. */

@@ -35,6 +35,7 @@ export function operatingGroups(parts: BackgroundParts, clocks: ClockJudge = new
     ...extraReads(parts),
     reconciling(parts),
     retention(parts, clocks),
+    ...backups(parts),
     protecting(parts),
     ...alarming(parts, clocks),
   ]
@@ -84,6 +85,18 @@ function retention({ config, ...common }: BackgroundParts, clocks: ClockJudge): 
   return groupOf(service, [config.retention, config.cronTimezone, config.destinations.map(({ name }) => name)])
 }
 
+/** Backs up SQLite by a timetable. */
+function backups({ config, ...common }: BackgroundParts): ServiceGroup[] {
+  const { backup, database, cronTimezone: timeZone } = config
+  if (backup.cron === null || database.kind !== 'sqlite') return []
+  const settings = { ...backup, cron: backup.cron, timeZone }
+  const service = lazily('backups', async () => {
+    const { ScheduledBackups } = await import('../ops/backup/scheduled-backups.ts')
+    return new ScheduledBackups({ ...common, source: database.path, settings })
+  })
+  return [groupOf(service, [settings])]
+}
+
 /** Brings rows that were stored under other settings to what `PROTECT` says. */
 function protecting({ config, ...common }: BackgroundParts): ServiceGroup {
   const service = lazily('protect', async () => {
@@ -101,8 +114,8 @@ function alarming({ config, clients, ...common }: BackgroundParts, clocks: Clock
     const { AlarmWatch } = await import('../ops/alarms/alarm-watch.ts')
     return new AlarmWatch({ ...common, showMend, config, clients, clocks, senders: new Senders(config.operators, { clock, proxy }) })
   })
-  const { destinations, operators, poll, webhooks, reconcile, cronTimezone } = config
-  const watched = groupOf(watch, [destinations, operators, poll, webhooks, reconcile, cronTimezone])
+  const { destinations, operators, poll, webhooks, reconcile, backup, cronTimezone } = config
+  const watched = groupOf(watch, [destinations, operators, poll, webhooks, reconcile, backup, cronTimezone])
   // One notifier each, so that an operator that does not answer delays nobody else.
   const telling = config.operators.map((operator) =>
     groupOf(new Notifier({ ...common, senders: new Senders([operator], { clock, proxy }) }), [operator]),

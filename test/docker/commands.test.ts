@@ -8,6 +8,7 @@ const documents = [
   'config/README.md',
   'config/destinations.md',
   'config/presets/README.md',
+  'config/promises.md',
   'docker/README.md',
   'docker/runbook.md',
   'migrations/README.md',

@@ -49,6 +49,7 @@ describe('the Dockerfile', async () => {
       NODE_ENV: 'production',
       DATABASE_URL: 'sqlite:/data/mirror.db',
       DOCUMENTS_DIR: '/data/documents',
+      BACKUP_DIR: '/data/backups',
       OPS_HOST: '0.0.0.0',
     })
   })

@@ -69,10 +69,11 @@ export class LogLines {
  * Starts `serve` and waits until it says that it is ready.
  * @param env the whole environment, but for the path.
  * @param shell what a shell does first, such as setting a limit.
+ * @param main of another release; this one's when left out.
  * @throws Error with the last lines of its log when it ends before it is ready.
  */
-export async function startServe(env: Environment, shell = ':'): Promise<ServeProcess> {
-  return await whenReady([await programPath('main'), 'serve'], { env, shell, canWake: false })
+export async function startServe(env: Environment, shell = ':', main?: string): Promise<ServeProcess> {
+  return await whenReady([main ?? (await programPath('main')), 'serve'], { env, shell, canWake: false })
 }
 
 /** The same of a `serve` that can be woken. */

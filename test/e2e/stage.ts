@@ -9,7 +9,7 @@ import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import type { DatabaseConfig, Db } from '../../src/store/engine/db.ts'
 import { openDb } from '../../src/store/open/open.ts'
 import { runHere } from '../app/run.ts'
-import { databaseEnv, type Environment, type Served, type ServeProcess, startWakingServe, writeAccounts } from './serve.ts'
+import { databaseEnv, type Environment, type Served, type ServeProcess, startServe, startWakingServe, writeAccounts } from './serve.ts'
 import { serveHere } from './serve-here.ts'
 
 /** As short as the settings allow, so that what is polled and replayed within days is polled and replayed within seconds. */
@@ -59,6 +59,13 @@ export class Stage {
   /** The same in a process of its own, which may be killed. */
   async serveApart(settings: Environment = SHORT): Promise<ServeProcess> {
     const running = await startWakingServe({ ...settings, ...this.#env })
+    this.#closing.push(() => running.kill())
+    return running
+  }
+
+  /** The program of a release as it is started, which cannot be woken. @param main its file; of this release when left out. */
+  async serveRelease(main?: string): Promise<ServeProcess> {
+    const running = await startServe({ ...SHORT, ...this.#env }, ':', main)
     this.#closing.push(() => running.kill())
     return running
   }

@@ -1,9 +1,9 @@
 /**
  * Writes what the product is made of into a folder: `sbom.cdx.json`, a software bill of materials in CycloneDX, and
  * `THIRD-PARTY-LICENSES.txt`, the licence of every package that the product brings along. The same lock file gives the same bytes.
- * Run it in the project's root, after `npm ci`:
+ * Run it in the project's root, after `npm ci`. Named the package.json of a part of the product, it lists what that part needs:
  *
- *   node test/tools/bill-of-materials.ts FOLDER
+ *   node test/tools/bill-of-materials.ts FOLDER [PACKAGE.JSON]
  */
 import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
@@ -15,9 +15,17 @@ const run = promisify(execFile)
 /** What is needed of a CycloneDX document here; the rest passes through. */
 interface Bom {
   serialNumber?: string
-  metadata: { timestamp?: string; component: { name: string } }
+  metadata: { timestamp?: string; component: { 'bom-ref': string; name: string; version: string; purl: string; description?: string } }
   components: { 'bom-ref': string; name: string; version: string; licenses?: unknown[] }[]
   dependencies: { ref: string; dependsOn: string[] }[]
+}
+
+/** The package.json of a part of the product. */
+interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly description: string
+  readonly dependencies: Readonly<Record<string, string>>
 }
 
 /** A package that the product brings along. */
@@ -32,11 +40,14 @@ interface Shipped {
 
 const LICENCE_FILE = /^(licen[cs]e|copying|notice)/i
 
-async function main([folder]: string[]): Promise<void> {
+async function main([folder, part]: string[]): Promise<void> {
   if (folder === undefined) throw new Error('name the folder to write to')
-  const shipped = await readShipped()
+  const all = await readShipped()
+  const whole = await billOfMaterials(all)
+  const bom = part === undefined ? whole : partOf(whole, JSON.parse(await readFile(part, 'utf8')) as Manifest)
+  const shipped = all.filter((one) => bom.components.some(({ name, version }) => name === one.name && version === one.version))
   await mkdir(folder, { recursive: true })
-  await writeFile(join(folder, 'sbom.cdx.json'), `${JSON.stringify(await billOfMaterials(shipped), null, 1)}\n`)
+  await writeFile(join(folder, 'sbom.cdx.json'), `${JSON.stringify(bom, null, 1)}\n`)
   await writeFile(join(folder, 'THIRD-PARTY-LICENSES.txt'), (await Promise.all(shipped.map(licenceText))).join('\n'))
 }
 
@@ -81,6 +92,21 @@ async function billOfMaterials(shipped: readonly Shipped[]): Promise<Bom> {
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => kept.has(other)) }))
   // npm takes the folder's name.
   return { ...bom, metadata: { ...metadata, component: { ...metadata.component, name } }, components, dependencies }
+}
+
+/** @returns what a part of the product needs, and what that needs in turn. */
+function partOf(bom: Bom, { name, version, description, dependencies }: Manifest): Bom {
+  const ref = `${name}@${version}`
+  const direct = bom.components.filter((component) => Object.hasOwn(dependencies, component.name)).map((component) => component['bom-ref'])
+  const needed = new Set(direct)
+  for (const each of needed) for (const other of bom.dependencies.find((one) => one.ref === each)?.dependsOn ?? []) needed.add(other)
+  const component = { ...bom.metadata.component, 'bom-ref': ref, name, version, description, purl: `pkg:npm/${ref}` }
+  return {
+    ...bom,
+    metadata: { ...bom.metadata, component },
+    components: bom.components.filter((one) => needed.has(one['bom-ref'])),
+    dependencies: [{ ref, dependsOn: direct }, ...bom.dependencies.filter((one) => needed.has(one.ref))],
+  }
 }
 
 async function licenceText({ name, version, license, path }: Shipped): Promise<string> {

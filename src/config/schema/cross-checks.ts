@@ -53,10 +53,19 @@ export const checkPorts = z.superRefine((values: unknown, context) => {
   context.addIssue({ code: 'custom', path: ['ops', 'port'], message: 'must differ from {receiver.port}; choose another' })
 }, alwaysRun)
 
+/** A timetable on Postgres would be one that nothing follows. */
+export const checkBackup = z.superRefine((values: unknown, context) => {
+  const cron = field(field(values, 'backup'), 'cron')
+  if (typeof cron !== 'string' || field(field(values, 'database'), 'kind') !== 'postgres') return
+  const message = 'is for SQLite only; set it to off, and let pg_dump or the server itself back up Postgres'
+  context.addIssue({ code: 'custom', path: ['backup', 'cron'], message })
+}, alwaysRun)
+
 /** Actor names that the audit trail uses for actions without a token. */
 const RESERVED_NAMES: ReadonlyMap<unknown, string> = new Map([
   ['command', 'who acts by commands'],
   ['signal', 'who reloads by a signal'],
+  ['schedule', 'what is done by a timetable'],
 ])
 
 /** Token names appear in the audit trail, so neither names nor tokens may repeat. */

@@ -3,7 +3,7 @@ import { Secret } from '../../base/secret.ts'
 import { accountSchema } from './account.ts'
 import { items, secret, section, time, value, verbatim, words } from './builders.ts'
 import { cronOrOff } from './cron.ts'
-import { checkAccounts, checkDatabase, checkNames, checkOrder, checkPorts, checkProtect } from './cross-checks.ts'
+import { checkAccounts, checkBackup, checkDatabase, checkNames, checkOrder, checkPorts, checkProtect } from './cross-checks.ts'
 import { databaseUrl, postgresUrl } from './database-url.ts'
 import { destinationSchema, schedule, timeout } from './destination.ts'
 import { checkDestinations } from './destination-checks.ts'
@@ -168,6 +168,27 @@ export const settingsSchema = section({
     }),
     budget: time('1s', '30d').prefault('4h').meta({ env: 'RECONCILE_BUDGET', description: 'how long a run may take, 1s to 30d' }),
   }).prefault({}),
+  backup: section({
+    cron: value(cronOrOff).prefault('off').meta({
+      env: 'BACKUP_CRON',
+      description:
+        'SQLite: when `serve` [makes a backup](../docker/README.md#make-backups-by-a-timetable) and tries to restore it: minute, hour, day, month, day of the week; or `off`',
+    }),
+    dir: value(matching(/^[^\0]{1,4096}$/, 'must be the path of a folder'))
+      .prefault('data/backups')
+      .meta({
+        env: 'BACKUP_DIR',
+        shown: '`data/backups` (`/data/backups` in the image)',
+        description:
+          'folder of these backups, best on another volume; created when it is missing. One mirror, one folder: old copies in it are removed',
+      }),
+    keep: value(number(1, 10_000))
+      .prefault(7)
+      .meta({ env: 'BACKUP_KEEP', description: 'how many of them are kept, the newest first, 1 to 10000' }),
+    keep_days: value(daysOrOff(36_500))
+      .prefault('off')
+      .meta({ env: 'BACKUP_KEEP_DAYS', description: 'days that further ones are kept as well; `off`: none are' }),
+  }).prefault({}),
   cron_timezone: value(timeZone)
     .prefault('UTC')
     .meta({ env: 'CRON_TIMEZONE', description: 'time zone of times of day, such as `America/New_York`' }),
@@ -221,6 +242,6 @@ export const settingsSchema = section({
       .prefault('info')
       .meta({ env: 'LOG_LEVEL', description: '`silent`, `fatal`, `error`, `warn`, `info`, `debug` or `trace`' }),
   }).prefault({}),
-}).check(checkPorts, checkDestinations)
+}).check(checkPorts, checkBackup, checkDestinations)
 
 export type Settings = z.output<typeof settingsSchema>

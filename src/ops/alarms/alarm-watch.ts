@@ -14,6 +14,7 @@ import { Outage, type PastOutage } from './outage.ts'
 import { type Evaluation, planOf } from './plan.ts'
 import type { Senders } from './senders.ts'
 import { accountWatcher } from './watch-accounts.ts'
+import { backupWatcher } from './watch-backups.ts'
 import { clockWatcher } from './watch-clocks.ts'
 import { deliveryWatcher } from './watch-deliveries.ts'
 import { destinationWatcher } from './watch-destinations.ts'
@@ -54,7 +55,7 @@ export class AlarmWatch implements Service {
     this.#outage = new Outage(parts.senders, parts.log)
     const disk = diskWatcher(parts.observer, parts.diskSpace)
     const watchers = [accountWatcher, deliveryWatcher, inboxWatcher, destinationWatcher, logWatcher, reconcileWatcher, clockWatcher]
-    this.#watchers = [...watchers, disk, documentWatcher()]
+    this.#watchers = [...watchers, backupWatcher, disk, documentWatcher()]
   }
 
   async run(signal: AbortSignal): Promise<void> {

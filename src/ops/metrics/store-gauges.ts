@@ -7,6 +7,7 @@ import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import { oldestProof } from '../../store/completeness/ledger.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { webhookLoss } from '../../store/operators/alarm-queries.ts'
+import { lastBackups } from '../../store/operators/backups.ts'
 import { countDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
 import { listAccounts } from '../../store/reads/accounts.ts'
 import { listPauses } from '../../store/reads/pauses.ts'
@@ -59,6 +60,8 @@ const definitions = {
     'Fields, values and types that the specification does not name, and required fields that are missing, by kind: field, value, type, missing. `status --drift` lists them.',
     ['account', 'kind'],
   ],
+  backup_age_seconds: ['SQLite: age of the last backup, by BACKUP_CRON or by hand; absent when none was made.', []],
+  backup_trial_age_seconds: ['SQLite: time since a backup was last restored on trial; absent when none was.', []],
   last_seq: ['The last number of the change log.', []],
   destination_state: ['1 for the state that the destination is in: active, paused, parked, disabled.', ['destination', 'state']],
   destination_rows: ['Rows of the outbox by state: queued, dead, unknown.', ['destination', 'state']],
@@ -154,7 +157,7 @@ export class StoreGauges {
         values.push(['interface_drift', { account, kind }, seen?.count ?? 0])
       }
     }
-    values.push(...(await this.#destinations()))
+    values.push(...(await this.#destinations()), ...(await this.#backups()))
     const { apart } = await compareClocks(this.#db)
     for (const { clock, aheadMs } of apart) values.push(['clock_ahead_seconds', { clock }, aheadMs / 1000])
     values.push(...(await alarmValues(q)))
@@ -171,6 +174,15 @@ export class StoreGauges {
       ['discovery_failing', { account }, await failingProbes(q, account, probed)],
     ]
     if (proof !== null) values.push(['proof_age_seconds', { account }, this.#age(proof)])
+    return values
+  }
+
+  async #backups(): Promise<Value[]> {
+    if (this.#db.kind === 'postgres') return []
+    const { madeAt, triedAt } = await lastBackups(this.#db.read)
+    const values: Value[] = []
+    if (madeAt !== null) values.push(['backup_age_seconds', {}, this.#age(madeAt)])
+    if (triedAt !== null) values.push(['backup_trial_age_seconds', {}, this.#age(triedAt)])
     return values
   }
 

@@ -3,7 +3,7 @@ import { msFromTime } from '../../model/time.ts'
 import { lateAfterMs } from '../health/verdict.ts'
 import { tableOf } from '../output/columns.ts'
 import { type Table, table } from '../output/table.ts'
-import { ago, printableLine, wrapped } from '../output/text.ts'
+import { ago, printableLine, sizeText, when, wrapped } from '../output/text.ts'
 import { notesOf, type Status } from './status.ts'
 import { secretsText } from './webhook-secrets.ts'
 
@@ -17,7 +17,7 @@ export function statusText(status: Status, nowMs: number, width: number): string
     wrapped(printableLine(status.sentence, 500), width),
     status.needs.map((need) => needText(need, nowMs, width)).join(''),
     ...tables.map((each) => table({ ...each, width })),
-    `${log}\n${copiesText(status)}`,
+    `${log}\n${copiesText(status)}${backupText(status, nowMs)}`,
     notes.join(''),
     wrapped(status.scope, width),
   ]
@@ -28,6 +28,16 @@ export function statusText(status: Status, nowMs: number, width: number): string
 /** On how many servers a delivery lies; one that is alone is a plain fact, told by `doctor`. */
 function copiesText({ replication }: Status): string {
   return replication !== null && replication.servers > 1 ? `An acknowledged delivery lies on ${replication.servers} servers.\n` : ''
+}
+
+/** The last backup, and whether one could be restored. */
+export function backupText({ backup }: Pick<Status, 'backup'>, nowMs: number): string {
+  if (backup === null) return ''
+  const { made_at, bytes, tried_at } = backup
+  if (made_at === null) return 'No backup was made yet.\n'
+  const size = bytes === null ? '' : ` (${sizeText(bytes)})`
+  const tried = tried_at === null ? 'none was restored on trial' : `the last one restored on trial ${when(tried_at, nowMs)}`
+  return `Last backup ${when(made_at, nowMs)}${size}; ${tried}.\n`
 }
 
 function needText({ what, since, mend }: Status['needs'][number], nowMs: number, width: number): string {

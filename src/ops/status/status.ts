@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import type { Config } from '../../config/config.ts'
 import { lostWebhooks } from '../../store/completeness/lost-webhooks.ts'
-import type { Db } from '../../store/engine/db.ts'
+import type { Db, Query } from '../../store/engine/db.ts'
 import { countInbox } from '../../store/inbox/queries.ts'
+import { lastBackups } from '../../store/operators/backups.ts'
 import { listPauses } from '../../store/reads/pauses.ts'
 import type { InboxState } from '../../store/schema/inbox.ts'
 import { idReadCoverage, submissionReads } from '../../store/upkeep/coverage.ts'
@@ -88,6 +89,14 @@ export const status = record('Status', {
     .nullable()
     .describe('on how many Postgres servers an acknowledged delivery lies, with standbys and slots; null on SQLite'),
   change_log: z.object({ first_seq: z.int(), last_seq: z.int() }),
+  backup: z
+    .object({
+      made_at: time.nullable(),
+      bytes: z.int().nullable(),
+      tried_at: time.nullable().describe('when one was restored on trial'),
+    })
+    .nullable()
+    .describe('the last backup, by BACKUP_CRON or by hand; null on Postgres, which is backed up by other means'),
   clocks: z.object({
     apart: z.array(z.object({ clock: z.string(), ahead_ms: z.int() })).describe("how far this machine's clock is ahead of each"),
     waits: z.array(z.string()).describe('what waits for that, or for an operator'),
@@ -173,11 +182,19 @@ export async function readStatus(db: Db, version: string, config: StatusConfig, 
     destinations,
     replication,
     change_log: { first_seq: firstSeq, last_seq: lastSeq },
+    backup: await backupStatus(q),
     clocks: await clockStatus(db, config),
     processes,
     scope: COMPLETENESS_SCOPE,
     warnings: [...shown.map(({ what, mend }) => `${what}; ${mendText(mend)}`), ...notesOf({ accounts, destinations, replication })],
   }
+}
+
+/** Also of a database that was restored: it remembers the backups of before. */
+async function backupStatus(q: Query): Promise<Status['backup']> {
+  if (q.kind === 'postgres') return null
+  const { madeAt, bytes, triedAt } = await lastBackups(q)
+  return { made_at: madeAt, bytes, tried_at: triedAt }
 }
 
 /** How far this machine's clock is ahead of the others that can be seen from here. `serve` also compares the service's; its alarm tells. */

@@ -15,6 +15,8 @@ const order = workerData as BackupOrder
 /** Pages copied per step, 8 MB. The thread can be stopped between steps. */
 const PAGES_PER_STEP = 2_000
 const LOCK_WAIT_MS = 5_000
+/** What is worked on: the one that an error is about. */
+let place = order.source
 
 const say = (answer: BackupAnswer) => parentPort?.postMessage(answer)
 
@@ -30,6 +32,8 @@ async function make(source: Database.Database): Promise<void> {
   // One snapshot for the whole copy: concurrent writes neither enter it nor restart it.
   source.exec('begin')
   const before = factsOf(source)
+  // All of the source was read.
+  place = order.target
   await source.backup(order.partial, { progress: () => PAGES_PER_STEP })
   source.exec('rollback')
   source.close()
@@ -62,5 +66,5 @@ function finish(before: SqliteFacts): string | null {
 }
 
 function failed(error: unknown): void {
-  say({ type: 'failed', problem: messageOf(sqliteError(error, order.source)) })
+  say({ type: 'failed', problem: messageOf(sqliteError(error, place)) })
 }

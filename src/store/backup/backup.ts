@@ -83,7 +83,7 @@ function answerOf(worker: Worker, order: BackupOrder, signal: AbortSignal): Prom
     if (message.type === 'done') answer.resolve({ bytes: message.bytes, facts: message.facts })
     else if (message.type === 'failed') fail(message.problem)
     else
-      roomFor(order, message.bytes).then(
+      roomFor(dirname(order.target), message.bytes).then(
         (problem) => (problem === null ? worker.postMessage('go') : fail(problem)),
         (error: unknown) => fail(messageOf(error)),
       )
@@ -94,8 +94,7 @@ function answerOf(worker: Worker, order: BackupOrder, signal: AbortSignal): Prom
 }
 
 /** A full disk would also stop the receiver, so the room is checked first. @returns what is wrong; null when there is room. */
-async function roomFor({ target }: BackupOrder, bytes: number): Promise<string | null> {
-  const folder = dirname(target)
+export async function roomFor(folder: string, bytes: number): Promise<string | null> {
   const { bavail, bsize } = await statfs(folder)
   const free = bavail * bsize
   if (free > bytes) return null

@@ -77,11 +77,14 @@ export const operatorActions = relation({
   columns: {
     action_id: serial('in the order in which the actions began'),
     at: time('when it began'),
-    who: text('the name of the token (`OPS_TOKENS`); `command`: whoever could run commands; `signal`: whoever could send SIGHUP', {
-      source: 'settings',
-    }),
+    who: text(
+      'the name of the token (`OPS_TOKENS`); `command`: whoever could run commands; `signal`: whoever could send SIGHUP; `schedule`: `serve` itself, by BACKUP_CRON',
+      {
+        source: 'settings',
+      },
+    ),
     action: text(
-      'such as `account.resume`, `destination.pause`, `inbox.replay`, `inbox.skip`, `mapping.import`, `outbox.skip`, ' +
+      'such as `account.resume`, `backup`, `backup.try`, `destination.pause`, `inbox.replay`, `inbox.skip`, `mapping.import`, `outbox.skip`, ' +
         '`reconcile.request`, `reconcile.run`, `settings.reload`, `submission.track`',
     ),
     target: orNull(

@@ -11,6 +11,7 @@ test('one account in the environment is enough, and everything else has the defa
   expect(rest).toEqual({
     database: { kind: 'sqlite', path: 'data/mirror.db' },
     migrateOnStart: true,
+    backup: { cron: null, dir: 'data/backups', keep: 7, keepDays: null },
     reconcile: { cron: '0 3 * * *', budgetMs: 14_400_000 },
     retention: { days: 30, changesDays: 400, maxShare: 50 },
     operators: [],
@@ -383,9 +384,10 @@ test('what is for Postgres alone is refused on SQLite, where its user does not b
 })
 
 test('no token is named as those who act without one are', () => {
-  expect(problemsOf({ ...account, OPS_TOKENS: 'command:0123456789abcdef signal:0123456789abcdeg' })).toEqual([
+  expect(problemsOf({ ...account, OPS_TOKENS: 'command:0123456789abcdef signal:0123456789abcdeg schedule:0123456789abcdeh' })).toEqual([
     'OPS_TOKENS (number 1) must not be named command, which is who acts by commands; choose another name',
     'OPS_TOKENS (number 2) must not be named signal, which is who reloads by a signal; choose another name',
+    'OPS_TOKENS (number 3) must not be named schedule, which is what is done by a timetable; choose another name',
   ])
 })
 

@@ -62,6 +62,12 @@ function Status() {
               ['Version', status.version],
               ['Database', status.database],
               ['Change log', `${status.change_log.first_seq} to ${status.change_log.last_seq}`],
+              ...(status.backup === null
+                ? []
+                : ([
+                    ['Last backup', <Age key="made" at={status.backup.made_at} isAgo />],
+                    ['Last restored on trial', <Age key="tried" at={status.backup.tried_at} isAgo />],
+                  ] as const)),
             ]}
           />
         </>

@@ -1,0 +1,103 @@
+import { existsSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Clock } from '../../base/clock.ts'
+import { messageOf } from '../../base/errors.ts'
+import type { Log } from '../../base/log.ts'
+import type { Service } from '../../base/service.ts'
+import { type CronSchedule, lastSlot } from '../../reconcile/run/schedule.ts'
+import { backupSqlite, megabytes } from '../../store/backup/backup.ts'
+import { tryRestore } from '../../store/backup/trial.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { type ActionDetail, auditAction } from '../../store/operators/actions.ts'
+import { backupActions } from '../../store/operators/backups.ts'
+import { claimUpkeep, endUpkeep, setUpkeepWait } from '../../store/upkeep/upkeep.ts'
+import { BACKUP_TASK } from '../alarms/watch-backups.ts'
+import { pluralize } from '../output/text.ts'
+import { copyName, type Kept, prepareFolder, removeOldCopies } from './copies.ts'
+
+export interface ScheduledBackupsOptions {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  /** The SQLite database. */
+  readonly source: string
+  readonly settings: CronSchedule & Kept & { readonly dir: string }
+}
+
+/** Other work goes first after a start. */
+const AFTER_START_MS = 3_000
+const LOOK_MS = 15_000
+/** After a failure: what it needs, such as room, comes from a person. */
+const RETRY_MS = 900_000
+/** Only one `serve` uses a SQLite database, so nobody takes over a turn that lasts longer. */
+const LEASE_MS = 60_000
+
+/**
+ * Makes a backup at each time of `BACKUP_CRON`, as the command `backup` does, restores it on trial, and only then removes those that need not be
+ * kept. A time that was missed, or changed settings, are made up for soon after the start. Each step can be repeated: the copy of a time has
+ * one name, and has it only when it is whole.
+ */
+export class ScheduledBackups implements Service {
+  readonly name = 'backups'
+  readonly #o: ScheduledBackupsOptions
+  /** What was logged last. */
+  #problem: string | null = null
+
+  constructor(options: ScheduledBackupsOptions) {
+    this.#o = options
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#o
+    await clock.sleep(AFTER_START_MS, signal)
+    while (!signal.aborted) {
+      const outcome = await this.runIfDue(signal)
+      await clock.sleep(outcome === 'failed' ? RETRY_MS : LOOK_MS, signal)
+    }
+  }
+
+  /** Makes the backup that is due, unless it is made, or a process that died holds its turn for a moment yet. */
+  async runIfDue(signal: AbortSignal): Promise<'done' | 'made' | 'held' | 'stopped' | 'failed'> {
+    const { db, clock, log, settings } = this.#o
+    const slot = lastSlot(settings, clock.now())
+    const turn = { slot, settings: `${settings.keep} ${settings.keepDays} ${settings.dir}` }
+    const lease = await claimUpkeep(db, BACKUP_TASK, turn, LEASE_MS)
+    if (typeof lease === 'string') return lease
+    let note: string | null = null
+    let problem: string | null = null
+    try {
+      note = await this.#make(join(resolve(settings.dir), copyName(slot)), signal)
+      log.info(`backup: ${note}`)
+      return 'made'
+    } catch (error) {
+      if (signal.aborted) return 'stopped'
+      problem = messageOf(error)
+      if (problem !== this.#problem) log.error({ err: error }, `the backup due at ${slot} failed: ${problem}`)
+      return 'failed'
+    } finally {
+      this.#problem = problem
+      await endUpkeep(db, lease, note)
+      if (problem !== null) await setUpkeepWait(db, BACKUP_TASK, problem)
+    }
+  }
+
+  /** @returns what was done, in a sentence. */
+  async #make(file: string, signal: AbortSignal): Promise<string> {
+    const { clock, settings, source } = this.#o
+    await prepareFolder(settings.dir)
+    if (!existsSync(file))
+      await this.#audited(backupActions.made, file, async () => ({ bytes: (await backupSqlite(source, file, signal)).bytes }))
+    await this.#audited(backupActions.tried, file, async () => {
+      await tryRestore(file, signal)
+      return {}
+    })
+    const removed = await removeOldCopies(settings.dir, settings, clock.now())
+    const size = megabytes(statSync(file).size)
+    return `${file} (${size}), verified and restored on trial; removed ${pluralize(removed, 'older copy', 'older copies')}`
+  }
+
+  async #audited(action: string, file: string, work: () => Promise<ActionDetail>): Promise<void> {
+    const note = { who: 'schedule', action, target: null, detail: { file } }
+    await auditAction(this.#o.db, note, async () => ({ detail: await work() }))
+  }
+}

@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest'
+import { lastSlot } from '../../../src/reconcile/run/schedule.ts'
+import { claimUpkeep, endUpkeep, setUpkeepWait } from '../../../src/store/upkeep/upkeep.ts'
+import { onSqlite } from '../../tools/databases.ts'
+import { HOUR, MINUTE, openWatch } from './rig.ts'
+
+const hourly = { cron: '0 * * * *', timeZone: 'UTC' }
+
+it.each(onSqlite)('a backup that fails, or does not come, is an alarm until one is made, on $name', async (database) => {
+  const rig = await openWatch(database, { backup: { cron: hourly.cron } })
+  const begin = async () => {
+    const slot = lastSlot(hourly, rig.clock.now())
+    const lease = await claimUpkeep(rig.db, 'backup', { slot, settings: '' }, MINUTE)
+    if (typeof lease === 'string') throw new Error(lease)
+    return (note: string | null) => endUpkeep(rig.db, lease, note)
+  }
+  const look = async (afterMs?: number) => (await rig.look(afterMs)).filter((name) => name.startsWith('backup'))
+  const lookLater = async () => (await rig.lookLater()).filter((name) => name.startsWith('backup'))
+  // Before the first one is begun, and while it is made.
+  expect(await look()).toEqual([])
+  const ends = await begin()
+  expect(await look()).toEqual([])
+  await ends(null)
+  await setUpkeepWait(rig.db, 'backup', 'there is no room')
+  expect(await look()).toEqual(['backup_overdue'])
+  expect((await rig.alarm('backup_overdue'))?.text).toBe(
+    'the backup by BACKUP_CRON failed: there is no room; the log of `serve` tells more (`backup`)',
+  )
+  await (await begin())('made')
+  expect(await lookLater()).toEqual([])
+  // Two hours without one, while one begins after the next.
+  expect(await look(HOUR)).toEqual([])
+  expect(await look(3 * HOUR)).toEqual(['backup_overdue'])
+  expect((await rig.alarm('backup_overdue'))?.text).toMatch(
+    /^a backup was due at \d{4}-\d\d-\d\d \d\d:00:00 UTC, and none has been made and restored on trial since;/,
+  )
+  const made = await begin()
+  await made('made')
+  expect(await lookLater()).toEqual([])
+})

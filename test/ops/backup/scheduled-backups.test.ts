@@ -1,0 +1,183 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import { createLog } from '../../../src/base/log.ts'
+import { ScheduledBackups, type ScheduledBackupsOptions } from '../../../src/ops/backup/scheduled-backups.ts'
+import { backupText } from '../../../src/ops/status/status-text.ts'
+import { listActions } from '../../../src/store/operators/actions.ts'
+import { lastBackups } from '../../../src/store/operators/backups.ts'
+import { lastUpkeep } from '../../../src/store/upkeep/upkeep.ts'
+import { startChild } from '../../tools/child.ts'
+import { sqliteDatabase } from '../../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+
+const DAY_MS = 86_400_000
+const NOON_MS = Date.UTC(2026, 5, 15, 12)
+const ALONE = ['mirror-20260615T020000Z.db']
+const never = new AbortController().signal
+
+/** A database with events, a folder for its backups, and the timetable of 02:00 at noon of a day. */
+async function open(events = 3, nowMs = NOON_MS) {
+  const clock = new ManualClock(nowMs)
+  const { db, config, close } = await sqliteDatabase.open({ clock })
+  const parent = mkdtempSync(join(tmpdir(), 'submission-mirror-backups-'))
+  onTestFinished(async () => {
+    await close()
+    rmSync(parent, { recursive: true, force: true })
+  })
+  if (config.kind !== 'sqlite') throw new Error('the database is SQLite')
+  const source = config.path
+  await applyAll(
+    db,
+    Array.from({ length: events }, (_, n) => eventFact('acme', uuid(9, 1), wireEvent(n))),
+  )
+  const dir = join(parent, 'backups')
+  const lines: string[] = []
+  const log = createLog({ level: 'info', pretty: false, secrets: [], destination: { write: (line: string) => void lines.push(line) } })
+  const timetable = (settings: Partial<ScheduledBackupsOptions['settings']> = {}) =>
+    new ScheduledBackups({
+      db,
+      clock,
+      log,
+      source,
+      settings: { cron: '0 2 * * *', timeZone: 'UTC', dir, keep: 2, keepDays: null, ...settings },
+    })
+  const told = () => lines.map((line) => JSON.parse(line) as { level: number; msg: string })
+  return { db, clock, source, dir, parent, told, timetable, files: () => readdirSync(dir).sort() }
+}
+
+/** Resolves when a file whose name has `part` in it comes into a folder. */
+async function appears(dir: string, part: string): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const watching = watch(dir, (_, name) => name?.includes(part) && resolve())
+  await promise
+  watching.close()
+}
+
+async function reasonOf({ db }: Awaited<ReturnType<typeof open>>): Promise<string> {
+  return (await lastUpkeep(db.read, 'backup'))?.waits_for ?? ''
+}
+
+describe('backups by a timetable', () => {
+  it('are made once for each time, restored on trial, and kept by number and age', async () => {
+    const { db, clock, dir, files, told, timetable } = await open()
+    expect(await timetable().runIfDue(never)).toBe('made')
+    expect(await timetable().runIfDue(never)).toBe('done')
+    writeFileSync(join(dir, 'mirror-by-hand.db'), 'mine')
+    for (let day = 1; day <= 3; day++) {
+      clock.advance(DAY_MS)
+      expect(await timetable().runIfDue(never)).toBe('made')
+    }
+    const last = ['mirror-20260617T020000Z.db', 'mirror-20260618T020000Z.db']
+    expect(files()).toEqual([...last, 'mirror-by-hand.db'])
+    expect(told().at(-1)?.msg).toMatch(
+      /^backup: .*\/mirror-20260618T020000Z\.db \(.* MB\), verified and restored on trial; removed 1 older copy$/,
+    )
+    clock.advance(DAY_MS)
+    expect(await timetable({ keep: 1, keepDays: 2 }).runIfDue(never)).toBe('made')
+    expect(files()).toEqual(['mirror-20260618T020000Z.db', 'mirror-20260619T020000Z.db', 'mirror-by-hand.db'])
+    const { madeAt, bytes, triedAt } = await lastBackups(db.read)
+    expect([madeAt, triedAt]).toEqual(['2026-06-19T12:00:00.000000Z', '2026-06-19T12:00:00.000000Z'])
+    expect(bytes).toBeGreaterThan(0)
+    const actions = await listActions(db.read, { who: 'schedule' }, 3)
+    expect(actions.map(({ action, outcome }) => `${action} ${outcome}`)).toEqual(['backup.try done', 'backup done', 'backup.try done'])
+  })
+
+  it('are due again under other settings, without another copy of the same time', async () => {
+    const { db, clock, files, timetable } = await open()
+    expect(await timetable().runIfDue(never)).toBe('made')
+    const { madeAt } = await lastBackups(db.read)
+    clock.advance(1_000)
+    expect(await timetable({ keep: 1 }).runIfDue(never)).toBe('made')
+    expect(files()).toEqual(ALONE)
+    expect(await lastBackups(db.read)).toMatchObject({ madeAt, triedAt: '2026-06-15T12:00:01.000000Z' })
+  })
+
+  it('that cannot be restored cost no older one, and are told in one sentence', async () => {
+    const rig = await open()
+    expect(await rig.timetable({ keep: 1 }).runIfDue(never)).toBe('made')
+    rig.clock.advance(DAY_MS)
+    const next = join(rig.dir, 'mirror-20260616T020000Z.db')
+    writeFileSync(next, 'bytes that were a database')
+    const timetable = rig.timetable({ keep: 1 })
+    for (let n = 0; n < 2; n++) expect(await timetable.runIfDue(never)).toBe('failed')
+    expect(rig.files()).toEqual([...ALONE, 'mirror-20260616T020000Z.db'])
+    expect(await reasonOf(rig)).toMatch(
+      /^.*0616T020000Z\.db cannot be restored: it is damaged or is no SQLite database \(.*\); name another backup; nothing was changed$/,
+    )
+    expect(rig.told().filter(({ level }) => level === 50)).toHaveLength(1)
+    rmSync(next)
+    expect(await timetable.runIfDue(never)).toBe('made')
+    expect(rig.files()).toEqual(['mirror-20260616T020000Z.db'])
+    expect(await reasonOf(rig)).toBe('')
+  })
+
+  it('say which folder cannot be made', async () => {
+    const rig = await open()
+    writeFileSync(rig.dir, 'in the way')
+    expect(await rig.timetable().runIfDue(never)).toBe('failed')
+    expect(await reasonOf(rig)).toMatch(
+      /^the folder .*\/backups cannot be created \(EEXIST.*\); create it, or set BACKUP_DIR to another place$/,
+    )
+  })
+
+  it('leave nothing where their disk is full, keep what is there, and say so in one sentence', async () => {
+    const rig = await open(4_000, Date.now())
+    mkdirSync(rig.dir)
+    writeFileSync(join(rig.dir, 'mirror-20200101T020000Z.db'), 'an older copy')
+    const child = startChild('ops/backup/children/turn.ts', [rig.source, rig.dir], 'ulimit -S -f 2000')
+    await child.says('failed')
+    expect(await child.says('because')).toMatch(
+      /^no backup was made: .*\/backups\/mirror-\d{8}T020000Z\.db cannot be (?:read or )?written: the disk .*$/,
+    )
+    expect(rig.files()).toEqual(['mirror-20200101T020000Z.db'])
+  })
+
+  it('of a process that was killed in the middle are made by the next, which clears up', async () => {
+    const rig = await open(4_000, Date.now())
+    mkdirSync(rig.dir)
+    const begun = appears(rig.dir, '.trial-')
+    const child = startChild('ops/backup/children/turn.ts', [rig.source, rig.dir])
+    await begun
+    await child.kill()
+    writeFileSync(join(rig.dir, `${rig.files()[0]?.replace(/\.trial-.*/, '')}.partial-0a0b0c0d`), 'half a copy')
+    expect(await rig.timetable().runIfDue(never)).toBe('held')
+    rig.clock.advance(120_000)
+    expect(await rig.timetable().runIfDue(never)).toBe('made')
+    expect(rig.files()).toEqual([expect.stringMatching(/^mirror-\d{8}T020000Z\.db$/)])
+    expect((await listActions(rig.db.read, { action: 'backup.try' }, 9)).map(({ outcome }) => outcome)).toEqual(['done', 'begun'])
+  })
+
+  it('stop with the program, and leave nothing behind', async () => {
+    const rig = await open(4_000)
+    mkdirSync(rig.dir)
+    const stopping = new AbortController()
+    const begun = appears(rig.dir, '.partial-')
+    const turn = rig.timetable().runIfDue(stopping.signal)
+    await begun
+    stopping.abort(new Error('the process is stopping'))
+    expect(await turn).toBe('stopped')
+    expect(rig.files().filter((name) => !ALONE.includes(name))).toEqual([])
+    expect(await rig.timetable().runIfDue(never)).toBe('made')
+  })
+})
+
+describe('the last backup, as `status` tells it', () => {
+  it.each([
+    [{ made_at: null, bytes: null, tried_at: null }, 'No backup was made yet.\n'],
+    [
+      { made_at: '2026-06-15T09:00:00.000000Z', bytes: 12 << 20, tried_at: null },
+      'Last backup 3 h ago (12 MiB); none was restored on trial.\n',
+    ],
+    [
+      { made_at: '2026-06-15T09:00:00.000000Z', bytes: 12 << 20, tried_at: '2026-06-13T09:00:00.000000Z' },
+      'Last backup 3 h ago (12 MiB); the last one restored on trial 2 d ago.\n',
+    ],
+    [null, ''],
+  ] as const)('%j', (backup, text) => {
+    expect(backupText({ backup }, NOON_MS)).toBe(text)
+  })
+})
