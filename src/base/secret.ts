@@ -48,13 +48,16 @@ export type SecretText = Pick<Secret, 'reveal'>
 
 /** Scheme, user and password of a URL. */
 const USER_INFO = /^["'\s]*([a-z][a-z0-9+.-]*):\/\/(?:([^/?#:]*):)?([^/?#]*)@/i
+/** The path of a webhook of Zapier or Make, which lets anybody in who knows it. */
+const HOOK_PATH = /^["'\s]*https:\/\/(?:hooks\.zapier\.com\/hooks\/[a-z]+|hook\.[a-z0-9.-]+\.make\.com)\/([^\s"'?#]+?)\/?(?=["'\s?#]|$)/i
 /** A parameter of a query whose name says that its value is secret. `sslkey` and its like name files. */
 const SECRET_PARAMETER =
   /[?&](?!ssl)[\w.%-]*(?:sig|signature|key|code|token|secret|passw(?:or)?d|pwd|auth|authorization|credentials?)=([^&#\s"']+)/gi
 
 /**
  * The parts of a URL that are secret, as they are written: its password, and each value of its query whose name says so (`sig`, `code`,
- * `api_key`). For http a user without a password counts as one, because tokens are given like that.
+ * `api_key`). For http a user without a password counts as one, because tokens are given like that,
+ * and so does the path of a hook of Zapier or Make.
  * @param text a URL of any scheme, or an expression that begins with one.
  */
 export function secretPartsOfUrl(text: string): string[] {
@@ -62,12 +65,13 @@ export function secretPartsOfUrl(text: string): string[] {
   const isHttp = /^https?$/i.test(scheme)
   const password = isHttp || user !== undefined ? last : ''
   const token = isHttp && last === '' ? (user ?? '') : ''
-  return [password, token, ...secretQueryValues(text)].filter((part) => part !== '')
+  return [password, token, ...secretsAfterHost(text)].filter((part) => part !== '')
 }
 
-/** As `secretPartsOfUrl`, of the query alone. */
-export function secretQueryValues(text: string): string[] {
-  return [...text.matchAll(SECRET_PARAMETER)].map(([, value = '']) => value)
+/** As `secretPartsOfUrl`, of path and query alone. */
+export function secretsAfterHost(text: string): string[] {
+  const [, path] = HOOK_PATH.exec(text) ?? []
+  return [...(path === undefined ? [] : [path]), ...[...text.matchAll(SECRET_PARAMETER)].map(([, value = '']) => value)]
 }
 
 /**

@@ -395,6 +395,15 @@ push: { schedule: [soon], timeout: 1ms }
 })
 
 describe('a preset', () => {
+  test('of a hook whose address lets everybody in has it masked', () => {
+    const yaml = 'destinations: [{ name: z, preset: zapier }, { name: p, preset: power-automate }]'
+    const config = load(yaml, {
+      ZAPIER_HOOK_URL: 'https://hooks.zapier.com/hooks/catch/123/abcdef/',
+      POWER_AUTOMATE_URL: 'https://a.logic.azure.com/workflows/w?sp=run&sig=abcdefghi',
+    })
+    expect(secretValues(config)).toEqual(expect.arrayContaining(['123/abcdef', 'abcdefghi']))
+  })
+
   test.each([...presetFiles().keys()])('%s stands below what the destination says itself', (preset) => {
     const alone = withPresets({ destinations: [{ preset }] })
     const [base] = alone.tree['destinations'] as Record<string, unknown>[]

@@ -197,6 +197,11 @@ describe('in the settings file', () => {
     [`destinations: [{ name: a, kind: webhook, url: "${sas}&sig=hidden" }]`, part('destinations[0].url')],
     [`destinations: [{ name: a, kind: http, request: { url: "'${sas}&sig=hidden'" } }]`, part('destinations[0].request.url')],
     [`destinations: [{ name: a, kind: http, settings: { base: "${sas}&sig=hidden" } }]`, part('destinations[0].settings.base')],
+    [
+      'destinations: [{ kind: http, settings: { url: "https://hooks.zapier.com/hooks/catch/1/hidden/" } }]',
+      part('destinations[0].settings.url'),
+    ],
+    ['destinations: [{ kind: webhook, url: "https://hook.eu1.make.com/hidden" }]', part('destinations[0].url')],
     [`destinations: [{ kind: http, auth: { type: oauth2, token_url: "${sas}&code=hidden" } }]`, part('destinations[0].auth.token_url')],
     [`operators: [{ name: a, kind: webhook, url: "${sas}&token=hidden" }]`, part('operators[0].url')],
     [`documents: { s3: { bucket: acme, secret_access_key: hidden } }`, whole('documents.s3.secret_access_key')],

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { editDistance, nearest } from '../../base/near-names.ts'
-import { Secret, secretQueryValues } from '../../base/secret.ts'
+import { Secret, secretsAfterHost } from '../../base/secret.ts'
 import { destinationUrl } from './destination-values.ts'
 import { shownKey } from './reading.ts'
 import { markSecret } from './secrets.ts'
@@ -41,9 +41,9 @@ export function secret(parse: (text: string) => Parsed<string>, missing: string)
   )
 }
 
-/** The URL of a target. Its query may hold secrets. */
+/** The URL of a target. Its query, or the path of a hook, may hold secrets. */
 export function targetUrl(missing?: string) {
-  return markSecret(value(destinationUrl, missing), secretQueryValues)
+  return markSecret(value(destinationUrl, missing), secretsAfterHost)
 }
 
 function addProblems<T>(parsed: Parsed<T>, context: z.RefinementCtx): T {

@@ -17,15 +17,17 @@ const LEFT_OUT = new Set(['account', 'submission_id', 'direction', 'raw'])
  * The function `$note(change, most)` of templates. The same on every attempt.
  * @param change what templates see as `$`.
  * @param most characters of the title, and of the body but for its last lines. Longer text is cut and marked.
+ * @throws Error when it is given something else.
  */
 export function noteOf(change: unknown, most: unknown = 4_000): Note {
-  const { entity, operation, after, changed_at: changedAt, submission_id: submission, message_id: id } = isObject(change) ? change : {}
+  if (!isObject(change) || typeof change['message_id'] !== 'string') throw new Error('$note is not given the change; write $note($$)')
+  const { entity, operation, after, changed_at: changedAt, submission_id: submission, message_id: id } = change
   const columns = isObject(after) ? after : {}
   const at = `${String(columns['occurred_at'] ?? changedAt).slice(0, 19)}Z`
   const isInsert = operation === 'insert'
   const { title, lines } =
     isInsert && entity === 'thread_messages'
-      ? messageText(change as object, columns)
+      ? messageText(change, columns)
       : isInsert && entity === 'market_events'
         ? eventText(columns)
         : { title: operation === 'update' ? `Changed: ${words(entity)}` : `${words(entity)} (${operation})`, lines: columnLines(columns) }

@@ -19,11 +19,16 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   dataverse: ['DATAVERSE_HOST', 'DATAVERSE_TENANT', 'DATAVERSE_CLIENT_ID', 'DATAVERSE_CLIENT_SECRET'],
   hubspot: ['HUBSPOT_TOKEN'],
   salesforce: ['SALESFORCE_HOST', 'SALESFORCE_CLIENT_ID', 'SALESFORCE_CLIENT_SECRET'],
+  zapier: ['ZAPIER_HOOK_URL'],
+  'power-automate': ['POWER_AUTOMATE_URL'],
   nowcerts: ['NOWCERTS_USERNAME', 'NOWCERTS_PASSWORD'],
 }
 
 /** Those whose target has each change once, however often it is sent. */
 const IDEMPOTENT: readonly string[] = ['dataverse', 'salesforce']
+
+/** Those that know no clients. */
+const UNMAPPED: readonly string[] = ['zapier', 'power-automate']
 
 const settings = (preset: string, env: Env = {}): Env => ({
   ...account,
@@ -37,7 +42,8 @@ describe.each([...presetFiles().keys()])('the preset %s', (preset) => {
     const config = loadConfig(settings(preset, Object.fromEntries(needs.map((name) => [name, 'a-value']))))
     const [destination] = config.destinations
     const idempotent = IDEMPOTENT.includes(preset)
-    expect(destination).toMatchObject({ kind: 'http', mapping: 'required', idempotent, personalFields: [], allowPrivate: false })
+    const mapping = UNMAPPED.includes(preset) ? 'none' : 'required'
+    expect(destination).toMatchObject({ kind: 'http', mapping, idempotent, personalFields: [], allowPrivate: false })
     expect(destination?.allowHosts).not.toEqual([])
     expect(destination?.kind === 'http' && checkTemplates(destination)).toEqual([])
   })
