@@ -65,8 +65,8 @@ function Status() {
               ...(status.backup === null
                 ? []
                 : ([
-                    ['Last backup', <Age key="made" at={status.backup.made_at} isAgo />],
-                    ['Last restored on trial', <Age key="tried" at={status.backup.tried_at} isAgo />],
+                    ['Last backup', <Age key="made" at={status.backup.made_at} />],
+                    ['Last restored on trial', <Age key="tried" at={status.backup.tried_at} />],
                   ] as const)),
             ]}
           />
