@@ -1,10 +1,13 @@
-// Makes the backup that is due, and says what came of it. Arguments: the database, and the folder of the backups.
+// Makes the backup that is due, and says what came of it. Arguments: the database, the folder of the backups, and a part of the name of the file
+// at whose coming it is killed.
+import { watch } from 'node:fs'
 import { systemClock } from '../../../../src/base/clock.ts'
 import { ScheduledBackups } from '../../../../src/ops/backup/scheduled-backups.ts'
 import { lastUpkeep } from '../../../../src/store/upkeep/upkeep.ts'
 import { openAgain, silentLog } from '../../../tools/databases.ts'
 
-const [, , path = '', dir = ''] = process.argv
+const [, , path = '', dir = '', fatal] = process.argv
+if (fatal !== undefined) watch(dir, (_, name) => name?.includes(fatal) && process.kill(process.pid, 'SIGKILL'))
 const db = await openAgain({ kind: 'sqlite', path })
 const settings = { cron: '0 2 * * *', timeZone: 'UTC', dir, keep: 1, keepDays: null }
 const backups = new ScheduledBackups({ db, clock: systemClock, log: silentLog, source: path, settings })
