@@ -47,7 +47,7 @@ interface Queued extends Delivery {
 export interface DeliveriesState {
   readonly records: readonly DeliveryRecord[]
   /** Ids of what is not delivered yet, in order, with the queue that each is in. */
-  readonly queued: readonly { readonly id: string; readonly lane: string }[]
+  readonly queued: readonly { readonly id: string; readonly queue: string }[]
 }
 
 /**
@@ -58,7 +58,7 @@ export class Deliveries {
   readonly #options: DeliveriesOptions
   readonly #agent: Agent
   readonly #closing = new AbortController()
-  readonly #lanes = new Map<string, Queued[]>()
+  readonly #queues = new Map<string, Queued[]>()
   readonly #history = new DeliveryHistory()
   readonly #slots = new PQueue({ concurrency: CONCURRENCY })
   #pending = 0
@@ -127,7 +127,7 @@ export class Deliveries {
   /** Drops a pending delivery, as if it had been lost. @throws RangeError for one that has ended, or an unknown one. */
   lose(id: string): void {
     const record = this.#history.get(id)
-    const queued = [...this.#lanes.values()].flat().filter((other) => other.id === id)
+    const queued = [...this.#queues.values()].flat().filter((other) => other.id === id)
     if (queued.length === 0) throw new RangeError(`delivery ${id} is ${record.outcome} already`)
     for (const delivery of queued) {
       delivery.isLost = true
@@ -152,8 +152,8 @@ export class Deliveries {
   }
 
   toState(): DeliveriesState {
-    const queued = [...this.#lanes].flatMap(([key, queue]) =>
-      queue.map(({ id, account }) => ({ id, lane: key.slice(account.name.length + 1) })),
+    const queued = [...this.#queues].flatMap(([key, queue]) =>
+      queue.map(({ id, account }) => ({ id, queue: key.slice(account.name.length + 1) })),
     )
     return { records: this.#history.list(), queued }
   }
@@ -161,7 +161,7 @@ export class Deliveries {
   /** Takes up what was pending. A delivery that was in flight when the state was written is sent again. */
   fromState(state: DeliveriesState): void {
     this.#history.restore(state.records)
-    for (const { id, lane } of state.queued) this.#requeue(this.#history.get(id), lane)
+    for (const { id, queue } of state.queued) this.#requeue(this.#history.get(id), queue)
   }
 
   /** Resolves when nothing is pending. */
@@ -182,29 +182,29 @@ export class Deliveries {
     return `msg_${this.#options.prng.uuid().replaceAll('-', '')}`
   }
 
-  #requeue(record: DeliveryRecord, lane: string): void {
+  #requeue(record: DeliveryRecord, queue: string): void {
     const account = this.#options.accounts.get(record.account)
     if (!account) throw new RangeError(`no account ${record.account}`)
     const { id, submissionId, type, body, itemIds } = record
-    this.#enqueue({ id, account, submissionId, type, body, itemIds, holdMs: 0 }, lane)
+    this.#enqueue({ id, account, submissionId, type, body, itemIds, holdMs: 0 }, queue)
   }
 
   #record(delivery: Delivery): DeliveryRecord {
     return this.#history.begin(delivery, delivery.account.name, this.#options.clock.now())
   }
 
-  #enqueue(given: Delivery, lane: string): void {
+  #enqueue(given: Delivery, name: string): void {
     const delivery = { ...given, record: this.#record(given), isLost: false, stopWaiting: null }
     this.#options.activity.counts.deliveries.queued++
     this.#pending++
-    const key = `${delivery.account.name} ${lane}`
-    const queue = this.#lanes.get(key)
+    const key = `${delivery.account.name} ${name}`
+    const queue = this.#queues.get(key)
     if (queue) {
       queue.push(delivery)
       return
     }
     const newQueue = [delivery]
-    this.#lanes.set(key, newQueue)
+    this.#queues.set(key, newQueue)
     void this.#drain(key, newQueue)
   }
 
@@ -215,7 +215,7 @@ export class Deliveries {
       queue.shift()
       this.#pending--
     }
-    this.#lanes.delete(key)
+    this.#queues.delete(key)
     this.#rest()
     if (this.#pending > 0) return
     this.#idle?.resolve()
