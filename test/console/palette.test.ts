@@ -23,12 +23,12 @@ describe('what is found by its name from anywhere', () => {
     await person.signIn(role)
     return person
   }
-  /** Opens the palette, types, and hands its options back. */
+  /** Opens the palette, types at once, and hands its options back. */
   const typed = async (page: Page, text: string) => {
     const palette = page.getByRole('dialog', { name: 'Command palette' })
     await page.keyboard.press('Control+k')
-    await expect.poll(() => page.evaluate(`document.activeElement?.getAttribute('role')`)).toBe('combobox')
     await page.keyboard.type(text)
+    await expect.poll(() => palette.getByRole('combobox').inputValue()).toBe(text)
     return palette.getByRole('option')
   }
   const leave = async (page: Page) => {
@@ -42,9 +42,9 @@ describe('what is found by its name from anywhere', () => {
     for (const [text, name] of [
       ['pause', 'Pause destination agency'],
       ['test', 'Test destination clients'],
-      ['sync', 'Read a submission now'],
-      ['reconcile run', 'Start a reconcile run'],
-      ['dead', 'Replay dead deliveries'],
+      ['sync', 'Choose a submission, to read it now'],
+      ['reconcile run', 'Go to Reconcile, to start a run'],
+      ['dead', 'Show dead deliveries, to replay them'],
       ['settings', 'Settings in force'],
       ['alarms', 'Alarms'],
       ['sign out', 'Sign out'],

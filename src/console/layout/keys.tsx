@@ -1,12 +1,13 @@
 import { useRouter } from '@tanstack/react-router'
-import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useRef, useState } from 'react'
 import { goBack } from './back.ts'
 import { KeysDialog } from './keys-dialog.tsx'
 import { places } from './navigation.ts'
+import { awaitPalette, takeTyped, typeAhead } from './typed-ahead.ts'
 
 const loadPalette = async () => ({ default: (await import('./palette.tsx')).Palette })
 const Palette = lazy(loadPalette)
-/** Once the page has come to rest the palette is loaded, so that it takes what is typed right after its key. */
+/** Once the page has come to rest the palette is loaded, so that it opens at once. */
 const PALETTE_AFTER_MS = 1_500
 
 type Open = 'palette' | 'keys' | null
@@ -16,9 +17,24 @@ function isTyping({ target }: KeyboardEvent): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 }
 
+/** Goes from a field to the page, or from a search to the first row that it found. What was typed stays. */
+function leaveField(event: KeyboardEvent): void {
+  const { key, target } = event
+  if (!(target instanceof HTMLElement)) return
+  const isDown = key === 'ArrowDown' && target.matches('main input[type="search"]')
+  if (key !== 'Escape' && !isDown) return
+  event.preventDefault()
+  target.blur()
+  if (isDown) visibleRows()[0]?.focus()
+}
+
+function visibleRows(): HTMLElement[] {
+  return [...document.querySelectorAll<HTMLElement>('main [data-row]')].filter((row) => row.offsetParent !== null)
+}
+
 /** Moves the focus to the next or the last row of the list on the page. */
 function moveRow(by: 1 | -1): void {
-  const rows = [...document.querySelectorAll<HTMLElement>('main [data-row]')].filter((row) => row.offsetParent !== null)
+  const rows = visibleRows()
   const focused = rows.indexOf(document.activeElement as HTMLElement)
   // From what is open beside the list one goes on to its neighbour.
   const now = focused >= 0 ? focused : rows.findIndex((row) => row.closest('tr')?.classList.contains('chosen'))
@@ -51,6 +67,10 @@ function focusSearch(): void {
 export function useKeys(): { readonly openPalette: () => void; readonly dialogs: ReactNode } {
   const [open, setOpen] = useState<Open>(null)
   const router = useRouter()
+  const close = useCallback(() => {
+    takeTyped()
+    setOpen(null)
+  }, [])
   const cameFrom = useRef<string | null>(null)
   const isGoing = useRef(false)
   useEffect(() => {
@@ -69,14 +89,16 @@ export function useKeys(): { readonly openPalette: () => void; readonly dialogs:
     const press = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {
         event.preventDefault()
+        awaitPalette()
         setOpen('palette')
         return
       }
+      if (typeAhead(event)) return void (event.key === 'Escape' && close())
       if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return
       const deed = plain[event.key]
       if (deed === undefined && !isGoing.current) return
       if (isTyping(event)) {
-        if (event.key === 'Escape' && event.target instanceof HTMLElement) event.target.blur()
+        leaveField(event)
         return
       }
       event.preventDefault()
@@ -87,22 +109,24 @@ export function useKeys(): { readonly openPalette: () => void; readonly dialogs:
     }
     document.addEventListener('keydown', press)
     return () => document.removeEventListener('keydown', press)
-  }, [router])
+  }, [router, close])
   useEffect(() => {
     const timer = setTimeout(() => void loadPalette(), PALETTE_AFTER_MS)
     return () => clearTimeout(timer)
   }, [])
-  const close = () => setOpen(null)
   useEffect(
     () =>
       router.subscribe('onBeforeNavigate', ({ fromLocation, pathChanged }) => {
         if (pathChanged) cameFrom.current = fromLocation?.pathname ?? null
-        setOpen(null)
+        close()
       }),
-    [router],
+    [router, close],
   )
   return {
-    openPalette: () => setOpen('palette'),
+    openPalette: () => {
+      awaitPalette()
+      setOpen('palette')
+    },
     dialogs: (
       <>
         {open === 'keys' && <KeysDialog onClose={close} />}

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
-import { ArrowRight, Bell, FileText, Inbox, ListChecks, LogOut, type LucideIcon, RefreshCw, Send, Wrench } from 'lucide-react'
+import { ArrowRight, Bell, FileText, Inbox, LogOut, type LucideIcon, RefreshCw, Send, Wrench } from 'lucide-react'
 import type { Role, Schemas } from '../api/client.ts'
 import { destinationsQuery, sessionQuery } from '../api/queries.ts'
 import { useSignOut } from '../session/session.ts'
@@ -53,24 +53,24 @@ function useGeneralActions(): readonly PaletteAction[] {
   const section = (hash: OperationsSection['id']) => void navigate({ to: '/operations', hash })
   return [
     {
-      name: 'Start a reconcile run',
-      icon: ListChecks,
+      name: 'Go to Reconcile, to start a run',
+      icon: ArrowRight,
       needs: 'operator',
       words: ['prove', 'check', 'sync'],
       run: () => void navigate({ to: '/reconcile' }),
     },
     {
-      name: 'Read a submission now',
-      icon: RefreshCw,
+      name: 'Choose a submission, to read it now',
+      icon: ArrowRight,
       needs: 'operator',
       words: ['sync', 'replay feeds'],
       run: () => void navigate({ to: '/submissions' }),
     },
     {
-      name: 'Replay dead deliveries',
+      name: 'Show dead deliveries, to replay them',
       icon: Inbox,
       needs: 'operator',
-      words: ['retry', 'inbox'],
+      words: ['retry', 'inbox', 'given up'],
       run: () => void navigate({ to: '/deliveries', search: { tab: 'dead' } }),
     },
     {

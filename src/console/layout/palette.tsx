@@ -10,6 +10,7 @@ import { Modal } from '../parts/modal.tsx'
 import { places } from './navigation.ts'
 import { PaletteActions } from './palette-actions.tsx'
 import { setTheme, themes } from './theme.ts'
+import { takeTyped } from './typed-ahead.ts'
 
 type Found = Schemas['Found']
 
@@ -39,6 +40,8 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [search, setSearch] = useState('')
   const [selected, setSelected] = useState('')
   const actions = useMemo(actionsOfPage, [])
+  // The dialog has the focus by now: its own effects ran before.
+  useEffect(() => setSearch(takeTyped()), [])
   return (
     <Modal title="Command palette" onClose={onClose} isTitleHidden className="palette">
       <Command label="Command palette" loop value={selected} onValueChange={setSelected} filter={rankOf}>
