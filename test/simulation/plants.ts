@@ -60,7 +60,7 @@ export const simulated = {
     edits: [["step = plan.lane\n      if (step.type !== 'go_on') break", 'step = plan.lane']],
   },
   'the rows of a lane are sent in any order': {
-    file: 'store/outbox/rows.ts',
+    file: 'store/outbox/first-ids.ts',
     edits: [["i.state = 'ready' order by i.outbox_id limit", "i.state = 'ready' order by i.message_id limit"]],
   },
   'an attempt is not marked before it is made': {

@@ -95,12 +95,9 @@ export function useKeys(): { readonly openPalette: () => void; readonly dialogs:
       }
       if (typeAhead(event)) return void (event.key === 'Escape' && close())
       if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return
+      if (isTyping(event)) return leaveField(event)
       const deed = plain[event.key]
       if (deed === undefined && !isGoing.current) return
-      if (isTyping(event)) {
-        leaveField(event)
-        return
-      }
       event.preventDefault()
       const place = isGoing.current ? places.find(({ key }) => key === event.key) : undefined
       isGoing.current = false
