@@ -118,13 +118,16 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
   })
 
   it('goes from the overview to the documents that failed, says what to do, and has one fetched again', async () => {
-    const { items } = await scene.api<{ items: { document_key: string; insured_name: string }[] }>('/documents?state=stored&limit=1')
-    const { document_key: key = '', insured_name: insured = '' } = items[0] ?? {}
-    const failed = { stored_at: null, stored_path: null, sha256: null, error: hostNotNamed('files.example') }
+    const { items } = await scene.api<{ items: { document_key: string; insured_name: string }[] }>('/documents?state=stored&limit=2')
+    const [{ insured_name: insured = '' } = {}] = items
+    const errors = [hostNotNamed('files.example'), 'the service answered 410']
     await scene.db.write('test', async (tx) => {
-      await tx.sql.updateTable('documents').set(failed).where('document_key', '=', key).execute()
-      const outcome = { due_at: null, failures: 1, failing_since: timeFromMs(Date.now() - 90_000) }
-      await tx.sql.updateTable('sync_documents').set(outcome).where('document_key', '=', key).execute()
+      for (const [index, { document_key: key }] of items.entries()) {
+        const failed = { stored_at: null, stored_path: null, sha256: null, error: errors[index] ?? null }
+        await tx.sql.updateTable('documents').set(failed).where('document_key', '=', key).execute()
+        const outcome = { due_at: null, failures: 1, failing_since: timeFromMs(Date.now() - 90_000) }
+        await tx.sql.updateTable('sync_documents').set(outcome).where('document_key', '=', key).execute()
+      }
     })
     await person.goto('/')
     const need = page.getByRole('listitem').filter({ hasText: 'lies on files.example' })
@@ -133,9 +136,13 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
     await row.getByText('If you trust files.example, add it to DOCUMENT_HOSTS').waitFor()
     await row.getByRole('link', { name: insured }).waitFor()
     expect(await row.innerText()).toMatch(/\d min ago/)
-    await row.getByRole('button', { name: /^Fetch .* again$/ }).click()
+    expect(await row.getByRole('button').count()).toBe(0)
+    const gone = page.getByRole('table', { name: 'Documents' }).getByRole('row').filter({ hasText: 'answered 410' })
+    await gone.getByRole('button', { name: /^Fetch again: / }).click()
     await person.says(/1 document will be fetched again/)
-    await expect.poll(() => row.count()).toBe(0)
+    await expect.poll(() => gone.count()).toBe(0)
+    await row.getByRole('link', { name: 'Reload the settings' }).click()
+    await page.getByRole('button', { name: 'Reload the settings' }).waitFor()
     expect(await actions('document.retry')).toBe(1)
   })
 
@@ -146,7 +153,10 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
     const headers = sign(`whsec_${Buffer.alloc(32, 3).toString('base64')}`, body, of)
     expect((await fetch(`${scene.serve.receiver}/webhooks`, { method: 'POST', headers, body })).status).toBe(401)
     await expect.poll(async () => (await scene.api<{ items: object[] }>('/rejected')).items.length).toBe(1)
-    await person.goto('/deliveries?tab=rejected')
+    await person.goto('/')
+    await page.getByText('1 delivery was refused in the last day').waitFor()
+    await page.getByRole('link', { name: 'Show rejected deliveries' }).click()
+    await page.getByRole('cell', { name: 'events', exact: true }).waitFor()
     await page.getByRole('link', { name: /no secret of the account/ }).click()
     await page.getByText('Copy the signing secret from the portal into WEBHOOK_SECRETS').waitFor()
     const [bad = '', good = ''] = [headers, sign(webhookSecret, body, of)].map((each) => each['svix-signature'])
@@ -155,6 +165,8 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
     await page.getByRole('dialog').getByRole('button', { name: 'Verify again' }).click()
     await person.says(/1 rejected delivery accepted/)
     await page.getByRole('article').getByText('It was accepted later').waitFor()
+    await page.getByRole('tab', { name: 'Rejected', exact: true }).waitFor()
+    expect(await page.getByRole('button', { name: 'Verify all again' }).count()).toBe(0)
   })
 
   it('counts the changes of some numbers and of one table before it sends them again', async () => {

@@ -2,11 +2,11 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense } from 'react'
 import type { Schemas } from '../../api/client.ts'
-import { completenessQuery, overviewQuery } from '../../api/queries.ts'
+import { completenessQuery, overviewQuery, refusedLatelyQuery } from '../../api/queries.ts'
 import { useAnchor } from '../../layout/anchor.ts'
-import { useOfAccount } from '../../layout/search.ts'
+import { useAddress, useOfAccount } from '../../layout/search.ts'
 import { Section } from '../../parts/fields.tsx'
-import { count, counted } from '../../parts/numbers.ts'
+import { count, counted, countUpTo } from '../../parts/numbers.ts'
 import { useTitle } from '../../parts/page.tsx'
 import { Asked, Loading } from '../../parts/states.tsx'
 import { Age } from '../../parts/time.tsx'
@@ -44,12 +44,30 @@ function Told({ overview }: { readonly overview: Shown }) {
       <Looked overview={overview} />
       <Section title="Needs you" className="needs-section">
         <Needs needs={overview.needs.filter(isOfAccount)} />
+        <RefusedLately />
       </Section>
       <FoundWithoutWebhook />
       <Suspense fallback={<Loading rows={4} />}>
         <Charts />
       </Suspense>
     </div>
+  )
+}
+
+/** Deliveries that were refused and not accepted since: no alarm tells of a few. */
+function RefusedLately() {
+  const [{ account }] = useAddress()
+  const { data } = useQuery(refusedLatelyQuery(account))
+  const n = data?.items.length ?? 0
+  if (n === 0) return null
+  return (
+    <p className="quiet">
+      {countUpTo({ count: n, is_complete: data?.next_cursor === null })} {n === 1 ? 'delivery was' : 'deliveries were'} refused in the last
+      day, and not accepted since.{' '}
+      <Link to="/deliveries" search={{ tab: 'rejected', ...(account && { account }) }}>
+        Show rejected deliveries
+      </Link>
+    </p>
   )
 }
 
@@ -84,7 +102,17 @@ function Looked({ overview }: { readonly overview: Shown }) {
           {data ? `${count(proven)} of ${count(known)}` : '…'}
         </Figure>
         <Figure name="Lost webhooks" note={lost > 0 ? 'all found by polling' : undefined}>
-          {data ? lost > 0 ? <Link to="/" hash="lost">{count(lost)}</Link> : 0 : '…'}
+          {data ? (
+            lost > 0 ? (
+              <Link to="/" hash="lost">
+                {count(lost)}
+              </Link>
+            ) : (
+              0
+            )
+          ) : (
+            '…'
+          )}
         </Figure>
         <Figure
           name="Waiting to be applied"
