@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 
-const CLOSED = 'The month was closed for a minute. It is open again: send this once more.'
+const CLOSED = { detail: 'the month was closed for a minute; it is open again, so send this once more' }
 
 /** As often as a change is attempted before it is given up, with `schedule: [300ms]`. */
 const REFUSALS = 2
@@ -39,7 +39,7 @@ export class Books {
     this.#first ??= id
     if (id === this.#first && this.#refused < REFUSALS) {
       this.#refused += 1
-      response.writeHead(422, { 'content-type': 'text/plain' }).end(CLOSED)
+      response.writeHead(422, { 'content-type': 'application/json' }).end(JSON.stringify(CLOSED))
       return
     }
     response.writeHead(200).end()

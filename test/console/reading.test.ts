@@ -169,10 +169,10 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
     expect(quoted).toBeGreaterThan(0)
     await person.goto('/submissions')
     const table = page.getByRole('table', { name: 'Submissions' })
-    await table.getByRole('columnheader', { name: 'AMS' }).waitFor()
+    await table.getByRole('columnheader', { name: 'Destinations' }).waitFor()
     // One of the two destinations waits for clients.
     await table
-      .getByText(/^\d+ on hold$/)
+      .getByText(/^\d+ unmapped$/)
       .first()
       .waitFor()
     await page.getByRole('option', { name: `quoted (${quoted})` }).waitFor({ state: 'attached' })

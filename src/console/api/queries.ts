@@ -54,11 +54,17 @@ type Kinds = Filter<'/api/v1/submissions/{account}/{submission_id}/timeline'>['k
 export const timelineQuery = (account: string, submission_id: string, kinds: Kinds) =>
   readPages('/api/v1/submissions/{account}/{submission_id}/timeline', { path: { account, submission_id }, query: { limit: 50, kinds } })
 
+/** Refused deliveries of a day are counted up to this. */
+const MOST_REFUSED = 100
+
 export const deliveriesQuery = (query: Filter<'/api/v1/inbox'>) => readPages('/api/v1/inbox', { query }, every.moment)
 export const deliveryCountsQuery = (account?: string) => read('/api/v1/inbox/counts', { query: { account } }, kept)
 export const deliveryQuery = (id: string) => read('/api/v1/inbox/{id}', { path: { id } })
 export const becameQuery = (id: string) => read('/api/v1/inbox/{id}/changes', { path: { id } })
 export const rejectedQuery = (account?: string) => readPages('/api/v1/rejected', { query: { account } })
+/** Those of the last day that were not accepted later. */
+export const refusedLatelyQuery = (account?: string) =>
+  read('/api/v1/rejected', { query: { account, open: true, since: '24h', limit: MOST_REFUSED } }, kept)
 export const rejectedOneQuery = (id: string) => read('/api/v1/rejected/{id}', { path: { id } })
 
 export const documentsQuery = (query: Filter<'/api/v1/documents'>) => readPages('/api/v1/documents', { query }, every.while)

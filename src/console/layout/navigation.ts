@@ -1,7 +1,7 @@
-import { Activity, Gauge, Inbox, Layers, ListChecks, type LucideIcon, Send } from 'lucide-react'
+import { Activity, FileText, Gauge, Inbox, Layers, ListChecks, type LucideIcon, Send } from 'lucide-react'
 
 export interface Place {
-  readonly to: '/' | '/submissions' | '/deliveries' | '/destinations' | '/reconcile' | '/operations'
+  readonly to: '/' | '/submissions' | '/deliveries' | '/destinations' | '/documents' | '/reconcile' | '/operations'
   readonly name: string
   readonly icon: LucideIcon
   /** Goes there after `g`. */
@@ -14,6 +14,7 @@ export const places: readonly Place[] = [
   { to: '/submissions', name: 'Submissions', icon: Layers, key: 's' },
   { to: '/deliveries', name: 'Deliveries', icon: Inbox, key: 'd' },
   { to: '/destinations', name: 'Destinations', icon: Send, key: 't' },
+  { to: '/documents', name: 'Documents', icon: FileText, key: 'f' },
   { to: '/reconcile', name: 'Reconcile', icon: ListChecks, key: 'r' },
   { to: '/operations', name: 'Operations', icon: Activity, key: 'p' },
 ]

@@ -1,4 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { headOf } from '../../ops/output/words.ts'
 import { useAction } from '../api/action.ts'
@@ -47,7 +48,8 @@ export function Documents() {
           onDo={() => retry.mutate({ ...(account && { account }) })}
           onClose={() => setAsks(false)}
         >
-          For after what they failed by was mended. Each is tried within seconds; what fails again stays in this list.
+          For after what they failed by was mended. Each is tried within seconds; what fails again stays in this list, and a document on a
+          host that is not named fails until it is.
         </Confirm>
       )}
       <Listed
@@ -100,6 +102,20 @@ function reasonIn(error: string | null): string {
   return error?.split('; ', 1)[0] ?? ''
 }
 
+/** What to do; what the settings refuse is mended where they are read again. */
+function Mend({ text, isRefused }: { readonly text: string | null; readonly isRefused: boolean }) {
+  return (
+    <>
+      {text}{' '}
+      {isRefused && (
+        <Link to="/operations" hash="upkeep">
+          Reload the settings
+        </Link>
+      )}
+    </>
+  )
+}
+
 function columnsWith(onRetry: (key: string) => void): readonly Column<Document>[] {
   return [
     NAME,
@@ -114,17 +130,25 @@ function columnsWith(onRetry: (key: string) => void): readonly Column<Document>[
       cell: ({ error }) => <span className="bad">{reasonIn(error)}</span>,
     },
     { id: 'since', head: 'Since', isNumber: true, cell: ({ failing_since, tried_at }) => <Age at={failing_since ?? tried_at} /> },
-    { id: 'mend', head: 'How to mend it', holds: 'sentence', rank: 2, isOnPhone: true, cell: ({ mend }) => mend },
+    {
+      id: 'mend',
+      head: 'How to mend it',
+      holds: 'sentence',
+      rank: 2,
+      isOnPhone: true,
+      cell: ({ mend, is_refused }) => <Mend text={mend} isRefused={is_refused} />,
+    },
     {
       id: 'deeds',
       head: '',
       holds: 'buttons',
       isNumber: true,
-      cell: (document) => (
-        <Button needs="operator" isSmall onClick={() => onRetry(document.document_key)} label={`Fetch ${nameOf(document)} again`}>
-          Fetch again
-        </Button>
-      ),
+      cell: (document) =>
+        !document.is_refused && (
+          <Button needs="operator" isSmall onClick={() => onRetry(document.document_key)} label={`Fetch again: ${nameOf(document)}`}>
+            Fetch again
+          </Button>
+        ),
     },
   ]
 }

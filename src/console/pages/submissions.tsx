@@ -155,9 +155,10 @@ function Lanes({ lanes }: Pick<Item, 'lanes'>) {
 /** What became of its changes at the destinations: what is dead stands first, then what waits. */
 function Pushed({ pushed }: Pick<Item, 'pushed'>) {
   if (pushed === null) return <span className="quiet">–</span>
-  const { dead, blocked, waiting } = pushed
+  const { dead, held, unmapped, waiting } = pushed
   if (dead > 0) return <Chip word="dead" label={`${count(dead)} dead`} />
-  if (blocked > 0) return <Chip word="held" label={`${count(blocked)} on hold`} />
+  if (held > 0) return <Chip word="held" label={`${count(held)} on hold`} />
+  if (unmapped > 0) return <Chip word="unmapped" label={`${count(unmapped)} unmapped`} />
   if (waiting > 0) return <Chip word="waiting" label={`${count(waiting)} waiting`} />
   return <Chip word="delivered" />
 }
@@ -199,7 +200,7 @@ const columns: readonly Column<Item>[] = [
         <span className="quiet">–</span>
       ),
   },
-  { id: 'pushed', head: 'AMS', rank: 2, isOnPhone: true, cell: ({ pushed }) => <Pushed pushed={pushed} /> },
+  { id: 'pushed', head: 'Destinations', rank: 2, isOnPhone: true, cell: ({ pushed }) => <Pushed pushed={pushed} /> },
   {
     id: 'outstanding',
     head: headOf('outstanding_count'),

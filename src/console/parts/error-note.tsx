@@ -3,7 +3,7 @@ import { Modal } from './modal.tsx'
 
 interface ErrorNoteProps {
   readonly text: string
-  /** Of what it is told, as the title of the dialog. */
+  /** Of what it is told. */
   readonly of: string
 }
 
@@ -16,7 +16,7 @@ export function ErrorNote({ text, of }: ErrorNoteProps) {
         {text}
       </button>
       {isOpen && (
-        <Modal title={of} onClose={() => setOpen(false)}>
+        <Modal title={`${of}: what went wrong`} onClose={() => setOpen(false)}>
           <p className="whole-text">{text}</p>
         </Modal>
       )}

@@ -12,6 +12,7 @@ const features = tableFeatures({ columnVisibilityFeature })
 
 export interface Column<Row> {
   readonly id: string
+  /** Empty where a box or buttons say by themselves what they are: it is read out all the same. */
   readonly head: string
   readonly cell: (row: Row) => ReactNode
   /** Numbers and money stand at the right. */
@@ -121,18 +122,18 @@ function Gap({ height }: { readonly height: number }) {
 }
 
 interface HeadProps {
-  readonly column: { readonly head: string; readonly sorts?: readonly [string, string] } | undefined
+  readonly column: Pick<Column<never>, 'head' | 'holds' | 'sorts'> | undefined
   readonly className: string | undefined
   readonly sort: string | undefined
   readonly onSort: ((sort: string) => void) | undefined
 }
 
 function Head({ column, className, sort, onSort }: HeadProps) {
-  const { head = '', sorts } = column ?? {}
+  const { head = '', holds, sorts } = column ?? {}
   if (!sorts || !onSort) {
     return (
       <th scope="col" className={className}>
-        {head}
+        {head || <span className="unseen">{holds === 'box' ? 'Selected' : 'Actions'}</span>}
       </th>
     )
   }

@@ -95,12 +95,17 @@ interface MomentProps {
   readonly none?: string
 }
 
+/** @returns a moment in the reader's zone. */
+export function momentText(at: string): string {
+  return short.format(new Date(at))
+}
+
 /** When something was. */
 export function Moment({ at, none = '–' }: MomentProps) {
   if (!at) return <span className="quiet">{none}</span>
   return (
     <time dateTime={at} title={bothTimes(at)}>
-      {short.format(new Date(at))}
+      {momentText(at)}
     </time>
   )
 }

@@ -21,6 +21,8 @@ export interface MatterFacts {
 interface Telling {
   /** It in a few words. */
   readonly says: (of: MatterFacts) => string
+  /** Whether the reason says all of that by itself. */
+  readonly isToldByReason?: (of: MatterFacts) => boolean
   /** What a person does first, or by what the operation shows. */
   readonly advice?: string | ((of: MatterFacts) => string | null)
   /** The operation that mends it, where one can, or shows what a person has to decide; else what the runbook says. */
@@ -58,6 +60,7 @@ const table = {
   },
   alarm: {
     says: alarmText,
+    isToldByReason: ({ name }) => ofDocuments.has(name),
     mend: alarmMend,
   },
   dead_deliveries: {

@@ -30,8 +30,10 @@ export function sentenceOf(judgement: Judgement, health: Health, expected: Expec
 /** @returns the matter as lists show it. */
 export function needOf(matter: Matter): Need {
   const { kind, since, count, reason } = matter
-  const what = printableLine(reason === null ? headline(matter) : `${headline(matter)}: ${reason}`, 600)
-  return { kind, what, since, count, mend: needKinds[kind].mend(matter) }
+  const { isToldByReason, mend } = needKinds[kind]
+  const said = isToldByReason?.(matter) ? [reason] : [headline(matter), reason]
+  const what = printableLine(said.filter((part) => part !== null).join(': '), 600)
+  return { kind, what, since, count, mend: mend(matter) }
 }
 
 /** The matter and what to do about it in one sentence, for alarms and `doctor`. @param mend what `needOf` says, as it is called. */

@@ -29,6 +29,7 @@ const entry = record('Document', {
   sha256: z.string().nullable(),
   stored_at: time.nullable(),
   error: z.string().nullable(),
+  is_refused: z.boolean().describe('its host is not named in the settings, so that another attempt would fail too'),
   mend: z.string().nullable().describe('what to do about it; null where nothing failed'),
   tried_at: time.nullable(),
   failing_since: time.nullable().describe('since when every attempt fails'),
@@ -53,7 +54,13 @@ const list = operation({
     const after = cursor === undefined ? undefined : placeIn(cursor, ['string', 'string'])
     const place = after && { key: after[0], account: after[1] }
     const found = await listDocuments(c.db.read, { ...asked, submissionId, after: place }, limit + 1)
-    const shown = found.map(({ document_url, ...document }) => ({ ...document, host: hostOf(document_url), mend: mendOf(document) }))
+    const { hosts } = c.config.documents
+    const shown = found.map(({ document_url, ...document }) => ({
+      ...document,
+      host: hostOf(document_url),
+      is_refused: isRefused(document, hosts),
+      mend: mendOf(document),
+    }))
     return page(shown, limit, ({ document_key, account }) => [document_key, account])
   },
   table: [
@@ -72,11 +79,16 @@ function hostOf(link: string | null): string | null {
   return link === null ? null : (URL.parse(link)?.host ?? null)
 }
 
+/** Whether the settings refuse it as they are now: a host that was named since is asked at the next attempt. */
+function isRefused({ state, error }: Pick<DocumentIndexView, 'state' | 'error'>, named: readonly string[]): boolean {
+  return state === 'failed' && error?.startsWith(HOST_NOT_NAMED) === true && !named.includes(hostNotNamedIn(error))
+}
+
 /** What a person does about a document that is not there. Its `error` says why. */
 function mendOf({ state, error, retry_at }: Pick<DocumentIndexView, 'state' | 'error' | 'retry_at'>): string | null {
   if (state !== 'failed' || error === null) return null
   if (error.startsWith(HOST_NOT_NAMED))
-    return `If you trust ${hostNotNamedIn(error)}, add it to DOCUMENT_HOSTS and reload the settings. Otherwise take the file from the service.`
+    return `If you trust ${hostNotNamedIn(error)}, add it to DOCUMENT_HOSTS in the settings of the server, and reload them. Otherwise take the file from the service.`
   if (retry_at !== null) return 'Nothing: it is fetched again by itself.'
   if (error.includes('DOCUMENTS_MAX_BYTES')) return 'Raise DOCUMENTS_MAX_BYTES and reload the settings, or take the file from the service.'
   return 'Ask the service for the document, then fetch it again.'

@@ -25,6 +25,7 @@ const entry = z.object({
   submission_id: z.string().nullable(),
   attempts: z.int(),
   error: z.string().nullable(),
+  insured_name: z.string().nullable().describe('of its submission'),
 })
 
 type Search = Pick<z.output<typeof listed>, 'kind' | 'text'>
@@ -41,7 +42,7 @@ const list = operation({
   hasCsv: true,
   tool: 'list_deliveries',
   input: listed,
-  output: pageOf(entry.extend({ insured_name: z.string().nullable().describe('of its submission') }).meta({ id: 'Delivery' })),
+  output: pageOf(entry.meta({ id: 'Delivery' })),
   run: async (c, { limit, cursor, kind, text, ...chosen }) => {
     await refuseUnknownNames(c.db.read, c.config, chosen)
     const found = await pageFound(c, { ...filterOf(c, chosen), after: numberIn(cursor) }, { kind, text }, limit)
@@ -101,11 +102,11 @@ const show = operation({
     target: null,
     detail: { deliveries: items.map(({ account, delivery_id, submission_id }) => ({ account, delivery_id, submission_id })) },
   }),
-  run: async (c, { id }) => whole(found(id, (await findDeliveries(c.db.read, id)).map(shownOf))),
+  run: async (c, { id }) => whole(found(id, (await withInsured(c.db.read, await findDeliveries(c.db.read, id))).map(shownOf))),
   print: (to, { items }) => to.line(items.map(deliveryText).join('\n\n')),
 })
 
-function shownOf({ headers, body, ...fields }: InboxDelivery) {
+function shownOf<T extends InboxDelivery>({ headers, body, ...fields }: T) {
   return { ...fields, headers: JSON.parse(headers) as Record<string, string>, body: body?.toString('utf8') ?? null }
 }
 
@@ -158,7 +159,7 @@ const MOST_COUNTED = 1_000
 
 const counts = operation({
   name: 'inbox.counts',
-  summary: `count deliveries by state, and those that were refused, each up to ${MOST_COUNTED}`,
+  summary: `count deliveries by state, and those that were refused and not accepted later, each up to ${MOST_COUNTED}`,
   role: 'viewer',
   http: 'GET /inbox/counts',
   input: z.strictObject({ account: filters.account }),
@@ -172,7 +173,7 @@ const counts = operation({
   run: async (c, { account }) => {
     await refuseUnknownNames(c.db.read, c.config, { account })
     const limit = MOST_COUNTED + 1
-    const refused = (await new RejectedStore(c.db, c.log).list({ account, limit })).length
+    const refused = (await new RejectedStore(c.db, c.log).list({ account, isOpen: true, limit })).length
     const found = await Promise.all(inboxStates.map(async (state) => (await listDeliveries(c.db.read, { account, state }, limit)).length))
     const all = [...inboxStates.map((state, index) => ({ state, n: found[index] ?? 0 })), { state: 'refused' as const, n: refused }]
     return whole(all.map(({ state, n }) => ({ state, count: Math.min(n, MOST_COUNTED), is_complete: n <= MOST_COUNTED })))

@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { replayRejected } from '../../receive/replay-rejected.ts'
+import type { Query } from '../../store/engine/db.ts'
 import { InboxAppender } from '../../store/inbox/append.ts'
 import { RejectedStore } from '../../store/inbox/rejected.ts'
+import { withInsured } from '../../store/mirror/insured.ts'
+import { readDelivery } from '../../upstream/webhook/delivery.ts'
 import { DeliveryVerifier } from '../../upstream/webhook/signature.ts'
 import { filterForAudit } from '../actions/context.ts'
 import { accountNamed, refuseUnknownNames } from '../actions/names.ts'
@@ -12,7 +15,7 @@ import { deliveryText, keptBody, keptHeaders } from './delivery-parts.ts'
 import { filterOf, name, numberIn, ofAccount, page, pageOf, paging, period, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
-const entry = record('RefusedDelivery', {
+const entry = z.object({
   rejected_id: z.int().describe('its number'),
   account: z.string().nullable(),
   path: z.string(),
@@ -33,22 +36,52 @@ const list = operation({
   input: z.strictObject({
     account: ofAccount,
     reason: name.optional().describe('only those refused for this reason'),
+    open: z.boolean().default(false).describe('only those that were not accepted later'),
     ...period('received'),
     ...paging,
   }),
-  output: pageOf(entry),
-  run: async (c, { limit, cursor, ...chosen }) => {
+  output: pageOf(
+    entry
+      .extend({
+        kind: z.string().nullable().describe('the type that its body names; nobody vouches for it'),
+        submission_id: z.string().nullable().describe('that its body names, when it names one'),
+        insured_name: z.string().nullable().describe('of that submission'),
+      })
+      .meta({ id: 'RefusedDelivery' }),
+  ),
+  run: async (c, { limit, cursor, open: isOpen, ...chosen }) => {
     await refuseUnknownNames(c.db.read, c.config, chosen)
-    const filter = { ...filterOf(c, chosen), after: numberIn(cursor) }
-    const rows = await new RejectedStore(c.db, c.log).list({ ...filter, limit: limit + 1 })
-    return page(rows, limit, ({ rejected_id }) => [rejected_id])
+    const filter = { ...filterOf(c, chosen), isOpen, after: numberIn(cursor) }
+    const store = new RejectedStore(c.db, c.log)
+    const found = page(await store.list({ ...filter, limit: limit + 1 }), limit, ({ rejected_id }) => [rejected_id])
+    return { ...found, items: await withAbout(c.db.read, store, found.items) }
   },
   table: [
     'Refused deliveries, the newest first',
-    ['rejected_id', 'received_at', 'account', 'reason', 'address', 'path', 'body_bytes', 'replayed_at'],
+    ['rejected_id', 'received_at', 'account', 'reason', 'kind', 'insured_name', 'address', 'path', 'body_bytes', 'replayed_at'],
     'No refused delivery.',
   ],
 })
+
+/** The deliveries with what their bodies say that they are about. */
+async function withAbout<T extends { readonly rejected_id: number; readonly account: string | null }>(
+  q: Query,
+  store: RejectedStore,
+  refused: readonly T[],
+) {
+  const bodies = await store.shortBodies(refused.map(({ rejected_id }) => rejected_id))
+  const told = refused.map(({ rejected_id, account }) => {
+    const body = bodies.get(rejected_id)
+    const { type: kind, submissionIds } = body ? readDelivery(body) : { type: null, submissionIds: [] }
+    return { account: account ?? '', kind, submission_id: submissionIds.length === 1 ? (submissionIds[0] ?? null) : null }
+  })
+  const named = await withInsured(q, told)
+  return refused.map((each, index) => ({
+    ...each,
+    ...(named[index] ?? { kind: null, submission_id: null, insured_name: null }),
+    account: each.account,
+  }))
+}
 
 const reasons = operation({
   name: 'rejected.reasons',

@@ -63,7 +63,8 @@ export const submissionItem = record('SubmissionItem', {
     'PushedOfSubmission',
     {
       waiting: z.int().describe('changes that go by themselves'),
-      blocked: z.int().describe('that wait for a client of the AMS, or behind one that a person must see to'),
+      unmapped: z.int().describe('that wait for a client of the AMS'),
+      held: z.int().describe('that wait behind one that a person must see to'),
       dead: z.int().describe('that were given up, or of which nobody knows whether they arrived'),
     },
     'its changes at all destinations together; with none in any of these all were delivered',

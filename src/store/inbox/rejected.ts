@@ -24,6 +24,8 @@ export type RejectedRecord = NonNullable<Awaited<ReturnType<RejectedStore['get']
 export interface ListRejectedOptions {
   readonly account?: string | undefined
   readonly reason?: string | undefined
+  /** Only those that were not accepted later. */
+  readonly isOpen?: boolean | undefined
   /** Only those behind the one with this number: older ones. */
   readonly after?: number | undefined
   /** Received at or after this time. */
@@ -37,6 +39,8 @@ export interface ListRejectedOptions {
 const MAX_PER_MINUTE = 60
 const MINUTE_MS = 60_000
 const MAX_BODY_BYTES = 1024 * 1024
+/** Bodies up to this length are read for a list. */
+const SHORT_BODY_BYTES = 16 * 1024
 const MAX_ROWS = 1_000
 /** Bound of what waits to be written while the database is slow or unreachable. */
 const MAX_WAITING = 16
@@ -100,9 +104,10 @@ export class RejectedStore {
       .select(['rejected_id', 'account', 'path', 'received_at', 'address', 'reason', 'headers', 'replayed_at'])
       .select(sql<number | null>`length(body)`.as('kept_bytes'))
       .orderBy('rejected_id', 'desc')
-    const { account, reason, after, since, until, limit } = options
+    const { account, reason, isOpen, after, since, until, limit } = options
     if (account !== undefined) query = query.where('account', '=', account)
     if (reason !== undefined) query = query.where('reason', '=', reason)
+    if (isOpen) query = query.where('replayed_at', 'is', null)
     if (after !== undefined) query = query.where('rejected_id', '<', after)
     if (since !== undefined) query = query.where('received_at', '>=', timeValue(this.#db.read, since))
     if (until !== undefined) query = query.where('received_at', '<', timeValue(this.#db.read, until))
@@ -118,6 +123,18 @@ export class RejectedStore {
       .groupBy('reason')
     if (account !== undefined) query = query.where('account', '=', account)
     return await query.orderBy('count', 'desc').orderBy('reason').execute()
+  }
+
+  /** The bodies of those with these ids by their ids, as they are kept; long ones and those that were not read are left out. */
+  async shortBodies(ids: readonly number[]): Promise<ReadonlyMap<number, Buffer>> {
+    if (ids.length === 0) return new Map()
+    const rows = await this.#db.read.sql
+      .selectFrom('sync_rejected')
+      .select(['rejected_id', 'body'])
+      .where('rejected_id', 'in', ids)
+      .where(sql<number>`length(body)`, '<=', SHORT_BODY_BYTES)
+      .execute()
+    return new Map(rows.flatMap(({ rejected_id, body }) => (body === null ? [] : [[rejected_id, body] as const])))
   }
 
   /** @returns null when there is none with that id, or no longer. */

@@ -35,7 +35,8 @@ type Offer = Key & Columns<'source_offers', 'lane_id' | 'kind'>
 
 interface Queued extends Key {
   readonly waiting: number | string
-  readonly blocked: number | string
+  readonly unmapped: number | string
+  readonly held: number | string
   readonly dead: number | string
 }
 
@@ -67,7 +68,8 @@ export async function submissionItems(q: Query, keys: readonly Key[]) {
     ),
     rowsOf<Queued>(
       sql`x.account, x.submission_id, sum(case when x.state = 'ready' and l.blocked is null then 1 else 0 end) as waiting,
-        sum(case when x.state = 'ready' and l.blocked is not null then 1 else 0 end) as blocked,
+        sum(case when x.state = 'ready' and l.blocked = 'unmapped' then 1 else 0 end) as unmapped,
+        sum(case when x.state = 'ready' and l.blocked = 'held' then 1 else 0 end) as held,
         sum(case when x.state <> 'ready' then 1 else 0 end) as dead`,
       sql`sync_outbox x ${byIndex} left join sync_push_lanes l on l.destination = x.destination and l.account = x.account and l.lane = x.lane
         where x.state in ('ready', 'dead', 'unknown')`,
@@ -99,8 +101,8 @@ export async function submissionItems(q: Query, keys: readonly Key[]) {
 /** What became of its changes at all destinations together; null: none was ever queued, or retention removed what was sent. */
 function pushedOf(queued: Queued | undefined, isSent: boolean) {
   if (queued === undefined && !isSent) return null
-  const { waiting = 0, blocked = 0, dead = 0 } = queued ?? {}
-  return { waiting: Number(waiting), blocked: Number(blocked), dead: Number(dead) }
+  const { waiting = 0, unmapped = 0, held = 0, dead = 0 } = queued ?? {}
+  return { waiting: Number(waiting), unmapped: Number(unmapped), held: Number(held), dead: Number(dead) }
 }
 
 /** What a submission has. */

@@ -302,6 +302,7 @@ describe('a mirror needs attention', () => {
       },
     ])
     expect(told({ standing: [alarm('of_a_newer_release')] }).needs).toMatchObject([{ mend: { command: 'submission-mirror alarm list' } }])
+    expect(told({ standing: [alarm('document_host_unnamed', 'acme')] }).needs).toMatchObject([{ what: 'so it is' }])
     const stopped = {
       account: { state: 'parked' as const },
       standing: [alarm('account_stopped', 'acme'), alarm('account_stopped', 'other')],

@@ -219,7 +219,7 @@ const columns: readonly Column<Delivery>[] = [
         >
           {row.what === null ? (row.kind ?? row.delivery_id) : wordOf(row.what)}
         </Link>
-        {row.error !== null && <ErrorNote text={row.error} of={`Delivery ${shortId(row.delivery_id)}: what went wrong`} />}
+        {row.error !== null && <ErrorNote text={row.error} of={`Delivery ${shortId(row.delivery_id)}`} />}
       </>
     ),
   },

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
+import { wordOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
 import { answered, api, Refusal, type Schemas } from '../../api/client.ts'
 import { deliveryQuery, rejectedOneQuery } from '../../api/queries.ts'
@@ -98,10 +99,15 @@ function StoredOne({ delivery, isFirst }: StoredProps) {
     </Button>
   )
   return (
-    <Detail title={delivery.kind ?? 'Delivery'} back="/deliveries" chip={<Chip word={delivery.state} />} actions={actions}>
+    <Detail title={titleOf(delivery)} back="/deliveries" chip={<Chip word={delivery.state} />} actions={actions}>
       {parts}
     </Detail>
   )
+}
+
+/** @returns what happened, and to whom, as the list says it. */
+function titleOf({ what, kind, insured_name }: Schemas['DeliveryShown']): string {
+  return [what === null ? (kind ?? 'Delivery') : wordOf(what), insured_name].filter(Boolean).join(' · ')
 }
 
 function RefusedOne({ id }: { readonly id: string }) {

@@ -1,14 +1,15 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { headOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
-import { rejectedQuery } from '../../api/queries.ts'
+import { deliveryCountsQuery, rejectedQuery } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
 import { Chip } from '../../parts/chip.tsx'
 import { Listed } from '../../parts/listed.tsx'
 import { size } from '../../parts/numbers.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
+import { InsuredLink } from '../submissions.tsx'
 import { Reason } from './reason.tsx'
 import { VerifyAgain } from './verify-again.tsx'
 
@@ -18,12 +19,12 @@ type Refused = Schemas['RefusedDelivery']
 export function Rejected() {
   const [{ account }] = useAddress()
   const query = useInfiniteQuery(rejectedQuery(account))
+  const { data: counts } = useQuery(deliveryCountsQuery(account))
+  const hasOpen = counts?.items.some(({ state, count }) => state === 'refused' && count > 0)
   return (
     <>
       <div className="filters">
-        <div className="actions">
-          <VerifyAgain account={account} />
-        </div>
+        <div className="actions">{hasOpen && <VerifyAgain account={account} />}</div>
       </div>
       <Listed
         query={query}
@@ -48,6 +49,19 @@ const columns: readonly Column<Refused>[] = [
       </Link>
     ),
   },
+  {
+    id: 'submission',
+    head: headOf('insured_name'),
+    rank: 2,
+    isOnPhone: true,
+    cell: ({ account, submission_id, insured_name }) =>
+      account === null || submission_id === null ? (
+        <span className="quiet">–</span>
+      ) : (
+        <InsuredLink item={{ account, submission_id, insured_name }} />
+      ),
+  },
+  { id: 'kind', head: 'Type', rank: 3, cell: ({ kind }) => kind?.replace(/^submission\./, '') ?? <span className="quiet">–</span> },
   { id: 'account', head: 'Account', cell: ({ account }) => account ?? <span className="quiet">–</span> },
   { id: 'address', head: 'From', rank: 2, cell: ({ address }) => <span className="mono">{address}</span> },
   { id: 'size', head: 'Size', isNumber: true, rank: 3, cell: ({ body_bytes }) => (body_bytes === null ? '–' : size(body_bytes)) },

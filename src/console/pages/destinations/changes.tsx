@@ -55,7 +55,7 @@ export function Changes({ destination }: { readonly destination: Destination }) 
     />
   )
   return (
-    <Section title={state === 'unmapped' ? 'Submissions without a client' : 'Changes on their way'} actions={filter}>
+    <Section title={state === 'unmapped' ? 'Submissions without a client' : 'Changes'} actions={filter}>
       {state === 'unmapped' ? <Unmapped name={name} /> : <List name={name} state={state === ANY ? null : (state as State)} />}
     </Section>
   )
@@ -158,7 +158,7 @@ function columnsWith({ onRetry, onSkip, onMap }: Deeds): readonly Column<Push>[]
               <bdi>{insured_name || shortId(submission_id)}</bdi>
             </span>
           )}
-          {error !== null && <ErrorNote text={error} of={`Change ${seq}: what went wrong`} />}
+          {error !== null && <ErrorNote text={error} of={[`Change ${seq}`, insured_name].filter(Boolean).join(', ')} />}
         </>
       ),
     },

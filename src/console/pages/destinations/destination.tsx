@@ -10,6 +10,7 @@ import { Detail } from '../../parts/detail.tsx'
 import { counted } from '../../parts/numbers.ts'
 import { Asked, Empty } from '../../parts/states.tsx'
 import { Changes } from './changes.tsx'
+import { DeadChanges } from './dead-changes.tsx'
 import { DestinationFacts } from './facts.tsx'
 import { Failures } from './failures.tsx'
 import { ResendDialog } from './resend.tsx'
@@ -99,7 +100,7 @@ function Actions({ destination: d }: { readonly destination: Shown }) {
           onDo={() => retry.mutate()}
           onClose={() => setAsks(null)}
         >
-          They are sent to {d.destination} again, in their order, under the ids that they had.
+          <DeadChanges destination={d.destination} total={d.dead} />
         </Confirm>
       )}
     </>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Braces } from 'lucide-react'
 import { useState } from 'react'
 import { exchangeQuery } from '../../api/queries.ts'
-import { Facts } from '../../parts/fields.tsx'
+import { Facts, Section } from '../../parts/fields.tsx'
 import { Json } from '../../parts/json.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { Asked } from '../../parts/states.tsx'
@@ -46,10 +46,12 @@ function Told({ outboxId }: { readonly outboxId: number }) {
                     ],
                     ['Attempts', attempts],
                     ['Answered', answer ? <Moment key="at" at={answer.at} /> : 'not tried yet'],
-                    ['Answer', answer ? [answer.status, answer.text].filter((part) => part !== null).join(' · ') : '–'],
+                    ['Answer', answer ? (answer.text ?? answer.status ?? '–') : '–'],
                   ]}
                 />
-                <Json value={{ before: request.before, after: request.after }} />
+                <Section title="Change that it is sent">
+                  <Json value={{ before: request.before, after: request.after }} />
+                </Section>
               </div>
             ))}
         </>

@@ -1,3 +1,4 @@
+import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
 import { wordOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
@@ -7,6 +8,7 @@ import { Facts } from '../../parts/fields.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { count, counted } from '../../parts/numbers.ts'
 import { Sentence } from '../../parts/sentence.tsx'
+import { momentText } from '../../parts/time.tsx'
 import { SubmissionChoice } from './submission-choice.tsx'
 
 type Resent = Schemas['Resent']
@@ -60,13 +62,9 @@ export function ResendDialog({ destination: name, onClose }: ResendProps) {
   const [plan, setPlan] = useState<{ readonly which: Which; readonly resent: Resent } | null>(null)
   const ask = (which: Which, dry_run: boolean) =>
     answered(api.POST('/api/v1/destinations/{name}/resend', { params: { path: { name } }, body: { ...which, dry_run } }))
-  const look = useAction({
-    run: async (which: Which) => {
-      const resent = await ask(which, true)
-      setPlan({ which, resent })
-      return resent
-    },
-    done: ({ changes }) => `${counted(changes, 'change')} would be sent again.`,
+  const look = useMutation<Resent, Error, Which>({
+    mutationFn: (which) => ask(which, true),
+    onSuccess: (resent, which) => setPlan({ which, resent }),
   })
   const resend = useAction({
     run: (which: Which) => ask(which, false),
@@ -95,7 +93,7 @@ export function ResendDialog({ destination: name, onClose }: ResendProps) {
           <input id={`${fields}n`} name="new" type="checkbox" /> Under new message ids, for a receiver that leaves out those it has seen
         </label>
         {look.error && <p role="alert">{look.error.message}</p>}
-        {plan && <Plan resent={plan.resent} />}
+        <div role="status">{plan && <Plan {...plan} />}</div>
         <div className="actions">
           <button type="submit" className="button" disabled={look.isPending}>
             Count the changes
@@ -114,10 +112,12 @@ export function ResendDialog({ destination: name, onClose }: ResendProps) {
   )
 }
 
-/** @returns the beginning of a day of the reader, so many days from today, as a field takes it. */
-function dayStart(daysFromNow: number): string {
-  const now = new Date()
-  const day = new Date(now.getFullYear(), now.getMonth(), now.getDate() + daysFromNow)
+const date = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
+
+/** @returns the beginning of the day of a moment in the reader's zone, or so many days later, as a field takes it. */
+function dayStart(at: number | string, daysLater = 0): string {
+  const of = new Date(at)
+  const day = new Date(of.getFullYear(), of.getMonth(), of.getDate() + daysLater)
   const two = (n: number) => String(n).padStart(2, '0')
   return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}T00:00`
 }
@@ -138,7 +138,8 @@ function Choices({ fields, onChange }: ChoicesProps) {
   const [{ since, until }, setPeriod] = useState({ since: '', until: '' })
   const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone
   const setDay = (day: number) => {
-    setPeriod({ since: dayStart(day), until: day < 0 ? dayStart(day + 1) : '' })
+    const now = Date.now()
+    setPeriod({ since: dayStart(now, day), until: day < 0 ? dayStart(now, day + 1) : '' })
     onChange()
   }
   return (
@@ -184,7 +185,20 @@ function Choices({ fields, onChange }: ChoicesProps) {
   )
 }
 
-function Plan({ resent }: { readonly resent: Resent }) {
+/** @returns when nothing was logged: ` on Nov 26`, ` since Nov 26, 14:00`. */
+function periodText({ since, until }: Pick<Which, 'since' | 'until'>): string {
+  if (since !== undefined && until !== undefined && since === momentOf(dayStart(since)) && until === momentOf(dayStart(since, 1)))
+    return ` on ${date.format(new Date(since))}`
+  const [from, to] = [since, until].map((at) => at && momentText(at))
+  return [from && ` since ${from}`, to && ` before ${to}`].filter(Boolean).join(' and')
+}
+
+function Plan({ which, resent }: { readonly which: Which; readonly resent: Resent }) {
+  if (resent.changes + resent.filtered + resent.purged === 0) {
+    const { since: _, until: __, new_ids: ___, ...others } = which
+    const what = Object.keys(others).length > 0 ? 'No change of this choice' : 'No change'
+    return <p>{`${what} was logged${periodText(which)}.`}</p>
+  }
   return (
     <>
       <Facts

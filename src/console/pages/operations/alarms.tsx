@@ -149,7 +149,7 @@ const episodeColumns: readonly Column<Schemas['AlarmEpisode']>[] = [
     ),
   },
   { id: 'fired', head: headOf('fired_at'), isNumber: true, cell: ({ fired_at }) => <Age at={fired_at} /> },
-  { id: 'ended', head: headOf('resolved_at'), isNumber: true, cell: ({ resolved_at }) => <Age at={resolved_at} none="fires" /> },
+  { id: 'ended', head: headOf('resolved_at'), isNumber: true, cell: ({ resolved_at }) => <Age at={resolved_at} none="still on" /> },
   {
     id: 'noted',
     head: headOf('acknowledged_by'),

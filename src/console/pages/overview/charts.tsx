@@ -5,6 +5,7 @@ import { historyQuery, type Window, windows } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
 import { count, counted, seconds } from '../../parts/numbers.ts'
 import { Asked } from '../../parts/states.tsx'
+import { huesOf } from './hues.ts'
 import { type Line, SmallChart } from './small-chart.tsx'
 
 type History = Schemas['History']
@@ -44,15 +45,6 @@ export function Charts() {
 }
 
 const sum = (lines: readonly { readonly total: number }[]) => lines.reduce((total, line) => total + line.total, 0)
-const hues = ['accent', 'good', 'waiting', 'bad', 'unknown'] as const
-
-/** The lines of answers in the colours of what they mean. */
-function hueOf(label: string, index: number): Line['hue'] {
-  if (/^(?:2|ok$)/.test(label)) return 'good'
-  if (/^(?:4|throttled$)/.test(label)) return 'waiting'
-  if (/^(?:5|network$|unavailable$|rejected$)/.test(label)) return 'bad'
-  return hues[index % hues.length] ?? 'accent'
-}
 
 interface FourProps {
   readonly history: History
@@ -82,7 +74,7 @@ function Four({ history, span }: FourProps) {
         isCount
         title="Lost webhooks"
         now={`${sum(lost) === 0 ? 'None lost' : `${count(sum(lost))} lost`}; ${counted(found, 'change')} found by reading`}
-        lines={since(lost.filter(({ total }) => total > 0).map((line) => ({ ...line, label: wordOf(line.label), hue: 'bad' as const })))}
+        lines={since(coloured(lost).map((line) => ({ ...line, label: wordOf(line.label) })))}
       />
       <SmallChart
         {...common}
@@ -90,10 +82,10 @@ function Four({ history, span }: FourProps) {
         now={lagText(lag) ?? none}
         format={seconds}
         lines={since([
-          { label: 'to the mirror, p50', values: lag.mirror.p50_values, hue: 'accent' },
-          { label: 'p99', values: lag.mirror.p99_values, hue: 'accent' },
-          { label: 'to destinations, p50', values: lag.push.p50_values, hue: 'good' },
-          { label: 'p99', values: lag.push.p99_values, hue: 'good' },
+          { label: 'mirror, p50', values: lag.mirror.p50_values, hue: 'accent' },
+          { label: 'mirror, p99', values: lag.mirror.p99_values, hue: 'unknown' },
+          { label: 'destinations, p50', values: lag.push.p50_values, hue: 'good' },
+          { label: 'destinations, p99', values: lag.push.p99_values, hue: 'waiting' },
         ])}
       />
       <SmallChart
@@ -116,9 +108,11 @@ function firstStep({ steps, deliveries, lost, upstream }: History): number {
   return first < 0 ? 0 : Math.max(0, Math.min(first - 1, steps.length - FEWEST_STEPS))
 }
 
-/** The lines that have something, in the colours of what they mean. */
+/** The lines that have something, each in a colour of its own. */
 function coloured(all: History['upstream']): Line[] {
-  return all.filter(({ total }) => total > 0).map((line, index) => ({ ...line, hue: hueOf(line.label, index) }))
+  const lines = all.filter(({ total }) => total > 0)
+  const hues = huesOf(lines.map(({ label }) => label))
+  return lines.map((line, index) => ({ ...line, hue: hues[index] ?? 'unknown' }))
 }
 
 /** @returns how late it was at the median and at worst; null when nothing was mirrored or pushed. */

@@ -7,6 +7,7 @@ import { foundQuery } from '../../api/queries.ts'
 import { useOfAccount } from '../../layout/search.ts'
 import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
+import { count } from '../../parts/numbers.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Age, durationText } from '../../parts/time.tsx'
 
@@ -19,13 +20,13 @@ type Found = Schemas['FoundWithoutWebhook']
 /** The webhooks that are lost or late, and how what they would have told was found. Nothing is shown while all came. */
 export function FoundWithoutWebhook() {
   const [isWhole, setIsWhole] = useState(false)
-  const { data } = useQuery(foundQuery(isWhole ? MANY : NEWEST + 1))
+  const { data } = useQuery(foundQuery(MANY))
   const isOfAccount = useOfAccount()
   const items = data?.items.filter(isOfAccount) ?? []
   const hasMore = !isWhole && items.length > NEWEST
   if (items.length === 0) return null
   return (
-    <Section title="Webhooks lost or late">
+    <Section id="lost" title="Webhooks lost or late">
       <Table
         label="Webhooks lost or late"
         columns={columns}
@@ -35,7 +36,7 @@ export function FoundWithoutWebhook() {
       {hasMore && (
         <div className="more">
           <button type="button" className="button small" onClick={() => setIsWhole(true)}>
-            Show the newest {MANY}
+            {data?.next_cursor === null ? `Show all ${count(items.length)}` : `Show the newest ${count(items.length)}`}
           </button>
         </div>
       )}

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { CircleCheck } from 'lucide-react'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useAction } from '../../api/action.ts'
 import { announce, announceRefusal } from '../../api/announce.ts'
 import { type Schemas, send } from '../../api/client.ts'
@@ -9,6 +9,7 @@ import { Confirm } from '../../parts/confirm.tsx'
 import { count, counted } from '../../parts/numbers.ts'
 import { Sentence } from '../../parts/sentence.tsx'
 import { Age } from '../../parts/time.tsx'
+import { DeadChanges } from '../destinations/dead-changes.tsx'
 
 type Need = Schemas['Overview']['needs'][number]
 
@@ -17,7 +18,7 @@ interface Deed {
   readonly verb: string
   readonly done: string
   /** What is done to many things at once is asked first, with their number. */
-  readonly asked?: { readonly deed: (n: number) => string; readonly what: string }
+  readonly asked?: { readonly deed: (n: number) => string; readonly what: (n: number, need: Need) => ReactNode }
 }
 
 /** In words, what each operation does that mends something. */
@@ -30,7 +31,8 @@ const deeds: Readonly<Record<string, Deed>> = {
     done: 'They will be worked again; see Deliveries.',
     asked: {
       deed: (n) => `Replay ${counted(n, 'delivery', 'deliveries')}`,
-      what: 'They are worked again as if they had just come. What the mirror has already is not written twice.',
+      what: (n) =>
+        `${n === 1 ? 'It is' : 'They are'} worked again as if ${n === 1 ? 'it' : 'they'} had just come. What the mirror has already is not written twice.`,
     },
   },
   'outbox.retry': {
@@ -38,7 +40,7 @@ const deeds: Readonly<Record<string, Deed>> = {
     done: 'They will be sent again; see Destinations.',
     asked: {
       deed: (n) => `Retry ${counted(n, 'change')}`,
-      what: 'They are sent again, in their order, under the ids that they had.',
+      what: (n, { destination }) => destination !== null && <DeadChanges destination={destination} total={n} />,
     },
   },
 }
@@ -111,7 +113,7 @@ function Row({ need }: { readonly need: Need }) {
         )}
         {asking && asked !== null && (
           <Confirm title={`${asking.deed(asked)}?`} deed={asking.deed(asked)} onDo={() => action.mutate()} onClose={() => setAsked(null)}>
-            {asking.what}
+            {asking.what(asked, need)}
           </Confirm>
         )}
       </span>

@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense } from 'react'
 import type { Schemas } from '../../api/client.ts'
-import { completenessQuery, overviewQuery } from '../../api/queries.ts'
-import { useOfAccount } from '../../layout/search.ts'
+import { completenessQuery, overviewQuery, refusedLatelyQuery } from '../../api/queries.ts'
+import { useAnchor } from '../../layout/anchor.ts'
+import { useAddress, useOfAccount } from '../../layout/search.ts'
 import { Section } from '../../parts/fields.tsx'
-import { count } from '../../parts/numbers.ts'
+import { count, counted, countUpTo } from '../../parts/numbers.ts'
 import { useTitle } from '../../parts/page.tsx'
 import { Asked, Loading } from '../../parts/states.tsx'
 import { Age } from '../../parts/time.tsx'
@@ -35,18 +37,37 @@ export function Overview() {
 function Told({ overview }: { readonly overview: Shown }) {
   useTitle(overview.sentence)
   const isOfAccount = useOfAccount()
+  useAnchor()
   return (
     <div className="page overview">
       <h1 className={`verdict ${overview.verdict}`}>{overview.sentence}</h1>
       <Looked overview={overview} />
       <Section title="Needs you" className="needs-section">
         <Needs needs={overview.needs.filter(isOfAccount)} />
+        <RefusedLately />
       </Section>
       <FoundWithoutWebhook />
       <Suspense fallback={<Loading rows={4} />}>
         <Charts />
       </Suspense>
     </div>
+  )
+}
+
+/** Deliveries that were refused and not accepted since: no alarm tells of a few. */
+function RefusedLately() {
+  const [{ account }] = useAddress()
+  const { data } = useQuery(refusedLatelyQuery(account))
+  const n = data?.items.length ?? 0
+  if (n === 0) return null
+  return (
+    <p className="quiet">
+      {countUpTo({ count: n, is_complete: data?.next_cursor === null })} {n === 1 ? 'delivery was' : 'deliveries were'} refused in the last
+      day, and not accepted since.{' '}
+      <Link to="/deliveries" search={{ tab: 'rejected', ...(account && { account }) }}>
+        Show rejected deliveries
+      </Link>
+    </p>
   )
 }
 
@@ -58,6 +79,7 @@ function Looked({ overview }: { readonly overview: Shown }) {
   const lost = accounts.reduce((sum, each) => sum + each.lost_webhooks, 0)
   const oldestProof = earliest(accounts.map(({ oldest_proof_at }) => oldest_proof_at))
   const oldestUnsent = earliest(overview.destinations.map(({ oldest_unsent_at }) => oldest_unsent_at))
+  const stuck = stuckText(overview.destinations)
   const { known } = overview.submissions
   return (
     <>
@@ -80,7 +102,17 @@ function Looked({ overview }: { readonly overview: Shown }) {
           {data ? `${count(proven)} of ${count(known)}` : '…'}
         </Figure>
         <Figure name="Lost webhooks" note={lost > 0 ? 'all found by polling' : undefined}>
-          {data ? count(lost) : '…'}
+          {data ? (
+            lost > 0 ? (
+              <Link to="/" hash="lost">
+                {count(lost)}
+              </Link>
+            ) : (
+              0
+            )
+          ) : (
+            '…'
+          )}
         </Figure>
         <Figure
           name="Waiting to be applied"
@@ -94,11 +126,13 @@ function Looked({ overview }: { readonly overview: Shown }) {
         >
           {count(overview.inbox.count)}
         </Figure>
-        <Figure name="Waiting for destinations">
+        <Figure name="Waiting for destinations" note={stuck && <Link to="/destinations">{stuck}</Link>}>
           {oldestUnsent ? (
             <>
               since <Age at={oldestUnsent} />
             </>
+          ) : stuck ? (
+            'what needs you'
           ) : (
             'nothing'
           )}
@@ -106,6 +140,18 @@ function Looked({ overview }: { readonly overview: Shown }) {
       </dl>
     </>
   )
+}
+
+/** @returns what goes to destinations only when somebody acts: `1 submission without a client, 1 dead change`. */
+function stuckText(destinations: Shown['destinations']): string {
+  const sum = (of: 'unmapped' | 'held' | 'dead' | 'unknown') => destinations.reduce((total, each) => total + each[of].count, 0)
+  const parts: readonly (readonly [n: number, one: string, many: string])[] = [
+    [sum('unmapped'), 'submission without a client', 'submissions without a client'],
+    [sum('held'), 'submission on hold', 'submissions on hold'],
+    [sum('dead'), 'dead change', 'dead changes'],
+    [sum('unknown'), 'change of unknown outcome', 'changes of unknown outcome'],
+  ]
+  return parts.flatMap(([n, one, many]) => (n > 0 ? [counted(n, one, many)] : [])).join(', ')
 }
 
 function earliest(times: readonly (string | null)[]): string | null {

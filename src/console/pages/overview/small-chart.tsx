@@ -3,11 +3,12 @@ import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { useTheme } from '../../layout/theme.ts'
 import { count } from '../../parts/numbers.ts'
+import type { Hue } from './hues.ts'
 
 export interface Line {
   readonly label: string
   readonly values: readonly (number | null)[]
-  readonly hue: 'accent' | 'good' | 'waiting' | 'bad' | 'unknown'
+  readonly hue: Hue
 }
 
 interface SmallChartProps {
@@ -25,8 +26,6 @@ interface SmallChartProps {
 }
 
 const HEIGHT_PX = 120
-/** Dashes and gaps in pixels. Lines of one colour are told apart by them, in the chart and in its legend. */
-const dashes: readonly (readonly number[])[] = [[], [5, 3], [2, 2], [9, 2, 2, 2]]
 /** All charts of the page move one crosshair. */
 const crosshair = uPlot.sync('console')
 const bars: uPlot.Series.PathBuilder = (...given) => uPlot.paths.bars?.({ size: [0.8, 24], align: 1 })(...given) ?? null
@@ -93,20 +92,6 @@ function timesOf(chart: uPlot, ticks: number[]): string[] {
   return ticks.map((tick) => format.format(tick * 1_000))
 }
 
-/** @returns the dashes of a line: those that no line before it has in the same colour. */
-function dashOf(lines: readonly Line[], at: number): readonly number[] {
-  const before = lines.slice(0, at).filter(({ hue }) => hue === lines[at]?.hue).length
-  return dashes[before % dashes.length] ?? []
-}
-
-/** @returns a ground that looks like the line. */
-function swatchOf(colour: string, dash: readonly number[]): string {
-  if (dash.length === 0) return colour
-  const ends = dash.map((_, part) => dash.slice(0, part + 1).reduce((sum, px) => sum + px, 0))
-  const stops = ends.map((end, part) => `${part % 2 === 0 ? colour : 'transparent'} ${ends[part - 1] ?? 0}px ${end}px`)
-  return `repeating-linear-gradient(90deg, ${stops.join(', ')})`
-}
-
 interface Latest {
   readonly current: { readonly lines: readonly Line[]; readonly format: (value: number) => string; readonly isCount: boolean }
 }
@@ -138,7 +123,7 @@ function optionsFor(element: HTMLElement, latest: Latest): uPlot.Options {
     cursor: { sync: { key: crosshair.key }, points: { size: 6 }, y: false },
     legend: {
       live: true,
-      markers: { width: 0, fill: (_chart, at) => swatchOf(computedHues[at - 1] ?? '', isCount ? [] : dashOf(lines, at - 1)) },
+      markers: { width: 0, fill: (_chart, at) => computedHues[at - 1] ?? '' },
     },
     scales: { y: { range: (_chart, _min, max) => [0, Math.max(1e-3, max * 1.1 || 1)] } },
     axes: [
@@ -153,7 +138,7 @@ function optionsFor(element: HTMLElement, latest: Latest): uPlot.Options {
         width: isCount ? 0 : 1.5,
         spanGaps: false,
         points: { show: false },
-        ...(isCount ? { paths: bars, fill: computedHues[at] ?? '' } : { dash: [...dashOf(lines, at)] }),
+        ...(isCount && { paths: bars, fill: computedHues[at] ?? '' }),
         value: (_chart: uPlot, _shown: number | null, _series: number, step: number | null) => {
           const value = step === null ? null : (latest.current.lines[at]?.values[step] ?? null)
           return value === null ? '' : format(value)

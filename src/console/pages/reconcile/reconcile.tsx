@@ -68,10 +68,10 @@ function StartForm() {
           ))}
         </select>
       )}
-      <label className="check" htmlFor={`${fields}d`}>
+      <label className="check" htmlFor={`${fields}d`} title="Differences are reported, and nothing in the mirror is changed.">
         <input id={`${fields}d`} type="checkbox" name="dry" /> Dry run
       </label>
-      <label className="check" htmlFor={`${fields}a`}>
+      <label className="check" htmlFor={`${fields}a`} title="Submissions on which nothing has happened for a long time are left out.">
         <input id={`${fields}a`} type="checkbox" name="active" /> Only what moved lately
       </label>
       <button
@@ -122,7 +122,7 @@ const columns: readonly Column<Run>[] = [
   { id: 'rows', head: 'Rows compared', isNumber: true, rank: 3, cell: ({ rows_compared }) => count(rows_compared) },
   {
     id: 'found',
-    head: 'Found',
+    head: 'Differences',
     isNumber: true,
     cell: (run) => (foundBy(run) === 0 ? <span className="quiet">0</span> : count(foundBy(run))),
   },

@@ -75,7 +75,7 @@ function Told({ run }: { readonly run: Shown }) {
             </>,
           ],
           ['Rows compared', count(run.rows_compared)],
-          ['Found', count(foundBy(run))],
+          ['Differences', count(foundBy(run))],
           ['Repaired', count(run.repaired)],
           ['Known before', count(run.known)],
           ['Could not be checked', count(run.unreadable)],

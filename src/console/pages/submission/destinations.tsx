@@ -74,7 +74,8 @@ export function ReachedText({ reached }: { readonly reached: Reached }) {
     return <>{[stuck > 0 && `${count(stuck)} stuck`, open > 0 && `${count(open)} waiting`].filter(Boolean).join(', ')}</>
   return (
     <>
-      all {count(delivered)} delivered, <Age at={last_delivered_at} />
+      {delivered > 1 && 'all '}
+      {count(delivered)} delivered, <Age at={last_delivered_at} />
     </>
   )
 }
@@ -119,7 +120,8 @@ function Lacks({ reached: r }: { readonly reached: Reached }) {
       'unmapped',
       r.unmapped,
       <>
-        {count(r.unmapped)} of {count(total)} wait for a client since <Moment at={r.oldest_waiting_at} />: it is not mapped
+        {count(r.unmapped)} of {count(total)} {r.unmapped === 1 ? 'waits' : 'wait'} for a client since <Moment at={r.oldest_waiting_at} />:
+        it is not mapped
       </>,
     ],
     ['held', r.held, `${counted(r.held, 'change is', 'changes are')} on hold behind one that a person must see to`],

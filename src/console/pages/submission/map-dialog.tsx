@@ -3,6 +3,7 @@ import { type FormEvent, useId } from 'react'
 import { useAction } from '../../api/action.ts'
 import { answered, api } from '../../api/client.ts'
 import { destinationsQuery } from '../../api/queries.ts'
+import { shortId } from '../../parts/id.tsx'
 import { Modal } from '../../parts/modal.tsx'
 
 interface MapProps {
@@ -19,7 +20,7 @@ interface MapProps {
 export function MapDialog({ account, id, insured, at, onClose }: MapProps) {
   const { data } = useQuery(destinationsQuery)
   const fields = useId()
-  const whose = insured || id
+  const whose = insured || shortId(id)
   const map = useAction({
     run: (given: { destination: string; client: string; policy: string }) => {
       const { destination: name, client, policy } = given
@@ -37,8 +38,11 @@ export function MapDialog({ account, id, insured, at, onClose }: MapProps) {
   const needing = data?.items.filter(({ mapping }) => mapping === 'required' || mapping === 'lookup') ?? []
   const names = at === undefined ? needing.map(({ destination }) => destination) : [at]
   return (
-    <Modal title={insured ? `Map to a client: ${insured} (${id})` : `Map to a client: ${id}`} onClose={onClose}>
+    <Modal title={`Map to a client: ${whose}`} onClose={onClose}>
       <form className="form" onSubmit={submit}>
+        <p className="quiet">
+          Submission <span title={id}>{shortId(id)}</span> of account {account}. What waits for it goes to this client.
+        </p>
         {data !== undefined && names.length === 0 && (
           <p>
             No destination asks for a client: <code>config/destinations.md</code> tells how one does.
@@ -51,9 +55,16 @@ export function MapDialog({ account, id, insured, at, onClose }: MapProps) {
           ))}
         </select>
         <label htmlFor={`${fields}c`}>Client</label>
-        <input id={`${fields}c`} name="client" required maxLength={500} autoComplete="off" placeholder="Its id in the AMS" />
-        <label htmlFor={`${fields}p`}>Policy</label>
-        <input id={`${fields}p`} name="policy" maxLength={500} autoComplete="off" placeholder="When there is one" />
+        <input
+          id={`${fields}c`}
+          name="client"
+          required
+          maxLength={500}
+          autoComplete="off"
+          placeholder="Its id in the AMS, such as C-2001"
+        />
+        <label htmlFor={`${fields}p`}>Policy id in the AMS (optional)</label>
+        <input id={`${fields}p`} name="policy" maxLength={500} autoComplete="off" />
         {map.error && <p role="alert">{map.error.message}</p>}
         <div className="actions">
           <button type="button" className="button" onClick={onClose}>

@@ -105,10 +105,15 @@ describe.each(testDatabases)('documents handed out on $name', (database) => {
         document_key: HELD,
         host: null,
         failing_since: about.triedAt,
-        mend: 'If you trust files.example, add it to DOCUMENT_HOSTS and reload the settings. Otherwise take the file from the service.',
+        is_refused: true,
+        mend:
+          'If you trust files.example, add it to DOCUMENT_HOSTS in the settings of the server, and reload them. Otherwise take the file from ' +
+          'the service.',
       },
-      { document_key: MISSING, retry_at: null, mend: 'Ask the service for the document, then fetch it again.' },
+      { document_key: MISSING, retry_at: null, is_refused: false, mend: 'Ask the service for the document, then fetch it again.' },
     ])
+    rig.config = { ...rig.config, documents: { ...rig.config.documents, hosts: ['files.example'] } }
+    expect((await failed())[0]).toMatchObject({ document_key: HELD, is_refused: false })
     expect((await rig.ask('POST', '/documents/retry', { body: { keys: [MISSING] } })).json).toEqual({ changed: 1 })
     expect((await failed())[1]).toMatchObject({ mend: 'Nothing: it is fetched again by itself.', retry_at: expect.any(String) as string })
     expect((await rig.ask('POST', '/documents/retry', { body: {} })).json).toEqual({ changed: 2 })

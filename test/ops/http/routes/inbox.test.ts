@@ -9,7 +9,7 @@ import type { InboxState } from '../../../../src/store/schema/inbox.ts'
 import { json, runHere } from '../../../app/run.ts'
 import { sign } from '../../../receive/support.ts'
 import { silentLog, testDatabases } from '../../../tools/databases.ts'
-import { messageFact, wireMessage } from '../../../tools/facts.ts'
+import { messageFact, stateFact, uuid, wireMessage, wireRequirements } from '../../../tools/facts.ts'
 import { AdminRig } from '../rig.ts'
 
 interface Page<T = Record<string, unknown>> {
@@ -224,6 +224,10 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
   })
 
   it('lists, shows and replays what was refused', async () => {
+    const submission = uuid(9, 1)
+    await inApplyTransaction(rig.db, silentObserver, 'test', (apply) =>
+      apply.apply([stateFact('default', submission, wireRequirements(submission, [], { insured_name: 'Bluebird Diner' }), 1)]),
+    )
     const store = new RejectedStore(rig.db, silentLog)
     const refused = {
       account: 'default',
@@ -232,7 +236,7 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
       address: '192.0.2.1',
       reason: 'wrong_signature',
     }
-    const body = Buffer.from('{}')
+    const body = Buffer.from(JSON.stringify({ type: 'submission.events', submission_id: submission }))
     const [secret] = rig.config.accounts[0]?.webhookSecrets ?? []
     const headers = sign(secret?.reveal() ?? '', body)
     store.keep({ ...refused, headers, body })
@@ -246,6 +250,13 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
       next_cursor: null,
     })
     expect((await rig.ask<Page>('GET', '/rejected?account=default&since=1h')).json.items).toHaveLength(2)
+    expect(all.json.items[2]).toMatchObject({ kind: 'submission.events', submission_id: submission, insured_name: 'Bluebird Diner' })
+    expect(all.json.items[1]).toMatchObject({ kind: null, submission_id: null, insured_name: null })
+    const open = async () => [
+      (await rig.ask<Page>('GET', '/rejected?open=true')).json.items.length,
+      (await rig.ask<Page>('GET', '/inbox/counts')).json.items.find(({ state }) => state === 'refused')?.['count'],
+    ]
+    expect(await open()).toEqual([3, 3])
     const told = await runHere(['inbox', 'list', '--rejected', '--reason', 'unknown_account', '--until', '1h'], rig.env)
     expect(told).toEqual({ code: 0, out: 'No refused delivery.\n', err: '' })
     expect(await runHere(['inbox', 'list', '--state', 'dead', '--rejected', '--limit', '0'], rig.env)).toEqual({
@@ -265,6 +276,7 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
       status: 200,
       json: { accepted: 1, refused: { unknown_account: 1 } },
     })
+    expect(await open()).toEqual([2, 2])
     expect((await rig.ask<Page>('GET', '/inbox?state=ready')).json.items).toHaveLength(1)
     expect(await rig.notes()).toEqual([
       { who: 'alice', action: 'rejected.show', target: id, detail: { account: 'default' }, outcome: 'done' },

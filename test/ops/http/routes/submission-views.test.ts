@@ -80,7 +80,7 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
       tracked_at: expect.any(String),
       unreachable_since: null,
       oldest_read_at: '2026-01-05T12:55:00.000000Z',
-      pushed: { waiting: 1, blocked: 0, dead: 1 },
+      pushed: { waiting: 1, unmapped: 0, held: 0, dead: 1 },
       proved_at: '2026-01-05T12:50:00.000000Z',
     })
     expect(json.items[1]).toMatchObject({ submission_id: ROOFING, insured_name: null, stands: 'unknown', lanes: [], best_quote: null })

@@ -1,0 +1,37 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { outboxQuery } from '../../api/queries.ts'
+import { shortId } from '../../parts/id.tsx'
+import { count } from '../../parts/numbers.ts'
+
+/** As many are named; the others are counted. */
+const NAMED = 3
+
+interface DeadChangesProps {
+  readonly destination: string
+  /** How many there are. */
+  readonly total: number
+}
+
+/** What a retry of all dead changes of a destination is about: whose they are, why they failed, and how they are sent. */
+export function DeadChanges({ destination, total }: DeadChangesProps) {
+  const { data } = useInfiniteQuery(outboxQuery({ destination, state: 'dead', limit: NAMED }))
+  const named = data?.pages[0]?.items ?? []
+  return (
+    <>
+      <ul className="lines">
+        {named.map(({ outbox_id, entity, operation, insured_name, submission_id, error }) => (
+          <li key={outbox_id}>
+            <span>
+              <bdi>{insured_name || shortId(submission_id ?? '')}</bdi>, {entity}.{operation}:{' '}
+              <span className="bad">{error ?? 'no reason was noted'}</span>
+            </span>
+          </li>
+        ))}
+      </ul>
+      {named.length > 0 && total > named.length && <p className="quiet">and {count(total - named.length)} more</p>}
+      <p>
+        {total === 1 ? 'It is sent again, under the id that it had.' : 'They are sent again, in their order, under the ids that they had.'}
+      </p>
+    </>
+  )
+}

@@ -1,0 +1,19 @@
+/** Colours of `tokens.css` for the series of a chart; those without a meaning come first. */
+const hues = ['accent', 'unknown', 'text', 'line-strong', 'waiting', 'good', 'bad'] as const
+export type Hue = (typeof hues)[number]
+
+/** What the answers of a series mean; undefined: nothing that a colour says. */
+function meaningOf(label: string): Hue | undefined {
+  if (/^(?:2|ok$)/.test(label)) return 'good'
+  if (/^(?:4|throttled$)/.test(label)) return 'waiting'
+  if (/^(?:5|network$|unavailable$|rejected$)/.test(label)) return 'bad'
+  return undefined
+}
+
+/** @returns a colour for each series of a chart, none of them twice while there are enough: the first of a meaning has the colour of that. */
+export function huesOf(labels: readonly string[]): Hue[] {
+  const wanted = labels.map(meaningOf)
+  const own = wanted.map((hue, index) => (wanted.indexOf(hue) === index ? hue : undefined))
+  const free = hues.filter((hue) => !own.includes(hue))
+  return own.map((hue) => hue ?? free.shift() ?? 'unknown')
+}
