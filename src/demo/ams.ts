@@ -1,8 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { createWriteStream, type WriteStream } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
 import { pluralize } from '../ops/output/text.ts'
+import { LoopbackServer } from './loopback.ts'
 import type { Screen } from './screen.ts'
 
 /** One request that arrived with a good signature. */
@@ -40,7 +41,7 @@ export class Ams {
   readonly secret = `whsec_${randomBytes(32).toString('base64')}`
   readonly arrivals: Arrival[] = []
   badSignatures = 0
-  readonly #server: Server
+  readonly #server: LoopbackServer
   readonly #log: WriteStream
   readonly #now: () => number
   readonly #seen = new Set<string>()
@@ -52,18 +53,12 @@ export class Ams {
   constructor(logFile: string, now: () => number) {
     this.#log = createWriteStream(logFile)
     this.#now = now
-    this.#server = createServer((request, response) => void this.#take(request, response))
+    this.#server = new LoopbackServer((request, response) => void this.#take(request, response))
   }
 
   /** @returns the URL of the destination. */
   async listen(): Promise<string> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(0, '127.0.0.1', resolve)
-    })
-    const address = this.#server.address()
-    if (address === null || typeof address === 'string') throw new Error('the AMS of the demo listens nowhere')
-    return `http://127.0.0.1:${address.port}/changes`
+    return `${await this.#server.listen()}/changes`
   }
 
   /** Shows how many changes arrived since it last did, at most once a second unless `atOnce`. */
@@ -77,8 +72,7 @@ export class Ams {
   }
 
   async close(): Promise<void> {
-    this.#server.closeAllConnections()
-    await new Promise((resolve) => this.#server.close(resolve))
+    await this.#server.close()
     await new Promise((resolve) => this.#log.end(resolve))
   }
 

@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { LoopbackServer } from './loopback.ts'
 
 const CLOSED = { detail: 'the month was closed for a minute; it is open again, so send this once more' }
 
@@ -11,26 +12,19 @@ export class Books {
   /** The id of the first message, and how often it was refused. */
   #first: string | undefined
   #refused = 0
-  readonly #server: Server
+  readonly #server: LoopbackServer
 
   constructor() {
-    this.#server = createServer((request, response) => void this.#take(request, response))
+    this.#server = new LoopbackServer((request, response) => void this.#take(request, response))
   }
 
   /** @returns the URL of the destination. */
   async listen(): Promise<string> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(0, '127.0.0.1', resolve)
-    })
-    const address = this.#server.address()
-    if (address === null || typeof address === 'string') throw new Error('the accounting of the demo listens nowhere')
-    return `http://127.0.0.1:${address.port}/policies`
+    return `${await this.#server.listen()}/policies`
   }
 
   async close(): Promise<void> {
-    this.#server.closeAllConnections()
-    await new Promise((resolve) => this.#server.close(resolve))
+    await this.#server.close()
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,0 +1,26 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+
+/** A server of the demo on loopback. */
+export class LoopbackServer {
+  readonly #server: Server
+
+  constructor(take: RequestListener) {
+    this.#server = createServer(take)
+  }
+
+  /** @returns its origin. */
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(0, '127.0.0.1', resolve)
+    })
+    const address = this.#server.address()
+    if (address === null || typeof address === 'string') throw new Error('a server of the demo listens nowhere')
+    return `http://127.0.0.1:${address.port}`
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+}
