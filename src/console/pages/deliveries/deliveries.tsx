@@ -172,7 +172,7 @@ function Rows({ rows, isDead, isNarrowed, chosen, onChoose }: RowsProps) {
       {notice}
       <Table
         label="Deliveries"
-        columns={[chooser(chosen, choose), ...(delivery === undefined ? columns : columns.filter(({ id }) => BESIDE.has(id)))]}
+        columns={[chooser(chosen, choose), ...(delivery === undefined ? columns : besideOne)]}
         rows={shown}
         hidden={hidden}
         keyOf={keyOf}
@@ -197,9 +197,6 @@ function chooser(chosen: ReadonlySet<string>, choose: (id: string, isChosen: boo
     ),
   }
 }
-
-/** What is left of the list beside one that was opened. */
-const BESIDE = new Set(['at', 'what', 'submission', 'state'])
 
 const columns: readonly Column<Delivery>[] = [
   { id: 'at', head: headOf('received_at'), cell: ({ received_at }) => <Age at={received_at} /> },
@@ -234,6 +231,12 @@ const columns: readonly Column<Delivery>[] = [
   },
   { id: 'attempts', head: 'Attempts', isNumber: true, rank: 3, cell: ({ attempts }) => attempts },
 ]
+
+/** What is left of the list beside one that was opened, whose title names the insured where there is little room. */
+const besideOne = columns.flatMap((column): Column<Delivery>[] => {
+  if (column.id === 'submission') return [{ ...column, rank: 4 }]
+  return ['at', 'what', 'state'].includes(column.id) ? [column] : []
+})
 
 function InsuredOf({ account, submission_id, insured_name }: Pick<Delivery, 'account' | 'submission_id' | 'insured_name'>) {
   if (submission_id === null) return <span className="quiet">–</span>
