@@ -11,7 +11,7 @@ import type { CountedSeries, LagSeries } from '../status/history.ts'
 import { bucketOf } from '../status/lag-histogram.ts'
 import { seriesOf } from '../status/last-day.ts'
 
-const EVERY_MS = 60_000
+const EVERY_MS = 15_000
 /** Steps stay in memory for so long after their end, should the clock be set back. */
 const REMEMBERED_MS = 2 * 3_600_000
 /** What could not be written for longer is given up. */
@@ -34,7 +34,7 @@ interface Step {
 }
 
 /**
- * Sums up what the stages of this process report, by minute and by hour, and writes it once a minute. While the database is away it goes on
+ * Sums up what the stages of this process report, by minute and by hour, and writes it four times a minute. While the database is away it goes on
  * counting, and writes later.
  */
 export class FigureRecorder implements Service {

@@ -41,7 +41,7 @@ export const destinationStatus = record('Destination', {
     .string()
     .nullable()
     .describe('what it is narrowed to, in words: tables, operations, event types, accounts; `everything` when it is not'),
-  last_success_at: time.nullable().describe('when it took a change last, to a minute'),
+  last_success_at: time.nullable().describe('when it took a change last, known some seconds later'),
   last_day: z
     .object({
       delivered: z.int(),

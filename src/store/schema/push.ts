@@ -104,7 +104,7 @@ export const syncDestinations = internal({
     retry_at: orNull(time('no attempt before this time')),
     failures: int('consecutive attempts that got no useful answer'),
     snapshot: orNull(raw('progress of a snapshot as JSON text; null when none is in progress')),
-    last_success_at: orNull(time('when it took a change last, written once a minute')),
+    last_success_at: orNull(time('when it took a change last, written four times a minute')),
   },
 })
 
