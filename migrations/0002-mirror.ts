@@ -211,13 +211,13 @@ function binding(t: ColumnTypes): string[] {
       commission_cents ${t.int}, gone_at ${t.time},
       raw ${t.raw} not null,
       primary key (account, policy_id))`,
-    'create index policies_submission on policies (account, submission_id)',
+    'create index policies_submission on policies (account, submission_id, policy_id)',
     `create table insureds (
       account ${t.id} not null, insured_id ${t.id} not null, submission_id ${t.id},
       legal_name text, dba_name text, gone_at ${t.time},
       raw ${t.raw} not null,
       primary key (account, insured_id))`,
-    'create index insureds_submission on insureds (account, submission_id)',
+    'create index insureds_submission on insureds (account, submission_id, insured_id)',
   ]
 }
 
@@ -228,7 +228,7 @@ function documents(t: ColumnTypes): string[] {
       source text, source_label text, content_type text, created_at ${t.time}, download_path text, document_url text, size_bytes ${t.int},
       sha256 ${t.id}, stored_bytes ${t.int}, stored_path ${t.id}, stored_at ${t.time}, error text, tried_at ${t.time}, gone_at ${t.time},
       primary key (account, document_key))`,
-    'create index documents_submission on documents (account, submission_id)',
+    'create index documents_submission on documents (account, submission_id, document_key)',
     'create index documents_stored on documents (stored_at desc, document_key)',
     'create index documents_path on documents (stored_path)',
     'create index documents_failed on documents (error) where error is not null',
