@@ -38,37 +38,52 @@ export async function applyDocuments(session: ApplySession, facts: readonly Fact
     if (kind === 'document' && cause !== 'reconcile') placeOf({ account, submissionId, cause }).keys.add(id)
   }
   for (const place of places.values()) {
-    if (await isBehind(session, place)) await deriveDocuments(session, place, place.cause)
+    const behind = await keysBehind(session, place)
+    if (behind === 'all' || behind.size > 0) await deriveDocuments(session, place, place.cause, behind)
   }
 }
 
-/** Recomputes the documents of one submission. With `DOCUMENTS=off` they stay as they are. */
-export async function deriveDocuments(session: ApplySession, place: Place, cause: Cause): Promise<void> {
+/** Which documents of a submission may differ from the rows that name them, by their keys. */
+type Behind = 'all' | ReadonlySet<string>
+
+/**
+ * Recomputes documents of one submission. With `DOCUMENTS=off` they stay as they are.
+ * @param behind which of them; of those alone the attachments are read, for a long thread has many.
+ */
+export async function deriveDocuments(session: ApplySession, place: Place, cause: Cause, behind: Behind = 'all'): Promise<void> {
   if (!session.access.listsDocuments) return
   const set = session.of(documents)
   const { account, submissionId } = place
   const noted = [...session.knownIds.values()].filter((one) => one.kind === 'document' && one.account === account)
   const ids = noted.filter((one) => one.submissionId === submissionId).map(({ id }) => id)
+  const only = behind === 'all' ? undefined : { column: 'document_key', values: [...behind] }
   // Without a submission there are ids only, and of those only the named ones are looked at.
   const isAlone = submissionId === ''
   const sources: DocumentSources = {
-    attachments: isAlone ? [] : await session.threadAttachments.loadSubmission(account, submissionId),
+    attachments: isAlone ? [] : await session.threadAttachments.loadSubmission(account, submissionId, only),
     offers: isAlone ? [] : await session.of(sourceOffers).loadSubmission(account, submissionId),
     policies: isAlone ? [] : await session.of(policies).loadSubmission(account, submissionId),
     ids: isAlone ? ids : [...new Set([...ids, ...(await session.access.documentIds(account, submissionId))])],
   }
-  const own = isAlone ? [] : await set.loadSubmission(account, submissionId)
-  const keys = expectedKeys(sources).map((document_key) => ({ account, document_key }))
+  const own = isAlone || behind !== 'all' ? [] : await set.loadSubmission(account, submissionId)
+  const keys = (behind === 'all' ? expectedKeys(sources) : [...behind]).map((document_key) => ({ account, document_key }))
   await set.load(keys)
   const known = keys.flatMap((key) => set.get(key) ?? [])
-  for (const row of documentRows(place, sources, [...own, ...known], session.now)) set.put(row, cause)
+  for (const row of documentRows(place, sources, [...own, ...known], session.now, behind)) set.put(row, cause)
 }
 
 /**
  * The rows that a submission's documents should have, as far as they differ from the stored ones.
  * @param stored its rows, and those of other submissions that have one of its keys.
+ * @param behind those that are asked for; `sources` and `stored` need to hold what concerns them.
  */
-export function documentRows(place: Place, sources: DocumentSources, stored: readonly DocumentRow[], now: TimeText): DocumentRow[] {
+export function documentRows(
+  place: Place,
+  sources: DocumentSources,
+  stored: readonly DocumentRow[],
+  now: TimeText,
+  behind: Behind = 'all',
+): DocumentRow[] {
   const isShown = ({ gone_at }: { readonly gone_at: TimeText | null }) => !hasValue(gone_at)
   const shown = {
     attachments: sources.attachments.filter(isShown),
@@ -81,6 +96,7 @@ export function documentRows(place: Place, sources: DocumentSources, stored: rea
   const byKey = new Map(stored.map((row) => [row.document_key, row]))
   const rows: DocumentRow[] = []
   for (const [key, found] of expected) {
+    if (behind !== 'all' && !behind.has(key)) continue
     const row = byKey.get(key) ?? null
     byKey.delete(key)
     if (row !== null && isOfAnother(row, place)) continue
@@ -125,15 +141,18 @@ function showsSources(fact: Fact): boolean {
   return fact.kind === 'state' && fact.view.lists.some(({ table }) => table === sourceOffers.table || table === policies.table)
 }
 
-/** Whether a named document has no row, or a row that names documents was changed in this transaction. */
-async function isBehind(session: ApplySession, { account, submissionId, keys }: Named): Promise<boolean> {
+/** The named documents that have no row, and those of rows that were changed in this transaction. */
+async function keysBehind(session: ApplySession, { account, submissionId, keys }: Named): Promise<Behind> {
+  const changed = [session.of(sourceOffers), session.of(policies)].some((each) => each.changedRows(account, submissionId).length > 0)
+  if (changed) return 'all'
   const set = session.of(documents)
-  const wanted = [...keys].map((document_key) => ({ account, document_key }))
-  await set.load(wanted)
+  await set.load([...keys].map((document_key) => ({ account, document_key })))
   const isFresh = (row: DocumentRow | null) =>
     row !== null && !hasValue(row.gone_at) && ((row.submission_id ?? '') === submissionId || isOfAnother(row, { account, submissionId }))
-  if (!wanted.every((key) => isFresh(set.get(key)))) return true
-  return [session.threadAttachments, session.of(sourceOffers), session.of(policies)].some((each) => each.hasChanged(account, submissionId))
+  const behind = new Set([...keys].filter((document_key) => !isFresh(set.get({ account, document_key }))))
+  for (const { document_key } of session.threadAttachments.changedRows(account, submissionId))
+    if (typeof document_key === 'string') behind.add(document_key)
+  return behind
 }
 
 function expectedKeys(sources: DocumentSources): string[] {

@@ -3,7 +3,7 @@ import { diffRow, rawChange } from '../model/diff.ts'
 import type { Entity, Row } from '../model/entity.ts'
 import { orderByOccurredAt } from '../model/order-by-occurred-at.ts'
 import type { Cause } from '../model/records.ts'
-import type { MirrorAccess } from '../store/mirror/access.ts'
+import type { MirrorAccess, OnlyRows } from '../store/mirror/access.ts'
 
 interface Entry {
   /** The row at the start of the transaction; null when it is new. */
@@ -44,9 +44,12 @@ export class WorkingSet<R extends Row = Row> {
     }
   }
 
-  /** Loads every row of a submission. @returns their current versions, including changes that are not written yet. */
-  async loadSubmission(account: string, submissionId: string): Promise<R[]> {
-    this.adopt(await this.#access.loadOfSubmission(this.#entity, account, submissionId))
+  /**
+   * Loads every row of a submission. @returns their current versions, including changes that are not written yet.
+   * @param only loads those alone; what was loaded before is returned, too.
+   */
+  async loadSubmission(account: string, submissionId: string, only?: OnlyRows): Promise<R[]> {
+    this.adopt(await this.#access.loadOfSubmission(this.#entity, account, submissionId, only))
     const rows = [...this.#entries.values()].map((entry) => entry.current)
     return rows.filter((row) => row?.['account'] === account && (row['submission_id'] ?? '') === submissionId) as R[]
   }
@@ -92,13 +95,13 @@ export class WorkingSet<R extends Row = Row> {
     this.put({ ...blank, ...this.get(columns as Row), ...columns } as R, cause)
   }
 
-  /** Whether a row of a submission was added or differs from the stored one. */
-  hasChanged(account: string, submissionId: string): boolean {
+  /** Rows of a submission that were added or differ from the stored ones: as they were, and as they are. */
+  changedRows(account: string, submissionId: string): R[] {
     const isOf = (row: Row) => row['account'] === account && (row['submission_id'] ?? '') === submissionId
-    return [...this.#entries.values()].some(
-      ({ stored, current, cause }) =>
-        current !== null && current !== stored && isOf(current) && diffRow(this.#entity, stored, current, cause) !== null,
-    )
+    return [...this.#entries.values()].flatMap(({ stored, current, cause }) => {
+      const isChanged = current !== null && current !== stored && isOf(current) && diffRow(this.#entity, stored, current, cause) !== null
+      return isChanged ? ([stored, current].filter((row) => row !== null) as R[]) : []
+    })
   }
 
   /** Writes changed rows in key order, with their changes. Insert changes are logged in the order in which the records happened. */

@@ -18,6 +18,12 @@ export interface Newest {
  */
 export type Taken = 'new' | 'same' | 'stale'
 
+/** Rows with one of these values in a column. */
+export interface OnlyRows {
+  readonly column: string
+  readonly values: readonly string[]
+}
+
 /** Read access to the mirror of one account. */
 export interface MirrorReading {
   /** What is done with tax ids before they are stored. */
@@ -25,8 +31,8 @@ export interface MirrorReading {
   readonly listsDocuments: boolean
   /** The rows of `keys`, and possibly others. @param keys of one submission. */
   load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]>
-  /** All rows of `entity` of the submission. */
-  loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<readonly Row[]>
+  /** All rows of `entity` of the submission. @param only those that are needed; others may come along. */
+  loadOfSubmission(entity: Entity, account: string, submissionId: string, only?: OnlyRows): Promise<readonly Row[]>
   newest(account: string, submissionId: string): Promise<Newest>
   /** Ids of documents that answers named for the submission. */
   documentIds(account: string, submissionId: string): Promise<readonly string[]>

@@ -13,7 +13,7 @@ import { isSameAgain } from '../reads/content-hashes.ts'
 import { documentIdsOf } from '../reads/document-ids.ts'
 import { advanceAppliedId } from '../reads/known-ids.ts'
 import { addReads, advanceAppliedNumber } from '../reads/reads.ts'
-import type { MirrorAccess, Newest, Taken } from './access.ts'
+import type { MirrorAccess, Newest, OnlyRows, Taken } from './access.ts'
 import { newestOf } from './newest.ts'
 import { purgedAmong } from './purged.ts'
 import { writeRecordCounts } from './record-counts.ts'
@@ -44,8 +44,12 @@ export class MirrorWriter implements MirrorAccess {
     return this.tx.selectMany(entity, keys)
   }
 
-  loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<Row[]> {
-    return this.tx.selectWhere(entity, { account, submission_id: submissionIn({ submissionId }) })
+  async loadOfSubmission(entity: Entity, account: string, submissionId: string, only?: OnlyRows): Promise<Row[]> {
+    const where = { account, submission_id: submissionIn({ submissionId }) }
+    if (only === undefined) return await this.tx.selectWhere(entity, where)
+    const rows: Row[] = []
+    for (const value of only.values) rows.push(...(await this.tx.selectWhere(entity, { ...where, [only.column]: value })))
+    return rows
   }
 
   newest(account: string, submissionId: string): Promise<Newest> {
