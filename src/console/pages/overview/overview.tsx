@@ -132,7 +132,7 @@ function Looked({ overview }: { readonly overview: Shown }) {
               since <Age at={oldestUnsent} />
             </>
           ) : stuck ? (
-            'what needs you'
+            'until you act'
           ) : (
             'nothing'
           )}
