@@ -46,10 +46,12 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
 
   it('brings back what a destination refused, from the first page', async () => {
     scene.agency.status = 400
+    scene.agency.body = '{"detail": "the client is closed"}'
     const [id = ''] = scene.sandbox.submissionIds('default')
     scene.sandbox.addEvent('default', id, { type: 'status_changed', detail: 'refused at first' })
     await expect.poll(async () => (await destination('agency'))?.dead).toBeGreaterThan(0)
     scene.agency.status = 204
+    scene.agency.body = ''
     await person.goto('/destinations/agency')
     await page
       .getByRole('table', { name: 'Failures at agency' })
@@ -62,6 +64,15 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
       .getByRole('button', { name: /^Retry change/ })
       .first()
       .waitFor()
+    await page
+      .getByRole('button', { name: /^answered 400/ })
+      .first()
+      .click()
+    await page
+      .getByRole('dialog', { name: /what went wrong$/ })
+      .getByText('answered 400 (the client is closed)')
+      .waitFor()
+    await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Clear filters' }).click()
     await page.getByLabel('Search changes for agency').fill('nothing is called that')
     await page.getByText('No change fits these filters.').waitFor()
@@ -71,10 +82,9 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
     await page.getByRole('listitem').filter({ hasText: 'for destination agency' }).getByRole('button', { name: 'Retry changes' }).click()
     const dead = (await destination('agency'))?.dead ?? 0
     const deed = dead === 1 ? 'Retry 1 change' : `Retry ${dead} changes`
-    await page
-      .getByRole('dialog', { name: `${deed}?` })
-      .getByRole('button', { name: deed })
-      .click()
+    const question = page.getByRole('dialog', { name: `${deed}?` })
+    await question.getByText('answered 400 (the client is closed)').waitFor()
+    await question.getByRole('button', { name: deed }).click()
     await person.says(/will be sent again/)
     await expect.poll(async () => (await destination('agency'))?.dead).toBe(0)
     await expect.poll(() => page.getByRole('button', { name: 'Retry changes' }).count()).toBe(0)

@@ -1,14 +1,16 @@
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Modal } from './modal.tsx'
 
 interface ErrorNoteProps {
   readonly text: string
   /** Of what it is told. */
   readonly of: string
+  /** The whole of it, where the line is not; read when it is opened. */
+  readonly children?: ReactNode
 }
 
 /** What went wrong with a row, in one line of it; a click opens the whole. */
-export function ErrorNote({ text, of }: ErrorNoteProps) {
+export function ErrorNote({ text, of, children = text }: ErrorNoteProps) {
   const [isOpen, setOpen] = useState(false)
   return (
     <>
@@ -17,7 +19,7 @@ export function ErrorNote({ text, of }: ErrorNoteProps) {
       </button>
       {isOpen && (
         <Modal title={`${of}: what went wrong`} onClose={() => setOpen(false)}>
-          <p className="whole-text">{text}</p>
+          <p className="whole-text">{children}</p>
         </Modal>
       )}
     </>

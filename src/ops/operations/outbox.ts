@@ -68,7 +68,7 @@ const list = operation({
     return page(rows, limit, ({ outbox_id }) => [outbox_id])
   },
   table: [
-    'Changes on their way, the newest first',
+    'Changes for destinations, the newest first',
     [
       ...(['outbox_id', 'destination', 'account', 'submission_id'] as const),
       ['change', (e) => `${e.entity}.${e.operation}`],

@@ -10,14 +10,16 @@ import { silentLog } from '../../tools/databases.ts'
 /** A receiver of changes that answers with a status of the test's choice. */
 export interface Target {
   status: number
+  /** What it says with that. */
+  body: string
   readonly url: string
   close(): Promise<void>
 }
 
 export async function startTarget(): Promise<Target> {
-  const target = { status: 204 }
+  const target = { status: 204, body: '' }
   const server: Server = createServer((request, response) => {
-    request.resume().on('end', () => response.writeHead(target.status).end())
+    request.resume().on('end', () => response.writeHead(target.status).end(target.body))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -17,7 +17,7 @@ import { SearchField } from '../../parts/search-field.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 import { MapDialog } from '../submission/map-dialog.tsx'
-import { Exchange } from './exchange.tsx'
+import { Exchange, WholeError } from './exchange.tsx'
 import { Unmapped } from './unmapped.tsx'
 
 type Destination = Schemas['Destination']
@@ -148,7 +148,7 @@ function columnsWith({ onRetry, onSkip, onMap }: Deeds): readonly Column<Push>[]
       id: 'what',
       head: 'Change',
       isWide: true,
-      cell: ({ submission_id, insured_name, entity, operation, message_id, error, detail, seq }) => (
+      cell: ({ outbox_id, submission_id, insured_name, entity, operation, message_id, error, detail, seq }) => (
         <>
           <span title={[message_id, detail].filter(Boolean).join('\n')}>
             {entity}.{operation}
@@ -158,7 +158,11 @@ function columnsWith({ onRetry, onSkip, onMap }: Deeds): readonly Column<Push>[]
               <bdi>{insured_name || shortId(submission_id)}</bdi>
             </span>
           )}
-          {error !== null && <ErrorNote text={error} of={[`Change ${seq}`, insured_name].filter(Boolean).join(', ')} />}
+          {error !== null && (
+            <ErrorNote text={error} of={[`Change ${seq}`, insured_name].filter(Boolean).join(', ')}>
+              <WholeError outboxId={outbox_id} error={error} />
+            </ErrorNote>
+          )}
         </>
       ),
     },

@@ -1,5 +1,5 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
-import { outboxQuery } from '../../api/queries.ts'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { failuresQuery, outboxQuery } from '../../api/queries.ts'
 import { shortId } from '../../parts/id.tsx'
 import { count } from '../../parts/numbers.ts'
 
@@ -15,20 +15,26 @@ interface DeadChangesProps {
 /** What a retry of all dead changes of a destination is about: whose they are, why they failed, and how they are sent. */
 export function DeadChanges({ destination, total }: DeadChangesProps) {
   const { data } = useInfiniteQuery(outboxQuery({ destination, state: 'dead', limit: NAMED }))
+  const { data: failures } = useQuery(failuresQuery(destination))
   const named = data?.pages[0]?.items ?? []
+  const reasons = failures?.items.filter(({ state, reason }) => state === 'dead' && reason !== null) ?? []
   return (
     <>
       <ul className="lines">
-        {named.map(({ outbox_id, entity, operation, insured_name, submission_id, error }) => (
+        {named.map(({ outbox_id, entity, operation, insured_name, submission_id }) => (
           <li key={outbox_id}>
             <span>
-              <bdi>{insured_name || shortId(submission_id ?? '')}</bdi>, {entity}.{operation}:{' '}
-              <span className="bad">{error ?? 'no reason was noted'}</span>
+              <bdi>{insured_name || shortId(submission_id ?? '')}</bdi>, {entity}.{operation}
             </span>
           </li>
         ))}
       </ul>
       {named.length > 0 && total > named.length && <p className="quiet">and {count(total - named.length)} more</p>}
+      {reasons.slice(0, NAMED).map(({ reason, status }) => (
+        <p key={`${status} ${reason}`} className="bad">
+          <bdi>{reason}</bdi>
+        </p>
+      ))}
       <p>
         {total === 1 ? 'It is sent again, under the id that it had.' : 'They are sent again, in their order, under the ids that they had.'}
       </p>

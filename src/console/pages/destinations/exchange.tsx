@@ -7,6 +7,7 @@ import { Json } from '../../parts/json.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { Asked } from '../../parts/states.tsx'
 import { Moment } from '../../parts/time.tsx'
+import { useMay } from '../../session/session.ts'
 
 /** What a destination is sent of a change, and what it answered. */
 export function Exchange({ outboxId, seq }: { readonly outboxId: number; readonly seq: number }) {
@@ -23,6 +24,14 @@ export function Exchange({ outboxId, seq }: { readonly outboxId: number; readonl
       )}
     </>
   )
+}
+
+/** What went wrong with a change, with what the destination said of it: lists leave that out, and who saw it is noted. */
+export function WholeError({ outboxId, error }: { readonly outboxId: number; readonly error: string }) {
+  const may = useMay('operator')
+  const { data } = useQuery({ ...exchangeQuery(String(outboxId)), enabled: may })
+  const answer = data?.items.find(({ outbox_id }) => outbox_id === outboxId)?.answer
+  return <>{answer?.text ?? error}</>
 }
 
 function Told({ outboxId }: { readonly outboxId: number }) {

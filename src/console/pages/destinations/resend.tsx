@@ -104,7 +104,7 @@ export function ResendDialog({ destination: name, onClose }: ResendProps) {
             disabled={plan === null || plan.resent.changes === 0 || resend.isPending}
             onClick={() => plan && resend.mutate(plan.which, { onSuccess: onClose })}
           >
-            {plan ? `Resend ${counted(plan.resent.changes, 'change')}` : 'Resend'}
+            {plan && plan.resent.changes > 0 ? `Resend ${counted(plan.resent.changes, 'change')}` : 'Resend'}
           </button>
         </div>
       </form>

@@ -61,7 +61,7 @@ function RefusedLately() {
   const n = data?.items.length ?? 0
   if (n === 0) return null
   return (
-    <p className="quiet">
+    <p className="nothing">
       {countUpTo({ count: n, is_complete: data?.next_cursor === null })} {n === 1 ? 'delivery was' : 'deliveries were'} refused in the last
       day, and not accepted since.{' '}
       <Link to="/deliveries" search={{ tab: 'rejected', ...(account && { account }) }}>
@@ -132,7 +132,7 @@ function Looked({ overview }: { readonly overview: Shown }) {
               since <Age at={oldestUnsent} />
             </>
           ) : stuck ? (
-            'what needs you'
+            'until you act'
           ) : (
             'nothing'
           )}
