@@ -255,9 +255,9 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
         values ('ams', ${account}, ${lane}, ${timeValue(tx, time(0))}, 'unmapped')`.execute(tx.sql)
     })
     expect((await submissionItems(db.read, keys)).map(({ pushed }) => pushed)).toEqual([
-      { waiting: 2, blocked: 0, dead: 0 },
-      { waiting: 0, blocked: 1, dead: 2 },
-      { waiting: 0, blocked: 0, dead: 0 },
+      { waiting: 2, unmapped: 0, held: 0, dead: 0 },
+      { waiting: 0, unmapped: 1, held: 0, dead: 2 },
+      { waiting: 0, unmapped: 0, held: 0, dead: 0 },
       null,
     ])
   })
