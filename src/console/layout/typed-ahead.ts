@@ -9,7 +9,8 @@ export function awaitPalette(): void {
 /** Keeps a key that is meant for the palette. @returns whether it was: then the page does nothing with it. */
 export function typeAhead(event: KeyboardEvent): boolean {
   const { key, ctrlKey, metaKey, altKey } = event
-  if (typed === null) return false
+  // In an open dialog, and be it the palette itself, a key is what it is there.
+  if (typed === null || document.querySelector('dialog[open]')) return false
   event.preventDefault()
   if (key === 'Backspace') typed = typed.slice(0, -1)
   else if ([...key].length === 1 && !ctrlKey && !metaKey && !altKey) typed += key
