@@ -308,6 +308,15 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
     const [item] = await listed()
     const { items } = await scene.api<{ items: { inbox_id: number }[] }>('/inbox?limit=1')
     const { items: runs } = await scene.api<{ items: { run_id: string }[] }>('/reconcile-runs')
+    // A row with a remark of what went wrong, which lists may have at any time.
+    const remark = { error: 'the database did not answer' }
+    await scene.db.write('test', (tx) =>
+      tx.sql
+        .updateTable('sync_inbox')
+        .set(remark)
+        .where('inbox_id', '=', items[0]?.inbox_id ?? 0)
+        .execute(),
+    )
     const views = [
       '/',
       '/submissions',
