@@ -59,11 +59,22 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
       .first()
       .click()
     await page.waitForURL(/state=dead&reason=/)
+    // From here on the list is the narrowed one: what was opened in the one before would go with it.
+    await page.getByText(/^Failed by: answered 400/).waitFor()
     await page
       .getByRole('table', { name: 'Changes for agency' })
       .getByRole('button', { name: /^Retry change/ })
       .first()
       .waitFor()
+    await page
+      .getByRole('button', { name: /^answered 400/ })
+      .first()
+      .click()
+    await page
+      .getByRole('dialog', { name: /what went wrong$/ })
+      .getByText('answered 400 (the client is closed)')
+      .waitFor()
+    await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Clear filters' }).click()
     await page.getByLabel('Search changes for agency').fill('nothing is called that')
     await page.getByText('No change fits these filters.').waitFor()
@@ -74,6 +85,7 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
     const dead = (await destination('agency'))?.dead ?? 0
     const deed = dead === 1 ? 'Retry 1 change' : `Retry ${dead} changes`
     const question = page.getByRole('dialog', { name: `${deed}?` })
+    await question.getByText('answered 400 (the client is closed)').waitFor()
     await question.getByRole('button', { name: deed }).click()
     await person.says(/will be sent again/)
     await expect.poll(async () => (await destination('agency'))?.dead).toBe(0)

@@ -81,8 +81,8 @@ export interface ProbeResult {
   readonly text: string
 }
 
-/** A request as it would be sent, without the credentials that it would have. */
-export interface PreviewedRequest {
+/** A request without the headers of its authentication. Names of headers are in lower case. */
+export interface BuiltRequest {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -111,7 +111,7 @@ export interface DeliveryKind {
    * Makes the request of an item and sends nothing. Left out where an item has no request of its own.
    * @throws PermanentError when a template fails.
    */
-  readonly preview?: ((item: PushItem) => Promise<PreviewedRequest>) | undefined
+  readonly preview?: ((item: PushItem) => Promise<BuiltRequest>) | undefined
   /** One harmless request. Never rejects. */
   probe(signal: AbortSignal): Promise<ProbeResult>
   close(): Promise<void>

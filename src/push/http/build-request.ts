@@ -1,19 +1,12 @@
 import { PermanentError } from '../../base/errors.ts'
 import type { RequestTemplate } from '../../config/config.ts'
 import type { Json } from '../../model/json.ts'
+import type { BuiltRequest } from '../contract/delivery.ts'
 import type { Answer } from '../contract/outcomes.ts'
 import { bodyOf } from './answered.ts'
 import { encodeBody } from './encode.ts'
 import { expressionsOf, headerName, type RequestName } from './expressions.ts'
 import type { TemplateInput, Templates } from './templates.ts'
-
-/** A request without the headers of its authentication. Names of headers are in lower case. */
-export interface BuiltRequest {
-  readonly method: string
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string | null
-}
 
 /**
  * Makes one of a destination's requests.

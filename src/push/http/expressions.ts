@@ -9,8 +9,8 @@ export interface Expression {
 /** Which of a destination's requests. */
 export type RequestName = 'request' | 'update' | 'upload' | 'lookup' | 'probe' | 'auth.request'
 
-/** Expressions over an answer; `judge.ts` says in which order they count. */
-const aboutAnswers = ['throttled', 'duplicate', 'refused', 'success', 'error'] as const
+/** The expressions that judge an answer, in the order in which they count. `park_on` stands before `success`. */
+export const verdicts = ['throttled', 'duplicate', 'refused', 'success'] as const
 
 /** @returns every expression of the destination, including those of its requests. */
 export function allExpressions(destination: HttpDestination): Expression[] {
@@ -21,7 +21,7 @@ export function allExpressions(destination: HttpDestination): Expression[] {
     ...(upload === null ? [] : expressionsOf('upload', upload)),
     ...(lookup === null ? [] : [...expressionsOf('lookup', lookup), { name: 'lookup.found', text: lookup.found }]),
     ...(probe === null ? [] : expressionsOf('probe', probe)),
-    ...aboutAnswers.flatMap((name) => (destination[name] === null ? [] : [{ name, text: destination[name] }])),
+    ...[...verdicts, 'error' as const].flatMap((name) => (destination[name] === null ? [] : [{ name, text: destination[name] }])),
     ...(auth?.type === 'login' ? loginExpressions(auth) : []),
     ...(remoteId === null ? [] : [{ name: 'remote_id', text: remoteId }]),
   ]

@@ -17,10 +17,9 @@ import {
 } from '../contract/outcomes.ts'
 import { none, remoteIdOf } from '../contract/remote-id.ts'
 import { bodyOf, noSuccess, refuseCut, seen } from './answered.ts'
+import { verdicts } from './expressions.ts'
 import type { TemplateInput, Templates } from './templates.ts'
 
-/** The expressions that judge an answer, in the order in which they count. `park_on` stands before `success`. */
-const verdicts = ['throttled', 'duplicate', 'refused', 'success'] as const
 type Verdict = (typeof verdicts)[number]
 
 /** Pause of a destination that is throttled without telling for how long. */

@@ -1,13 +1,13 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf, PermanentError } from '../../base/errors.ts'
 import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
-import type { DeliveryKind, KindContext, Outcome, PreviewedRequest, ProbeResult, PushItem } from '../contract/delivery.ts'
+import type { BuiltRequest, DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../contract/delivery.ts'
 import { type AttachedDocument, attachedDocument, type OpenDocument, type OpenedDocument } from '../contract/documents.ts'
 import { type Answer, type Failure, isSuccess, localFailure, refused, taken, unanswered } from '../contract/outcomes.ts'
 import { remoteIdOf } from '../contract/remote-id.ts'
 import { bodyOf, failedLookup, seen, unreadable, withoutToken } from '../http/answered.ts'
 import type { Auth } from '../http/auth.ts'
-import { type BuiltRequest, buildRequest } from '../http/build-request.ts'
+import { buildRequest } from '../http/build-request.ts'
 import { createAuth } from '../http/create-auth.ts'
 import { type DocumentMarks, documentView, newMarks, type StreamedBody, withDocument } from '../http/document-body.ts'
 import { allExpressions, type RequestName } from '../http/expressions.ts'
@@ -74,7 +74,7 @@ class HttpKind implements DeliveryKind {
     return outcomes
   }
 
-  async preview(item: PushItem): Promise<PreviewedRequest> {
+  async preview(item: PushItem): Promise<BuiltRequest> {
     const [name, template] = this.#requestFor(item)
     return await buildRequest(this.#templates, name, template, viewOf(item, this.#destination.settings, null))
   }
