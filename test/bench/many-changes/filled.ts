@@ -7,7 +7,7 @@ import type { Scale } from '../lookups/rows.ts'
 /** Of a server of its own with the memory that one for so many rows is given; all else as Postgres brings it. */
 const SETTINGS = ['shared_buffers=1GB', 'max_wal_size=4GB']
 
-/** A year of submissions, and a change log of so many rows over the same time. */
+/** Ten weeks of submissions, and a change log of so many rows over the same time. */
 export function manyChanges(changes: number): Scale {
   return { submissions: 100_000, events: Math.min(1_000_000, changes), changes }
 }
