@@ -19,13 +19,14 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   dataverse: ['DATAVERSE_HOST', 'DATAVERSE_TENANT', 'DATAVERSE_CLIENT_ID', 'DATAVERSE_CLIENT_SECRET'],
   hubspot: ['HUBSPOT_TOKEN'],
   salesforce: ['SALESFORCE_HOST', 'SALESFORCE_CLIENT_ID', 'SALESFORCE_CLIENT_SECRET'],
+  'salesforce-batch': ['SALESFORCE_HOST', 'SALESFORCE_CLIENT_ID', 'SALESFORCE_CLIENT_SECRET'],
   zapier: ['ZAPIER_HOOK_URL'],
   'power-automate': ['POWER_AUTOMATE_URL'],
   nowcerts: ['NOWCERTS_USERNAME', 'NOWCERTS_PASSWORD'],
 }
 
 /** Those whose target has each change once, however often it is sent. */
-const IDEMPOTENT: readonly string[] = ['dataverse', 'salesforce']
+const IDEMPOTENT: readonly string[] = ['dataverse', 'salesforce', 'salesforce-batch']
 
 /** Those that know no clients. */
 const UNMAPPED: readonly string[] = ['zapier', 'power-automate']
