@@ -74,6 +74,7 @@ const ownTables = [
   upkeep.syncUpkeep,
   operators.syncConsoleSessions,
   upkeep.syncFigures,
+  upkeep.syncSums,
   reads.syncInterfaceDrift,
   reads.syncPurged,
   inbox.syncInboxLeft,

@@ -115,6 +115,7 @@ const notDueTimes: Readonly<Record<string, readonly string[]>> = {
   sync_refused_connections: ['noted_at'],
   sync_differing_deliveries: ['first_at', 'last_at'],
   sync_figures: ['at'],
+  sync_sums: ['counted_at'],
   sync_interface_drift: ['first_seen_at', 'last_seen_at'],
 }
 
