@@ -39,6 +39,10 @@ function common(own: { readonly idempotent: boolean; readonly mapping: readonly 
       .refine(isNonEmpty, 'must name at least one type; leave it out for all')
       .optional()
       .meta({ shown: 'all', description: 'types of market events, such as `quote_received`; filters no other table' }),
+    filter: value(expression).optional().meta({
+      shown: 'none',
+      description: '[JSONata](#filter-by-content) over the change, `row` and `submission`: only what it finds true goes out',
+    }),
     personal_fields: items(value(matching(/^[a-z_]+\.[a-z_]+$/, 'must be a table, a dot and a column')), 200, words)
       .prefault([])
       .meta({ shown: 'none', description: '`table.column` of [personal data](#which-data-never-leave) that may go out' }),

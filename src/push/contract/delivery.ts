@@ -26,15 +26,15 @@ export interface PushItem extends QueuedChange {
   readonly after: Row | null
   /** `after` as JSON text, when it is known and nothing was left out; else null. */
   readonly afterText: string | null
-  /**
-   * Direction of a message from the brokerage's side: the service's \`inbound\` is \`sent\` (trap 73). Null for everything else.
-   */
+  /** Direction of a message from the brokerage's side; null for everything else. */
   readonly direction: 'sent' | 'received' | null
   /** The brokerage wrote the message itself, so it is no news to its AMS. */
   readonly echo: boolean
   /** The submission's current row, without what may not go out; null when there is none, or the kind does not need it. */
   readonly submission: Row | null
   readonly mapping: Mapping | null
+  /** With this the record ceases to pass the `filter` of the destination. */
+  readonly leftFilter: boolean
   /** The record's id at the target, when the target gave one. */
   readonly remoteId: string | null
   /** Attempts before this one. */

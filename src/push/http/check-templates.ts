@@ -1,5 +1,5 @@
 import jsonata from 'jsonata'
-import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
+import type { DestinationConfig, HttpDestination, RequestTemplate } from '../../config/config.ts'
 import { allExpressions } from './expressions.ts'
 import { problemOf } from './template-problem.ts'
 
@@ -92,6 +92,12 @@ function requestProblems(at: string, template: RequestTemplate, mayAuthorize = f
   }
   if (template.body !== null && /^(?:GET|HEAD)$/.test(template.method)) problems.push(`${at}: a ${template.method} has no body`)
   return problems
+}
+
+/** @returns the problem of the `filter` of a destination of any kind, when it is no JSONata: one sentence. */
+export function checkFilter({ name, filter }: Pick<DestinationConfig, 'name' | 'filter'>): string[] {
+  const problem = filter === null ? null : compileProblem(filter)
+  return problem === null ? [] : [`destination ${name}: filter is no JSONata expression: ${problem}`]
 }
 
 function compileProblem(text: string): string | null {

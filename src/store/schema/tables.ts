@@ -79,6 +79,7 @@ const ownTables = [
   reads.syncPurged,
   inbox.syncInboxLeft,
   log.syncLogEpochs,
+  push.syncPassed,
   push.syncRestatements,
   log.syncMigrations,
 ] as const

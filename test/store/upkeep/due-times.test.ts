@@ -90,7 +90,7 @@ const notDueTimes: Readonly<Record<string, readonly string[]>> = {
   sync_processes: ['started_at'],
   sync_migrations: ['applied_at'],
   push_map: ['mapped_at'],
-  sync_destinations: ['since', 'last_success_at'],
+  sync_destinations: ['since', 'last_success_at', 'filter_failed_at'],
   sync_outbox: ['queued_at', 'tried_at', 'settled_at'],
   sync_remote_ids: ['stored_at'],
   reconcile_runs: ['requested_at', 'started_at', 'updated_at'],
