@@ -165,6 +165,9 @@ const auth = z
   )
   .optional()
 
+/** Most changes of one request: as many as are settled in one transaction. */
+const MOST_IN_BATCH = 400
+
 const http = section({
   kind: z.literal('http').meta({ description: kinds }),
   ...common({ idempotent: false, mapping: ['none', 'required'] }),
@@ -179,6 +182,15 @@ const http = section({
     .optional()
     .meta({ description: 'the same, sent after `request` when a document goes along; it sees the answer of `request` as `body`' }),
   documents: value(flag).prefault(false).meta({ description: 'whether a change that stores a [document](#send-documents-along) sends it' }),
+  batch: section({
+    max: value(number(1, MOST_IN_BATCH)),
+    result: value(expression),
+    by: value(oneOf(['entity', 'operation'])).optional(),
+  })
+    .optional()
+    .meta({
+      description: `[several changes in one request](#send-several-changes-in-one-request): \`max\` (1 to ${MOST_IN_BATCH}), \`result\`, \`by\` (\`entity\` or \`operation\`)`,
+    }),
   lookup: section({ ...request, found: value(expression) })
     .optional()
     .meta({ description: 'the same, and `found`: whether a change has arrived' }),

@@ -14,7 +14,7 @@ export const verdicts = ['throttled', 'duplicate', 'refused', 'success'] as cons
 
 /** @returns every expression of the destination, including those of its requests. */
 export function allExpressions(destination: HttpDestination): Expression[] {
-  const { request, update, upload, lookup, probe, remoteId, auth } = destination
+  const { request, update, upload, lookup, probe, remoteId, auth, batch } = destination
   return [
     ...expressionsOf('request', request),
     ...(update === null ? [] : expressionsOf('update', update)),
@@ -23,6 +23,7 @@ export function allExpressions(destination: HttpDestination): Expression[] {
     ...(probe === null ? [] : expressionsOf('probe', probe)),
     ...[...verdicts, 'error' as const].flatMap((name) => (destination[name] === null ? [] : [{ name, text: destination[name] }])),
     ...(auth?.type === 'login' ? loginExpressions(auth) : []),
+    ...(batch === null ? [] : [{ name: 'batch.result', text: batch.result }]),
     ...(remoteId === null ? [] : [{ name: 'remote_id', text: remoteId }]),
   ]
 }

@@ -26,7 +26,7 @@ export async function logIn(
     const request = await buildRequest(templates, 'auth.request', login.request, { credentials, settings })
     const answer = await answerOf(transport, { ...request, timeoutMs })
     const names = ['auth.token', ...(login.expiresIn === null ? [] : ['auth.expires_in'])]
-    const [token, expiresIn = null] = await templates.evaluate(names, seen(answer, null), bodyOf(answer))
+    const [token, expiresIn = null] = await templates.evaluate(names, seen(answer, {}), bodyOf(answer))
     if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
       throw new StepFailure(noToken('auth.token finds none in the answer of the login', true))
     const seconds = Number(expiresIn)

@@ -19,6 +19,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   dataverse: ['DATAVERSE_HOST', 'DATAVERSE_TENANT', 'DATAVERSE_CLIENT_ID', 'DATAVERSE_CLIENT_SECRET'],
   hubspot: ['HUBSPOT_TOKEN'],
   salesforce: ['SALESFORCE_HOST', 'SALESFORCE_CLIENT_ID', 'SALESFORCE_CLIENT_SECRET'],
+  'salesforce-batch': ['SALESFORCE_HOST', 'SALESFORCE_CLIENT_ID', 'SALESFORCE_CLIENT_SECRET'],
   zapier: ['ZAPIER_HOOK_URL'],
   'power-automate': ['POWER_AUTOMATE_URL'],
   'kafka-rest': ['KAFKA_REST_HOST', 'KAFKA_CLUSTER', 'KAFKA_TOPIC', 'KAFKA_REST_USER', 'KAFKA_REST_PASSWORD'],
@@ -33,7 +34,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Those that may be sent a change twice: their target, or who reads from it, has it once. */
-const IDEMPOTENT: readonly string[] = ['dataverse', 'salesforce', 'kafka-rest', 'azure-service-bus']
+const IDEMPOTENT: readonly string[] = ['dataverse', 'salesforce', 'salesforce-batch', 'kafka-rest', 'azure-service-bus']
 
 /** Those that know no clients. */
 const UNMAPPED: readonly string[] = ['zapier', 'power-automate', 'kafka-rest', 'azure-service-bus']
