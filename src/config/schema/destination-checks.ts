@@ -19,7 +19,7 @@ export const checkSecrets = z.superRefine((values: unknown, context) => {
 export const checkTransport = z.superRefine((values: unknown, context) => {
   const hosts = field(values, 'allow_hosts')
   const isAllowed = (host: unknown): boolean => !Array.isArray(hosts) || typeof host !== 'string' || hosts.includes(host)
-  for (const path of [['url'], ['auth', 'token_url']]) {
+  for (const path of [['url'], ['auth', 'token_url'], ['queue', 'url']]) {
     const text = path.reduce<unknown>(field, values)
     const url = typeof text === 'string' ? URL.parse(text) : null
     if (url === null) continue

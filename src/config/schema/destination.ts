@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { checkKey, key, region } from './aws.ts'
 import { elapsed, isNonEmpty, items, secret, section, targetUrl, time, value, words } from './builders.ts'
 import { checkCredentials, checkDocuments, checkSecrets, checkTransport } from './destination-checks.ts'
 import { expression, hostName, maxAge, privateKey, ratePerSecond, startPoint } from './destination-values.ts'
@@ -18,7 +19,7 @@ export const schedule = items(time('1ms', '30d'), 50, words).refine(isNonEmpty, 
 /** Limit for one attempt; also for the default in `push`. */
 export const timeout = time('100ms', '10m')
 
-const kinds = '`webhook`, `http`, `adapter` or `file`'
+const kinds = '`webhook`, `queue`, `http`, `adapter` or `file`'
 
 /** Settings of every kind of destination. @param own what differs between the kinds. */
 function common(own: { readonly idempotent: boolean; readonly mapping: readonly ('none' | 'required' | 'lookup')[] }) {
@@ -87,6 +88,17 @@ const webhook = section({
     .optional()
     .meta({ description: 'a list of two in place of `secret`, while one replaces the other: each signs' }),
 }).check(checkSecrets, checkTransport)
+
+const queue = section({
+  kind: z.literal('queue').meta({ description: kinds }),
+  ...common({ idempotent: true, mapping: ['none', 'required'] }),
+  concurrency: concurrency(20),
+  queue: z
+    .discriminatedUnion('type', [section({ type: z.literal('sqs'), url: targetUrl(), region: value(region), ...key }).check(checkKey)], {
+      error: (issue) => (issue.input === undefined ? 'is missing; set its type to sqs' : 'must be of the type sqs'),
+    })
+    .meta({ description: '`{ type: sqs, url, region, access_key_id, secret_access_key }`' }),
+}).check(checkTransport)
 
 const texts = z.record(
   z.string().max(200),
@@ -258,8 +270,8 @@ const file = section({
 }).check(checkTransport, checkDocuments)
 
 /** One destination in the settings file. */
-export const destinationSchema = z.discriminatedUnion('kind', [webhook, http, adapter, file], {
-  error: (issue) => (issue.code === 'invalid_union' ? 'must be one of webhook, http, adapter, file' : 'must hold keys and values'),
+export const destinationSchema = z.discriminatedUnion('kind', [webhook, queue, http, adapter, file], {
+  error: (issue) => (issue.code === 'invalid_union' ? 'must be one of webhook, queue, http, adapter, file' : 'must hold keys and values'),
 })
 
 export type DestinationSettings = z.output<typeof destinationSchema>

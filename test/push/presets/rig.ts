@@ -21,7 +21,7 @@ import { createPushing, type Pushing } from '../pushing.ts'
 
 export const ACCOUNT = 'default'
 
-/** The way from the change log to one destination that a preset describes, with everything real. */
+/** The way from the change log to one destination of the settings, with everything real. */
 export class PushRig {
   readonly db: Db
   readonly destination: DestinationConfig
@@ -115,6 +115,6 @@ function configWith(yaml: string, env: Env): Config {
 
 function onlyOne({ destinations }: Config): { readonly destination: DestinationConfig; readonly problems: readonly string[] } {
   const [destination] = destinations
-  if (destination?.kind !== 'http') throw new Error('no destination of the kind http')
-  return { destination, problems: checkTemplates(destination) }
+  if (destination === undefined) throw new Error('no destination')
+  return { destination, problems: destination.kind === 'http' ? checkTemplates(destination) : [] }
 }
