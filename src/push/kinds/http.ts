@@ -57,13 +57,13 @@ class HttpKind implements DeliveryKind {
   readonly #marks: DocumentMarks = newMarks()
   readonly #openDocument: OpenDocument | null
 
-  constructor(destination: HttpDestination, transport: Transport, { clock, openDocument }: Pick<KindContext, 'clock' | 'openDocument'>) {
+  constructor(destination: HttpDestination, transport: Transport, { clock, openDocument, db }: Omit<KindContext, 'log' | 'proxy'>) {
     this.#destination = destination
     this.#transport = transport
     this.#clock = clock
     this.#openDocument = destination.documents ? (openDocument ?? null) : null
     this.#templates = new Templates(allExpressions(destination))
-    this.#auth = createAuth(destination, { transport, clock, templates: this.#templates })
+    this.#auth = createAuth(destination, { transport, clock, templates: this.#templates, db })
     this.#judge = new AnswerJudge(destination, this.#templates)
     this.lookUp = destination.lookup === null ? undefined : (item, signal) => this.#lookUp(item, signal)
   }
