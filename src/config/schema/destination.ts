@@ -134,6 +134,7 @@ const auth = z
         audience: value(matching(/^[\x21-\x7e]+$/, 'must be without spaces')).optional(),
         fields: texts.prefault({}),
         send: value(oneOf(['basic', 'body'])).prefault('basic'),
+        refresh: value(flag).prefault(false),
       }),
       section({
         type: z.literal('password'),
@@ -143,6 +144,7 @@ const auth = z
         client_id: value(matching(/^\S+$/, 'must be without spaces')).optional(),
         client_secret: secret(anySecret, missingSecret).optional(),
         scope: value(matching(/^[\x20-\x7e]+$/, 'must be scopes, separated by spaces')).optional(),
+        refresh: value(flag).prefault(false),
       }),
       section({
         type: z.literal('basic'),
@@ -161,6 +163,8 @@ const auth = z
         request: section(request),
         token: value(expression),
         expires_in: value(expression).optional(),
+        refresh: section(request).optional(),
+        refresh_token: value(expression).optional(),
         header: value(headerName).prefault('Authorization'),
         scheme: value(matching(/^[\x21-\x7e]*$/, 'must be one word')).prefault('Bearer'),
       }),

@@ -3,6 +3,7 @@ import type { Log } from '../../base/log.ts'
 import type { proxySettings } from '../../config/config.ts'
 import type { Row } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
+import type { Db } from '../../store/engine/db.ts'
 import type { QueuedChange } from '../../store/outbox/rows.ts'
 import type { OpenDocument } from './documents.ts'
 
@@ -144,4 +145,6 @@ export interface KindContext {
   readonly proxy: ReturnType<typeof proxySettings>
   /** Opens documents. Left out where nothing is sent. */
   readonly openDocument?: OpenDocument
+  /** Where refresh tokens are kept. Left out where no changes are sent: such a use logs in by itself, and leaves what is stored alone. */
+  readonly db?: Db
 }

@@ -64,6 +64,7 @@ const ownTables = [
   push.syncOutbox,
   push.syncPushLanes,
   push.syncRemoteIds,
+  push.syncPushTokens,
   reconcile.syncReconcile,
   reconcile.syncProofs,
   reads.syncLastUses,
