@@ -1,12 +1,13 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { startSandbox } from '../../../src/sandbox/http/server.ts'
 import { storeMappings } from '../../../src/store/outbox/push-map.ts'
+import { runHere } from '../../app/run.ts'
 import { file } from '../../config/support.ts'
 import { accountEnv, databaseEnv, type ServeProcess, startServe } from '../../e2e/serve.ts'
 import { type SalesforceEmulator, startSalesforce } from '../../emulators/salesforce.ts'
 import { type OpenedDatabase, sqliteDatabase } from '../../tools/databases.ts'
 import { eventFact, trackFact, uuid, wireEvent } from '../../tools/facts.ts'
-import { applyAll } from '../../tools/mirror.ts'
+import { applyAll, changesOf } from '../../tools/mirror.ts'
 import { until } from '../../tools/until.ts'
 import { lanesIn, outboxOf } from '../outbox.ts'
 import { outboxBecomes } from '../outbox-states.ts'
@@ -100,19 +101,8 @@ it('finds the change for which the whole is refused, and takes all others', asyn
 })
 
 it('has each change once when the program is killed between the request and the end of it', async () => {
-  const target = await start()
-  onTestFinished(() => target.close())
-  const sandbox = await startSandbox({ submissions: 0, autoStart: false })
-  onTestFinished(() => sandbox.close())
-  const opened = await sqliteDatabase.open()
-  onTestFinished(() => opened.close())
   const count = 40
-  await applyAll(opened.db, [...tracked(count), ...events(count), ...events(count, count)])
-  await storeMappings(opened.db, mappings(count), 'import')
-  const keys = `start: 0, backfill: true, rps: 100, schedule: [50ms, 50ms, 50ms], allow_private: true, allow_hosts: [127.0.0.1], timeout: 1m`
-  const settings = file(`destinations:\n  - { name: ams, preset: salesforce-batch, ${where(target)}, ${keys} }\n`)
-  const env = { ...accountEnv(sandbox), ...databaseEnv(opened.config), ...ENV, CONFIG_FILE: settings }
-
+  const { target, opened, env } = await placed(count)
   // The first batch is taken, and so is the one that the next process sends: neither learns of it.
   target.fail('hang', 'hang')
   for (let life = 1; life <= 2; life++) await killedWhen(env, () => batches(target).length >= life)
@@ -133,6 +123,32 @@ it('has each change once when the program is killed between the request and the 
     ).toBeGreaterThan(1)
   await expectInOrder(opened, target)
 })
+
+it('is shown as it would be sent, with nothing sent', async () => {
+  const { target, opened, env } = await placed(1)
+  const change = (await changesOf(opened.db)).find(({ entity }) => entity === 'market_events')
+  const shown = await runHere(['destination', 'preview', 'ams', '--seq', String(change?.seq)], env)
+  expect(shown).toMatchObject({ code: 0, err: '' })
+  expect(shown.out).toContain(`PATCH ${target.url}/services/data/v61.0/composite/sobjects/Task/Submission_Mirror_Id__c\n`)
+  expect(shown.out).toContain('{"allOrNone":false,"records":[{"attributes":{"type":"Task"},"Subject":"')
+  expect(shown.out).toContain(`"WhatId":"${ACCOUNT_ID}","Submission_Mirror_Id__c":"`)
+  expect(target.arrived).toEqual([])
+})
+
+/** Two events of each of so many submissions, whose clients are known, and the settings of a program that has not begun to send them. */
+async function placed(count: number) {
+  const target = await start()
+  onTestFinished(() => target.close())
+  const sandbox = await startSandbox({ submissions: 0, autoStart: false })
+  onTestFinished(() => sandbox.close())
+  const opened = await sqliteDatabase.open()
+  onTestFinished(() => opened.close())
+  await applyAll(opened.db, [...tracked(count), ...events(count), ...events(count, count)])
+  await storeMappings(opened.db, mappings(count), 'import')
+  const keys = `start: 0, backfill: true, rps: 100, schedule: [50ms, 50ms, 50ms], allow_private: true, allow_hosts: [127.0.0.1], timeout: 1m`
+  const settings = file(`destinations:\n  - { name: ams, preset: salesforce-batch, ${where(target)}, ${keys} }\n`)
+  return { target, opened, env: { ...accountEnv(sandbox), ...databaseEnv(opened.config), ...ENV, CONFIG_FILE: settings } }
+}
 
 /** Starts the program, and kills it when `isTime`. */
 async function killedWhen(env: Readonly<Record<string, string>>, isTime: () => boolean): Promise<void> {
