@@ -61,6 +61,19 @@ export const checkDestinations = z.superRefine((settings: unknown, context) => {
   })
 }, alwaysRun)
 
+/** Refresh tokens are stored encrypted, so they need a key. */
+export const checkRefreshTokens = z.superRefine((settings: unknown, context) => {
+  if (list(field(field(settings, 'protect'), 'keys')).length > 0) return
+  list(field(settings, 'destinations')).forEach((destination, index) => {
+    const auth = field(destination, 'auth')
+    const key = field(auth, 'type') === 'login' ? 'refresh_token' : 'refresh'
+    const value = field(auth, key)
+    if (value === undefined || value === false) return
+    const message = 'needs a key in {protect.keys}: a refresh token is stored encrypted; set one, or leave refreshing out'
+    context.addIssue({ code: 'custom', path: ['destinations', index, 'auth', key], message })
+  })
+}, alwaysRun)
+
 /** A document goes along with the update of its row that says it was stored. */
 export const checkDocuments = z.superRefine((values: unknown, context) => {
   if (field(values, 'documents') !== true) return

@@ -40,6 +40,10 @@ function common(own: { readonly idempotent: boolean; readonly mapping: readonly 
       .refine(isNonEmpty, 'must name at least one type; leave it out for all')
       .optional()
       .meta({ shown: 'all', description: 'types of market events, such as `quote_received`; filters no other table' }),
+    filter: value(expression).optional().meta({
+      shown: 'none',
+      description: '[JSONata](#filter-by-content) over the change, `row` and `submission`: only what it finds true goes out',
+    }),
     personal_fields: items(value(matching(/^[a-z_]+\.[a-z_]+$/, 'must be a table, a dot and a column')), 200, words)
       .prefault([])
       .meta({ shown: 'none', description: '`table.column` of [personal data](#which-data-never-leave) that may go out' }),
@@ -129,6 +133,7 @@ const auth = z
         audience: value(matching(/^[\x21-\x7e]+$/, 'must be without spaces')).optional(),
         fields: texts.prefault({}),
         send: value(oneOf(['basic', 'body'])).prefault('basic'),
+        refresh: value(flag).prefault(false),
       }),
       section({
         type: z.literal('password'),
@@ -138,6 +143,7 @@ const auth = z
         client_id: value(matching(/^\S+$/, 'must be without spaces')).optional(),
         client_secret: secret(anySecret, missingSecret).optional(),
         scope: value(matching(/^[\x20-\x7e]+$/, 'must be scopes, separated by spaces')).optional(),
+        refresh: value(flag).prefault(false),
       }),
       section({
         type: z.literal('basic'),
@@ -156,6 +162,8 @@ const auth = z
         request: section(request),
         token: value(expression),
         expires_in: value(expression).optional(),
+        refresh: section(request).optional(),
+        refresh_token: value(expression).optional(),
         header: value(headerName).prefault('Authorization'),
         scheme: value(matching(/^[\x21-\x7e]*$/, 'must be one word')).prefault('Bearer'),
       }),

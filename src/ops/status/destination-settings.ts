@@ -30,6 +30,7 @@ export function narrowedTo(destination: DestinationConfig, { accounts }: Pick<Co
     ['event types', eventTypes],
     ['accounts', isEveryAccount ? null : destination.accounts],
   ] as const
-  const told = parts.flatMap(([what, names]) => (names === null ? [] : [`${what} ${names.join(', ')}`]))
+  const byContent = destination.filter === null ? [] : ['what its filter lets pass']
+  const told = [...parts.flatMap(([what, names]) => (names === null ? [] : [`${what} ${names.join(', ')}`])), ...byContent]
   return told.length === 0 ? 'everything' : told.join('; ')
 }

@@ -21,7 +21,8 @@ export function changeMessage(item: PushItem): string {
   const after = item.afterText ?? JSON.stringify(item.after)
   const brokerage = direction === null ? '' : `,"brokerage":${JSON.stringify({ direction, echo: item.echo })}`
   const snapshot = item.snapshot ? ',"snapshot":true' : ''
-  return `${opened(message)},"data":${opened(data)},"after":${after}}${brokerage}${snapshot}}`
+  const left = item.leftFilter ? ',"left_filter":true' : ''
+  return `${opened(message)},"data":${opened(data)},"after":${after}}${brokerage}${snapshot}${left}}`
 }
 
 /** The JSON of an object without its closing brace, so that members can be added. */

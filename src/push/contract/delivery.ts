@@ -3,6 +3,7 @@ import type { Log } from '../../base/log.ts'
 import type { proxySettings } from '../../config/config.ts'
 import type { Row } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
+import type { Db } from '../../store/engine/db.ts'
 import type { QueuedChange } from '../../store/outbox/rows.ts'
 import type { OpenDocument } from './documents.ts'
 
@@ -26,15 +27,15 @@ export interface PushItem extends QueuedChange {
   readonly after: Row | null
   /** `after` as JSON text, when it is known and nothing was left out; else null. */
   readonly afterText: string | null
-  /**
-   * Direction of a message from the brokerage's side: the service's \`inbound\` is \`sent\` (trap 73). Null for everything else.
-   */
+  /** Direction of a message from the brokerage's side; null for everything else. */
   readonly direction: 'sent' | 'received' | null
   /** The brokerage wrote the message itself, so it is no news to its AMS. */
   readonly echo: boolean
   /** The submission's current row, without what may not go out; null when there is none, or the kind does not need it. */
   readonly submission: Row | null
   readonly mapping: Mapping | null
+  /** With this the record ceases to pass the `filter` of the destination. */
+  readonly leftFilter: boolean
   /** The record's id at the target, when the target gave one. */
   readonly remoteId: string | null
   /** Attempts before this one. */
@@ -144,4 +145,6 @@ export interface KindContext {
   readonly proxy: ReturnType<typeof proxySettings>
   /** Opens documents. Left out where nothing is sent. */
   readonly openDocument?: OpenDocument
+  /** Where refresh tokens are kept. Left out where no changes are sent: such a use logs in by itself, and leaves what is stored alone. */
+  readonly db?: Db
 }

@@ -1,5 +1,5 @@
 import jsonata from 'jsonata'
-import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
+import type { AuthConfig, DestinationConfig, HttpDestination, RequestTemplate } from '../../config/config.ts'
 import { allExpressions } from './expressions.ts'
 import { problemOf } from './template-problem.ts'
 
@@ -36,12 +36,19 @@ export function checkTemplates(destination: HttpDestination): string[] {
 }
 
 function authProblems(at: string, auth: HttpDestination['auth']): string[] {
-  if (auth?.type === 'login') {
-    const problem = connectionProblem(auth.header)
-    return [...(problem === null ? [] : [`${at} auth.header: ${problem}`]), ...requestProblems(`${at} auth.request`, auth.request, true)]
-  }
+  if (auth?.type === 'login') return loginProblems(at, auth)
   const problem = auth?.type === 'header' ? connectionProblem(auth.name) : null
   return problem === null ? [] : [`${at} auth.name: ${problem}`]
+}
+
+function loginProblems(at: string, { header, request, refresh, refreshToken }: Extract<AuthConfig, { type: 'login' }>): string[] {
+  const problem = connectionProblem(header)
+  return [
+    ...(problem === null ? [] : [`${at} auth.header: ${problem}`]),
+    ...requestProblems(`${at} auth.request`, request, true),
+    ...(refresh === null ? [] : requestProblems(`${at} auth.refresh`, refresh, true)),
+    ...((refresh === null) === (refreshToken === null) ? [] : [`${at} auth.refresh and auth.refresh_token need each other; give both`]),
+  ]
 }
 
 /** Without the id from an answer, every update would be skipped. */
@@ -92,6 +99,12 @@ function requestProblems(at: string, template: RequestTemplate, mayAuthorize = f
   }
   if (template.body !== null && /^(?:GET|HEAD)$/.test(template.method)) problems.push(`${at}: a ${template.method} has no body`)
   return problems
+}
+
+/** @returns the problem of the `filter` of a destination of any kind, when it is no JSONata: one sentence. */
+export function checkFilter({ name, filter }: Pick<DestinationConfig, 'name' | 'filter'>): string[] {
+  const problem = filter === null ? null : compileProblem(filter)
+  return problem === null ? [] : [`destination ${name}: filter is no JSONata expression: ${problem}`]
 }
 
 function compileProblem(text: string): string | null {

@@ -7,7 +7,7 @@ export interface Expression {
 }
 
 /** Which of a destination's requests. */
-export type RequestName = 'request' | 'update' | 'upload' | 'lookup' | 'probe' | 'auth.request'
+export type RequestName = 'request' | 'update' | 'upload' | 'lookup' | 'probe' | 'auth.request' | 'auth.refresh'
 
 /** The expressions that judge an answer, in the order in which they count. `park_on` stands before `success`. */
 export const verdicts = ['throttled', 'duplicate', 'refused', 'success'] as const
@@ -28,9 +28,14 @@ export function allExpressions(destination: HttpDestination): Expression[] {
   ]
 }
 
-function loginExpressions({ request, token, expiresIn }: Extract<AuthConfig, { type: 'login' }>): Expression[] {
-  const lifetime = expiresIn === null ? [] : [{ name: 'auth.expires_in', text: expiresIn }]
-  return [...expressionsOf('auth.request', request), { name: 'auth.token', text: token }, ...lifetime]
+function loginExpressions({ request, token, expiresIn, refresh, refreshToken }: Extract<AuthConfig, { type: 'login' }>): Expression[] {
+  return [
+    ...expressionsOf('auth.request', request),
+    { name: 'auth.token', text: token },
+    ...(expiresIn === null ? [] : [{ name: 'auth.expires_in', text: expiresIn }]),
+    ...(refresh === null ? [] : expressionsOf('auth.refresh', refresh)),
+    ...(refreshToken === null ? [] : [{ name: 'auth.refresh_token', text: refreshToken }]),
+  ]
 }
 
 /** @returns the expressions of one request: URL, body if there is one, then headers in their order. */

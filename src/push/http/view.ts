@@ -25,6 +25,7 @@ export function viewOf(item: PushItem, settings: HttpDestination['settings'], do
     cause: item.cause,
     seq: item.seq,
     snapshot: item.snapshot,
+    left_filter: item.leftFilter,
     changed_at: item.changedAt,
     before: item.before,
     after: item.after,

@@ -60,7 +60,7 @@ class HttpKind implements DeliveryKind {
   readonly #marks: DocumentMarks = newMarks()
   readonly #openDocument: OpenDocument | null
 
-  constructor(destination: HttpDestination, transport: Transport, { clock, openDocument }: Pick<KindContext, 'clock' | 'openDocument'>) {
+  constructor(destination: HttpDestination, transport: Transport, { clock, openDocument, db }: Omit<KindContext, 'log' | 'proxy'>) {
     this.batch = destination.batch === null ? { type: 'one' } : this.#batching(destination.batch)
     this.#destination = destination
     this.#transport = transport
@@ -68,7 +68,7 @@ class HttpKind implements DeliveryKind {
     this.#openDocument = destination.documents ? (openDocument ?? null) : null
     const { max } = destination.batch ?? { max: 0 }
     this.#templates = new Templates(allExpressions(destination), { deadlineMs: TEMPLATES_MS + TEMPLATES_MS_PER_ITEM * max })
-    this.#auth = createAuth(destination, { transport, clock, templates: this.#templates })
+    this.#auth = createAuth(destination, { transport, clock, templates: this.#templates, db })
     this.#judge = new AnswerJudge(destination, this.#templates)
     this.lookUp = destination.lookup === null ? undefined : (item, signal) => this.#lookUp(item, signal)
   }

@@ -76,6 +76,7 @@ export function itemOf(own: Partial<PushItem> = {}): PushItem {
     echo: false,
     submission: { submission_id: SUBMISSION, state: 'open' },
     mapping: null,
+    leftFilter: false,
     remoteId: null,
     attempts: 0,
     ...own,

@@ -41,6 +41,7 @@ const UNMAPPED: readonly string[] = ['zapier', 'power-automate', 'kafka-rest', '
 
 const settings = (preset: string, env: Env = {}): Env => ({
   ...account,
+  PROTECT_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
   ...withFile(`destinations: [{ name: ams, preset: ${preset} }]`, env),
 })
 

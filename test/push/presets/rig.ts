@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { type Config, type DestinationConfig, loadConfig } from '../../../src/config/config.ts'
+import { protectionSettings } from '../../../src/config/protect.ts'
 import type { Fact } from '../../../src/model/facts.ts'
 import type { DeliveryKind } from '../../../src/push/contract/delivery.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
@@ -44,7 +45,9 @@ export class PushRig {
   /** @param destination the YAML of one destination, in one line; it runs until the test ends. */
   static async start(database: TestDatabase, destination: string, env: Env): Promise<PushRig> {
     const opened = await database.open()
-    const rig = new PushRig(opened.db, configWith(destination, env))
+    const config = configWith(destination, env)
+    opened.db.protection.use(protectionSettings(config))
+    const rig = new PushRig(opened.db, config)
     onTestFinished(async () => {
       await rig.#close()
       await opened.close()
