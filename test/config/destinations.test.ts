@@ -294,7 +294,7 @@ push: { schedule: [soon], timeout: 1ms }
       `${at}.url in CONFIG_FILE must be a URL that begins with https://`,
       `${at} in CONFIG_FILE has an unknown key, timeot; the nearest one is timeout`,
       `${at}.secret in CONFIG_FILE is missing; set it, as a reference to a secret of whsec_ and base64`,
-      'destinations[1].kind in CONFIG_FILE must be one of webhook, http, adapter, file',
+      'destinations[1].kind in CONFIG_FILE must be one of webhook, queue, http, adapter, file',
       'destinations[2].request in CONFIG_FILE is missing; set it',
       'destinations[3].target in CONFIG_FILE is missing; set its type to folder or sftp',
       'destinations[4].target.host in CONFIG_FILE must be a host such as ams.example.com, without https:// and without a port',

@@ -49,8 +49,8 @@ export const pushing: Plants = {
     file: 'push/kinds/webhook.ts',
     edits: [
       [
-        'outcomeOf(await send(item.messageId, bodyOf(item), signal), idempotent)',
-        'outcomeOf(await send(randomUUID(), bodyOf(item), signal), idempotent)',
+        'outcomeOf(await send(item.messageId, changeMessage(item), signal), idempotent)',
+        'outcomeOf(await send(randomUUID(), changeMessage(item), signal), idempotent)',
       ],
     ],
     foundBy: ['push/kinds/webhook.test.ts'],
