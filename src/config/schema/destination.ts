@@ -72,7 +72,7 @@ function common(own: { readonly idempotent: boolean; readonly mapping: readonly 
   }
 }
 
-/** Attempts in flight. File drops have no such setting: they write one file after the other. */
+/** Attempts in flight. Files and queues have no such setting: they take one batch after the other. */
 const concurrency = (fallback: number) =>
   value(number(1, 256)).prefault(fallback).meta({
     description: 'tries in flight in each process, 1 to 256; of one submission only ever one',
@@ -92,7 +92,6 @@ const webhook = section({
 const queue = section({
   kind: z.literal('queue').meta({ description: kinds }),
   ...common({ idempotent: true, mapping: ['none', 'required'] }),
-  concurrency: concurrency(20),
   queue: z
     .discriminatedUnion('type', [section({ type: z.literal('sqs'), url: targetUrl(), region: value(region), ...key }).check(checkKey)], {
       error: (issue) => (issue.input === undefined ? 'is missing; set its type to sqs' : 'must be of the type sqs'),
