@@ -445,3 +445,17 @@ test('a refresh token needs a key that encrypts it', () => {
     auth: { refreshToken: 'body.r', refresh: { method: 'POST' } },
   })
 })
+
+test('a client certificate is named by references to its files, whose paths the program follows', () => {
+  const path = file('a certificate', 'client.pem')
+  const destination = first(`destinations: [${webhook('tls: { cert: "${file:client.pem}", key: "${file:client.key}" }')}]`)
+  expect(destination).toMatchObject({ tls: { cert: path, key: path.replace('.pem', '.key'), ca: null } })
+  const told = (tls: string) => problems(`destinations: [${webhook(`tls: ${tls}`)}]`)
+  expect(told('{ cert: "${file:client.pem}" }')).toEqual([
+    'destinations[0].tls.key in CONFIG_FILE is missing; a certificate and its key need each other',
+  ])
+  expect(told('{ ca: "-----BEGIN CERTIFICATE-----" }')).toEqual([
+    'destinations[0].tls.ca in CONFIG_FILE must be a reference to a file in PEM form, ${file:PATH}',
+  ])
+  expect(told('{}')).toEqual(['destinations[0].tls in CONFIG_FILE holds nothing; set cert and key, or ca, or remove it'])
+})
