@@ -36,6 +36,9 @@ function destinations(t: ColumnTypes): string[] {
       destination ${t.id} not null, account ${t.id} not null, entity ${t.id} not null, entity_id ${t.id} not null,
       is_in ${t.int} not null, seq ${t.int} not null, through ${t.int} not null,
       primary key (destination, account, entity, entity_id))`,
+    `create table sync_push_tokens (
+      destination ${t.id} not null primary key,
+      tokens text, lease_token ${t.id}, lease_until ${t.time})`,
     `create table sync_restatements (
       destination ${t.id} not null, account ${t.id} not null, submission_id ${t.id} not null, requested_at ${t.time} not null,
       primary key (destination, account, submission_id))`,

@@ -29,7 +29,10 @@ export function makeFanOut({ config, db, log, senders, clocks }: PushingParts): 
 export function makeSender({ config, senders, ...common }: PushingParts, destination: DestinationConfig): GroupServices {
   const { clock, log } = common
   const openDocument = documentOpener(createDocumentStorage(config), (document) => documentMetadata(common.db.read, document))
-  const kind = redacting(createKind(destination, { clock, log, proxy: proxySettings(config), openDocument }), secretValues(config))
+  const kind = redacting(
+    createKind(destination, { clock, log, proxy: proxySettings(config), openDocument, db: common.db }),
+    secretValues(config),
+  )
   const sender = new Sender({ ...common, destination, kind, graceMs: config.shutdownGraceMs })
   return {
     services: [sender],

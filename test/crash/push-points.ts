@@ -93,6 +93,7 @@ export const pushPoints: readonly KillPoint[] = [
     before: nothing,
     settings: (rig) => side(rig).add(`filtered-${++added}`, { filter: FILTER, start: 'snapshot' }),
   },
+  { transaction: 'push-tokens', before: nothing, settings: (rig) => side(rig).addRefreshing(`refreshing-${++added}`) },
   { transaction: 'push-snapshot', before: nothing, settings: (rig) => side(rig).add(`snapshot-${++added}`, { start: 'snapshot' }) },
 ]
 

@@ -173,6 +173,8 @@ async function adopt(tx: Tx, epoch: NewEpoch, fork: Fork | null): Promise<void> 
     update sync_passed set through = cast(${epoch.afterSeq} as bigint),
       seq = case when seq > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else seq end
     where through > ${epoch.afterSeq}`.execute(tx.sql)
+  // The lost branch may have spent these refresh tokens, and a target that sees one again may end the access. A new login gets others.
+  await tx.sql.deleteFrom('sync_push_tokens').execute()
   if (fork !== null) await noteLostBranch(tx, epoch.logEpoch, fork)
   wake(tx, 'outbox')
 }

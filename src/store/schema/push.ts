@@ -190,6 +190,19 @@ export const syncPassed = internal({
   },
 })
 
+export const syncPushTokens = internal({
+  name: 'sync_push_tokens',
+  key: ['destination'],
+  holds:
+    'the access and refresh token of destinations that refresh, encrypted by `PROTECT_KEYS`; left out of a copy, and deleted by a restore',
+  columns: {
+    destination: text(),
+    tokens: orNull(text('encrypted; null while a refresh token is being spent, and after that failed: the next process logs in anew')),
+    lease_token: orNull(text()),
+    lease_until: orNull(time('until when a process may request the next token')),
+  },
+})
+
 export const syncRestatements = internal({
   name: 'sync_restatements',
   key: ['destination', 'account', 'submission_id'],

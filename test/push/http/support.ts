@@ -38,6 +38,7 @@ export function destinationTo(url: string, own: Partial<HttpDestination> = {}): 
     update: null,
     upload: null,
     documents: false,
+    batch: null,
     lookup: null,
     probe: null,
     throttled: null,
