@@ -68,16 +68,18 @@ export async function stepChanges(to: Filtered, state: DestinationRow, mayDrop: 
   const cursor = (failed?.row.seq ?? heldAt ?? last.seq + 1) - 1
   const isMoved =
     cursor > state.cursor &&
-    (await queueJudged(to, { state, epochOf }, judged, {
-      name: 'push-filter',
-      take: (admission, each) => admission.takeChange(each),
-      move: { cursor },
-      also: async (tx) => {
-        const taken = changes.filter(({ seq }) => seq <= cursor)
-        await requestRestated(tx, [destination], taken, epochOf)
-        return true
-      },
-    }))
+    (await db.write(
+      'push-filter',
+      queueing(destination, { state, epochOf }, judged, {
+        take: (admission, each) => admission.takeChange(each),
+        move: { cursor },
+        also: async (tx) => {
+          const taken = changes.filter(({ seq }) => seq <= cursor)
+          await requestRestated(tx, [destination], taken, epochOf)
+          return true
+        },
+      }),
+    ))
   if (failed !== null) return { more: false, failed: failureText(failed) }
   if (heldAt !== undefined) return { more: false, failed: null, isHeld: true }
   return { more: !isMoved || changes.length === MAX_CHANGES, failed: null }
@@ -106,11 +108,13 @@ export async function stepFilteredSnapshot(to: Filtered, state: DestinationRow):
   const { judged, failed } = await judgeRows(db.read, to.filter, rows)
   if (failed !== null) return { more: false, failed: failureText(failed) }
   const snapshot = page.position === null ? null : { position: page.position }
-  const isMoved = await queueJudged(to, { state, epochOf }, judged, {
-    name: 'push-snapshot',
-    take: (admission, each) => admission.takeSnapshotRow(each),
-    move: { cursor: state.cursor, snapshot },
-  })
+  const isMoved = await db.write(
+    'push-snapshot',
+    queueing(destination, { state, epochOf }, judged, {
+      take: (admission, each) => admission.takeSnapshotRow(each),
+      move: { cursor: state.cursor, snapshot },
+    }),
+  )
   return { more: true, failed: null, ...(isMoved && snapshot === null && { isOver: true }) }
 }
 
@@ -131,17 +135,19 @@ export async function stepFilteredRestatement(to: Filtered, state: DestinationRo
   )
   const { judged, failed } = await judgeRows(db.read, to.filter, rows)
   if (failed !== null) return { more: false, failed: failureText(failed) }
-  await queueJudged(to, { state, epochOf }, judged, {
-    name: 'push-restate',
-    take: (admission, each) => admission.takeRestated(each),
-    move: { cursor: state.cursor },
-    also: async (tx) => {
-      const still = await nextRestatement(tx, destination.name)
-      if (still?.account !== account || still.submission_id !== submission_id) return false
-      await endRestatement(tx, next)
-      return true
-    },
-  })
+  await db.write(
+    'push-restate',
+    queueing(destination, { state, epochOf }, judged, {
+      take: (admission, each) => admission.takeRestated(each),
+      move: { cursor: state.cursor },
+      also: async (tx) => {
+        const still = await nextRestatement(tx, destination.name)
+        if (still?.account !== account || still.submission_id !== submission_id) return false
+        await endRestatement(tx, next)
+        return true
+      },
+    }),
+  )
   return { more: true, failed: null }
 }
 
@@ -160,22 +166,20 @@ function recipientOf(destination: FanOutDestination, { log_epoch: logEpoch }: De
 }
 
 interface Queueing {
-  /** Of the transaction. */
-  readonly name: string
   readonly take: (admission: Admission, each: JudgedRow) => void
   readonly move: Pick<CursorMove, 'cursor' | 'snapshot'>
   /** What else commits with it. @returns false when it was done already: then nothing is queued. */
   readonly also?: (tx: Tx) => Promise<boolean>
 }
 
-/** Queues what is to be sent of judged rows. @returns false when another process was faster; nothing was queued then. */
-function queueJudged(
-  { db, destination }: Filtered,
+/** The transaction that queues what is to be sent of judged rows. It returns false when another process was faster; nothing is queued then. */
+function queueing(
+  destination: FanOutDestination,
   basis: Basis,
   judged: readonly JudgedRow[],
-  { name, take, move, also }: Queueing,
-): Promise<boolean> {
-  return db.write(name, async (tx) => {
+  { take, move, also }: Queueing,
+): (tx: Tx) => Promise<boolean> {
+  return async (tx) => {
     await lockFanOut(tx)
     if (!(await isAsBefore(tx, destination.name, basis))) return false
     if (also && !(await also(tx))) return false
@@ -198,7 +202,7 @@ function queueJudged(
     const rows = admission.rows.filter(({ operation }) => destination.operations?.includes(operation) ?? true)
     await queueRows(tx, rows, [{ ...move, destination: destination.name, filtered: admission.filtered }])
     return true
-  })
+  }
 }
 
 /** Whether nothing has moved since a step was judged. */

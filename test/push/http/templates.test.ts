@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { PermanentError, TransientError } from '../../../src/base/errors.ts'
 import type { Json } from '../../../src/model/json.ts'
-import { checkTemplates } from '../../../src/push/http/check-templates.ts'
+import { checkFilter, checkTemplates } from '../../../src/push/http/check-templates.ts'
 import { type TemplateLimits, Templates } from '../../../src/push/http/templates.ts'
 import { destinationTo } from './support.ts'
 
@@ -149,6 +149,14 @@ describe('the check at start', () => {
       expect.stringMatching(/^destination ams: success is no JSONata expression: /),
       expect.stringMatching(/^destination ams: auth\.token is no JSONata expression: /),
       expect.stringMatching(/^destination ams: auth\.refresh_token is no JSONata expression: /),
+    ])
+  })
+
+  it('names a filter that is no JSONata, of whatever kind the destination is', () => {
+    expect(checkFilter({ name: 'ams', filter: null })).toEqual([])
+    expect(checkFilter({ name: 'ams', filter: 'entity = "lanes"' })).toEqual([])
+    expect(checkFilter({ name: 'ams', filter: 'row.chip = ' })).toEqual([
+      expect.stringMatching(/^destination ams: filter is no JSONata expression: /),
     ])
   })
 
