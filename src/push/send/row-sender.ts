@@ -13,6 +13,7 @@ import type { DestinationGate } from './destination-gate.ts'
 import { type ItemMaker, itemMaker } from './item.ts'
 import { notSentReason } from './not-sent-reason.ts'
 import { Reports } from './reports.ts'
+import { Traces } from './traces.ts'
 
 export interface RowSenderOptions extends ServiceParts {
   readonly destination: DestinationConfig
@@ -43,11 +44,13 @@ export class RowSender {
   readonly #o: RowSenderOptions
   readonly #itemOf: ItemMaker
   readonly #reports: Reports
+  readonly #traces: Traces
 
   constructor(options: RowSenderOptions) {
     this.#o = options
     this.#itemOf = itemMaker(options.destination)
     this.#reports = new Reports(options.clock, options.log, options.observer, options.destination.name)
+    this.#traces = new Traces(options)
   }
 
   /** Sends the rows of one lane, one after another, as far as possible. @param hasTurn whether the first row has its turn already. */
@@ -82,10 +85,12 @@ export class RowSender {
     const all = batch.flatMap(({ steps }) => steps.map(({ prepared }) => prepared))
     const items = all.flatMap((prepared) => (prepared.type === 'send' ? [prepared.item] : []))
     const startedAt = performance.now()
+    const trace = this.#traces.begin()
     const outcomes = items.length === 0 ? [] : await outcomesOf(kind, items, cancelled)
     const lookups = all.flatMap((prepared) => (prepared.type === 'done' ? (prepared.outcome ?? []) : []))
     gate.settle(permit, cancelled.aborted ? null : verdictOf([...lookups, ...outcomes]))
     if (items.length > 0) this.#reports.took(startedAt)
+    trace(items, outcomes)
     let sent = 0
     return batch.map(({ lane, steps }) => {
       const plans = steps.map(({ row, prepared }) =>
@@ -121,9 +126,11 @@ export class RowSender {
         return prepared.plan
       }
       const startedAt = performance.now()
+      const trace = this.#traces.begin()
       const [first = NO_OUTCOME] = await outcomesOf(kind, [prepared.item], cancelled)
       outcome = first
       this.#reports.took(startedAt)
+      trace([prepared.item], [first])
       return this.#plan(row, outcome, false, cancelled)
     } finally {
       // An attempt that we aborted ourselves says nothing about the target.
