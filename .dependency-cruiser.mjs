@@ -26,7 +26,7 @@ const rooms = {
     'clocks',
     'output',
   ],
-  'src/push': ['send', 'queue', 'kinds', 'adapters', 'http', 'file', 'contract', 'transport'],
+  'src/push': ['send', 'queue', 'kinds', 'adapters', 'http', 'file', 'sqs', 'contract', 'transport'],
   'src/reconcile': ['run', 'check', 'report'],
   'src/sandbox': ['http', 'service', 'world'],
   'src/store': [
@@ -96,7 +96,7 @@ const packages = {
   fastify: ['src/receive', 'src/ops', 'src/sandbox'],
   svix: ['src/upstream', 'src/push', 'src/sandbox', 'src/receive'],
   undici: ['src/upstream', 'src/push', 'src/sandbox'],
-  '@aws-sdk': ['src/documents'],
+  '@aws-sdk': ['src/documents', 'src/push'],
   'p-queue': ['src/receive', 'src/work', 'src/poll', 'src/reconcile', 'src/push', 'src/documents', 'src/sandbox'],
   'node-cron': ['src/reconcile', 'src/config'],
   jsonata: ['src/push'],

@@ -5,6 +5,7 @@ import { LongestFirst } from './test/tools/longest-first.ts'
 const proofs = [
   ...['console', 'crash', 'chaos', 'failover', 'outage', 'paused', 'hostile', 'simulation'].map((folder) => `test/${folder}/**/*.test.ts`),
   ...[
+    'e2e/buses',
     'e2e/faults',
     'e2e/postgres',
     'e2e/sqlite',

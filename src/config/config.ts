@@ -32,6 +32,7 @@ export type EmailOperator = Extract<OperatorConfig, { kind: 'email' }>
 /** A receiver of changes. */
 export type DestinationConfig = Filled<GivenDestination>
 export type WebhookDestination = Extract<DestinationConfig, { kind: 'webhook' }>
+export type QueueDestination = Extract<DestinationConfig, { kind: 'queue' }>
 export type HttpDestination = Extract<DestinationConfig, { kind: 'http' }>
 export type AdapterDestination = Extract<DestinationConfig, { kind: 'adapter' }>
 export type FileDestination = Extract<DestinationConfig, { kind: 'file' }>

@@ -428,3 +428,20 @@ describe('a preset', () => {
     expect([...presetFiles().keys()]).toEqual(expect.arrayContaining(['applied-epic', 'hawksoft']))
   })
 })
+
+test('a refresh token needs a key that encrypts it', () => {
+  const destination = (auth: string) => `destinations: [{ name: ams, kind: http, auth: ${auth}, request: { url: '"https://ams.test"' } }]`
+  const password = (refresh: string) =>
+    destination(`{ type: password, token_url: "https://ams.test/t", username: u, password: "\${PASSWORD}"${refresh} }`)
+  const login = destination(
+    `{ type: login, credentials: { p: "\${PASSWORD}" }, request: { url: '"https://ams.test/l"' }, token: body.t, refresh: { url: '"https://ams.test/r"' }, refresh_token: body.r }`,
+  )
+  const why = 'needs a key in PROTECT_KEYS: a refresh token is stored encrypted; set one, or leave refreshing out'
+  expect(problems(password(', refresh: true'))).toEqual([expect.stringContaining(`destinations[0].auth.refresh in CONFIG_FILE ${why}`)])
+  expect(problems(login)).toEqual([expect.stringContaining(`destinations[0].auth.refresh_token in CONFIG_FILE ${why}`)])
+  expect(problems(password(''))).toEqual([])
+  const key = `k1:${Buffer.alloc(32, 1).toString('base64')}`
+  expect(load(login, { PROTECT_KEYS: key }).destinations[0]).toMatchObject({
+    auth: { refreshToken: 'body.r', refresh: { method: 'POST' } },
+  })
+})

@@ -87,6 +87,7 @@ export const pushPoints: readonly KillPoint[] = [
   { transaction: 'outbox-retry', provoke: (rig) => command(rig, 'retry') },
   { transaction: 'outbox-skip', provoke: (rig) => command(rig, 'skip') },
   { transaction: 'destinations', before: nothing, settings: (rig) => side(rig).add(`late-${++added}`) },
+  { transaction: 'push-tokens', before: nothing, settings: (rig) => side(rig).addRefreshing(`refreshing-${++added}`) },
   { transaction: 'push-snapshot', before: nothing, settings: (rig) => side(rig).add(`snapshot-${++added}`, { start: 'snapshot' }) },
 ]
 

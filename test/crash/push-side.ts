@@ -48,6 +48,7 @@ export class PushSide implements PushedTo {
   readonly #late = new Set<string>()
   readonly #folder = mkdtempSync(join(tmpdir(), 'submission-mirror-crash-'))
   readonly #destinations = new Map<string, Settings>()
+  readonly #unwatched: Settings[] = []
 
   private constructor(hooks: Hooks) {
     this.hooks = hooks
@@ -68,10 +69,19 @@ export class PushSide implements PushedTo {
     return this.settings
   }
 
+  /** One more destination, whose refresh token is stored. What it gets is not looked at. */
+  addRefreshing(name: string): Record<string, string> {
+    const { start, allow_private } = COMMON
+    const auth = { type: 'password', token_url: this.hooks.urlOf('plain/token'), username: 'u', password: '${HOOK_SECRET}', refresh: true }
+    const request = { url: JSON.stringify(this.hooks.urlOf('plain/note')), body: '{"id": message_id}' }
+    this.#unwatched.push({ name, kind: 'http', start, allow_private, idempotent: true, auth, request })
+    return this.settings
+  }
+
   get settings(): Record<string, string> {
     const path = join(this.#folder, 'mirror.yaml')
-    writeFileSync(path, JSON.stringify({ destinations: [...this.#destinations.values()] }))
-    return { CONFIG_FILE: path, HOOK_SECRET: SECRET }
+    writeFileSync(path, JSON.stringify({ destinations: [...this.#destinations.values(), ...this.#unwatched] }))
+    return { CONFIG_FILE: path, HOOK_SECRET: SECRET, PROTECT_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}` }
   }
 
   /** Looks for dead letters, and for what nobody knows of. @param given whether an operator gives them up. */

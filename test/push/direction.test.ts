@@ -43,6 +43,7 @@ function message(direction: string | null, entity = 'thread_messages'): OutboxRo
     afterText: null,
     attempts: 0,
     status: null,
+    leftFilter: false,
     uncertain: false,
     resent: null,
     remoteId: null,

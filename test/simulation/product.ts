@@ -65,6 +65,7 @@ export function destinationNamed(name: string, idempotent: boolean): WebhookDest
     entities: null,
     operations: null,
     eventTypes: null,
+    filter: null,
     personalFields: [],
     taxIdFields: [],
     start: 0,

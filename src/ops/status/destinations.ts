@@ -27,6 +27,11 @@ export const destinationStatus = record('Destination', {
   unknown: z.int(),
   unmapped_lanes: z.int().describe('submissions that wait for a client of the AMS'),
   held_lanes: z.int().describe('submissions that a dead letter or an unknown outcome holds'),
+  filtered: z.int().describe('changes that its `filter` has left out so far'),
+  filter_error: z
+    .string()
+    .nullable()
+    .describe('on which change its `filter` fails, and why: this and all later changes wait; null: it does not fail'),
   behind: z.int().nullable().describe('changes of the log that are not yet queued for it'),
   failures: z.int().describe('in a row'),
   circuit: z.enum(['closed', 'open']).describe('`open`: it rests after failures until `retry_at`'),
@@ -85,6 +90,8 @@ export async function readPushStatus(q: Query, config: Pick<Config, 'accounts' |
       unknown: row?.unknown ?? 0,
       unmapped_lanes: blocked.unmapped,
       held_lanes: blocked.held,
+      filtered: row?.filtered ?? 0,
+      filter_error: row?.filter_error ?? null,
       behind: row ? Math.max(0, lastSeq - row.cursor) : null,
       failures: row?.failures ?? 0,
       circuit: retryAt === null ? ('closed' as const) : ('open' as const),

@@ -18,7 +18,7 @@ export function tableSchema(entity: Entity): Schema {
   }
 }
 
-/** The AsyncAPI 3 document of all that a destination of kind `webhook` is sent. @param version of the program. */
+/** The AsyncAPI 3 document of all that a destination of kind `webhook` is sent; the bodies are those of kind `queue`, too. @param version of the program. */
 export function asyncApi(version: string): Schema {
   const names = [...entities.flatMap((entity) => operationsOn(entity).map((operation) => `${entity.table}.${operation}`)), TEST_TYPE]
   return {
@@ -28,7 +28,8 @@ export function asyncApi(version: string): Schema {
       version,
       description:
         'What a destination of kind `webhook` is sent: one signed request for each change of the mirror, at least once, those of a submission in ' +
-        'their order. Take a `webhook-id` that you have had already as the same message. Bear further fields and types.',
+        'their order. Take a `webhook-id` that you have had already as the same message. Bear further fields and types. Messages of kind `queue` ' +
+        'have the same bodies.',
       license: { name: 'Apache 2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
     defaultContentType: 'application/json',

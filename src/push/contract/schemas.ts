@@ -43,14 +43,15 @@ function columnSchema({ fields, key }: Entity, column: string): Schema {
   return { description: `${meaning}${cents ? ', in cents' : ''}`, ...nullable, ...form }
 }
 
-/** The body of a signed webhook that tells of one change. @param operation of those on that table. */
+/** The body of a signed webhook, or of a message in a queue, that tells of one change. @param operation of those on that table. */
 export function changeSchema(entity: Entity, operation: string, ref: Ref): Schema {
   const properties = {
     type: { const: `${entity.table}.${operation}` },
     timestamp: { type: 'string', format: 'date-time', description: 'when it was stored' },
     data: dataSchema(entity, operation, ref),
     ...(entity.table === 'thread_messages' && { brokerage: BROKERAGE }),
-    snapshot: { const: true, description: 'of a snapshot: the row as it is, not a change of it' },
+    snapshot: { const: true, description: 'the row as it is, not a change of it' },
+    left_filter: { const: true, description: 'with this the record ceased to pass the `filter` of the destination' },
   }
   return { title: `${entity.table}.${operation}`, type: 'object', required: ['type', 'timestamp', 'data'], properties }
 }
@@ -84,11 +85,12 @@ function dataSchema(entity: Entity, operation: string, ref: Ref): Schema {
 function valuesSchemas(entity: Entity, operation: string, ref: Ref): { readonly before: Schema; readonly after: Schema } {
   const columns = ref(columnsName(entity))
   const before = {
-    type: 'object',
-    description: 'the changed columns as they were',
+    type: ['object', 'null'],
+    description: 'the changed columns as they were; null when the row is told as it is (`snapshot`)',
     propertyNames: { enum: columnsWhere(entity, isInChangeLog) },
   }
-  if (operation === 'insert') return { before: { type: 'null' }, after: { allOf: [columns, { type: 'object', required: [...entity.key] }] } }
+  if (operation === 'insert')
+    return { before: { type: 'null' }, after: { allOf: [columns, { type: 'object', required: [...entity.key] }] } }
   if (operation === 'purged') return { before: { type: 'null' }, after: { type: 'object', maxProperties: 0 } }
   return { before, after: columns }
 }

@@ -173,6 +173,16 @@ export async function endBackoff(db: Db, name: string, until: TimeText | null, r
   })
 }
 
+/** Stores why the `filter` of a destination fails; null: it does not. Its time is that of the first failure in a row. */
+export async function noteFilterError(db: Db, name: string, error: string | null): Promise<void> {
+  await db.write('destination-state', async (tx) => {
+    const since = error === null ? sql`null` : sql`coalesce(filter_failed_at, ${dbTime(tx)})`
+    await sql`
+      update sync_destinations set filter_error = ${error === null ? null : storableText(error)}, filter_failed_at = ${since}
+      where destination = ${name}`.execute(tx.sql)
+  })
+}
+
 /** When the oldest waiting row of a destination was queued; null when none waits. */
 export async function oldestQueued(q: Query, destination: string): Promise<TimeText | null> {
   const { rows } = await sql<{ queued_at: TimeText }>`

@@ -36,6 +36,7 @@ const item: PushItem = {
   echo: false,
   submission: null,
   mapping: null,
+  leftFilter: false,
   remoteId: null,
   attempts: 0,
 }

@@ -8,7 +8,7 @@ const INSURED = uuid(20, 1)
 
 const nowcerts: NotesCase<Awaited<ReturnType<typeof startNowCerts>>> = {
   preset: 'nowcerts',
-  env: { NOWCERTS_USERNAME: 'mirror', NOWCERTS_PASSWORD: 'the-password' },
+  env: { NOWCERTS_USERNAME: 'mirror', NOWCERTS_PASSWORD: 'the-password', PROTECT_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}` },
   start: () => startNowCerts({ username: 'mirror', password: 'the-password', insureds: [INSURED] }),
   where: ({ url }) => `settings: { base_url: "${url}/api" }, auth: { token_url: "${url}/api/token" }`,
   client: INSURED,
@@ -39,4 +39,16 @@ it('gets what is filled in later as a reply to the note, once, on the policy of 
   expect(target.notes).toHaveLength(2)
   expect(reply).toMatchObject({ parent: first?.id, policy: uuid(21, 1), text: expect.stringContaining('detail: They need ‹loss› runs\n') })
   expect(rows.map(({ remote_id: id }) => id)).toEqual([first?.id, first?.id])
+})
+
+it('asks for the password once: the last refresh token brings the next token, in the next process too', async () => {
+  const { target, rig } = await startNotes(nowcerts, sqliteDatabase)
+  await rig.map(SUBMISSION, INSURED)
+  for (const n of [1, 2, 3]) {
+    await rig.apply(event(n))
+    await rig.becomes(...Array<string>(n).fill('delivered'))
+    target.revokeTokens()
+    await rig.restart()
+  }
+  expect(target.grants).toEqual({ password: 1, refresh: 2 })
 })

@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { type Config, type DestinationConfig, loadConfig } from '../../../src/config/config.ts'
+import { protectionSettings } from '../../../src/config/protect.ts'
 import type { Fact } from '../../../src/model/facts.ts'
 import type { DeliveryKind } from '../../../src/push/contract/delivery.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
@@ -21,7 +22,7 @@ import { createPushing, type Pushing } from '../pushing.ts'
 
 export const ACCOUNT = 'default'
 
-/** The way from the change log to one destination that a preset describes, with everything real. */
+/** The way from the change log to one destination of the settings, with everything real. */
 export class PushRig {
   readonly db: Db
   readonly destination: DestinationConfig
@@ -44,7 +45,9 @@ export class PushRig {
   /** @param destination the YAML of one destination, in one line; it runs until the test ends. */
   static async start(database: TestDatabase, destination: string, env: Env): Promise<PushRig> {
     const opened = await database.open()
-    const rig = new PushRig(opened.db, configWith(destination, env))
+    const config = configWith(destination, env)
+    opened.db.protection.use(protectionSettings(config))
+    const rig = new PushRig(opened.db, config)
     onTestFinished(async () => {
       await rig.#close()
       await opened.close()
@@ -115,6 +118,6 @@ function configWith(yaml: string, env: Env): Config {
 
 function onlyOne({ destinations }: Config): { readonly destination: DestinationConfig; readonly problems: readonly string[] } {
   const [destination] = destinations
-  if (destination?.kind !== 'http') throw new Error('no destination of the kind http')
-  return { destination, problems: checkTemplates(destination) }
+  if (destination === undefined) throw new Error('no destination')
+  return { destination, problems: destination.kind === 'http' ? checkTemplates(destination) : [] }
 }

@@ -18,7 +18,10 @@ const salesforce: NotesCase<Awaited<ReturnType<typeof startSalesforce>>> = {
   hasTokens: true,
 }
 
+const inBatches = { ...salesforce, preset: 'salesforce-batch' }
+
 describeNotes('Salesforce', salesforce)
+describeNotes('Salesforce in batches', inBatches)
 
 it('waits while the quota is used up or a record is locked, and counts no try', async () => {
   const { target, rig } = await startNotes(salesforce, sqliteDatabase)
