@@ -24,6 +24,7 @@ const proofs = [
     (file) => `test/reconcile/${file}.test.ts`,
   ),
   'test/push/outbox.property.test.ts',
+  'test/push/presets/killed.test.ts',
   'test/client/browser.test.ts',
   'test/store/backup/copy-killed.test.ts',
   ...['killed', 's3'].map((file) => `test/documents/storage/${file}.test.ts`),

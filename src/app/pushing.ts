@@ -7,6 +7,7 @@ import { createKind } from '../push/kinds/create.ts'
 import { redacting } from '../push/kinds/redacting.ts'
 import { createFanOuts } from '../push/queue/create.ts'
 import { OutboxSignal, Sender } from '../push/send/sender.ts'
+import { tlsWarning } from '../push/transport/client-tls.ts'
 import type { ServiceParts } from '../store/engine/db.ts'
 import { documentMetadata } from '../store/mirror/document-metadata.ts'
 import type { GroupServices } from './service-groups.ts'
@@ -33,6 +34,7 @@ export function makeSender({ config, senders, ...common }: PushingParts, destina
     createKind(destination, { clock, log, proxy: proxySettings(config), openDocument, db: common.db }),
     secretValues(config),
   )
+  warnOfCertificate(destination, common)
   const sender = new Sender({ ...common, destination, kind, graceMs: config.shutdownGraceMs })
   return {
     services: [sender],
@@ -43,4 +45,11 @@ export function makeSender({ config, senders, ...common }: PushingParts, destina
       await kind.close()
     },
   }
+}
+
+/** A certificate that has ended is no reason not to start: what waits for its destination goes out when the file is replaced. */
+function warnOfCertificate(destination: DestinationConfig, { clock, log }: Pick<PushingParts, 'clock' | 'log'>): void {
+  const files = 'tls' in destination ? destination.tls : null
+  const warning = files === null ? null : tlsWarning(files, clock.now())
+  if (warning !== null) log.warn({ destination: destination.name }, `destination ${destination.name}: ${warning}`)
 }

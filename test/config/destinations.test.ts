@@ -294,7 +294,7 @@ push: { schedule: [soon], timeout: 1ms }
       `${at}.url in CONFIG_FILE must be a URL that begins with https://`,
       `${at} in CONFIG_FILE has an unknown key, timeot; the nearest one is timeout`,
       `${at}.secret in CONFIG_FILE is missing; set it, as a reference to a secret of whsec_ and base64`,
-      'destinations[1].kind in CONFIG_FILE must be one of webhook, http, adapter, file',
+      'destinations[1].kind in CONFIG_FILE must be one of webhook, queue, http, adapter, file',
       'destinations[2].request in CONFIG_FILE is missing; set it',
       'destinations[3].target in CONFIG_FILE is missing; set its type to folder or sftp',
       'destinations[4].target.host in CONFIG_FILE must be a host such as ams.example.com, without https:// and without a port',
@@ -444,4 +444,18 @@ test('a refresh token needs a key that encrypts it', () => {
   expect(load(login, { PROTECT_KEYS: key }).destinations[0]).toMatchObject({
     auth: { refreshToken: 'body.r', refresh: { method: 'POST' } },
   })
+})
+
+test('a client certificate is named by references to its files, whose paths the program follows', () => {
+  const path = file('a certificate', 'client.pem')
+  const destination = first(`destinations: [${webhook('tls: { cert: "${file:client.pem}", key: "${file:client.key}" }')}]`)
+  expect(destination).toMatchObject({ tls: { cert: path, key: path.replace('.pem', '.key'), ca: null } })
+  const told = (tls: string) => problems(`destinations: [${webhook(`tls: ${tls}`)}]`)
+  expect(told('{ cert: "${file:client.pem}" }')).toEqual([
+    'destinations[0].tls.key in CONFIG_FILE is missing; a certificate and its key need each other',
+  ])
+  expect(told('{ ca: "-----BEGIN CERTIFICATE-----" }')).toEqual([
+    'destinations[0].tls.ca in CONFIG_FILE must be a reference to a file in PEM form, ${file:PATH}',
+  ])
+  expect(told('{}')).toEqual(['destinations[0].tls in CONFIG_FILE holds nothing; set cert and key, or ca, or remove it'])
 })

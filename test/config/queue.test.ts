@@ -14,7 +14,7 @@ test('a queue needs its URL and its region; a key may be left to the chain of th
   expect(bus).toMatchObject({
     kind: 'queue',
     idempotent: true,
-    concurrency: 20,
+    concurrency: 1,
     queue: { type: 'sqs', url: URL_OF, region: 'eu-central-1', accessKeyId: null, secretAccessKey: null },
   })
 })

@@ -11,6 +11,8 @@ export interface SalesforceEmulator extends NotesEmulator {
   errors: { status: number; errorCode: string }[]
   /** Errors of records by their external ids, one for each time that a collection holds the record. */
   readonly recordErrors: Map<string, string[]>
+  /** Whether a collection is refused for its body as a whole. */
+  refusesWhole: (body: string) => boolean
 }
 
 export interface SalesforceOptions {
@@ -33,12 +35,14 @@ export async function startSalesforce(options: SalesforceOptions): Promise<Sales
   const recordErrors: SalesforceEmulator['recordErrors'] = new Map()
   const tokens = new Tokens()
   const store = { ...options, notes, errors, recordErrors }
+  const hooks: Pick<SalesforceEmulator, 'refusesWhole'> = { refusesWhole: () => false }
   const answer = (request: Arrived): Reply => {
     const { method, path } = request
     if (path === '/services/oauth2/token') return token(request, options, tokens)
     if (!tokens.isIn(request)) return failure(401, 'INVALID_SESSION_ID', 'Session expired or invalid')
     if (method === 'GET' && path === TASKS) return { status: 200, body: { objectDescribe: { name: 'Task' } } }
-    if (method === 'PATCH' && path === COLLECTION) return upsertCollection(request, store)
+    if (method === 'PATCH' && path === COLLECTION)
+      return hooks.refusesWhole(request.body) ? failure(400, 'JSON_PARSER_ERROR', 'unexpected token') : upsertCollection(request, store)
     if (!path.startsWith(EXTERNAL)) return failure(404, 'NOT_FOUND', 'The requested resource does not exist')
     const externalId = path.slice(EXTERNAL.length)
     const found = notes.filter((task) => task.externalId === externalId)
@@ -50,7 +54,14 @@ export async function startSalesforce(options: SalesforceOptions): Promise<Sales
   }
   const busy = failure(403, 'REQUEST_LIMIT_EXCEEDED', 'TotalRequests Limit exceeded.')
   const server = await startServer(answer, ({ method }) => method === 'PATCH', busy)
-  return { ...server, notes, errors, recordErrors, revokeTokens: () => tokens.revoke(), withdraw: () => tokens.withdraw() }
+  return Object.assign(hooks, {
+    ...server,
+    notes,
+    errors,
+    recordErrors,
+    revokeTokens: () => tokens.revoke(),
+    withdraw: () => tokens.withdraw(),
+  })
 }
 
 function token({ method, body }: Arrived, { clientId, clientSecret }: SalesforceOptions, tokens: Tokens): Reply {

@@ -66,6 +66,7 @@ async function pushed(row: OutboxRow) {
     scheduleMs: [1_000],
     concurrency: 1,
     idempotent: true,
+    tls: null,
     secrets: [new Secret(`whsec_${Buffer.alloc(32, 1).toString('base64')}`)],
   }
   const kind = createKind(destination, { clock: systemClock, log: silentLog, proxy: {} })

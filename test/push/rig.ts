@@ -34,6 +34,7 @@ export function webhookTo(url: string, over: Partial<WebhookDestination> = {}): 
     scheduleMs: [20, 20, 20, 20, 20, 20, 20, 20, 20, 20],
     concurrency: 8,
     idempotent: true,
+    tls: null,
     ...over,
   }
 }

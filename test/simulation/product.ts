@@ -80,6 +80,7 @@ export function destinationNamed(name: string, idempotent: boolean): WebhookDest
     scheduleMs: Array.from({ length: 40 }, (_, n) => Math.min(2_000 * 2 ** n, 30_000)),
     concurrency: 4,
     idempotent,
+    tls: null,
   }
 }
 

@@ -39,6 +39,19 @@ export const checkCredentials = z.superRefine((values: unknown, context) => {
   context.addIssue({ code: 'custom', path: ['password'], message: 'is missing; set it or private_key' })
 }, alwaysRun)
 
+/** A client certificate needs its key. */
+export const checkTls = z.superRefine((values: unknown, context) => {
+  const [cert, key, ca] = ['cert', 'key', 'ca'].map((name) => field(values, name))
+  if ((cert === undefined) !== (key === undefined))
+    context.addIssue({
+      code: 'custom',
+      path: [cert === undefined ? 'cert' : 'key'],
+      message: 'is missing; a certificate and its key need each other',
+    })
+  else if (cert === undefined && ca === undefined)
+    context.addIssue({ code: 'custom', path: [], message: 'holds nothing; set cert and key, or ca, or remove it' })
+}, alwaysRun)
+
 /** With several accounts, a destination must name its own. */
 export const checkDestinations = z.superRefine((settings: unknown, context) => {
   const accounts = list(field(settings, 'accounts'))

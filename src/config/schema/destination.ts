@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { checkKey, key, region } from './aws.ts'
 import { elapsed, isNonEmpty, items, secret, section, targetUrl, time, value, words } from './builders.ts'
-import { checkCredentials, checkDocuments, checkSecrets, checkTransport } from './destination-checks.ts'
+import { checkCredentials, checkDocuments, checkSecrets, checkTls, checkTransport } from './destination-checks.ts'
 import { expression, hostName, maxAge, privateKey, ratePerSecond, startPoint } from './destination-values.ts'
 import { markUrl } from './secrets.ts'
 import { anySecret, flag, matching, number, oneOf, webhookSecret } from './values.ts'
@@ -72,17 +72,26 @@ function common(own: { readonly idempotent: boolean; readonly mapping: readonly 
   }
 }
 
-/** Attempts in flight. File drops have no such setting: they write one file after the other. */
+/** Attempts in flight. Files and queues have no such setting: they take one batch after the other. */
 const concurrency = (fallback: number) =>
   value(number(1, 256)).prefault(fallback).meta({
     description: 'tries in flight in each process, 1 to 256; of one submission only ever one',
   })
+
+const pemFile = value(matching(/^\/[^\p{Cc}]*$/u, `must be a reference to a file in PEM form, $${'{file:PATH}'}`)).optional()
+
+/** The client certificate of a destination, and the authorities that it trusts: paths, for the files may change. */
+const tls = section({ cert: pemFile, key: pemFile, ca: pemFile }).check(checkTls).optional().meta({
+  description:
+    'references to PEM files: `cert` and `key` of a client certificate, `ca`: the only authorities that are trusted; read again when a file changes',
+})
 
 const webhook = section({
   kind: z.literal('webhook').meta({ description: kinds }),
   ...common({ idempotent: true, mapping: ['none', 'required'] }),
   concurrency: concurrency(16),
   url: targetUrl().meta({ description: 'https, without user and fragment' }),
+  tls,
   secret: secret(webhookSecret, missingSecret).optional().meta({ description: '`whsec_` and base64 of 24 to 64 bytes' }),
   secrets: items(secret(webhookSecret, missingSecret), 2, words)
     .optional()
@@ -92,7 +101,6 @@ const webhook = section({
 const queue = section({
   kind: z.literal('queue').meta({ description: kinds }),
   ...common({ idempotent: true, mapping: ['none', 'required'] }),
-  concurrency: concurrency(20),
   queue: z
     .discriminatedUnion('type', [section({ type: z.literal('sqs'), url: targetUrl(), region: value(region), ...key }).check(checkKey)], {
       error: (issue) => (issue.input === undefined ? 'is missing; set its type to sqs' : 'must be of the type sqs'),
@@ -182,6 +190,7 @@ const http = section({
   concurrency: concurrency(4),
   settings: texts.prefault({}).meta({ description: 'names and texts that expressions see as `settings`; no secrets' }),
   auth: auth.meta({ shown: 'no auth', description: 'its `type`, one of the table below, and the keys of that' }),
+  tls,
   request: section(request).meta({
     description: '`method` (`POST`), `url`, `headers`, `format` (`json`, `xml`, `form`, `multipart`, `file`), `body`',
   }),

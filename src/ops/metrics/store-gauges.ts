@@ -6,13 +6,13 @@ import { surpriseKinds } from '../../model/interface-drift.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import { oldestProof } from '../../store/completeness/ledger.ts'
 import type { Db } from '../../store/engine/db.ts'
+import { COUNT_CAP } from '../../store/engine/sql.ts'
 import { webhookLoss } from '../../store/operators/alarm-queries.ts'
 import { lastBackups } from '../../store/operators/backups.ts'
 import { countDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
 import { listAccounts } from '../../store/reads/accounts.ts'
 import { listPauses } from '../../store/reads/pauses.ts'
 import {
-  COUNT_CAP,
   changeLogEnds,
   failingProbes,
   freshnessGauges,
@@ -64,7 +64,7 @@ const definitions = {
   backup_trial_age_seconds: ['SQLite: time since a backup was last restored on trial; absent when none was.', []],
   last_seq: ['The last number of the change log.', []],
   destination_state: ['1 for the state that the destination is in: active, paused, parked, disabled.', ['destination', 'state']],
-  destination_rows: ['Rows of the outbox by state: queued, dead, unknown.', ['destination', 'state']],
+  destination_rows: [`Rows of the outbox by state: queued, dead, unknown; each counted up to ${COUNT_CAP}.`, ['destination', 'state']],
   destination_oldest_seconds: ['Age of the oldest row that is queued; 0 when there is none.', ['destination']],
   destination_filtered: ['Changes that the filter of the destination has left out.', ['destination']],
   destination_behind: ['Rows of the change log that are not yet queued for the destination.', ['destination']],

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Config } from '../../config/config.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
+import { COUNT_CAP } from '../../store/engine/sql.ts'
 import { countDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
 import { countBlockedLanes } from '../../store/outbox/lanes.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
@@ -21,7 +22,7 @@ export const destinationStatus = record('Destination', {
   since: time.nullable(),
   retry_at: time.nullable(),
   cursor: z.int().nullable().describe('the newest change that was queued for it'),
-  queued: z.int(),
+  queued: z.int().describe(`counted, as \`dead\` and \`unknown\`, up to ${COUNT_CAP}`),
   oldest_queued_at: time.nullable(),
   dead: z.int(),
   unknown: z.int(),

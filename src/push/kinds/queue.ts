@@ -2,28 +2,26 @@ import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { QueueDestination } from '../../config/config.ts'
 import type { BuiltRequest, DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../contract/delivery.ts'
-import { isRefusal, localFailure } from '../contract/outcomes.ts'
-import { Batches } from '../sqs/batches.ts'
+import { type Failure, localFailure, ofWholeBatch } from '../contract/outcomes.ts'
 import type { CallLimits, Reply, Sqs } from '../sqs/client.ts'
 import { judged, judgedEntry } from '../sqs/judge.ts'
-import { MOST_BYTES, type QueueMessage, queueMessage } from '../sqs/message.ts'
+import { inBatches, MOST_BYTES, MOST_MESSAGES, type QueueMessage, queueMessage } from '../sqs/message.ts'
 import { openTransport, type Transport } from '../transport/transport.ts'
 
 type SentBatch = Awaited<ReturnType<Sqs['send']>>
 
-/** Puts each change into a queue of Amazon SQS, as a message of its own; those that are sent side by side go in one request. */
+/** Puts each change into a queue of Amazon SQS, as a message of its own; up to ten of different submissions go in one request. */
 export function createQueue(destination: QueueDestination, context: KindContext): DeliveryKind {
   return new QueueKind(destination, openTransport(destination, context.proxy, context), context.clock)
 }
 
 class QueueKind implements DeliveryKind {
-  readonly batch = { type: 'one' } as const
+  readonly batch = { type: 'many', maxItems: MOST_MESSAGES, gatherMs: 0, groupOf: () => '' } as const
   readonly withoutSubmission = true
   readonly #destination: QueueDestination
   readonly #transport: Transport
   readonly #clock: Clock
   readonly #isFifo: boolean
-  readonly #batches: Batches
   #sqs: Promise<Sqs> | null = null
 
   constructor(destination: QueueDestination, transport: Transport, clock: Clock) {
@@ -31,86 +29,58 @@ class QueueKind implements DeliveryKind {
     this.#transport = transport
     this.#clock = clock
     this.#isFifo = new URL(destination.queue.url).pathname.endsWith('.fifo')
-    this.#batches = new Batches((messages, signal) => this.#sendBatch(messages, signal))
   }
 
   async send(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]> {
-    const outcomes: Outcome[] = []
-    for (const item of items) outcomes.push(await this.#sendOne(item, signal))
-    return outcomes
+    const endsAt = this.#clock.steady() + this.#destination.timeoutMs
+    const messages = items.map((item) => queueMessage(item, this.#isFifo))
+    const outcomes = new Map<QueueMessage, Outcome>()
+    for (const message of messages) if (message.bytes > MOST_BYTES) outcomes.set(message, tooLarge(message))
+    for (const batch of inBatches(messages.filter((message) => !outcomes.has(message)))) {
+      const timeoutMs = Math.ceil(endsAt - this.#clock.steady())
+      const sent = timeoutMs > 0 ? await this.#sendBatch(batch, { timeoutMs, signal }) : []
+      for (const [index, message] of batch.entries()) outcomes.set(message, sent[index] ?? NOT_ATTEMPTED)
+    }
+    return messages.map((message) => outcomes.get(message) ?? NOT_ATTEMPTED)
   }
 
   async preview(item: PushItem): Promise<BuiltRequest> {
     const { url } = this.#destination.queue
-    const { entry } = queueMessage(item, this.#isFifo)
     const headers = { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': 'AmazonSQS.SendMessageBatch' }
-    return {
-      method: 'POST',
-      url: `${new URL(url).origin}/`,
-      headers,
-      body: JSON.stringify({ QueueUrl: url, Entries: [numbered(entry, 0)] }),
-    }
+    const body = JSON.stringify({ QueueUrl: url, Entries: numbered([queueMessage(item, this.#isFifo)]) })
+    return { method: 'POST', url: `${new URL(url).origin}/`, headers, body }
   }
 
   async probe(signal: AbortSignal): Promise<ProbeResult> {
     const limits = { timeoutMs: this.#destination.timeoutMs, signal }
     const reply = await this.#ask(limits, (sqs) => sqs.attributes(['MaximumMessageSize', 'QueueArn'], limits))
-    if ('failure' in reply) return { ok: false, text: 'error' in reply.failure ? reply.failure.error : 'it was not asked' }
-    if ('code' in reply) {
-      const failure = judged(reply.code, reply.answer, true)
-      return { ok: false, text: 'error' in failure ? failure.error : `it answered ${reply.answer.status}` }
-    }
+    if (!('output' in reply)) return { ok: false, text: this.#failure(reply).error }
     const { MaximumMessageSize: most, QueueArn: name } = reply.output
-    const kind = this.#isFifo ? 'FIFO' : 'standard'
-    return { ok: true, text: `the ${kind} queue ${name} answers; it takes messages of at most ${most} bytes` }
+    return { ok: true, text: `the ${this.#isFifo ? 'FIFO' : 'standard'} queue ${name} answers; it takes messages of at most ${most} bytes` }
   }
 
   async close(): Promise<void> {
     await this.#transport.close()
   }
 
-  async #sendOne(item: PushItem, signal: AbortSignal): Promise<Outcome> {
-    const message = queueMessage(item, this.#isFifo)
-    if (message.bytes > MOST_BYTES) {
-      const error = `the message has ${message.bytes} bytes, and a queue takes at most ${MOST_BYTES}; leave columns out that it does not need`
-      return { ...localFailure(error, true), isFinal: true }
-    }
-    return await this.#batches.add(message, signal)
+  async #sendBatch(messages: readonly QueueMessage[], limits: CallLimits): Promise<readonly Outcome[]> {
+    const reply = await this.#ask(limits, (sqs) => sqs.send(numbered(messages), limits))
+    return 'output' in reply ? this.#outcomes(reply.output, messages.length) : ofWholeBatch(this.#failure(reply), messages.length)
   }
 
-  /** A request that is refused whole may be so because of one message: then each is judged by itself, in the time that is left. */
-  async #sendBatch(messages: readonly QueueMessage[], signal: AbortSignal): Promise<readonly Outcome[]> {
-    const endsAt = this.#clock.steady() + this.#destination.timeoutMs
-    const reply = await this.#request(messages, { timeoutMs: this.#destination.timeoutMs, signal })
-    const outcomes = this.#outcomes(reply, messages.length)
-    const isSplit = messages.length > 1 && 'code' in reply && outcomes[0]?.type === 'failed' && isRefusal(reply.answer.status)
-    if (!isSplit) return outcomes
-    const timeoutMs = Math.ceil(endsAt - this.#clock.steady())
-    if (timeoutMs <= 0) return messages.map(() => ({ type: 'not_attempted' }))
-    const alone = messages.map(async (message) => this.#outcomes(await this.#request([message], { timeoutMs, signal }), 1))
-    return (await Promise.all(alone)).flat()
-  }
-
-  async #request(messages: readonly QueueMessage[], limits: CallLimits): Promise<SentBatch> {
-    const entries = messages.map(({ entry }, index) => numbered(entry, index))
-    return await this.#ask(limits, (sqs) => sqs.send(entries, limits))
-  }
-
-  /** One outcome for each of `count` messages. */
-  #outcomes(reply: SentBatch, count: number): readonly Outcome[] {
-    const { idempotent } = this.#destination
-    if (!('output' in reply)) {
-      const failure = 'failure' in reply ? reply.failure : judged(reply.code, reply.answer, idempotent)
-      return Array.from({ length: count }, () => failure)
-    }
-    const { Successful = [], Failed = [] } = reply.output
+  /** One outcome for each of `count` messages of an answered batch. */
+  #outcomes({ Successful = [], Failed = [] }: Extract<SentBatch, { output: unknown }>['output'], count: number): Outcome[] {
     const taken = new Map(Successful.map((each) => [each.Id, each.MessageId]))
     const refused = new Map(Failed.map((each) => [each.Id, each]))
     return Array.from({ length: count }, (_, index) => {
       const [id, error] = [taken.get(String(index)), refused.get(String(index))]
       if (id !== undefined) return { type: 'delivered', status: 200, remoteId: null, detail: `message ${id} of the queue` }
-      return error === undefined ? { type: 'unknown', error: 'its answer does not name the message' } : judgedEntry(error, idempotent)
+      return error === undefined ? UNTOLD : judgedEntry(error, this.#destination.idempotent)
     })
+  }
+
+  #failure(reply: Exclude<Reply<never>, { output: never }>): Failure {
+    return 'failure' in reply ? reply.failure : judged(reply.code, reply.answer, this.#destination.idempotent)
   }
 
   /** Asks by the SDK's client, which is loaded when it is first needed. */
@@ -125,6 +95,15 @@ class QueueKind implements DeliveryKind {
   }
 }
 
-function numbered(entry: QueueMessage['entry'], index: number) {
-  return { ...entry, Id: String(index) }
+const NOT_ATTEMPTED: Outcome = { type: 'not_attempted' }
+const UNTOLD: Outcome = { type: 'unknown', error: 'its answer does not name the message' }
+
+function tooLarge({ bytes }: QueueMessage): Outcome {
+  const error = `the message has ${bytes} bytes, and a queue takes at most ${MOST_BYTES}; leave columns out that it does not need`
+  return { ...localFailure(error, true), isFinal: true }
+}
+
+/** The entries of a batch, numbered from 0. */
+function numbered(messages: readonly QueueMessage[]) {
+  return messages.map(({ entry }, index) => ({ ...entry, Id: String(index) }))
 }

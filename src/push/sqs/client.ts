@@ -7,15 +7,15 @@ import {
   type SendMessageBatchRequestEntry,
   SQSClient,
 } from '@aws-sdk/client-sqs'
-import { abortable, limitedTo } from '../../base/abortable.ts'
+import { abortable, withTimeout } from '../../base/abortable.ts'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { QueueDestination } from '../../config/config.ts'
-import { withoutSecretWords } from '../../upstream/http/answer.ts'
 import { type Answer, type Failure, localFailure, unanswered, unclear } from '../contract/outcomes.ts'
 import type { Transport, TransportResult } from '../transport/transport.ts'
+import { reasonOf } from './judge.ts'
 
-/** What a request came to. `code`: the error that the queue answered with, without its namespace. `failure`: there is no such answer. */
+/** What a request came to. `code`: the error that the queue answered with. `failure`: there is no such answer. */
 export type Reply<T> = { readonly output: T } | { readonly code: string; readonly answer: Answer } | { readonly failure: Failure }
 
 /** When a call is given up; `timeoutMs` is for all of it, from finding the credentials to the last byte of the answer. */
@@ -51,9 +51,6 @@ interface SignedRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
 }
-
-/** Longest reason that is repeated. */
-const REASON_LENGTH = 300
 
 /**
  * The SDK's client of one queue, which sends by `transport`: to allowed addresses alone, and never twice.
@@ -94,7 +91,8 @@ async function call<T>(clock: Clock, client: SQSClient, limits: CallLimits, send
   const { signal, timeoutMs } = limits
   const startedAt = clock.steady()
   try {
-    await abortable(client.config.credentials(), limitedTo(timeoutMs, signal))
+    const late = new Error(`nothing gave any within ${timeoutMs} ms`)
+    await withTimeout(clock, timeoutMs, signal, (limit) => abortable(client.config.credentials(), limit), late)
   } catch (error) {
     return { failure: localFailure(`there are no credentials for the queue: ${reasonOf(messageOf(error))}`, false) }
   }
@@ -108,23 +106,15 @@ async function call<T>(clock: Clock, client: SQSClient, limits: CallLimits, send
 }
 
 function failed(error: unknown, result: TransportResult | null): Exclude<Reply<never>, { output: never }> {
-  if (result === null) return { failure: localFailure(reasonOf(messageOf(error)), false) }
+  // What follows in further lines is advice to programmers.
+  const [text = ''] = messageOf(error).split('\n')
+  if (result === null) return { failure: localFailure(reasonOf(text), false) }
   if (result.type !== 'answer') return { failure: unanswered(result) }
-  const text = messageOf(error)
   // The queue took it, or a part of it, and does not say what.
   if (result.status < 300) return { failure: unclear(result, `its answer cannot be used: ${reasonOf(text)}`) }
-  const code = codeOf(error)
+  // Older codes come in a header.
+  const { name = '', Code: code = name } = error as { readonly name?: string; readonly Code?: string }
   return { code, answer: { ...result, reason: reasonOf(`${code}: ${text}`) } }
-}
-
-/** The code of an answered error: older codes come in a header, and bear the old name of the service. */
-function codeOf(error: unknown): string {
-  const { name = '', Code = name } = error as { readonly name?: string; readonly Code?: string }
-  return Code.replace(/^AWS\.SimpleQueueService\./, '')
-}
-
-function reasonOf(text: string): string {
-  return withoutSecretWords(text).slice(0, REASON_LENGTH)
 }
 
 /** @returns what sends a request of the SDK, and keeps what came of it with the call. */

@@ -6,6 +6,9 @@ import { type Answer, answered, type Failure, refusal, refused, throttled } from
 /** Pause after an answer that asks for one without saying how long. Limits of a queue are by the second. */
 const PAUSE_MS = 1_000
 
+/** Longest reason that is repeated. */
+const REASON_LENGTH = 300
+
 /** It has had too much of it for now. */
 const THROTTLED = new Set([
   'KmsThrottled',
@@ -58,15 +61,16 @@ const PASSES = /^(?:Expired|RequestExpired|RequestTimeTooSkewed|RequestInTheFutu
 const CLOCK = /signature (?:expired|not yet current)/i
 
 /**
- * @param code the error that a queue answered a request with.
+ * @param code the error that a queue answered a request with; an older one bears the old name of the service.
  * @param idempotent whether the same message may arrive twice without harm.
  */
 export function judged(code: string, answer: Answer, idempotent: boolean): Failure {
-  if (THROTTLED.has(code)) return throttled(answer, PAUSE_MS)
+  const name = code.replace(/^AWS\.SimpleQueueService\./, '')
+  if (THROTTLED.has(name)) return throttled(answer, PAUSE_MS)
   const error = `it ${answered(answer)}`
   const { status } = answer
-  if (PASSES.test(code) || CLOCK.test(answer.reason ?? '')) return { ...refusal(answer), permanent: false, error }
-  const stop = STOPS[code]
+  if (PASSES.test(name) || CLOCK.test(answer.reason ?? '')) return { ...refusal(answer), permanent: false, error }
+  const stop = STOPS[name]
   if (stop !== undefined) return { type: 'stop', state: 'parked', status, error: `${stop}: ${error}` }
   return idempotent ? refusal(answer) : refused(answer)
 }
@@ -75,7 +79,12 @@ export function judged(code: string, answer: Answer, idempotent: boolean): Failu
 export function judgedEntry({ Code = 'unknown', Message = '', SenderFault = false }: BatchResultErrorEntry, idempotent: boolean): Outcome {
   // An entry has no status: that of the same error of a whole request.
   const status = SenderFault ? 400 : 500
-  const reason = withoutSecretWords(Message === '' ? Code : `${Code}: ${Message}`).slice(0, 300)
+  const reason = reasonOf(Message === '' ? Code : `${Code}: ${Message}`)
   const answer: Answer = { type: 'answer', status, headers: {}, body: '', cut: null, retryAfterMs: null, reason }
-  return judged(Code.replace(/^AWS\.SimpleQueueService\./, ''), answer, idempotent)
+  return judged(Code, answer, idempotent)
+}
+
+/** @returns what a queue said, as far as it may be repeated. */
+export function reasonOf(text: string): string {
+  return withoutSecretWords(text).slice(0, REASON_LENGTH)
 }

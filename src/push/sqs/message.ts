@@ -47,3 +47,17 @@ function groupOf({ account, submissionId }: PushItem): string {
   // Letters, digits and punctuation; a name that is too long or holds anything else is told by its hash.
   return /^[\x21-\x7e]+$/.test(name) && name.length <= GROUP_LENGTH ? name : hash('sha256', name)
 }
+
+/** @returns the messages in batches, each of at most so many messages and bytes as a queue takes. */
+export function inBatches(messages: readonly QueueMessage[]): QueueMessage[][] {
+  const batches: QueueMessage[][] = []
+  let bytes = 0
+  for (const message of messages) {
+    const last = batches.at(-1)
+    const isFull = last === undefined || last.length === MOST_MESSAGES || bytes + message.bytes > MOST_BYTES
+    if (isFull) batches.push([message])
+    else last.push(message)
+    bytes = isFull ? message.bytes : bytes + message.bytes
+  }
+  return batches
+}

@@ -4,7 +4,7 @@ import { storableText } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime, greatest, timeValue } from '../engine/sql.ts'
+import { COUNT_CAP, dbTime, greatest, timeValue } from '../engine/sql.ts'
 import type { DestinationState, DestinationsTable, OutboxState } from '../schema/push.ts'
 import { isIn } from './queries.ts'
 
@@ -78,9 +78,10 @@ export interface CountedDestination extends DestinationRow {
   readonly unknown: number
 }
 
-/** All destinations with their counts, each from the partial index of its state: what was delivered is not looked at. */
-export async function countDestinations(q: Query): Promise<CountedDestination[]> {
-  const count = (state: OutboxState) => sql`(select count(*) from sync_outbox o where o.destination = d.destination and ${isIn(state)})`
+/** All destinations with their counts up to `most`, each from the partial index of its state: what was delivered is not looked at. */
+export async function countDestinations(q: Query, most = COUNT_CAP): Promise<CountedDestination[]> {
+  const count = (state: OutboxState) => sql`(select count(*) from (
+    select 1 from sync_outbox o where o.destination = d.destination and ${isIn(state)} limit ${sql.lit(most)}) as counted)`
   const { rows } = await sql<DestinationsTable & Record<'queued' | 'dead' | 'unknown', number>>`
     select d.*, ${count('ready')} as queued, ${count('dead')} as dead, ${count('unknown')} as unknown
     from sync_destinations d order by d.destination`.execute(q.sql)

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { HttpDestination } from '../../../src/config/config.ts'
 import type { Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
+import { SETTLED_ROWS } from '../../../src/push/send/settler.ts'
+import { account, problemsOf, withFile } from '../../config/support.ts'
 import { destinationTo, itemOf, openKind, serve } from './support.ts'
 
 const RESULT = 'body.results'
@@ -165,6 +167,19 @@ it('is no request at all when a template fails for one of the changes', async ()
 })
 
 describe('at the start', () => {
+  it('a batch that is more than one transaction settles is refused, and what `by` cannot be', () => {
+    const problems = (batch: string) => {
+      const keys = `{ name: ams, kind: http, request: { url: '"https://ams.example"', body: items }, batch: ${batch} }`
+      return problemsOf({ ...account, ...withFile(`destinations:\n  - ${keys}\n`) })
+    }
+    expect(problems(`{ max: ${SETTLED_ROWS}, result: body, by: operation }`)).toEqual([])
+    expect(problems(`{ max: ${SETTLED_ROWS + 1}, result: body, by: account }`)).toEqual([
+      expect.stringContaining('batch.max in CONFIG_FILE must be a whole number from 1 to 400'),
+      expect.stringContaining('batch.by in CONFIG_FILE must be one of entity, operation'),
+    ])
+    expect(problems('{ max: 2 }')).toEqual([expect.stringContaining('batch.result in CONFIG_FILE')])
+  })
+
   it('what cannot be told of a batch, or go in one, is named', () => {
     const own = { duplicate: 'true', refused: 'true', remoteId: 'body.id', documents: true, request: { ...request, body: null } }
     expect(checkTemplates(batching('https://ams.example', own))).toEqual([

@@ -28,6 +28,7 @@ export function destinationTo(url: string, own: Partial<HttpDestination> = {}): 
     idempotent: false,
     settings: { base_url: url },
     auth: null,
+    tls: null,
     request: {
       method: 'POST',
       url: '$url(settings.base_url, "notes", submission_id)',

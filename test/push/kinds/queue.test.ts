@@ -14,7 +14,7 @@ import { ACCOUNT, PushRig } from '../presets/rig.ts'
 
 const KEY = { accessKeyId: 'AKIDOFTHETEST', secretAccessKey: 'the-secret-of-the-test' }
 const ENV = { QUEUE_SECRET: KEY.secretAccessKey, SHUTDOWN_GRACE: '1s' }
-const NEAR = 'allow_private: true, entities: [market_events]'
+const NEAR = 'allow_private: true, entities: [market_events], timeout: 30s'
 const CREDENTIALS = `access_key_id: ${KEY.accessKeyId}, secret_access_key: "$\{QUEUE_SECRET}"`
 
 async function startQueue(own: Partial<SqsOptions> = {}): Promise<SqsEmulator> {
@@ -24,7 +24,7 @@ async function startQueue(own: Partial<SqsOptions> = {}): Promise<SqsEmulator> {
 }
 
 function settings(url: string, own = NEAR, credentials = CREDENTIALS): string {
-  const patient = 'timeout: 2s, schedule: [50ms, 50ms, 50ms, 50ms, 50ms, 50ms, 50ms, 50ms, 50ms, 50ms]'
+  const patient = 'schedule: [50ms, 50ms, 50ms, 50ms, 50ms, 50ms, 50ms, 50ms, 50ms, 50ms]'
   return `{ name: bus, kind: queue, queue: { type: sqs, url: "${url}", region: eu-central-1, ${credentials} }, ${patient}, ${own} }`
 }
 
@@ -39,23 +39,20 @@ function open(url: string, own = NEAR, credentials = CREDENTIALS): DeliveryKind 
 
 const item = (n: number, own: Partial<PushItem> = {}): PushItem => itemOf({ messageId: uuid(7, n), submissionId: uuid(9, n), ...own })
 
-/** Sends as the lanes do, each by itself at the same moment. */
-async function sendAll(kind: DeliveryKind, items: readonly PushItem[]): Promise<Outcome[]> {
-  const { signal } = new AbortController()
-  return (await Promise.all(items.map((each) => kind.send([each], signal)))).flat()
-}
+const sendAll = (kind: DeliveryKind, items: readonly PushItem[]): Promise<readonly Outcome[]> =>
+  kind.send(items, new AbortController().signal)
 
-it('puts changes that are sent at the same moment into batches of ten, each a message', async () => {
+it('sends changes in one request, each a message', async () => {
   const target = await startQueue()
-  const items = Array.from({ length: 25 }, (_, n) => item(n))
+  const items = [1, 2, 3].map((n) => item(n))
   const outcomes = await sendAll(open(target.queueUrl), items)
-  expect([...target.batches].sort((a, b) => b - a)).toEqual([10, 10, 5])
-  const byId = new Map(target.messages.map((each) => [each.deduplicationId, each]))
+  expect(target.batches).toEqual([3])
   for (const [n, each] of items.entries()) {
-    const message = byId.get(each.messageId)
+    const message = target.messages[n]
     expect(message).toMatchObject({
       body: changeMessage(each),
       group: `acme/${each.submissionId}`,
+      deduplicationId: each.messageId,
       attributes: { 'message-id': each.messageId },
     })
     expect(outcomes[n]).toEqual({ type: 'delivered', status: 200, remoteId: null, detail: `message ${message?.id} of the queue` })
@@ -86,12 +83,6 @@ it('judges each message of a batch by itself', async () => {
     { type: 'failed', permanent: true, error: expect.stringContaining('InvalidMessageContents of this message') },
     { type: 'failed', permanent: false },
   ])
-})
-
-it('sends each message alone when a whole batch is refused, so that one cannot harm the others', async () => {
-  const target = await startQueue({ mostBatchBytes: 3_000, mostBytes: 3_000 })
-  const outcomes = await sendAll(open(target.queueUrl), [item(1), item(2, { after: { detail: 'x'.repeat(5_000) } }), item(3)])
-  expect(outcomes).toMatchObject([{ type: 'delivered' }, { type: 'failed', permanent: true, status: 400 }, { type: 'delivered' }])
 })
 
 it('needs no group in a standard queue', async () => {
@@ -147,14 +138,39 @@ it('tells by a probe whether the queue is there, and the credentials are right',
   expect(await open(target.queueUrl).probe(signal)).toMatchObject({ ok: false, text: expect.stringContaining('ECONNREFUSED') })
 })
 
-async function startRig(target: SqsEmulator, credentials = CREDENTIALS): Promise<PushRig> {
-  const rig = await PushRig.start(sqliteDatabase, settings(target.queueUrl, NEAR, credentials), ENV)
-  for (const n of [1, 2, 3]) await rig.track(uuid(9, n))
+async function startRig(target: SqsEmulator, credentials = CREDENTIALS, own = ''): Promise<PushRig> {
+  const rig = await PushRig.start(
+    sqliteDatabase,
+    settings(target.queueUrl, `allow_private: true, entities: [market_events], timeout: 2s, ${own}`, credentials),
+    ENV,
+  )
   await rig.run()
   return rig
 }
 
-const event = (submission: number, n: number) => eventFact(ACCOUNT, uuid(9, submission), wireEvent(n))
+const event = (submission: number, n: number, over = {}) => eventFact(ACCOUNT, uuid(9, submission), wireEvent(n, over))
+
+it('gathers what waits into batches of ten, of each submission one change', async () => {
+  const target = await startQueue()
+  const rig = await startRig(target)
+  await rig.apply(...Array.from({ length: 12 }, (_, n) => [event(n, 2 * n), event(n, 2 * n + 1)]).flat())
+  await rig.becomes(...Array<string>(24).fill('delivered'))
+  expect(Math.max(...target.batches)).toBe(10)
+  const groups = target.messages.map(({ group }) => group)
+  let from = 0
+  for (const size of target.batches) {
+    expect(new Set(groups.slice(from, from + size)).size).toBe(size)
+    from += size
+  }
+})
+
+it('finds the message for which a whole batch is refused, and delivers the others', async () => {
+  const target = await startQueue({ mostBatchBytes: 3_000, mostBytes: 3_000 })
+  const rig = await startRig(target, CREDENTIALS, 'personal_fields: [market_events.detail]')
+  await rig.apply(event(1, 1), event(2, 2, { detail: 'x'.repeat(5_000) }), event(3, 3))
+  const rows = await rig.becomes('delivered', 'dead', 'delivered')
+  expect(rows[1]).toMatchObject({ attempts: 3, status: 400 })
+})
 
 it('has each change once, in the order of its submission, whatever goes wrong on the way', async () => {
   const target = await startQueue()

@@ -1,7 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { changeMessage } from '../../../src/push/contract/change-message.ts'
 import { type ServiceBusEmulator, startServiceBus } from '../../emulators/service-bus.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
 import { until } from '../../tools/until.ts'
+import { itemOf } from '../http/support.ts'
 import { event, message, SUBMISSION } from './notes-suite.ts'
 import { ACCOUNT, PushRig } from './rig.ts'
 
@@ -32,7 +34,7 @@ it('sends each change as a message: our id for duplicate detection, the submissi
   expect(target.messages.map(({ id, session }) => [id, session])).toEqual(rows.map((row) => [row.message_id, `${ACCOUNT}/${SUBMISSION}`]))
   const [first, second] = target.messages.map(({ body }) => JSON.parse(body))
   expect(first).toMatchObject({ type: 'market_events.insert', data: { seq: rows[0]?.seq, submission_id: SUBMISSION, before: null } })
-  expect(second).toMatchObject({ data: { brokerage: { direction: 'sent' } } })
+  expect(second).toMatchObject({ brokerage: { direction: 'sent' } })
   expect(JSON.stringify(target.messages)).not.toMatch(/Jane|Text of message/)
 })
 
@@ -63,4 +65,12 @@ it('is parked when the role or the queue is gone, and shows no secret', async ()
   await rig.apply(event(1))
   await until('it is parked', async () => (await rig.state())?.state === 'parked')
   expect(JSON.stringify([await rig.state(), await rig.outbox()])).not.toContain('the-secret-of-the-bus')
+})
+
+it('sends what a webhook is sent', async () => {
+  const { rig } = await start()
+  for (const item of [itemOf(), itemOf({ direction: 'sent', echo: true, snapshot: true, leftFilter: true, before: { type: 'note' } })]) {
+    const built = await rig.kind.preview?.(item)
+    expect(JSON.parse(built?.body ?? '')).toEqual(JSON.parse(changeMessage(item)))
+  }
 })

@@ -1,7 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { changeMessage } from '../../../src/push/contract/change-message.ts'
 import { type KafkaRestEmulator, startKafkaRest } from '../../emulators/kafka-rest.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
 import { until } from '../../tools/until.ts'
+import { itemOf } from '../http/support.ts'
 import { event, message, SUBMISSION } from './notes-suite.ts'
 import { ACCOUNT, PushRig } from './rig.ts'
 
@@ -35,7 +37,7 @@ it('makes a record of each change: the submission its key, our id a header, a we
       headers: { 'message-id': rows[0]?.message_id },
       value: { type: 'market_events.insert', data: { seq: rows[0]?.seq, submission_id: SUBMISSION, operation: 'insert', before: null } },
     },
-    { headers: { 'message-id': rows[1]?.message_id }, value: { data: { brokerage: { direction: 'sent', echo: true } } } },
+    { headers: { 'message-id': rows[1]?.message_id }, value: { brokerage: { direction: 'sent', echo: true } } },
   ])
   expect(rows.map(({ remote_id: id }) => id)).toEqual(['changes/0/0', 'changes/0/1'])
   expect(JSON.stringify(target.records)).not.toMatch(/Jane|Text of message/)
@@ -71,4 +73,12 @@ it('is parked when the user may do nothing any more, and tells by a probe', asyn
   await rig.apply(event(1))
   await until('it is parked', async () => (await rig.state())?.state === 'parked')
   expect(JSON.stringify([await rig.state(), await rig.outbox()])).not.toContain('the-secret-of-kafka')
+})
+
+it('sends what a webhook is sent', async () => {
+  const { rig } = await start()
+  for (const item of [itemOf(), itemOf({ direction: 'sent', echo: true, snapshot: true, leftFilter: true, before: { type: 'note' } })]) {
+    const built = await rig.kind.preview?.(item)
+    expect(JSON.parse(built?.body ?? '').value.data).toEqual(JSON.parse(changeMessage(item)))
+  }
 })

@@ -12,7 +12,7 @@ import type { CountedDestination } from '../../../src/store/outbox/destinations.
 import { storeMappings } from '../../../src/store/outbox/push-map.ts'
 import type { OutboxEntry } from '../../../src/store/outbox/queries.ts'
 import { account, type Env, withFile } from '../../config/support.ts'
-import { silentLog, type TestDatabase } from '../../tools/databases.ts'
+import { type OpenedDatabase, silentLog, type TestDatabase } from '../../tools/databases.ts'
 import { countedDestination } from '../../tools/destinations.ts'
 import { trackFact } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
@@ -25,17 +25,22 @@ export const ACCOUNT = 'default'
 /** The way from the change log to one destination of the settings, with everything real. */
 export class PushRig {
   readonly db: Db
+  /** Where the database is, for another process. */
+  readonly database: OpenedDatabase['config']
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
+  /** Further fields of the map, by client. */
+  fieldsOf: (client: string) => Readonly<Record<string, string>> = () => ({})
   readonly #config: Config
   #pushing: Pushing
   #stop = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
 
-  private constructor(db: Db, config: Config) {
+  private constructor({ db, config: database }: OpenedDatabase, config: Config) {
     const { destination, problems } = onlyOne(config)
     if (problems.length > 0) throw new Error(problems.join('\n'))
     this.db = db
+    this.database = database
     this.destination = destination
     this.kind = createKind(destination, { clock: systemClock, log: silentLog, proxy: {} })
     this.#config = config
@@ -47,7 +52,7 @@ export class PushRig {
     const opened = await database.open()
     const config = configWith(destination, env)
     opened.db.protection.use(protectionSettings(config))
-    const rig = new PushRig(opened.db, config)
+    const rig = new PushRig(opened, config)
     onTestFinished(async () => {
       await rig.#close()
       await opened.close()
@@ -80,7 +85,7 @@ export class PushRig {
   /** Says which client of the AMS a submission belongs to. */
   async map(submissionId: string, client: string, policy: string | null = null): Promise<void> {
     const destination = this.destination.name
-    await storeMappings(this.db, [{ destination, account: ACCOUNT, submissionId, client, policy, fields: {} }], 'import')
+    await storeMappings(this.db, [{ destination, account: ACCOUNT, submissionId, client, policy, fields: this.fieldsOf(client) }], 'import')
   }
 
   async state(): Promise<CountedDestination | null> {
