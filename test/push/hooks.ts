@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'svix'
+import { holdToSchema } from '../tools/pushed-schema.ts'
 
 /**
  * How a hook treats a delivery. `take`: stores it and answers 204. `reset`: breaks the connection before. `lose` and `hang`: store it, then
@@ -75,6 +76,7 @@ export class Hooks {
       response.writeHead(401).end()
       return
     }
+    holdToSchema(body)
     const hook = url.slice(1)
     const mishap = this.mishap(hook, this.arrivals.filter((arrival) => arrival.hook === hook).length)
     const taken = mishap === 'take' || mishap === 'lose' || mishap === 'hang'

@@ -82,6 +82,9 @@ export type Outcome =
 /** Attempts in a row without a useful answer, after which a destination rests and is tried by single attempts. */
 export const FAILURES_TO_OPEN = 5
 
+/** Type of the webhook that a probe sends. Receivers ignore types that they do not know. */
+export const TEST_TYPE = 'submission-mirror.test'
+
 /** Result of a harmless request. */
 export interface ProbeResult {
   /** null: nothing harmless can be tried. */

@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { WebhookDestination } from '../../config/config.ts'
 import { changeMessage } from '../contract/change-message.ts'
-import type { DeliveryKind, KindContext, Outcome, ProbeResult } from '../contract/delivery.ts'
+import { type DeliveryKind, type KindContext, type Outcome, type ProbeResult, TEST_TYPE } from '../contract/delivery.ts'
 import { answered, isSuccess, refusal, refused, unanswered } from '../contract/outcomes.ts'
 import { signedHeaders } from '../transport/signed-headers.ts'
 import { openTransport, type Transport, type TransportResult } from '../transport/transport.ts'
-
-/** Type of the message that a probe sends. Receivers ignore types that they do not know. */
-export const TEST_TYPE = 'submission-mirror.test'
 
 /**
  * Standard Webhooks: one change per request, signed with each secret of the destination. The id and body of a message are the same on every

@@ -8,6 +8,7 @@ import type { AttemptPlan, LaneStep } from './attempt-plan.ts'
 import type { DestinationGate } from './destination-gate.ts'
 import { NO_OUTCOME, type Prepared, Preparer, type PreparerOptions } from './preparer.ts'
 import { Reports } from './reports.ts'
+import { Traces } from './traces.ts'
 
 export interface RowSenderOptions extends PreparerOptions {
   readonly gate: DestinationGate
@@ -37,11 +38,13 @@ interface PreparedLane {
 export class RowSender {
   readonly #o: RowSenderOptions
   readonly #reports: Reports
+  readonly #traces: Traces
   readonly #preparer: Preparer
 
   constructor(options: RowSenderOptions) {
     this.#o = options
     this.#reports = new Reports(options.clock, options.log, options.observer, options.destination.name)
+    this.#traces = new Traces(options)
     this.#preparer = new Preparer(options, this.#reports)
   }
 
@@ -92,11 +95,13 @@ export class RowSender {
     const all = batch.flatMap(({ steps }) => steps.map(({ prepared }) => prepared))
     const items = all.flatMap((prepared) => (prepared.type === 'send' ? [prepared.item] : []))
     const startedAt = performance.now()
+    const trace = this.#traces.begin()
     const isSent = items.length > 0 && !isHalted
     const outcomes = isSent ? await outcomesOf(kind, items, cancelled) : items.map(() => NOT_ATTEMPTED)
     const lookups = all.flatMap((prepared) => (prepared.type === 'done' ? (prepared.outcome ?? []) : []))
     gate.settle(permit, cancelled.aborted ? null : verdictOf([...lookups, ...outcomes]))
     if (isSent) this.#reports.took(startedAt)
+    if (isSent) trace(items, outcomes)
     let sent = 0
     const results = batch.map(({ lane, steps }) => {
       const plans = steps.map(({ row, prepared }) =>
@@ -135,9 +140,11 @@ export class RowSender {
         return prepared.plan
       }
       const startedAt = performance.now()
+      const trace = this.#traces.begin()
       const [first = NO_OUTCOME] = await outcomesOf(kind, [prepared.item], cancelled)
       outcome = first
       this.#reports.took(startedAt)
+      trace([prepared.item], [first])
       return this.#preparer.plan(row, outcome, false, cancelled)
     } finally {
       // An attempt that we aborted ourselves says nothing about the target.
