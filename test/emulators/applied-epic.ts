@@ -159,6 +159,10 @@ class Epic {
         this.#options.codes.map((id) => ({ id, code: 'NOTE' })),
       )
     }
+    if (method === 'GET' && steps[0] === 'activities' && steps.length === 2) {
+      const { id, description, status } = this.#activity(steps[1] ?? '')
+      return { status: 200, type: 'application/hal+json', body: { id, description, status, _links: {} } }
+    }
     if (method === 'GET' && steps[0] === 'activities' && steps[2] === 'notes') {
       const { notes } = this.#activity(steps[1] ?? '')
       return page(

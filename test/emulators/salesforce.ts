@@ -1,4 +1,5 @@
-import { type Arrived, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
+import { randomUUID } from 'node:crypto'
+import { type Arrived, byHand, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
 
 export interface SalesforceTask extends StoredNote {
   readonly externalId: string
@@ -36,13 +37,12 @@ export async function startSalesforce(options: SalesforceOptions): Promise<Sales
     const found = notes.filter((task) => task.externalId === externalId)
     if (found.length > 1) return { status: 300, body: found.map(({ id }) => `${TASKS}/${id}`) }
     if (method === 'PATCH') return upsert(externalId, request, { ...options, notes, errors })
-    return found.length === 1
-      ? { status: 200, body: { Id: found[0]?.id } }
-      : failure(404, 'NOT_FOUND', 'The requested resource does not exist')
+    const [task] = found
+    return task ? { status: 200, body: selected(request, task) } : failure(404, 'NOT_FOUND', 'The requested resource does not exist')
   }
   const busy = failure(403, 'REQUEST_LIMIT_EXCEEDED', 'TotalRequests Limit exceeded.')
   const server = await startServer(answer, ({ method }) => method === 'PATCH', busy)
-  return { ...server, notes, errors, revokeTokens: () => tokens.revoke(), withdraw: () => tokens.withdraw() }
+  return { ...server, ...byHand(notes), notes, errors, revokeTokens: () => tokens.revoke(), withdraw: () => tokens.withdraw() }
 }
 
 function token({ method, body }: Arrived, { clientId, clientSecret }: SalesforceOptions, tokens: Tokens): Reply {
@@ -67,7 +67,7 @@ function upsert(externalId: string, request: Arrived, { accounts, notes, errors 
   if (!/^\d{4}-\d\d-\d\d$/.test(date ?? '')) return failure(400, 'JSON_PARSER_ERROR', 'ActivityDate is no date')
   if (client === undefined || !accounts.includes(client)) return failure(400, 'MALFORMED_ID', 'Related To ID: id value of incorrect type')
   const known = notes.findIndex((task) => task.externalId === externalId)
-  const id = notes[known]?.id ?? `00T${String(notes.length).padStart(15, '0')}`
+  const id = notes[known]?.id ?? `00T${randomUUID().replaceAll('-', '').slice(0, 15)}`
   notes.splice(known >= 0 ? known : notes.length, known >= 0 ? 1 : 0, {
     id,
     client,
@@ -76,6 +76,14 @@ function upsert(externalId: string, request: Arrived, { accounts, notes, errors 
     text: `${subject}\n${description}`,
   })
   return { status: known >= 0 ? 200 : 201, body: { id, success: true, errors: [], created: known < 0 } }
+}
+
+/** The fields of a task that a request names. */
+function selected({ query }: Arrived, { id, text }: SalesforceTask): Readonly<Record<string, string>> {
+  const [subject = '', ...lines] = text.split('\n')
+  const all: Readonly<Record<string, string>> = { Id: id, Subject: subject, Description: lines.join('\n') }
+  const names = (query.get('fields') ?? '').split(',')
+  return Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)))
 }
 
 function failure(status: number, errorCode: string, message: string): Reply {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { elapsed, isNonEmpty, items, secret, section, targetUrl, time, value, words } from './builders.ts'
+import { cronOrOff } from './cron.ts'
 import { checkCredentials, checkDocuments, checkSecrets, checkTransport } from './destination-checks.ts'
 import { expression, hostName, maxAge, privateKey, ratePerSecond, startPoint } from './destination-values.ts'
 import { markUrl } from './secrets.ts'
@@ -170,6 +171,16 @@ const http = section({
   lookup: section({ ...request, found: value(expression) })
     .optional()
     .meta({ description: 'the same, and `found`: whether a change has arrived' }),
+  check: section({ ...request, found: value(expression), same: value(expression).optional() })
+    .optional()
+    .meta({
+      description: 'the same, `found`, and `same`: whether the target has a change whose `remote_id` is known (`destination verify`)',
+    }),
+  verify: section({ cron: value(cronOrOff), sample: value(number(1, 1_000_000)).optional() })
+    .optional()
+    .meta({
+      description: '`cron` and `sample`: when the target is asked by itself what it has, and for how many changes; all when left out',
+    }),
   probe: section(request).optional().meta({ description: 'the same: a harmless request for `destination test` and `doctor`' }),
   success: value(expression)
     .optional()

@@ -85,7 +85,13 @@ export function mattersOf(health: Health, standing: readonly Standing[], expecte
 }
 
 /** Alarms of which a matter tells for as long as it is true, whatever the settings are: one that still fires without is over. */
-const toldWhileTrue: ReadonlySet<string> = new Set<AlarmName>(['inbox_dead', 'push_dead', 'push_unknown', 'push_unmapped'])
+const toldWhileTrue: ReadonlySet<string> = new Set<AlarmName>([
+  'inbox_dead',
+  'push_dead',
+  'push_unknown',
+  'push_unmapped',
+  'destination_lacks',
+])
 
 function tells({ kind, account, destination }: Matter, alarm: Standing): boolean {
   const isOf = (needKinds[kind].alarms as readonly string[] | undefined)?.includes(alarm.name)
@@ -131,14 +137,19 @@ export function webhooksLost(account: string, loss: WebhookLoss): Matter[] {
   return [matter('webhooks_lost', { account, count: loss.lost, name: pluralize(loss.expected, 'record'), reason })]
 }
 
-function changeMatters({ destination, dead, unknown, held, unmapped }: DestinationHealth): Matter[] {
+function changeMatters({ destination, dead, unknown, held, unmapped, lacking }: DestinationHealth): Matter[] {
   const stopped = [
     ...pile('dead_changes', dead, { destination, behind: held.count }),
     ...pile('unknown_changes', unknown, { destination, behind: dead.count > 0 ? 0 : held.count }),
   ]
   // Whatever holds them is told already, with their number.
   const waiting = stopped.length > 0 ? [] : pile('held_submissions', held, { destination })
-  return [...stopped, ...waiting, ...pile('unmapped_submissions', unmapped, { destination })]
+  return [
+    ...stopped,
+    ...waiting,
+    ...pile('unmapped_submissions', unmapped, { destination }),
+    ...pile('lacking_changes', lacking, { destination }),
+  ]
 }
 
 /** What the service says to an account that is read. */

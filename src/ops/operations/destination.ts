@@ -16,6 +16,7 @@ import { map, mappings, unmapped } from './mapping.ts'
 import { operation } from './operation.ts'
 import { preview } from './preview.ts'
 import { resend } from './resend.ts'
+import { verify } from './verify.ts'
 
 const list = operation({
   name: 'destination.list',
@@ -143,5 +144,5 @@ const test = operation({
   print: (to, { destination: of, text }) => to.line(`destination ${of}: ${text}`),
 })
 
-/** `destination list|failures|pause|resume|test|preview|resend|map|mappings|unmapped` */
-export const operations = [list, failures, pause, resume, test, preview, resend, map, mappings, unmapped]
+/** `destination list|failures|pause|resume|test|preview|resend|verify|map|mappings|unmapped` */
+export const operations = [list, failures, pause, resume, test, preview, resend, verify, map, mappings, unmapped]

@@ -39,6 +39,7 @@ const publicRelations = [
   boards.policyBoard,
   log.logEpochs,
   push.pushStatus,
+  push.pushVerifications,
   completeness.arrivals,
   completeness.completeness,
   completeness.accountCompleteness,
@@ -79,6 +80,7 @@ const ownTables = [
   inbox.syncInboxLeft,
   log.syncLogEpochs,
   push.syncRestatements,
+  push.syncPushVerifications,
   log.syncMigrations,
 ] as const
 

@@ -39,6 +39,8 @@ export function destinationTo(url: string, own: Partial<HttpDestination> = {}): 
     upload: null,
     documents: false,
     lookup: null,
+    check: null,
+    verify: null,
     probe: null,
     throttled: null,
     duplicate: null,

@@ -3,9 +3,11 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { type Config, type DestinationConfig, loadConfig } from '../../../src/config/config.ts'
 import type { Fact } from '../../../src/model/facts.ts'
+import { verifyDestination } from '../../../src/ops/verify/verify-destination.ts'
 import type { DeliveryKind } from '../../../src/push/contract/delivery.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
 import { createKind } from '../../../src/push/kinds/create.ts'
+import type { VerificationReport, VerificationRequest } from '../../../src/push/verify/verification.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import type { CountedDestination } from '../../../src/store/outbox/destinations.ts'
 import { storeMappings } from '../../../src/store/outbox/push-map.ts'
@@ -82,6 +84,13 @@ export class PushRig {
 
   async state(): Promise<CountedDestination | null> {
     return await countedDestination(this.db.read, this.destination.name)
+  }
+
+  /** Asks the target what it has, as `destination verify` does. */
+  verify(request: Partial<VerificationRequest> = {}): Promise<VerificationReport> {
+    const parts = { db: this.db, clock: systemClock, log: silentLog, observer: silentObserver, config: this.#config, version: '0' }
+    const all = { selection: {}, sample: null, repair: false, ...request }
+    return verifyDestination({ ...parts, signal: new AbortController().signal }, this.destination, all)
   }
 
   /** The outbox, the oldest first. */
