@@ -88,8 +88,8 @@ const table = {
   },
   lacking_changes: {
     says: ({ count, destination }) => `destination ${destination} lacks ${pluralize(count, 'change')} that it had taken`,
-    advice: 'find out who removed them there, then',
-    mend: ({ destination }) => by('destination.verify', { name: destination, repair: 'true' }),
+    advice: 'find out why; with `--repair` it sends them again:',
+    mend: ({ destination }) => by('destination.verify', { name: destination }),
     alarms: ['destination_lacks'],
   },
   held_submissions: {

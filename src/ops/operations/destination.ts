@@ -9,6 +9,7 @@ import { resumeAdvice } from '../health/need-kinds.ts'
 import { ConflictError } from '../output/refusals.ts'
 import { record } from '../output/schema.ts'
 import { printableLine } from '../output/text.ts'
+import { presenceText } from '../output/words.ts'
 import { destinationStatus, readPushStatus, destinationStates as states } from '../status/destinations.ts'
 import { failures } from './failures.ts'
 import { name, pageOf, whole } from './inputs.ts'
@@ -28,7 +29,12 @@ const list = operation({
   run: async (c) => whole(await readPushStatus(c.db.read, c.config)),
   table: [
     'Destinations',
-    ['destination', 'kind', 'state', 'since', 'queued', 'oldest_queued_at', 'dead', 'unknown', 'retry_at', 'reason'],
+    [
+      ...(['destination', 'kind', 'state', 'since', 'queued', 'oldest_queued_at', 'dead', 'unknown', 'retry_at'] as const),
+      ['answered', ({ verified }) => verified && presenceText(verified)],
+      ['verified_at', ({ verified }) => verified?.at ?? null],
+      'reason',
+    ],
     'There is no destination.',
   ],
 })

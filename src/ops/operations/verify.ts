@@ -51,7 +51,6 @@ export const verify = operation({
     `says, at most ${MOST}. Answers stand in \`push_verifications\`.`,
   role: 'operator',
   http: 'POST /destinations/:name/verify',
-  needs: 'destinations',
   input: z
     .strictObject({
       name: name.describe('of the destination'),

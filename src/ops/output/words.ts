@@ -62,6 +62,7 @@ const words: Readonly<Record<string, string>> = {
   text: 'what happened',
   tried_at: 'last attempt',
   unmapped_lanes: 'unmapped',
+  verified_at: 'verified',
   what: 'type',
   // States.
   aside: 'set aside',

@@ -13,6 +13,7 @@ import type { CountedDestination } from '../../../src/store/outbox/destinations.
 import { storeMappings } from '../../../src/store/outbox/push-map.ts'
 import type { OutboxEntry } from '../../../src/store/outbox/queries.ts'
 import { account, type Env, withFile } from '../../config/support.ts'
+import { databaseEnv } from '../../e2e/serve.ts'
 import { silentLog, type TestDatabase } from '../../tools/databases.ts'
 import { countedDestination } from '../../tools/destinations.ts'
 import { trackFact } from '../../tools/facts.ts'
@@ -28,15 +29,18 @@ export class PushRig {
   readonly db: Db
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
+  /** The environment of a command beside it. */
+  readonly env: Readonly<Record<string, string>>
   readonly #config: Config
   #pushing: Pushing
   #stop = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
 
-  private constructor(db: Db, config: Config) {
+  private constructor(db: Db, config: Config, env: Env) {
     const { destination, problems } = onlyOne(config)
     if (problems.length > 0) throw new Error(problems.join('\n'))
     this.db = db
+    this.env = env as Record<string, string>
     this.destination = destination
     this.kind = createKind(destination, { clock: systemClock, log: silentLog, proxy: {} })
     this.#config = config
@@ -46,7 +50,8 @@ export class PushRig {
   /** @param destination the YAML of one destination, in one line; it runs until the test ends. */
   static async start(database: TestDatabase, destination: string, env: Env): Promise<PushRig> {
     const opened = await database.open()
-    const rig = new PushRig(opened.db, configWith(destination, env))
+    const given = { ...account, ...withFile(`destinations:\n  - ${destination}\n`, env), ...databaseEnv(opened.config) }
+    const rig = new PushRig(opened.db, loadConfig(given), given)
     onTestFinished(async () => {
       await rig.#close()
       await opened.close()
@@ -116,10 +121,6 @@ export class PushRig {
   async #close(): Promise<void> {
     await Promise.all([this.kind.close(), this.#end()])
   }
-}
-
-function configWith(yaml: string, env: Env): Config {
-  return loadConfig({ ...account, ...withFile(`destinations:\n  - ${yaml}\n`, env) })
 }
 
 function onlyOne({ destinations }: Config): { readonly destination: DestinationConfig; readonly problems: readonly string[] } {

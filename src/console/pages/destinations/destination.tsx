@@ -15,6 +15,7 @@ import { DestinationFacts } from './facts.tsx'
 import { Failures } from './failures.tsx'
 import { ResendDialog } from './resend.tsx'
 import { StateChip } from './state.tsx'
+import { VerifyDialog } from './verify.tsx'
 
 type Shown = Schemas['Destination']
 
@@ -56,7 +57,7 @@ function Told({ destination: d }: { readonly destination: Shown }) {
 }
 
 function Actions({ destination: d }: { readonly destination: Shown }) {
-  const [asks, setAsks] = useState<'retry' | 'resend' | null>(null)
+  const [asks, setAsks] = useState<'retry' | 'resend' | 'verify' | null>(null)
   const path = { params: { path: { name: d.destination } } }
   const pause = useAction({
     run: () => answered(api.POST('/api/v1/destinations/{name}/pause', { ...path, body: {} })),
@@ -92,6 +93,10 @@ function Actions({ destination: d }: { readonly destination: Shown }) {
       <Button needs="operator" isSmall onClick={() => setAsks('resend')}>
         Resend…
       </Button>
+      <Button needs="operator" isSmall disabled={!d.can_verify || isStopped} onClick={() => setAsks('verify')}>
+        Verify…
+      </Button>
+      {asks === 'verify' && <VerifyDialog destination={d.destination} onClose={() => setAsks(null)} />}
       {asks === 'resend' && <ResendDialog destination={d.destination} onClose={() => setAsks(null)} />}
       {asks === 'retry' && (
         <Confirm
