@@ -69,6 +69,7 @@ export function mattersOf(health: Health, standing: readonly Standing[], expecte
   const stopped = [...accounts.flatMap(accountStopped), ...servedDestinations(health, expected).flatMap(destinationStopped)]
   const others = [
     ...servedDestinations(health, expected).flatMap(outageMatter),
+    ...servedDestinations(health, expected).flatMap(({ destination, lacking }) => pile('lacking_changes', lacking, { destination })),
     // What is dead stays so in accounts and destinations, too, that the settings do not have any more.
     ...health.accounts.flatMap(({ account, dead }) => pile('dead_deliveries', dead, { account })),
     ...health.destinations.flatMap(changeMatters),
@@ -137,19 +138,14 @@ export function webhooksLost(account: string, loss: WebhookLoss): Matter[] {
   return [matter('webhooks_lost', { account, count: loss.lost, name: pluralize(loss.expected, 'record'), reason })]
 }
 
-function changeMatters({ destination, dead, unknown, held, unmapped, lacking }: DestinationHealth): Matter[] {
+function changeMatters({ destination, dead, unknown, held, unmapped }: DestinationHealth): Matter[] {
   const stopped = [
     ...pile('dead_changes', dead, { destination, behind: held.count }),
     ...pile('unknown_changes', unknown, { destination, behind: dead.count > 0 ? 0 : held.count }),
   ]
   // Whatever holds them is told already, with their number.
   const waiting = stopped.length > 0 ? [] : pile('held_submissions', held, { destination })
-  return [
-    ...stopped,
-    ...waiting,
-    ...pile('unmapped_submissions', unmapped, { destination }),
-    ...pile('lacking_changes', lacking, { destination }),
-  ]
+  return [...stopped, ...waiting, ...pile('unmapped_submissions', unmapped, { destination })]
 }
 
 /** What the service says to an account that is read. */

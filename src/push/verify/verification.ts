@@ -89,12 +89,16 @@ export class Verification {
     const { db, destination, observer } = this.#o
     const rows = await stillWanted(db.read, destination, await deliveredRows(db.read, ids))
     const answers = await this.#asking.all(rows)
-    const told = rows.flatMap((row, index) => {
+    const told: Told[] = []
+    for (const [index, row] of rows.entries()) {
       const answer = answers[index] ?? null
-      return answer === null ? [] : [{ row, answer }]
-    })
+      // Those behind it are asked for again by a run that continues this one.
+      if (answer === null) break
+      told.push({ row, answer })
+    }
     const isWhole = told.length === rows.length
-    const repaired = await this.#store(told, isWhole ? (ids.at(-1) ?? 0) : null)
+    const upTo = isWhole ? ids.at(-1) : told.at(-1)?.row.outboxId
+    const repaired = await this.#store(told, upTo ?? null)
     for (const { row, answer } of told) {
       this.#counts[answer.type] += 1
       observer.count('push_verified_total', { destination: destination.name, result: answer.type })

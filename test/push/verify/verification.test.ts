@@ -59,7 +59,10 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
       count: (name: CounterName, labels: Labels = {}) => void (name === 'push_verified_total' && counted.push(labels)),
     }
     const asked = new Set<string>()
-    const verify = ({ messageId }: PushItem) => (asked.add(messageId), HAS)
+    const verify = ({ messageId }: PushItem) => {
+      asked.add(messageId)
+      return HAS
+    }
     const report = await ask({ db, verify, options: { observer }, request: { sample: 5 } })
     expect(report).toMatchObject({ delivered: 12, asked: 5, has: 5, isWhole: true })
     expect(asked.size).toBe(5)
@@ -140,7 +143,11 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     await setDestinationState(db, 'ams', 'active', null)
     const continues = { after: places.at(-1) ?? 0, found: { has: 4, lacks: 0, differs: 0, cannot_tell: 0 } }
     const rest: string[] = []
-    const whole = await ask({ db, verify: ({ messageId }) => (rest.push(messageId), HAS), request: { continues, onStored } })
+    const later = ({ messageId }: PushItem) => {
+      rest.push(messageId)
+      return HAS
+    }
+    const whole = await ask({ db, verify: later, request: { continues, onStored } })
     expect(whole).toMatchObject({ delivered: 12, asked: 12, has: 12, isWhole: true })
     expect(rest).toHaveLength(8)
     expect(places.at(-1)).toBe(0)
@@ -149,7 +156,10 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
   it('cannot tell of what it cannot ask for: its change is gone, or its submission is not mapped any more', async () => {
     const db = await delivered()
     const asked: string[] = []
-    const verify = ({ messageId }: PushItem) => (asked.push(messageId), HAS)
+    const verify = ({ messageId }: PushItem) => {
+      asked.push(messageId)
+      return HAS
+    }
     const unmapped = await ask({ db, verify, destination: { mapping: 'required' } })
     expect(unmapped).toMatchObject({ cannot_tell: 12 })
     expect(unmapped.changes[0]?.error).toBe('no client is known for its submission any more')
