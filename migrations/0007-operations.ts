@@ -58,6 +58,8 @@ function processes(t: ColumnTypes): string[] {
     `create table sync_figures (
       step_seconds ${t.int} not null, at ${t.time} not null, process_id ${t.id} not null, figures text not null,
       primary key (step_seconds, at, process_id))`,
+    `create table sync_sums (
+      id ${t.int} not null primary key check (id = 1), counted_at ${t.time} not null, sums text not null)`,
     `create table sync_upkeep (
       task ${t.id} not null primary key,
       slot text, settings text, lease_token ${t.id}, lease_until ${t.time}, position ${t.int} not null,

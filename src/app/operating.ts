@@ -34,6 +34,7 @@ export function operatingGroups(parts: BackgroundParts, clocks: ClockJudge = new
     groupOf(new LostWebhookCounter(db, log, observer, names, config.webhooks.lostAfterMs), [names, config.webhooks]),
     ...discoveries(parts),
     ...extraReads(parts),
+    summing(parts),
     reconciling(parts),
     retention(parts, clocks),
     ...backups(parts),
@@ -76,6 +77,15 @@ function reconciling({ config, clients, ...common }: BackgroundParts): ServiceGr
     return new Reconciler({ ...common, ...how, database, clients, destinations, schedule })
   })
   return groupOf(service, [reconcile, cronTimezone, destinations, recordFields])
+}
+
+/** Counts what sums up everything, once a minute. */
+function summing({ config: { database }, ...common }: BackgroundParts): ServiceGroup {
+  const service = lazily('sums', async () => {
+    const { SumKeeper } = await import('../ops/status/sum-keeper.ts')
+    return new SumKeeper({ ...common, database })
+  })
+  return groupOf(service)
 }
 
 /** Removes what is older than the settings say. */

@@ -19,6 +19,8 @@ export const upkeepPoints: readonly KillPoint[] = [
   },
   // Each process writes its figures as it starts.
   { transaction: 'figures', before: () => undefined },
+  // Counted soon after each start that is in another minute, or of another process.
+  { transaction: 'sums', before: sumsDue },
   { transaction: 'protect', before: protectDue },
   ...['replays-requested', 'replays-requested-all'].map(
     (transaction): KillPoint => ({ transaction, before: (rig) => afterBreak(rig, false) }),
@@ -50,6 +52,12 @@ export const commentPoints: readonly KillPoint[] = [
     },
   },
 ]
+
+/** As in a minute in which nobody has counted yet. */
+async function sumsDue(rig: CrashRig): Promise<void> {
+  const db = await rig.store()
+  await db.write('test', (tx) => tx.sql.deleteFrom('sync_upkeep').where('task', '=', 'sums').execute())
+}
 
 /** A night that was missed, and something to remove. */
 async function retentionDue(rig: CrashRig): Promise<void> {

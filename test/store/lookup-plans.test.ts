@@ -6,9 +6,10 @@ import { listCompleteness } from '../../src/store/completeness/ledger-list.ts'
 import type { Db, Query, Tx } from '../../src/store/engine/db.ts'
 import { createKysely } from '../../src/store/engine/kysely.ts'
 import { dbWith, Parts } from '../../src/store/engine/parts.ts'
-import { changeDeliveries, countInbox, findDeliveries, listDeliveries, makeReady } from '../../src/store/inbox/queries.ts'
+import { changeDeliveries, countDeliveries, countInbox, findDeliveries, listDeliveries, makeReady } from '../../src/store/inbox/queries.ts'
 import { reachedOf } from '../../src/store/mirror/reached.ts'
 import { submissionItems } from '../../src/store/mirror/submission-items.ts'
+import { countSubmissions } from '../../src/store/mirror/submission-list.ts'
 import { listUnmapped } from '../../src/store/mirror/unmapped.ts'
 import { setDestinationState } from '../../src/store/outbox/destinations.ts'
 import { listOutbox } from '../../src/store/outbox/queries.ts'
@@ -189,6 +190,23 @@ describe('each list, on SQLite without statistics,', () => {
     const plan = await planOf((db) => countInbox(db.read))
     for (const by of ['COVERING INDEX sync_inbox_worked;', 'COVERING INDEX sync_inbox_stopped;', 'INDEX sync_inbox_ready;'])
       expect(plan).toContain(`SCAN sync_inbox USING ${by}`)
+  })
+
+  it('up to a limit deliveries are counted by the index of their state, whosever they are', async () => {
+    for (const account of [undefined, 'acme']) {
+      const plan = (state: 'ready' | 'done' | 'dead') => planOf(({ read }) => countDeliveries(read, { account, state }, 1_000))
+      expect(await plan('ready')).toMatch(/sync_inbox USING (COVERING )?INDEX sync_inbox_ready/)
+      expect(await plan('done')).toContain('sync_inbox USING COVERING INDEX sync_inbox_worked')
+      expect(await plan('dead')).toContain('sync_inbox USING COVERING INDEX sync_inbox_stopped')
+    }
+  })
+
+  it('where submissions stand is counted by the index of their lanes, those that are not shown by their own', async () => {
+    expect(await planOf(({ read }) => countSubmissions(read, ['acme'], 'quoted', 1_000))).toContain(
+      'lanes_by_chip (account=? AND <expr>=?)',
+    )
+    const unreachable = await planOf(({ read }) => countSubmissions(read, ['acme'], 'unreachable', 1_000))
+    expect(unreachable).toContain('SEARCH submissions USING INDEX submissions_unreachable (account=?)')
   })
 
   it('of each submission whose completeness is listed only its own arrivals are looked at', async () => {

@@ -14,7 +14,7 @@ import { count, countUpTo, money } from '../parts/numbers.ts'
 import { Page } from '../parts/page.tsx'
 import { SearchField } from '../parts/search-field.tsx'
 import type { Column } from '../parts/table.tsx'
-import { Age, dateText } from '../parts/time.tsx'
+import { Age, AsOf, dateText } from '../parts/time.tsx'
 
 export type Item = Schemas['SubmissionItem']
 
@@ -31,7 +31,7 @@ export function Submissions() {
     return [each, counted === undefined ? wordOf(each) : `${wordOf(each)} (${countUpTo(counted)})`] as const
   })
   return (
-    <Page title="Submissions" className="lists" lead={overview && <>{count(overview.submissions.known)} known</>}>
+    <Page title="Submissions" className="lists" lead={overview && <Known overview={overview} />}>
       <div className="filters">
         <SearchField
           label="Search submissions"
@@ -46,6 +46,16 @@ export function Submissions() {
       </div>
       <List />
     </Page>
+  )
+}
+
+/** How many there are; of a large mirror as they were counted last. */
+function Known({ overview: { submissions, counted_at } }: { readonly overview: Schemas['Overview'] }) {
+  if (submissions.known === null) return <>not counted yet: that is done once a minute while a process is running</>
+  return (
+    <>
+      {count(submissions.known)} known <AsOf at={counted_at} />
+    </>
   )
 }
 

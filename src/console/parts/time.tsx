@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from 'react'
 
 const SECOND_MS = 1_000
+const DAY_MS = 86_400_000
 const STEPS = [
   ['d', 86_400],
   ['h', 3_600],
@@ -8,6 +9,7 @@ const STEPS = [
 ] as const
 
 const time = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false })
+const minute = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false })
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
 const short = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hour12: false })
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
@@ -86,6 +88,18 @@ export function Age({ at, none = '–', mayLieAhead = false }: AgeProps) {
   return (
     <time dateTime={at} title={bothTimes(at)}>
       {ageText(ms, mayLieAhead)}
+    </time>
+  )
+}
+
+/** When figures were counted that are counted once a minute: `as of 12:03`; nothing where they are of now. */
+export function AsOf({ at }: { readonly at: string | null | undefined }) {
+  const now = useNow()
+  if (!at) return null
+  const isOld = now - Date.parse(at) > DAY_MS
+  return (
+    <time dateTime={at} title={bothTimes(at)}>
+      as of {isOld ? momentText(at) : minute.format(new Date(at))}
     </time>
   )
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { mkdtemp, rmdir } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { FatalError, messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
@@ -80,6 +81,7 @@ export async function* checkDatabase(config: Config, db: Db): AsyncGenerator<Fin
   yield durabilityOf(health)
   if (config.database.kind === 'postgres') yield* copiesOf(config.database, db)
   yield* roomOf(config, health)
+  yield* backupsOf(config)
   if (db.kind === 'postgres') yield listeningOf(await probeListening(db))
   yield* retentionOf(db)
 }
@@ -136,6 +138,24 @@ async function* roomOf({ database }: Config, { sizeBytes }: DatabaseHealth): Asy
       ? size
       : `${size}, and ${folder} has ${megabytes(freeBytes)} left${freeBytes < sizeBytes ? ', too little for a backup beside it' : ''}`,
   )
+}
+
+/** Whether a backup by the timetable can be written, where there is one. */
+async function* backupsOf({ backup, database }: Config): AsyncGenerator<Finding> {
+  if (backup.cron === null || database.kind === 'postgres') return
+  const folder = resolve(backup.dir)
+  // A backup creates it where it is missing.
+  let at = folder
+  while (!existsSync(at)) at = dirname(at)
+  try {
+    await rmdir(await mkdtemp(join(at, '.submission-mirror-')))
+    yield good('backups', `${folder} can be written to`)
+  } catch (error) {
+    yield bad(
+      'backups',
+      `${folder} cannot be written to (${messageOf(error)}): give the folder to this user, or set BACKUP_DIR to another place`,
+    )
+  }
 }
 
 function listeningOf(heard: Awaited<ReturnType<typeof probeListening>>): Finding {

@@ -18,6 +18,11 @@ export const pushLate = {
     `the oldest change for destination ${destination} has waited for ${ago(oldest, nowMs)}`,
 }
 
+/** A destination whose `filter` fails. @param error on which change, and why. */
+export function filterFailure(destination: string, error: string): string {
+  return `the filter of destination ${destination} fails, so its changes wait (${error})`
+}
+
 /** Records that contradict what was kept, and items that could not be understood: told of for so long after they came. */
 export const evidence = {
   forMs: 24 * 3_600_000,

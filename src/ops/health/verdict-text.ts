@@ -73,16 +73,21 @@ function lateText({ kind, of, count, since }: Lateness, nowMs: number): string {
 /** What is complete, and where that ends to be known. */
 function completeText(health: Health, expected: Expected): string {
   const accounts = servedAccounts(health, expected)
-  const total = accounts.reduce((n, { submissions }) => n + submissions, 0)
-  const unreachable = accounts.reduce((n, each) => n + each.unreachable, 0)
+  const total = totalOf(accounts.map(({ submissions }) => submissions))
+  const unreachable = totalOf(accounts.map((each) => each.unreachable)) ?? 0
   const newest = accounts.reduce<TimeText | null>((time, { newestReadAt }) => laterTime(time, newestReadAt), null)
   const known =
     total === 0
       ? 'no submission is known yet; the next delivery brings the first, and `track` adds earlier ones'
-      : `${pluralize(total, 'submission')}, each read to the end, and nothing waits`
+      : `${total === null ? 'all submissions' : pluralize(total, 'submission')}, each read to the end, and nothing waits`
   const hidden = unreachable === 0 ? '' : `; the service does not show ${unreachable} of them any more`
   if (health.isServed) return `${known}${hidden}`
   return `${known}${hidden}; no process is running${newest === null ? '' : `, and the last read was ${ago(newest, expected.nowMs)} ago`}`
+}
+
+/** @returns the sum; null when one is not known. */
+export function totalOf(counts: readonly (number | null)[]): number | null {
+  return counts.reduce((sum, n) => (sum === null || n === null ? null : sum + n), 0)
 }
 
 function together(parts: readonly string[]): string {

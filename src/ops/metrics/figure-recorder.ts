@@ -109,7 +109,7 @@ export class FigureRecorder implements Service {
 
   async #noteQueues(): Promise<void> {
     const [inbox] = await inboxGauges(this.#db.read, [])
-    const outbox = (await countDestinations(this.#db.read)).reduce((sum, { queued }) => sum + queued, 0)
+    const outbox = (await countDestinations(this.#db.read, Number.MAX_SAFE_INTEGER)).reduce((sum, { queued }) => sum + queued, 0)
     for (const step of this.#now()) {
       for (const [label, n] of Object.entries({ inbox: inbox?.count ?? 0, outbox })) {
         const most = Math.max(step.figures['queues']?.[label] ?? 0, n)

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { accountCompleteness } from '../../store/completeness/ledger.ts'
 import { listCompleteness } from '../../store/completeness/ledger-list.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
 import { time } from '../output/schema.ts'
 import { knownAccounts } from '../status/accounts.ts'
 import { COMPLETENESS_SCOPE } from '../status/completeness.ts'
+import { summedUp } from '../status/sums.ts'
 import { name, page, pageOf, paging, placeIn, submissionId, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
@@ -29,13 +29,18 @@ const accounts = operation({
   http: 'GET /completeness',
   withoutCommand: '`status` tells it',
   input: z.strictObject({ account: name.optional().describe('only this one') }),
-  output: pageOf(account).extend({ scope: z.string().describe('what complete means') }),
+  output: pageOf(account).extend({
+    scope: z.string().describe('what complete means'),
+    counted_at: time.nullable().describe('when it was counted: of a large mirror once a minute; null: now'),
+  }),
   run: async (c, given) => {
     const { read } = c.sums
     await refuseUnknownNames(read, c.config, given)
-    const names = (await knownAccounts(read, c.config.accounts)).map((each) => each.account)
-    const sums = await Promise.all(names.filter((each) => each === (given.account ?? each)).map((each) => accountCompleteness(read, each)))
-    return { ...whole(sums.flatMap((sum) => (sum === null ? [] : [{ ...sum }]))), scope: COMPLETENESS_SCOPE }
+    const known = (await knownAccounts(read, c.config.accounts)).map((each) => each.account)
+    const names = known.filter((each) => each === (given.account ?? each))
+    const { of, countedAt } = await summedUp(read, names, c.isTerminal)
+    const items = names.flatMap((each) => of(each).completeness ?? []).map((sum) => ({ ...sum }))
+    return { ...whole(items), scope: COMPLETENESS_SCOPE, counted_at: countedAt }
   },
 })
 

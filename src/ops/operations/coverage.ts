@@ -2,16 +2,9 @@ import { z } from 'zod'
 import type { Config } from '../../config/config.ts'
 import { entities } from '../../model/entities.ts'
 import type { Entity } from '../../model/entity.ts'
-import type { Db } from '../../store/engine/db.ts'
-import {
-  documentCoverage,
-  extraReadCoverage,
-  idReadCoverage,
-  type ReadCoverage,
-  submissionReads,
-  tableCoverage,
-} from '../../store/upkeep/coverage.ts'
-import { COUNT_CAP } from '../../store/upkeep/gauges.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { COUNT_CAP } from '../../store/engine/sql.ts'
+import type { ReadCoverage } from '../../store/upkeep/coverage.ts'
 import { readsOffStatus } from '../../store/upkeep/status.ts'
 import { tableOf } from '../output/columns.ts'
 import { record, time } from '../output/schema.ts'
@@ -20,6 +13,7 @@ import { wrapped } from '../output/text.ts'
 import { knownAccounts } from '../status/accounts.ts'
 import { COMPLETENESS_SCOPE } from '../status/completeness.ts'
 import { readOff } from '../status/status.ts'
+import { summedUp } from '../status/sums.ts'
 
 /** What is mirrored and how fresh, and what the service gives no way to find. */
 export const coverage = record('Coverage', {
@@ -45,6 +39,7 @@ export const coverage = record('Coverage', {
       documents: z.object({ known: z.int(), stored: z.int() }),
     }),
   ),
+  counted_at: time.nullable().describe('when it was counted: of a large mirror once a minute; null: now'),
   gaps: z.array(z.object({ about: z.string(), what: z.string() })).describe('what the service gives no way to find or to know sooner'),
 })
 
@@ -84,27 +79,23 @@ export const GAPS: Coverage['gaps'] = [
   },
 ]
 
-/** Looks at each read and table by index, so that a hundred thousand submissions take moments. */
-export async function readCoverage(db: Db, config: Pick<Config, 'accounts'>): Promise<Coverage> {
-  const q = db.read
+/** @param isTerminal whether it is counted now, however much there is. */
+export async function readCoverage(q: Query, config: Pick<Config, 'accounts'>, isTerminal: boolean): Promise<Coverage> {
   const offOf = await readsOffStatus(q)
-  const accounts: AccountCoverage[] = []
-  for (const { account } of await knownAccounts(q, config.accounts)) {
-    const tables = await tableCoverage(q, account)
+  const names = (await knownAccounts(q, config.accounts)).map(({ account }) => account)
+  const { of: sumsOf, countedAt } = await summedUp(q, names, isTerminal)
+  const accounts = names.map((account): AccountCoverage => {
+    const { coverage: reads, tables, documents } = sumsOf(account)
     const off = offOf(account)
     const shown = (of: 'submissions' | 'ids') => (one: ReadCoverage) => shownRead(one, of, off)
-    accounts.push({
+    return {
       account,
-      reads: [
-        ...(await submissionReads(q, account)).map(shown('submissions')),
-        ...(await idReadCoverage(q, account)).map(shown('ids')),
-        ...(await extraReadCoverage(q, account)).map(shown('submissions')),
-      ],
+      reads: [...reads.submissions.map(shown('submissions')), ...reads.ids.map(shown('ids')), ...reads.extra.map(shown('submissions'))],
       tables: tables.map((one) => ({ ...one, more: one.rows >= COUNT_CAP })),
-      documents: await documentCoverage(q, account),
-    })
-  }
-  return { accounts, gaps: GAPS }
+      documents,
+    }
+  })
+  return { accounts, counted_at: countedAt, gaps: GAPS }
 }
 
 /** @returns the tables that a read fills, with those of which it brings some columns. */

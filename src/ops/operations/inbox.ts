@@ -2,7 +2,15 @@ import { z } from 'zod'
 import { msFromTime, timeFromMs } from '../../model/time.ts'
 import { changesBetween } from '../../store/changes/reader.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { findDeliveries, type InboxDelivery, type InboxEntry, type InboxFilter, listDeliveries } from '../../store/inbox/queries.ts'
+import { CLOCKS_APART_MS } from '../../store/inbox/causes.ts'
+import {
+  countDeliveries,
+  findDeliveries,
+  type InboxDelivery,
+  type InboxEntry,
+  type InboxFilter,
+  listDeliveries,
+} from '../../store/inbox/queries.ts'
 import { RejectedStore } from '../../store/inbox/rejected.ts'
 import { searchDeliveries } from '../../store/inbox/search.ts'
 import { withInsured } from '../../store/mirror/insured.ts'
@@ -110,8 +118,6 @@ function shownOf<T extends InboxDelivery>({ headers, body, ...fields }: T) {
   return { ...fields, headers: JSON.parse(headers) as Record<string, string>, body: body?.toString('utf8') ?? null }
 }
 
-/** How far the clock of a process may be from the database's, by which a delivery is settled. */
-const CLOCKS_APART_MS = 2_000
 const MOST_CHANGES = 200
 
 /** The changes that webhooks made to the submission of a delivery from its arrival to its settling. */
@@ -172,9 +178,8 @@ const counts = operation({
   ),
   run: async (c, { account }) => {
     await refuseUnknownNames(c.db.read, c.config, { account })
-    const limit = MOST_COUNTED + 1
-    const refused = (await new RejectedStore(c.db, c.log).list({ account, isOpen: true, limit })).length
-    const found = await Promise.all(inboxStates.map(async (state) => (await listDeliveries(c.db.read, { account, state }, limit)).length))
+    const refused = (await new RejectedStore(c.db, c.log).list({ account, isOpen: true, limit: MOST_COUNTED + 1 })).length
+    const found = await Promise.all(inboxStates.map((state) => countDeliveries(c.db.read, { account, state }, MOST_COUNTED)))
     const all = [...inboxStates.map((state, index) => ({ state, n: found[index] ?? 0 })), { state: 'refused' as const, n: refused }]
     return whole(all.map(({ state, n }) => ({ state, count: Math.min(n, MOST_COUNTED), is_complete: n <= MOST_COUNTED })))
   },

@@ -4,9 +4,10 @@ import type { Pile } from '../../store/upkeep/health.ts'
 import { servedAccounts } from '../health/matters.ts'
 import type { ShowMend } from '../health/mend.ts'
 import { verdictWords } from '../health/verdict.ts'
-import { needOf, sentenceOf } from '../health/verdict-text.ts'
+import { needOf, sentenceOf, totalOf } from '../health/verdict-text.ts'
 import { record, time } from '../output/schema.ts'
 import { judgeNow, need, type VerdictConfig } from '../status/status.ts'
+import { sumsForVerdict } from '../status/sums.ts'
 
 const pile = z.object({
   count: z.int().describe('counted up to a limit'),
@@ -42,13 +43,16 @@ export const overview = record('Overview', {
     .readonly()
     .describe('what is older than it should be, and gets fresh without a person'),
   served: z.boolean().describe('whether a process works on the database now'),
-  submissions: z.object({ known: z.int(), unreachable: z.int(), never_read: z.int() }),
+  submissions: z
+    .object({ known: z.int().nullable(), unreachable: z.int().nullable(), never_read: z.int() })
+    .describe('`known` and `unreachable` of a large mirror are counted once a minute; null: not yet'),
+  counted_at: time.nullable().describe('when submissions were counted; null: now, or not yet'),
   inbox: pile.describe('deliveries that wait to be applied'),
   accounts: z.array(
     z.object({
       account: z.string(),
       state: z.string(),
-      submissions: z.int(),
+      submissions: z.int().nullable().describe('null: not counted yet'),
       dead: pile,
       newest_read_at: time.nullable(),
       stalest_read_at: time.nullable(),
@@ -72,9 +76,8 @@ export type Overview = z.input<typeof overview>
 
 /** Reads it from the database alone, by queries that may be asked every few seconds. */
 export async function readOverview(db: Db, config: VerdictConfig, showMend: ShowMend): Promise<Overview> {
-  const { health, expected, judgement } = await judgeNow(db, config)
+  const { health, expected, judgement, countedAt } = await judgeNow(db, config, await sumsForVerdict(db.read))
   const accounts = servedAccounts(health, expected)
-  const sum = (of: 'submissions' | 'unreachable' | 'neverRead') => accounts.reduce((total, each) => total + each[of], 0)
   return {
     verdict: judgement.verdict,
     sentence: sentenceOf(judgement, health, expected),
@@ -90,7 +93,12 @@ export async function readOverview(db: Db, config: VerdictConfig, showMend: Show
     late: judgement.late,
     served: health.isServed,
     inbox: shown(health.inbox),
-    submissions: { known: sum('submissions'), unreachable: sum('unreachable'), never_read: sum('neverRead') },
+    submissions: {
+      known: totalOf(accounts.map(({ submissions }) => submissions)),
+      unreachable: totalOf(accounts.map(({ unreachable }) => unreachable)),
+      never_read: accounts.reduce((sum, { neverRead }) => sum + neverRead, 0),
+    },
+    counted_at: countedAt,
     accounts: health.accounts.map((each) => ({
       account: each.account,
       state: each.state,

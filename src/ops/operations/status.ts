@@ -15,12 +15,13 @@ const nothing = z.strictObject({})
 const status = operation({
   name: 'status',
   summary: 'say whether the mirror is complete and fresh, what needs a person, and how it is in numbers',
-  description: 'Accounts, reads, freshness, inbox, change log, destinations. On a large database this takes a moment.',
+  description:
+    'Accounts, reads, freshness, inbox, change log, destinations. The terminal counts everything anew, which takes a moment where there is much; else what sums up a large mirror is counted once a minute.',
   role: 'viewer',
   http: 'GET /status',
   input: nothing,
   output: statusSchema,
-  run: (c) => readStatus(c.sums, c.version, c.config, c.showMend),
+  run: (c) => readStatus(c.sums, c),
   print: (to, output) => to.text(statusText(output, to.now, to.width)),
 })
 
@@ -47,7 +48,7 @@ const coverage = operation({
   command: 'status --coverage',
   input: nothing,
   output: coverageSchema,
-  run: (c) => readCoverage(c.sums, c.config),
+  run: (c) => readCoverage(c.sums.read, c.config, c.isTerminal),
   print: (to, output) => to.text(coverageText(output, to.now, to.width)),
 })
 

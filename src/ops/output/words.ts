@@ -11,6 +11,7 @@ const words: Readonly<Record<string, string>> = {
   document_key: 'key',
   entity: 'table',
   entity_id: 'key',
+  filter_error: 'its filter fails',
   finding_no: 'number',
   fired_at: 'fired',
   first_seen_at: 'first seen',

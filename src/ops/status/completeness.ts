@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { AccountConfig } from '../../config/config.ts'
 import { timeFromMs } from '../../model/time.ts'
-import { accountCompleteness } from '../../store/completeness/ledger.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { webhookLoss } from '../../store/operators/alarm-queries.ts'
 import { discoveryStatus } from '../../store/reads/path-reads.ts'
+import type { AccountCompletenessView } from '../../store/schema/completeness.ts'
 import { time } from '../output/schema.ts'
 import { pluralize } from '../output/text.ts'
 
@@ -44,16 +44,21 @@ export const completeness = z.object({
 
 type CompletenessStatus = z.output<typeof completeness>
 
-/** @param settings of the account; undefined when it is not configured any more. @returns null when it was never started. */
+/** @param settings of the account; undefined when it is not configured any more. */
 export async function completenessStatus(
   q: Query,
-  account: string,
+  sums: AccountCompletenessView,
   settings: AccountConfig | undefined,
   nowMs: number,
-): Promise<CompletenessStatus | null> {
-  const sums = await accountCompleteness(q, account)
-  if (sums === null) return null
-  const { known_by_webhook: webhook, known_by_poll: poll, known_by_backfill: backfill, known_by_reconcile: reconcile, ...rest } = sums
+): Promise<CompletenessStatus> {
+  const {
+    account,
+    known_by_webhook: webhook,
+    known_by_poll: poll,
+    known_by_backfill: backfill,
+    known_by_reconcile: reconcile,
+    ...rest
+  } = sums
   return {
     ...rest,
     unproven: Math.max(0, sums.submissions - sums.proven),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Config } from '../../config/config.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
+import { COUNT_CAP } from '../../store/engine/sql.ts'
 import { countDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
 import { countBlockedLanes } from '../../store/outbox/lanes.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
@@ -21,12 +22,17 @@ export const destinationStatus = record('Destination', {
   since: time.nullable(),
   retry_at: time.nullable(),
   cursor: z.int().nullable().describe('the newest change that was queued for it'),
-  queued: z.int(),
+  queued: z.int().describe(`counted, as \`dead\` and \`unknown\`, up to ${COUNT_CAP}`),
   oldest_queued_at: time.nullable(),
   dead: z.int(),
   unknown: z.int(),
   unmapped_lanes: z.int().describe('submissions that wait for a client of the AMS'),
   held_lanes: z.int().describe('submissions that a dead letter or an unknown outcome holds'),
+  filtered: z.int().describe('changes that its `filter` has left out so far'),
+  filter_error: z
+    .string()
+    .nullable()
+    .describe('on which change its `filter` fails, and why: this and all later changes wait; null: it does not fail'),
   behind: z.int().nullable().describe('changes of the log that are not yet queued for it'),
   failures: z.int().describe('in a row'),
   circuit: z.enum(['closed', 'open']).describe('`open`: it rests after failures until `retry_at`'),
@@ -99,6 +105,8 @@ export async function readPushStatus(q: Query, config: Pick<Config, 'accounts' |
       unknown: row?.unknown ?? 0,
       unmapped_lanes: blocked.unmapped,
       held_lanes: blocked.held,
+      filtered: row?.filtered ?? 0,
+      filter_error: row?.filter_error ?? null,
       behind: row ? Math.max(0, lastSeq - row.cursor) : null,
       failures: row?.failures ?? 0,
       circuit: retryAt === null ? ('closed' as const) : ('open' as const),

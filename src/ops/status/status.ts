@@ -2,16 +2,14 @@ import { z } from 'zod'
 import type { Config } from '../../config/config.ts'
 import { lostWebhooks } from '../../store/completeness/lost-webhooks.ts'
 import type { Db, Query } from '../../store/engine/db.ts'
-import { countInbox } from '../../store/inbox/queries.ts'
 import { lastBackups } from '../../store/operators/backups.ts'
 import { listPauses } from '../../store/reads/pauses.ts'
-import type { InboxState } from '../../store/schema/inbox.ts'
-import { idReadCoverage, submissionReads } from '../../store/upkeep/coverage.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { readHealth } from '../../store/upkeep/health.ts'
+import type { KeptSums } from '../../store/upkeep/kept-sums.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { readReplication } from '../../store/upkeep/replication.ts'
-import { countEvidence, readsOffStatus, readsStatus } from '../../store/upkeep/status.ts'
+import { readsOffStatus } from '../../store/upkeep/status.ts'
 import type { FetchMode } from '../alarms/watch-documents.ts'
 import { waitsForClocks } from '../clocks/clock-text.ts'
 import { compareClocks } from '../clocks/clock-watch.ts'
@@ -27,6 +25,7 @@ import { COMPLETENESS_SCOPE, completeness, completenessStatus, completenessWarni
 import { destinationNotes, destinationStatus, readPushStatus } from './destinations.ts'
 import { standingConditions } from './known-now.ts'
 import { replication as replicationSchema, replicationWarnings } from './replication.ts'
+import { summedUp } from './sums.ts'
 import { secretStates, webhookSecrets } from './webhook-secrets.ts'
 
 /** Share of the allowed rate from which on what is due begins to wait. */
@@ -83,6 +82,7 @@ export const status = record('Status', {
   needs: z.array(need).describe('what needs a person; empty unless the verdict is `attention`'),
   version: z.string(),
   database: z.enum(['sqlite', 'postgres']),
+  counted_at: time.nullable().describe('when sums over everything were counted: of a large mirror once a minute; null: now'),
   accounts: z.array(accountStatus),
   destinations: z.array(destinationStatus),
   replication: replicationSchema
@@ -114,8 +114,11 @@ export type VerdictConfig = Pick<Config, 'accounts' | 'destinations' | 'poll'> &
 
 type StatusConfig = VerdictConfig & Pick<Config, 'upstream'>
 
-/** Judges the mirror by what the database holds, never by the memory of a process. */
-export async function judgeNow(db: Db, config: VerdictConfig) {
+/**
+ * Judges the mirror by what the database holds, never by the memory of a process.
+ * @param kept counts of submissions, see `readHealth`.
+ */
+export async function judgeNow(db: Db, config: VerdictConfig, kept?: KeptSums | null) {
   const { accounts, destinations, poll } = config
   const names = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name)
   const expected: Expected = {
@@ -124,14 +127,14 @@ export async function judgeNow(db: Db, config: VerdictConfig) {
     destinations: names(destinations),
     dormantMs: poll.dormantMs,
   }
-  const health = await readHealth(db.read)
+  const health = await readHealth(db.read, kept === null ? null : kept?.sums)
   const standing = await standingConditions(db, config, health)
-  return { health, expected, judgement: judge(health, standing, expected) }
+  return { health, expected, judgement: judge(health, standing, expected), countedAt: kept?.countedAt ?? null }
 }
 
 /** The verdict as `status` prints it, with what mends each need. */
-export async function readVerdict(db: Db, config: VerdictConfig) {
-  const { health, expected, judgement } = await judgeNow(db, config)
+export async function readVerdict(db: Db, config: VerdictConfig, kept?: KeptSums | null) {
+  const { health, expected, judgement } = await judgeNow(db, config, kept)
   return {
     verdict: judgement.verdict,
     sentence: sentenceOf(judgement, health, expected),
@@ -139,34 +142,50 @@ export async function readVerdict(db: Db, config: VerdictConfig) {
   }
 }
 
-/** Looks at everything; on a large database this takes a second or two. */
-export async function readStatus(db: Db, version: string, config: StatusConfig, showMend: ShowMend): Promise<Status> {
+/** What the status is told by; see `OperationContext`. */
+interface StatusParts {
+  readonly version: string
+  readonly config: StatusConfig
+  readonly showMend: ShowMend
+  readonly isTerminal: boolean
+}
+
+/** Looks at everything; at a terminal, on a large database, this takes a second or two. */
+export async function readStatus(db: Db, { version, config, showMend, isTerminal }: StatusParts): Promise<Status> {
   const q = db.read
-  const { needs, ...verdict } = await readVerdict(db, config)
+  const known = await knownAccounts(q, config.accounts)
+  const summed = await summedUp(
+    q,
+    known.map(({ account }) => account),
+    isTerminal,
+  )
+  const { needs, ...verdict } = await readVerdict(db, config, summed.kept)
   const shown = await Promise.all(needs.map(async ({ mend, ...rest }) => ({ ...rest, mend: await showMend(mend) })))
-  const inbox = await countInbox(q)
-  const readsOf = await readsStatus(q)
   const offOf = await readsOffStatus(q)
   const pauses = await listPauses(q)
   const secrets = await secretStates(q, config.accounts)
   const accounts: AccountStatus[] = []
-  for (const row of await knownAccounts(q, config.accounts)) {
+  for (const row of known) {
     const { account } = row
+    const { submissions, unreachable, reads, demand_rps, coverage, inbox, conflicts, unreadable, completeness: sums } = summed.of(account)
     const configured = config.accounts.find(({ name }) => name === account)
     const lost = await lostWebhooks(q, account)
-    const count = (wanted: InboxState) => inbox.find((each) => each.account === account && each.state === wanted)?.count ?? 0
     accounts.push({
       ...row,
       pause: pauses.find((each) => each.account === account) ?? null,
-      ...readsOf(account),
+      submissions,
+      unreachable,
+      reads,
+      demand_rps,
       limit_rps: configured ? config.upstream.rps : null,
-      freshness: [...(await submissionReads(q, account)), ...(await idReadCoverage(q, account))],
+      freshness: [...coverage.submissions, ...coverage.ids],
       reads_off: offOf(account),
-      inbox: { ready: count('ready'), done: count('done'), aside: count('aside'), dead: count('dead') },
+      inbox,
       lost_webhooks: Object.fromEntries(lost.map(({ entity, count: n }) => [entity, n])),
       webhook_secrets: secrets.get(account) ?? [],
-      ...(await countEvidence(q, account)),
-      completeness: await completenessStatus(q, account, configured, db.clock.now()),
+      conflicts,
+      unreadable,
+      completeness: sums && (await completenessStatus(q, sums, configured, db.clock.now())),
     })
   }
   const destinations = await readPushStatus(q, config)
@@ -178,6 +197,7 @@ export async function readStatus(db: Db, version: string, config: StatusConfig, 
     needs: shown.map(({ mend, ...rest }) => ({ ...rest, mend: 'command' in mend ? { command: mend.command } : mend })),
     version,
     database: db.kind,
+    counted_at: summed.countedAt,
     accounts,
     destinations,
     replication,

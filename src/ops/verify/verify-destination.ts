@@ -20,6 +20,7 @@ const unasked: Readonly<Record<DestinationConfig['kind'], string>> = {
   webhook: 'a webhook takes what it is sent, and tells nobody what it has',
   http: 'it has neither check nor lookup',
   adapter: 'the AMS does not list what it has',
+  queue: 'whoever reads the queue takes what is in it',
   file: 'whoever reads the files takes them away',
 }
 

@@ -3,6 +3,9 @@ import type { Row } from '../../model/entity.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query, Tx } from './db.ts'
 
+/** Where counting stops that has no lower limit: a count of so many means "this many or more". */
+export const COUNT_CAP = 100_000
+
 /** What `dbTime` needs: the kind of database, and SQLite's clock. */
 type Timed = Pick<Query, 'kind' | 'clock'>
 

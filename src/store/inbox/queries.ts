@@ -122,6 +122,16 @@ export function setAside(db: Db, inboxIds: readonly number[]): Promise<number> {
   })
 }
 
+/** Counts the deliveries in a state by its index, up to `most` and one more. */
+export async function countDeliveries(q: Query, { state, account }: { state: InboxState; account?: string | undefined }, most: number) {
+  const { rows } = await sql<{ n: number }>`
+    select count(*) as n from (
+      select 1 from sync_inbox where ${matches(q, { state, account, isWorked: state === 'done' })} limit ${sql.lit(most + 1)}) as counted`.execute(
+    q.sql,
+  )
+  return rows[0]?.n ?? 0
+}
+
 /**
  * How many deliveries there are of each account and state. It counts them all, by indexes: for people, not for a timer. What is done is what
  * is left of an account's, for no index tells of it.

@@ -100,18 +100,24 @@ function statement(
   place: readonly RawBuilder<unknown>[],
 ): RawBuilder<unknown> {
   const direction = page.isDescending ? sql`desc` : sql`asc`
-  const tests = [sql`s.account = ${account}`, ...place, ...page.conditions.map(({ test }) => test)]
+  const tests = sql.join([sql`s.account = ${account}`, ...place, ...page.conditions.map(({ test }) => test)], sql` and `)
   const columns = sql`s.account, s.submission_id, ${page.key} as key`
-  const id = sql.ref(page.q.kind === 'sqlite' ? 's.submission_id' : 'found.submission_id')
-  const end = sql`order by key ${direction}, ${id} ${direction} limit ${sql.lit(page.limit)}`
-  const is = (more: RawBuilder<unknown>[] = []) => sql.join([...more, ...tests], sql` and `)
+  const end = sql`order by key ${direction}, found.submission_id ${direction} limit ${sql.lit(page.limit)}`
   if (few === null)
-    return sql`select ${columns} from submissions s where ${is()} order by ${page.key} ${direction}, s.submission_id ${direction}
+    return sql`select ${columns} from submissions s where ${tests} order by ${page.key} ${direction}, s.submission_id ${direction}
       limit ${sql.lit(page.limit)}`
-  const one = sql`s.submission_id = few.submission_id`
-  // Left to themselves, SQLite might read all submissions first, and Postgres go through the list until it meets the few.
-  if (page.q.kind === 'sqlite') return sql`select ${columns} from ${few} cross join submissions s where ${is([one])} ${end}`
-  return sql`select found.* from ${few} cross join lateral (select ${columns} from submissions s where ${is([one])} offset 0) as found ${end}`
+  return sql`select found.* from ${fewWith(page.q, few, columns, tests)} ${end}`
+}
+
+/**
+ * Each of the few submissions with its row, if that passes the tests, as a table `found`. Left to themselves, SQLite might read all submissions first,
+ * and Postgres go through a list until it meets the few.
+ */
+function fewWith(q: Query, few: RawBuilder<unknown>, columns: RawBuilder<unknown>, tests: RawBuilder<unknown>): RawBuilder<unknown> {
+  const rows = sql`submissions s where s.submission_id = few.submission_id and ${tests}`
+  return q.kind === 'sqlite'
+    ? sql`(select ${columns} from ${few} cross join ${rows}) as found`
+    : sql`${few} cross join lateral (select ${columns} from ${rows} offset 0) as found`
 }
 
 /** The submissions of the rarest condition, as a table `few`; null when they are too many to be sorted, or there is no condition. */
@@ -133,8 +139,8 @@ async function countUpTo(q: Query, rows: RawBuilder<unknown>, most: number): Pro
   return Number(found[0]?.n ?? 0)
 }
 
-/** Of an account with more submissions of which none may be told quickly, so many of the newest are looked at. */
-const MOST_LOOKED = 20_000
+/** Of an account with more submissions that may stand somewhere, so many are looked at. */
+const MOST_LOOKED = 5_000
 
 /**
  * Counts the submissions that stand somewhere, up to `most`. @returns how many; `is_complete` is false where there may be more.
@@ -145,22 +151,17 @@ export async function countSubmissions(
   accounts: readonly string[],
   stands: string,
   most: number,
-  { mostSorted = MOST_SORTED, mostLooked = MOST_LOOKED } = {},
+  mostLooked = MOST_LOOKED,
 ): Promise<{ count: number; is_complete: boolean }> {
-  const conditions = conditionsOf(q, { stands })
-  const test = sql.join(
-    conditions.map((condition) => condition.test),
-    sql` and `,
-  )
+  const [condition] = conditionsOf(q, { stands })
   let [count, isComplete] = [0, true]
   for (const account of accounts) {
-    const few = await fewOf({ q, conditions, mostSorted }, account)
-    const newest = sql`(select account, submission_id, unreachable_since, marketing_status from submissions where account = ${account}
-      order by ${sql.raw(orderKeys(q).moved)} desc limit ${sql.lit(mostLooked)}) as s where ${test}`
-    const ofFew = sql`${few} cross join submissions s where s.account = ${account} and s.submission_id = few.submission_id and ${test}`
-    count += await countUpTo(q, sql`select 1 from ${few === null ? newest : ofFew}`, most)
-    if (few === null)
-      isComplete &&= (await countUpTo(q, sql`select 1 from submissions where account = ${account}`, mostLooked)) <= mostLooked
+    const [way] = condition?.among(account) ?? []
+    if (condition === undefined || way === undefined) continue
+    const looked = sql`(select distinct submission_id from (${way} limit ${sql.lit(mostLooked)}) as met) as few`
+    count += await countUpTo(q, sql`select 1 from ${fewWith(q, looked, sql`1`, sql`s.account = ${account} and ${condition.test}`)}`, most)
+    // What stands there may be met more than once, and what stands elsewhere, too.
+    isComplete &&= count > most || (await countUpTo(q, way, mostLooked)) <= mostLooked
   }
   return { count: Math.min(count, most), is_complete: isComplete && count <= most }
 }

@@ -4,7 +4,7 @@ import { storableText } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime, greatest, timeValue } from '../engine/sql.ts'
+import { COUNT_CAP, dbTime, greatest, timeValue } from '../engine/sql.ts'
 import type { DestinationState, DestinationsTable, OutboxState, VerificationResult } from '../schema/push.ts'
 import { isIn } from './queries.ts'
 
@@ -89,9 +89,10 @@ export interface CountedDestination extends DestinationRow {
   readonly unknown: number
 }
 
-/** All destinations with their counts, each from the partial index of its state: what was delivered is not looked at. */
-export async function countDestinations(q: Query): Promise<CountedDestination[]> {
-  const count = (state: OutboxState) => sql`(select count(*) from sync_outbox o where o.destination = d.destination and ${isIn(state)})`
+/** All destinations with their counts up to `most`, each from the partial index of its state: what was delivered is not looked at. */
+export async function countDestinations(q: Query, most = COUNT_CAP): Promise<CountedDestination[]> {
+  const count = (state: OutboxState) => sql`(select count(*) from (
+    select 1 from sync_outbox o where o.destination = d.destination and ${isIn(state)} limit ${sql.lit(most)}) as counted)`
   const { rows } = await sql<DestinationsTable & Record<'queued' | 'dead' | 'unknown', number>>`
     select d.*, ${count('ready')} as queued, ${count('dead')} as dead, ${count('unknown')} as unknown
     from sync_destinations d order by d.destination`.execute(q.sql)
@@ -186,6 +187,16 @@ export async function endBackoff(db: Db, name: string, until: TimeText | null, r
       update sync_destinations set failures = 0, retry_at = case when retry_at = ${timeValue(tx, until)} then ${left} else retry_at end
       where destination = ${name}`.execute(tx.sql)
     wake(tx, 'outbox')
+  })
+}
+
+/** Stores why the `filter` of a destination fails; null: it does not. Its time is that of the first failure in a row. */
+export async function noteFilterError(db: Db, name: string, error: string | null): Promise<void> {
+  await db.write('destination-state', async (tx) => {
+    const since = error === null ? sql`null` : sql`coalesce(filter_failed_at, ${dbTime(tx)})`
+    await sql`
+      update sync_destinations set filter_error = ${error === null ? null : storableText(error)}, filter_failed_at = ${since}
+      where destination = ${name}`.execute(tx.sql)
   })
 }
 

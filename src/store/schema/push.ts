@@ -151,6 +151,9 @@ export const syncDestinations = internal({
     last_success_at: orNull(time('when it took a change last, written four times a minute')),
     verified_at: orNull(time('when its last verification ended, of all that it took or of a sample')),
     verified: orNull(raw('the counts of that verification as JSON text')),
+    filtered: int('changes that its `filter` left out'),
+    filter_error: orNull(text('why its `filter` fails, and on which change; null while it does not')),
+    filter_failed_at: orNull(time('since when its `filter` fails')),
   },
 })
 
@@ -185,6 +188,7 @@ export const syncOutbox = internal({
     resent: orNull(
       text<'same' | 'new'>('sent again because an operator asked for it, under the same id or a new one; null for what fan-out queued'),
     ),
+    left_filter: orNull(int('1: the record ceased to pass the `filter` of the destination with this')),
   },
 })
 
@@ -214,6 +218,34 @@ export const syncRemoteIds = internal({
     entity_id: text(),
     remote_id: text(),
     stored_at: time(),
+  },
+})
+
+export const syncPassed = internal({
+  name: 'sync_passed',
+  key: ['destination', 'account', 'entity', 'entity_id'],
+  holds: 'records that have passed the `filter` of a destination, so that it has them, or had them until they ceased to pass',
+  columns: {
+    destination: text(),
+    account: text(),
+    entity: text(),
+    entity_id: text(),
+    is_in: int('1: it passes; 0: it has ceased to'),
+    seq: int('the change with which it began, or ceased, to pass'),
+    through: int('the newest change that is contained in what was sent of it as a whole row'),
+  },
+})
+
+export const syncPushTokens = internal({
+  name: 'sync_push_tokens',
+  key: ['destination'],
+  holds:
+    'the access and refresh token of destinations that refresh, encrypted by `PROTECT_KEYS`; left out of a copy, and deleted by a restore',
+  columns: {
+    destination: text(),
+    tokens: orNull(text('encrypted; null while a refresh token is being spent, and after that failed: the next process logs in anew')),
+    lease_token: orNull(text()),
+    lease_until: orNull(time('until when a process may request the next token')),
   },
 })
 

@@ -38,6 +38,16 @@ export const syncFigures = internal({
   },
 })
 
+export const syncSums = internal({
+  name: 'sync_sums',
+  holds: 'what sums up all of the mirror, as it was counted within the last minutes: one row, which one process writes for all',
+  columns: {
+    id: int(),
+    counted_at: time(),
+    sums: text('JSON: the sums of each account, by its name'),
+  },
+})
+
 export const syncUpkeep = internal({
   name: 'sync_upkeep',
   holds: 'what one process does for all, such as retention: whose turn it is, how far it came, what it did',

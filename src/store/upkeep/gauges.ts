@@ -2,11 +2,10 @@ import { type RawBuilder, sql } from 'kysely'
 import { idReads, type ReadKind, readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
+import { COUNT_CAP } from '../engine/sql.ts'
 import { oldestOrNewestRead } from '../reads/account-reads.ts'
 import { rank } from '../reads/reads.ts'
 
-/** Counting stops here: a gauge at this value means "this many or more". */
-export const COUNT_CAP = 100_000
 /** Cap for what is counted several times per scrape. */
 export const SMALL_COUNT_CAP = 10_000
 

@@ -3,6 +3,7 @@ import { mainReads } from '../../model/reads.ts'
 import { earlierTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { gather } from '../engine/gather.ts'
+import { COUNT_CAP } from '../engine/sql.ts'
 import { failingReads, newestRead, stalestRead, type WebhookLoss, webhookLossOfDay } from '../operators/alarm-queries.ts'
 import { type AlarmRow, evaluatedAt, listAlarms } from '../operators/alarms.ts'
 import { oldestBehind, oldestBlocked, oldestSendable } from '../operators/push-alarm-queries.ts'
@@ -15,11 +16,15 @@ import { listPauses, type StoredPause } from '../reads/pauses.ts'
 import { type EndedRun, withLeft } from '../reconcile/left.ts'
 import { endedRuns } from '../reconcile/runs.ts'
 import type { AccountsTable } from '../schema/reads.ts'
-import { COUNT_CAP, changeLogEnds, countCapped, inboxGauges, oldestDue } from './gauges.ts'
+import { changeLogEnds, countCapped, inboxGauges, oldestDue } from './gauges.ts'
+import type { Sums } from './kept-sums.ts'
 import { listProcesses } from './processes.ts'
 
 /** A read that has failed, or met a cursor that does not move, so often in a row is behind; once or twice is normal. */
 const OFTEN = { failures: 5, stalledWalks: 5 }
+
+/** Of more than these a request takes the number that was kept. */
+const MOST_COUNTED = 1_000
 
 /** How many there are, counted no further than `COUNT_CAP`, and since when the oldest is there. */
 export interface Pile {
@@ -29,9 +34,10 @@ export interface Pile {
 
 /** What the verdict needs to know of one account. */
 export interface AccountHealth extends Pick<AccountsTable, 'account' | 'state' | 'reason' | 'since' | 'brokerage'> {
-  readonly submissions: number
+  /** null: not counted yet. */
+  readonly submissions: number | null
   /** Of which the service does not show any more; the counts below leave them out. */
-  readonly unreachable: number
+  readonly unreachable: number | null
   /** Submissions of which one of the reads never came to its end, counted no further than `COUNT_CAP`. */
   readonly neverRead: number
   /** When the oldest read was due that a delivery or an operator woke. */
@@ -79,8 +85,11 @@ export interface Health {
   readonly isServed: boolean
 }
 
-/** Reads it. Every query ends at an index and most at a limit, so that it may be asked every few seconds. */
-export async function readHealth(q: Query): Promise<Health> {
+/**
+ * Reads it. Every query ends at an index and a limit, so that it may be asked every few seconds, but for the counts of submissions.
+ * @param kept their counts as they were kept last, null when they never were; left out, they are counted now.
+ */
+export async function readHealth(q: Query, kept?: Sums | null): Promise<Health> {
   const [rows, pauses, { lastSeq }, named, alarms, alarmsAt, processes] = await gather(q, [
     () => listAccounts(q),
     () => listPauses(q),
@@ -96,7 +105,7 @@ export async function readHealth(q: Query): Promise<Health> {
     () =>
       gather(
         q,
-        rows.map((row) => () => accountHealth(q, row)),
+        rows.map((row) => () => accountHealth(q, row, kept)),
       ),
     () =>
       gather(
@@ -120,14 +129,11 @@ export async function readHealth(q: Query): Promise<Health> {
   }
 }
 
-async function accountHealth(q: Query, row: AccountsTable): Promise<Omit<AccountHealth, 'dead' | 'pause'>> {
+async function accountHealth(q: Query, row: AccountsTable, kept: Sums | null | undefined): Promise<Omit<AccountHealth, 'dead' | 'pause'>> {
   const { account, state, reason, since, brokerage, identity_error, identity_failing_since } = row
-  const count = async (where = sql``) => await countAll(q, sql`submissions where account = ${account} ${where}`)
-  const [due, submissions, unreachable, never, failing, newestReadAt, stalestReadAt, loss, runs] = await gather(q, [
+  const [due, counted, failing, newestReadAt, stalestReadAt, loss, runs] = await gather(q, [
     () => oldestDue(q, account),
-    () => count(),
-    () => count(sql`and unreachable_since is not null`),
-    () => neverRead(q, account),
+    () => (kept === undefined ? countNow(q, account) : countKept(q, account, kept)),
     () => failingReads(q, account, OFTEN),
     () => newestRead(q, account),
     () => stalestRead(q, account),
@@ -144,9 +150,7 @@ async function accountHealth(q: Query, row: AccountsTable): Promise<Omit<Account
     reason,
     since,
     brokerage,
-    submissions,
-    unreachable,
-    neverRead: never,
+    ...counted,
     newestReadAt,
     stalestReadAt,
     loss,
@@ -158,20 +162,43 @@ async function accountHealth(q: Query, row: AccountsTable): Promise<Omit<Account
   }
 }
 
+type Counted = Pick<AccountHealth, 'submissions' | 'unreachable' | 'neverRead'>
+
+async function countNow(q: Query, account: string): Promise<Counted> {
+  const count = async (where = sql``) => await countAll(q, sql`submissions where account = ${account} ${where}`)
+  return {
+    submissions: await count(),
+    unreachable: await count(sql`and unreachable_since is not null`),
+    neverRead: await countNeverRead(q, account),
+  }
+}
+
+/** What was never read is counted now: few are, but in the first hours of a large mirror. */
+async function countKept(q: Query, account: string, kept: Sums | null): Promise<Counted> {
+  const never = await countNeverRead(q, account, MOST_COUNTED)
+  const { submissions = null, unreachable = null, neverRead = 0 } = kept?.[account] ?? {}
+  return { submissions, unreachable, neverRead: never < MOST_COUNTED ? never : Math.max(never, neverRead) }
+}
+
 async function countAll(q: Query, from: ReturnType<typeof sql>): Promise<number> {
   const { rows } = await sql<{ n: number }>`select count(*) as n from ${from}`.execute(q.sql)
   return rows[0]?.n ?? 0
 }
 
-async function neverRead(q: Query, account: string): Promise<number> {
+/** Submissions that the service shows and of which one of the main reads never came to its end, counted up to `cap`. */
+export async function countNeverRead(q: Query, account: string, cap = COUNT_CAP): Promise<number> {
   const isShown = sql`not exists (select 1 from submissions s where s.account = r.account and s.submission_id = r.submission_id
     and s.unreachable_since is not null)`
   // A kind of read at a time, so that each goes by the index of freshness.
   const parts = mainReads.map(
     (read) => sql`select * from (select r.submission_id from sync_reads r
-      where r.account = ${account} and r.read = ${sql.lit(read)} and r.last_read_at is null and ${isShown} limit ${sql.lit(COUNT_CAP)}) as ${sql.ref(read)}`,
+      where r.account = ${account} and r.read = ${sql.lit(read)} and r.last_read_at is null and ${isShown} limit ${sql.lit(cap)}) as ${sql.ref(read)}`,
   )
-  return await countCapped(q, sql`(select distinct submission_id from (${sql.join(parts, sql` union all `)}) as each_kind) as never_read`)
+  return await countCapped(
+    q,
+    sql`(select distinct submission_id from (${sql.join(parts, sql` union all `)}) as each_kind) as never_read`,
+    cap,
+  )
 }
 
 async function destinationHealth(q: Query, row: CountedDestination, lastSeq: number): Promise<DestinationHealth> {

@@ -133,16 +133,17 @@ function removeNext(db: Db, { lease, before, limit, after }: StepInput, { table,
 
 /**
  * Deletes the oldest changes without leaving gaps, and moves `mirror_info.first_seq` along. It stops before anything that a configured
- * destination has still to get and before any push that may still be made. Skipped pushes are deleted with their changes: without those
+ * destination has still to get and before any push that may still be made. A step begins where the last one ended: on Postgres rows that were
+ * deleted stay in the index until they are vacuumed, and would all be passed again. Skipped pushes are deleted with their changes: without those
  * nobody could retry them.
  * @param destinations those of the settings; nothing is kept for others.
  */
-export function removeChanges(db: Db, { lease, before, limit }: StepInput, destinations: readonly string[]): Promise<RetentionStep> {
+export function removeChanges(db: Db, { lease, before, limit, after }: StepInput, destinations: readonly string[]): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
     const isYoung = sql`changed_at between ${timeValue(tx, before)} and ${timeValue(tx, timeFromMs(tx.clock.now()))}`
     const { rows } = await sql<{ seq: number; old: unknown; young: unknown }>`
       select seq, ${isBefore(tx, 'changed_at', before)} as old, ${isYoung} as young
-      from changes order by seq limit ${sql.lit(limit)}`.execute(tx.sql)
+      from changes where seq > ${after} order by seq limit ${sql.lit(limit)}`.execute(tx.sql)
     const removable = async () => {
       const needed = await oldestNeeded(tx, destinations)
       const firstKept = rows.findIndex(({ seq, young }) => Boolean(young) || seq >= needed)
@@ -156,7 +157,7 @@ export function removeChanges(db: Db, { lease, before, limit }: StepInput, desti
     const gone = await removable()
     const last = gone.at(-1)?.seq
     if (last === undefined) return { removed: 0, next: null }
-    await sql`delete from changes where seq <= ${last}`.execute(tx.sql)
+    await sql`delete from changes where seq > ${after} and seq <= ${last}`.execute(tx.sql)
     // Last, like appending to the log: the row is locked only for a moment.
     await tx.sql
       .updateTable('mirror_info')

@@ -150,7 +150,7 @@ const SETTINGS = {
 export function ledgers(): Asked[] {
   return [
     ...Object.entries(overEverything).map(([name, text]): Asked => ({ name, run: (db) => ask(db, text) })),
-    { name: 'status', run: (db) => readStatus(db, 'bench', SETTINGS, showMend) },
+    { name: 'status', run: (db) => readStatus(db, { version: 'bench', config: SETTINGS, showMend, isTerminal: true }) },
   ]
 }
 

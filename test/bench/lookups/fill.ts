@@ -9,6 +9,9 @@ interface Dropped {
   readonly create: string
 }
 
+/** Rows that one statement writes. */
+const CHUNK = 5_000_000
+
 /** Writes the rows of a database that has its tables and nothing in them, past the store: filling is not what is measured. */
 export async function fill(config: DatabaseConfig, scale: Scale): Promise<void> {
   if (config.kind === 'sqlite') fillSqlite(config.path, scale)
@@ -48,7 +51,11 @@ async function fillPostgres(config: Extract<DatabaseConfig, { kind: 'postgres' }
     })),
     ...others.map(({ name, definition }) => ({ drop: `drop index ${name}`, create: definition })),
   ]
+  const filled = tables(dialects.postgres, scale).map(({ table }) => table)
+  // Where `wal_level` is `minimal`, nothing of a table that is emptied in the same transaction goes through the write-ahead log.
+  await client.query(`begin; truncate ${filled.join()}`)
   for (const statement of statementsOf(dialects.postgres, scale, dropped)) await client.query(statement)
+  await client.query('commit')
   // The rows brought their own numbers.
   const { rows: numbered } = await client.query<{ table: string; column: string }>(
     `select table_name as table, column_name as column from information_schema.columns
@@ -61,9 +68,14 @@ async function fillPostgres(config: Extract<DatabaseConfig, { kind: 'postgres' }
 }
 
 function statementsOf(dialect: Dialect, scale: Scale, dropped: readonly Dropped[]): string[] {
-  const inserts = tables(dialect, scale).map(({ table, rows, values }) => {
+  const inserts = tables(dialect, scale).flatMap(({ table, rows, values }) => {
     const columns = Object.keys(values).map((column) => `"${column}"`)
-    return `insert into ${table} (${columns.join()}) select ${Object.values(values).join()} from ${dialect.series(rows)}`
+    const chunks = Array.from({ length: Math.ceil(rows / CHUNK) }, (_, chunk) => chunk * CHUNK)
+    return chunks.map(
+      (first) =>
+        `insert into ${table} (${columns.join()}) select ${Object.values(values).join()} from ${dialect.series(first, Math.min(rows, first + CHUNK))}`,
+    )
   })
-  return [...dropped.map(({ drop }) => drop), ...inserts, ...dropped.map(({ create }) => create)]
+  const ends = `update mirror_info set last_seq = ${scale.changes ?? scale.events}`
+  return [...dropped.map(({ drop }) => drop), ...inserts, ends, ...dropped.map(({ create }) => create)]
 }

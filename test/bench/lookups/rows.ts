@@ -2,12 +2,14 @@
 export interface Scale {
   readonly submissions: number
   readonly events: number
+  /** Rows of the change log, over the same time; as many as there are events when left out. */
+  readonly changes?: number
 }
 
 /** What the two databases write differently. Every function takes and gives an expression in SQL. */
 export interface Dialect {
-  /** What follows `from` so that `i` goes from 0 up to `rows`. */
-  series(rows: number): string
+  /** What follows `from` so that `i` goes from the first number up to the one before `end`. */
+  series(first: number, end: number): string
   /** A UUID of a family of its own that ends in the number. */
   uuid(family: number, n: string): string
   /** The moment so many seconds after the first. */
@@ -35,7 +37,7 @@ export const DESTINATION = 'agency'
 
 export const dialects: Readonly<Record<'sqlite' | 'postgres', Dialect>> = {
   sqlite: {
-    series: (rows) => `(with recursive n(i) as (select 0 union all select i + 1 from n where i < ${rows - 1}) select i from n)`,
+    series: (first, end) => `(with recursive n(i) as (select ${first} union all select i + 1 from n where i < ${end - 1}) select i from n)`,
     uuid: (family, n) => `printf('%08x-0000-4000-8000-%012x', ${family}, ${n})`,
     time: (seconds) => `strftime('%Y-%m-%dT%H:%M:%S.000000Z', ${FIRST_AT} + ${seconds}, 'unixepoch')`,
     concat: (...parts) => parts.map((part) => `(${part})`).join(' || '),
@@ -45,7 +47,7 @@ export const dialects: Readonly<Record<'sqlite' | 'postgres', Dialect>> = {
     json: (text) => text,
   },
   postgres: {
-    series: (rows) => `generate_series(0::bigint, ${rows - 1}) as n(i)`,
+    series: (first, end) => `generate_series(${first}::bigint, ${end - 1}) as n(i)`,
     uuid: (family, n) => `lpad(to_hex(${family}), 8, '0') || '-0000-4000-8000-' || lpad(to_hex(${n}), 12, '0')`,
     time: (seconds) => `to_timestamp(${FIRST_AT} + ${seconds})`,
     concat: (...parts) => parts.map((part) => `(${part})::text`).join(' || '),
@@ -79,7 +81,7 @@ export function someSubmissions({ submissions }: Scale, account: string, count: 
 
 /** A year of a brokerage, in the order in which its tables are filled. */
 export function tables(d: Dialect, scale: Scale): Filled[] {
-  const { submissions, events } = scale
+  const { submissions, events, changes = events } = scale
   const busy = submissions - Math.floor(submissions / QUIET_SHARE)
   const accountOf = (n: string) => `case when ${n} < ${busy} then '${BUSY}' else '${QUIET}' end`
   const placed = (n: string) => ({ account: accountOf(n), submission_id: d.uuid(9, n) })
@@ -87,7 +89,6 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
   const ofRecord = placed(submissionOf(scale, 'i'))
   const recordAt = d.time(`i * ${SECONDS_EACH}`)
   const lastAt = d.time(`(${events} - (i * 7919) % ${events}) * ${SECONDS_EACH}`)
-  const eventKey = d.concat(`'["'`, d.uuid(9, submissionOf(scale, 'i')), `'","'`, d.uuid(1, 'i'), `'"]'`)
   const text = `'${'Text of some length that says little. '.repeat(4)}'`
   const isNewest = `i >= ${events - 1_000}`
   const messageId = d.uuid(7, '(i * 2654435761) % 4294967296')
@@ -114,7 +115,7 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
       values: {
         destination: `'${DESTINATION}'`,
         state: `'active'`,
-        cursor: String(events),
+        cursor: String(changes),
         log_epoch: `'bench'`,
         failures: '0',
       },
@@ -219,18 +220,16 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
         lost: '1',
       },
     },
+    changesOf(d, scale),
     {
-      table: 'changes',
-      rows: events,
+      table: 'sync_counters',
+      rows: 3,
       values: {
-        seq: 'i + 1',
-        ...ofRecord,
-        entity: `'market_events'`,
-        entity_id: eventKey,
-        operation: `'insert'`,
-        changed_at: recordAt,
-        cause: `'webhook'`,
-        after: d.json(`'{"type":"status_changed"}'`),
+        account: `case i when 0 then '' when 1 then '${BUSY}' else '${QUIET}' end`,
+        name: `case i when 0 then 'arrival_counts_mark' else 'lost_webhooks_mark' end`,
+        label: `''`,
+        // All of the log and all arrivals have been counted: a program that ran all year has nothing to catch up with.
+        value: `case i when 0 then ${changes} else ${(FIRST_AT + events * SECONDS_EACH) * 1000} end`,
       },
     },
     {
@@ -242,7 +241,7 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
         ...ofRecord,
         lane: ofRecord.submission_id,
         entity: `'market_events'`,
-        entity_id: eventKey,
+        entity_id: keyOfEvent(d, scale),
         operation: `'insert'`,
         cause: `'webhook'`,
         seq: 'i + 1',
@@ -275,4 +274,33 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
       },
     },
   ]
+}
+
+function keyOfEvent(d: Dialect, scale: Scale): string {
+  return d.concat(`'["'`, d.uuid(9, submissionOf(scale, 'i')), `'","'`, d.uuid(1, 'i'), `'"]'`)
+}
+
+/** The change log: one row for each event, or many more that each tell a little of a submission. */
+function changesOf(d: Dialect, scale: Scale): Filled {
+  const { events, changes = events } = scale
+  const record = `(i % ${events})`
+  const submissionId = d.uuid(9, submissionOf(scale, record))
+  const busy = scale.submissions - Math.floor(scale.submissions / QUIET_SHARE)
+  const told =
+    changes === events
+      ? { entity: `'market_events'`, entity_id: keyOfEvent(d, scale), operation: `'insert'` }
+      : { entity: `'submissions'`, entity_id: d.concat(`'["'`, submissionId, `'"]'`), operation: `'update'` }
+  return {
+    table: 'changes',
+    rows: changes,
+    values: {
+      seq: 'i + 1',
+      account: `case when ${submissionOf(scale, record)} < ${busy} then '${BUSY}' else '${QUIET}' end`,
+      submission_id: submissionId,
+      ...told,
+      changed_at: d.time(`i * ${(SECONDS_EACH * events) / changes}`),
+      cause: `'webhook'`,
+      after: d.json(`'{"type":"status_changed"}'`),
+    },
+  }
 }

@@ -9,7 +9,7 @@ import { timeValue } from '../../../src/store/engine/sql.ts'
 import { RejectedStore } from '../../../src/store/inbox/rejected.ts'
 import { noteConflicts, noteUnreadable } from '../../../src/store/mirror/evidence.ts'
 import { evaluatedAt } from '../../../src/store/operators/alarms.ts'
-import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { noteFilterError, setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { resumeAccount, stopAccount } from '../../../src/store/reads/accounts.ts'
 import { ensureReconcileRows } from '../../../src/store/reconcile/claims.ts'
 import { insertRun, type RunRow } from '../../../src/store/reconcile/runs.ts'
@@ -449,6 +449,21 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     await find(rig, 1, 1, byWebhook)
     await rig.look(16 * MINUTE)
     expect(await rig.look(5 * MINUTE)).toContain('push_late')
+  })
+
+  it('sees that a filter fails, on what and why, and not that its changes are late', async () => {
+    const rig = await openWatch(database, ...withAms)
+    await change(rig.db, sql`delete from sync_reads`)
+    await find(rig, 1, 1, byWebhook)
+    await noteFilterError(rig.db, 'ams', 'change 7, lanes update: filter failed: it is no number')
+    await rig.look(16 * MINUTE)
+    expect(await rig.look(5 * MINUTE)).toEqual(['filter_failed'])
+    expect((await rig.alarm('filter_failed'))?.text).toBe(
+      'the filter of destination ams fails, so its changes wait (change 7, lanes update: filter failed: it is no number); mend `filter` in the settings, and reload',
+    )
+    await noteFilterError(rig.db, 'ams', null)
+    await change(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
+    expect(await rig.lookLater()).toEqual([])
   })
 
   it('sees the oldest of many submissions that wait for a client, also when it was asked for again just now', async () => {

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs'
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { migrations } from '../../../migrations/index.ts'
@@ -134,6 +136,22 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     const { code, wrong } = await findings({ ...env, DOCUMENTS: 'fetch', DOCUMENTS_DIR: import.meta.filename })
     expect(code).toBe(1)
     expect(wrong).toEqual([`documents: ${import.meta.filename} is not a folder: name a folder in DOCUMENTS_DIR`])
+  })
+
+  it('says whether backups by the timetable can be written where they belong', async () => {
+    const { env } = await opened()
+    const folder = dirname(env['DATABASE_URL']?.slice('sqlite:'.length) ?? '')
+    const missing = join(folder, 'backups', 'nightly')
+    const scheduled = { ...env, BACKUP_CRON: '0 2 * * *' }
+    const right = await findings({ ...scheduled, BACKUP_DIR: missing })
+    expect(textsOf(right, 'backups')).toEqual([`${missing} can be written to`])
+    expect(existsSync(join(folder, 'backups'))).toBe(false)
+    const { code, wrong } = await findings({ ...scheduled, BACKUP_DIR: import.meta.filename })
+    expect(code).toBe(1)
+    expect(wrong).toEqual([
+      expect.stringMatching(/^backups: .*doctor\.test\.ts cannot be written to \(ENOTDIR.*set BACKUP_DIR to another place$/),
+    ])
+    expect(textsOf(await findings(env), 'backups')).toEqual([])
   })
 
   it('says of each wrong address for deliveries what to do', async () => {

@@ -241,7 +241,7 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
       webhook_loss_ratio_day: 0.5,
       events_unreadable_at: null,
     })
-    const status = await readStatus(db, '0', loadConfig(environment), showMend)
+    const status = await readStatus(db, { version: '0', config: loadConfig(environment), showMend, isTerminal: true })
     expect(status.scope).toBe(COMPLETENESS_SCOPE)
     expect(status.accounts[0]?.completeness).toMatchObject({
       never_read: 1,

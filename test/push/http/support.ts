@@ -28,6 +28,7 @@ export function destinationTo(url: string, own: Partial<HttpDestination> = {}): 
     idempotent: false,
     settings: { base_url: url },
     auth: null,
+    tls: null,
     request: {
       method: 'POST',
       url: '$url(settings.base_url, "notes", submission_id)',
@@ -38,6 +39,7 @@ export function destinationTo(url: string, own: Partial<HttpDestination> = {}): 
     update: null,
     upload: null,
     documents: false,
+    batch: null,
     lookup: null,
     check: null,
     verify: null,
@@ -77,6 +79,7 @@ export function itemOf(own: Partial<PushItem> = {}): PushItem {
     echo: false,
     submission: { submission_id: SUBMISSION, state: 'open' },
     mapping: null,
+    leftFilter: false,
     remoteId: null,
     attempts: 0,
     ...own,

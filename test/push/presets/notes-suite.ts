@@ -19,6 +19,8 @@ export interface NotesCase<E extends NotesEmulator> {
   /** An existing client of the target, and one that it does not know. */
   readonly client: string
   readonly stranger: string
+  /** Further fields of the map that it needs. */
+  readonly fields?: (client: string) => Readonly<Record<string, string>>
   /** Whether a new token is got for one that is refused. */
   readonly hasTokens: boolean
 }
@@ -39,6 +41,7 @@ export async function startNotes<E extends NotesEmulator>(of: NotesCase<E>, data
   const patient = `${timeout} schedule: [${Array(10).fill('50ms').join()}], rps: 100, allow_private: true, allow_hosts: [127.0.0.1]`
   const destination = `{ name: ams, preset: ${of.preset}, ${of.where(target)}, ${patient}, ${own} }`
   const rig = await PushRig.start(database, destination, { SHUTDOWN_GRACE: '1s', ...of.env })
+  if (of.fields !== undefined) rig.fieldsOf = of.fields
   await rig.track(SUBMISSION)
   await rig.run()
   return { target, rig }

@@ -267,9 +267,10 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
       const all = (await found({ stands })).length
       expect(await countSubmissions(db.read, ACCOUNTS, stands, 1_000), stands).toEqual({ count: all, is_complete: true })
       if (all > 1) expect(await countSubmissions(db.read, ACCOUNTS, stands, 1)).toEqual({ count: 1, is_complete: false })
-      // Where too many have such a lane, only the newest are looked at.
-      const few = await countSubmissions(db.read, ACCOUNTS, stands, 1_000, { mostSorted: -1, mostLooked: 1_000 })
-      expect(few.count, stands).toBe(all)
+      // Where too many may stand there, only some are looked at.
+      const some = await countSubmissions(db.read, ACCOUNTS, stands, 1_000, 1)
+      expect(some.count, stands).toBeLessThanOrEqual(ACCOUNTS.length)
+      if (some.is_complete) expect(some.count, stands).toBe(all)
     }
   })
 })

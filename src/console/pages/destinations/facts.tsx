@@ -51,6 +51,8 @@ export function DestinationFacts({ destination: d }: { readonly destination: Des
         ['Unknown outcome', count(d.unknown)],
         ['Submissions on hold', count(d.held_lanes)],
         ['Unmapped submissions', count(d.unmapped_lanes)],
+        ...(d.filtered === 0 ? [] : [['Filtered', count(d.filtered)] as const]),
+        ...(d.filter_error === null ? [] : [[headOf('filter_error'), <bdi key="filter">{d.filter_error}</bdi>] as const]),
       ]}
     />
   )

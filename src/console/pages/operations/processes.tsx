@@ -9,11 +9,11 @@ import { Listed } from '../../parts/listed.tsx'
 import { Sentence } from '../../parts/sentence.tsx'
 import { Asked } from '../../parts/states.tsx'
 import type { Column } from '../../parts/table.tsx'
-import { Age } from '../../parts/time.tsx'
+import { Age, AsOf } from '../../parts/time.tsx'
 
 type Process = Schemas['Process']
 
-/** What runs; and, when somebody asks for it, what `status` tells: on a large database that takes a second or two. */
+/** What runs; and, when somebody asks for it, what `status` tells. */
 export function Processes() {
   const [isAsked, setIsAsked] = useState(false)
   const running = useQuery(processesQuery)
@@ -59,6 +59,7 @@ function Status() {
           )}
           <Facts
             items={[
+              ...(status.counted_at === null ? [] : ([['Counted', <AsOf key="counted" at={status.counted_at} />]] as const)),
               ['Version', status.version],
               ['Database', status.database],
               ['Change log', `${status.change_log.first_seq} to ${status.change_log.last_seq}`],

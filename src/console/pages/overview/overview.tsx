@@ -9,7 +9,7 @@ import { Section } from '../../parts/fields.tsx'
 import { count, counted, countUpTo } from '../../parts/numbers.ts'
 import { useTitle } from '../../parts/page.tsx'
 import { Asked, Loading } from '../../parts/states.tsx'
-import { Age } from '../../parts/time.tsx'
+import { Age, AsOf } from '../../parts/time.tsx'
 import { FoundWithoutWebhook } from './found.tsx'
 import { Needs } from './needs.tsx'
 
@@ -92,14 +92,17 @@ function Looked({ overview }: { readonly overview: Shown }) {
         <Figure
           name="Proved equal to the service"
           note={
-            oldestProof && (
-              <>
-                oldest proof <Age at={oldestProof} />
-              </>
-            )
+            <>
+              {oldestProof && (
+                <>
+                  oldest proof <Age at={oldestProof} />{' '}
+                </>
+              )}
+              <AsOf at={data?.counted_at} />
+            </>
           }
         >
-          {data ? `${count(proven)} of ${count(known)}` : '…'}
+          {data && known !== null ? `${count(proven)} of ${count(known)}` : '…'}
         </Figure>
         <Figure name="Lost webhooks" note={lost > 0 ? 'all found by polling' : undefined}>
           {data ? (

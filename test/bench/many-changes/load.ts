@@ -1,0 +1,124 @@
+import pg from 'pg'
+import { startChild } from '../../tools/child.ts'
+import type { LoadResult } from '../children/receive-load.ts'
+import { BUSY } from '../lookups/rows.ts'
+import { startServe, WEBHOOK_SECRET } from '../serve-process.ts'
+import { atMost, type BenchRow, quantile } from '../table.ts'
+import { configOf } from './filled.ts'
+
+const SECONDS = Number(process.env['MANY_CHANGES_SECONDS'] ?? 120)
+const DELIVERIES_A_SECOND = 200
+const CONNECTIONS = 64
+/** Of the submissions that deliveries are about. */
+const NAMED = 500
+const P99_MS = 100
+/** Of the changes, those that are too old to be kept. */
+const OLD_SHARE = 0.1
+
+/** What the server counts of the tables that are looked at. */
+interface Counted {
+  readonly first: number
+  readonly last: number
+  readonly counterUpdates: number
+  readonly counterHot: number
+  readonly counterBytes: number
+  readonly dead: number
+  readonly vacuums: number
+  readonly bytes: number
+}
+
+/** 200 deliveries a second while a tenth of the changes is removed, and a vacuum after it. */
+export async function measureLoad(url: string): Promise<BenchRow[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(`set search_path = ${configOf(url).schema}`)
+  try {
+    const keptDays = await daysToKeep(client)
+    const before = await count(client)
+    const { latencies } = await deliver(url, keptDays)
+    const after = await count(client)
+    const startedAt = performance.now()
+    await client.query('vacuum changes')
+    const vacuumed = await count(client)
+    return [
+      atMost(`acknowledgements at ${DELIVERIES_A_SECOND}/s, p99`, 'ms', quantile(latencies, 0.99), P99_MS),
+      told('changes a second that were added', (after.last - before.last) / SECONDS, 'a second'),
+      told('changes a second that retention removed meanwhile', (after.first - before.first) / SECONDS, 'a second'),
+      told(
+        'updates of the counter row within its page (HOT)',
+        (100 * (after.counterHot - before.counterHot)) / (after.counterUpdates - before.counterUpdates),
+        '%',
+      ),
+      told('size of the counter table', after.counterBytes / 1024, 'KB'),
+      told('dead rows of changes at the end', after.dead, 'rows'),
+      told('autovacuums of changes meanwhile', after.vacuums - before.vacuums, ''),
+      told('one vacuum of changes', (performance.now() - startedAt) / 1000, 's'),
+      told('changes with its indexes', vacuumed.bytes / 2 ** 30, 'GB'),
+    ]
+  } finally {
+    await client.end()
+  }
+}
+
+/** Nothing of them waits to be pushed: what does is kept. */
+async function daysToKeep(client: pg.Client): Promise<number> {
+  await client.query("update sync_outbox set state = 'delivered' where state <> 'delivered'")
+  const { rows } = await client.query<{ days: number }>(
+    `select extract(epoch from now() - changed_at)::float8 / 86400 as days from changes, mirror_info
+     where seq = first_seq + ((last_seq - first_seq) * ${OLD_SHARE})::bigint`,
+  )
+  return Math.floor(rows[0]?.days ?? 0)
+}
+
+async function deliver(url: string, keptDays: number): Promise<LoadResult> {
+  const { schema } = configOf(url)
+  const serve = await startServe({
+    DATABASE_URL: url,
+    DATABASE_SCHEMA: schema,
+    ACCOUNT: BUSY,
+    RETENTION_DAYS: 'off',
+    CHANGES_RETENTION_DAYS: String(keptDays),
+    RETENTION_MAX_SHARE: '100',
+  })
+  const load = startChild('bench/children/receive-load.ts', [])
+  try {
+    await load.says('ready')
+    const port = Number(new URL(serve.receiverUrl).port)
+    const requests = DELIVERIES_A_SECOND * SECONDS + CONNECTIONS
+    const first = Date.now() % 1_000_000_000
+    const job = {
+      port,
+      secret: WEBHOOK_SECRET,
+      connections: CONNECTIONS,
+      seconds: SECONDS,
+      rate: DELIVERIES_A_SECOND,
+      submissions: NAMED,
+      requests,
+      first,
+    }
+    load.tell(JSON.stringify(job))
+    return JSON.parse(await load.says('result')) as LoadResult
+  } finally {
+    await load.kill()
+    await serve.stop()
+  }
+}
+
+async function count(client: pg.Client): Promise<Counted> {
+  await client.query('select pg_stat_force_next_flush()')
+  const { rows } = await client.query<Record<keyof Counted, string>>(`
+    select i.first_seq as first, i.last_seq as last, m.n_tup_upd as "counterUpdates", m.n_tup_hot_upd as "counterHot",
+      pg_total_relation_size('mirror_info') as "counterBytes", c.n_dead_tup as dead, c.autovacuum_count as vacuums,
+      pg_total_relation_size('changes') as bytes
+    from mirror_info i, pg_stat_user_tables m, pg_stat_user_tables c
+    where m.relid = 'mirror_info'::regclass and c.relid = 'changes'::regclass`)
+  const [row] = rows
+  if (row === undefined) throw new Error('mirror_info has no row')
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Number(value)])) as unknown as Counted
+}
+
+/** A row that nothing is asked of. */
+function told(bar: string, value: number, unit: string): BenchRow {
+  const text = value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1)
+  return { bar, value: `${text} ${unit}`.trim(), baseline: '', ratio: '', required: '', met: true }
+}
