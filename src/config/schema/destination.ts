@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { checkKey, key, region } from './aws.ts'
 import { elapsed, isNonEmpty, items, secret, section, targetUrl, time, value, words } from './builders.ts'
-import { cronOrOff } from './cron.ts'
 import { checkCredentials, checkDocuments, checkSecrets, checkTls, checkTransport } from './destination-checks.ts'
 import { expression, hostName, maxAge, privateKey, ratePerSecond, startPoint } from './destination-values.ts'
 import { markUrl } from './secrets.ts'
 import { anySecret, flag, matching, number, oneOf, webhookSecret } from './values.ts'
+import { verifying } from './verifying.ts'
 
 /** Parses a name that becomes part of keys. */
 export const keyName = matching(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'must be 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or digit')
@@ -217,11 +217,7 @@ const http = section({
     .meta({
       description: 'the same, `found`, and `same`: whether the target has a change whose `remote_id` is known (`destination verify`)',
     }),
-  verify: section({ cron: value(cronOrOff), sample: value(number(1, 1_000_000)).optional() })
-    .optional()
-    .meta({
-      description: '`cron` and `sample`: when the target is asked by itself what it has, and for how many changes; all when left out',
-    }),
+  verify: verifying,
   probe: section(request).optional().meta({ description: 'the same: a harmless request for `destination test` and `doctor`' }),
   success: value(expression)
     .optional()

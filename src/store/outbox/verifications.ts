@@ -94,7 +94,9 @@ export async function stillDelivered(tx: Tx, destination: string, outboxIds: rea
     select 1 from submissions where (account, submission_id) in (
       select account, submission_id from sync_outbox where outbox_id in ${amongIds(tx, outboxIds)})
     order by account, submission_id ${rowLock(tx, 'for share')}`.execute(tx.sql)
-  const { rows } = await sql<Omit<Requeued, 'snapshot' | 'resent' | 'leftFilter'> & { readonly content: string | null; readonly left_filter: number | null }>`
+  const { rows } = await sql<
+    Omit<Requeued, 'snapshot' | 'resent' | 'leftFilter'> & { readonly content: string | null; readonly left_filter: number | null }
+  >`
     select o.outbox_id as "outboxId", o.destination, o.account, o.submission_id as "submissionId", o.entity, o.entity_id as "entityId",
       o.operation, o.cause, o.seq, o.message_id as "messageId", o.snapshot as content, o.left_filter
     from sync_outbox o where o.outbox_id in ${amongIds(tx, outboxIds)} and o.destination = ${destination} and o.state = 'delivered'

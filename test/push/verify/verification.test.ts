@@ -42,13 +42,16 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     readonly request?: Partial<VerificationRequest>
   }
 
-  function ask({ db, verify, destination: own, options, request }: Asked) {
+  async function ask({ db, verify, destination: own, options, request }: Asked) {
     const destination = destinationTo('https://ams.example', { accounts: [ACCOUNT], concurrency: 2, ...own })
     const parts = { db, clock: systemClock, log: silentLog, observer: silentObserver }
     const gate = new DestinationGate({ ...parts, destination })
     const asking = { ...parts, destination, gate, verify: async (item: PushItem) => await verify(item), looksFirst: true }
     const all = { selection: {}, sample: null, repair: false, ...request }
-    return new Verification({ ...asking, signal: new AbortController().signal, ...options }, all).run()
+    const report = await new Verification({ ...asking, signal: new AbortController().signal, ...options }, all).run()
+    // What the attempts told of the destination.
+    await gate.flush()
+    return report
   }
 
   it('asks for a sample by chance, counts each answer, and notes the whole', async () => {
