@@ -13,6 +13,7 @@ const rooms = {
     'http',
     'mcp',
     'operations',
+    'verify',
     'doctor',
     'actions',
     'protect',
@@ -26,7 +27,7 @@ const rooms = {
     'clocks',
     'output',
   ],
-  'src/push': ['send', 'queue', 'kinds', 'adapters', 'http', 'file', 'sqs', 'contract', 'transport'],
+  'src/push': ['verify', 'send', 'queue', 'kinds', 'adapters', 'http', 'file', 'sqs', 'contract', 'transport'],
   'src/reconcile': ['run', 'check', 'report'],
   'src/sandbox': ['http', 'service', 'world'],
   'src/store': [

@@ -6,7 +6,7 @@ export const push: Migration = {
   version: 5,
   name: 'push',
   oldestCompatible: 1,
-  statements: (t) => [...destinations(t), ...outbox(t), ...(t.kind === 'postgres' ? STORAGE : [])],
+  statements: (t) => [...destinations(t), ...outbox(t), ...verifications(t), ...(t.kind === 'postgres' ? STORAGE : [])],
 }
 
 function destinations(t: ColumnTypes): string[] {
@@ -27,6 +27,7 @@ function destinations(t: ColumnTypes): string[] {
       destination ${t.id} not null primary key,
       state text not null, reason text, since ${t.time}, cursor ${t.int} not null, log_epoch ${t.id} not null,
       retry_at ${t.time}, failures ${t.int} not null, snapshot ${t.raw}, last_success_at ${t.time},
+      verified_at ${t.time}, verified ${t.raw},
       filtered ${t.int} not null default 0, filter_error text, filter_failed_at ${t.time})`,
     `create table sync_remote_ids (
       destination ${t.id} not null, account ${t.id} not null, entity ${t.id} not null, entity_id ${t.id} not null,
@@ -68,6 +69,21 @@ function outbox(t: ColumnTypes): string[] {
     'create index sync_push_lanes_due on sync_push_lanes (destination, due_at) where blocked is null',
     'create index sync_push_lanes_blocked on sync_push_lanes (destination, blocked, due_at) where blocked is not null',
     "create index sync_push_lanes_unmapped on sync_push_lanes (destination, account, lane) where blocked = 'unmapped'",
+  ]
+}
+
+/** What the targets answered when they were asked for what they were sent. */
+function verifications(t: ColumnTypes): string[] {
+  return [
+    `create table sync_push_verifications (
+      destination ${t.id} not null, account ${t.id} not null, message_id ${t.id} not null, submission_id ${t.id},
+      entity ${t.id} not null, entity_id ${t.id} not null, verified_at ${t.time} not null, result text not null, repaired_at ${t.time},
+      primary key (destination, account, message_id))`,
+    'create index sync_push_verifications_submission on sync_push_verifications (account, submission_id)',
+    // For retention.
+    'create index sync_push_verifications_time on sync_push_verifications (verified_at)',
+    // What a target lacks, and was not sent again.
+    "create index sync_push_verifications_lacking on sync_push_verifications (destination) where result = 'lacks' and repaired_at is null",
   ]
 }
 

@@ -34,7 +34,7 @@ import { type GroupChange, groupOf, type ServiceGroup, ServiceGroups } from './s
 import { accountsWithNewCredentials } from './settings-changes.ts'
 import { workingGroups } from './working.ts'
 
-export type ServeRole = Exclude<ProcessRole, 'sync' | 'reconcile'>
+export type ServeRole = Exclude<ProcessRole, 'sync' | 'reconcile' | 'verify'>
 
 export interface RunningParts extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
   /** The settings at the start. */

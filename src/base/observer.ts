@@ -59,6 +59,7 @@ export type CounterName =
   | 'discovery_probes_total' // account, outcome (ok, limited, or the class of the failure)
   | 'discovered_submissions_total' // account
   | 'operator_messages_total' // operator, outcome (sent, failed, given_up)
+  | 'push_verified_total' // destination, result (has, lacks, differs, cannot_tell)
   | 'push_attempts_total' // destination, outcome (delivered, failed, throttled, unknown, dead, unmapped, stop, skipped)
 
 export type TimerName =

@@ -1,4 +1,4 @@
-import { type Arrived, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
+import { type Arrived, byHand, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
 
 export interface EzLynxEmulator extends NotesEmulator {
   /** The answer to a note bears no id from now on. */
@@ -43,6 +43,7 @@ export async function startEzLynx(options: EzLynxOptions): Promise<EzLynxEmulato
   const server = await startServer(answer, ({ method, path }) => method === 'POST' && path.endsWith('/notes'))
   return {
     ...server,
+    ...byHand(notes),
     notes,
     logins: () => tokens.count,
     giveNoIds: () => {
@@ -72,7 +73,7 @@ function token({ method, headers, body }: Arrived, options: EzLynxOptions, token
 function add(request: Arrived, applicant: string, notes: StoredNote[], hasIds: boolean): Reply {
   const { type, body: text } = jsonIn(request) ?? {}
   if (type !== 'Note' || typeof text !== 'string' || text === '') return { status: 400, body: { message: 'body is required' } }
-  const id = String(notes.length + 9_001)
+  const id = String(1 + notes.reduce((last, note) => Math.max(last, Number(note.id)), 9_000))
   notes.push({ id, client: applicant, text })
   return { status: 201, body: hasIds ? { noteId: id } : { created: true } }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { parseUuid } from '../../src/model/uuid.ts'
-import { type Arrived, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
+import { type Arrived, byHand, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
 
 export interface NowCertsNote extends StoredNote {
   readonly policy: string | null
@@ -37,7 +37,7 @@ export async function startNowCerts(options: NowCertsOptions): Promise<NowCertsE
     return { status: 404, body: { message: 'No HTTP resource was found' } }
   }
   const server = await startServer(answer, ({ path }) => path === '/api/Zapier/InsertNote')
-  return { ...server, notes, grants, revokeTokens: () => tokens.revoke(), withdraw: () => tokens.withdraw() }
+  return { ...server, ...byHand(notes), notes, grants, revokeTokens: () => tokens.revoke(), withdraw: () => tokens.withdraw() }
 }
 
 interface Access {

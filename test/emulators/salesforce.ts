@@ -1,4 +1,5 @@
-import { type Arrived, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
+import { randomUUID } from 'node:crypto'
+import { type Arrived, byHand, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
 
 export interface SalesforceTask extends StoredNote {
   readonly externalId: string
@@ -48,14 +49,14 @@ export async function startSalesforce(options: SalesforceOptions): Promise<Sales
     const found = notes.filter((task) => task.externalId === externalId)
     if (found.length > 1) return { status: 300, body: found.map(({ id }) => `${TASKS}/${id}`) }
     if (method === 'PATCH') return upsert(externalId, request, store)
-    return found.length === 1
-      ? { status: 200, body: { Id: found[0]?.id } }
-      : failure(404, 'NOT_FOUND', 'The requested resource does not exist')
+    const [task] = found
+    return task ? { status: 200, body: selected(request, task) } : failure(404, 'NOT_FOUND', 'The requested resource does not exist')
   }
   const busy = failure(403, 'REQUEST_LIMIT_EXCEEDED', 'TotalRequests Limit exceeded.')
   const server = await startServer(answer, ({ method }) => method === 'PATCH', busy)
   return Object.assign(hooks, {
     ...server,
+    ...byHand(notes),
     notes,
     errors,
     recordErrors,
@@ -117,7 +118,7 @@ function save(externalId: string, body: Record, { accounts, notes }: Store): Sav
   const found = notes.flatMap((task, position) => (task.externalId === externalId ? [position] : []))
   if (found.length > 1) return refusal('DUPLICATE_EXTERNAL_ID', 'more than one record found for external id field')
   const [known = -1] = found
-  const id = notes[known]?.id ?? `00T${String(notes.length).padStart(15, '0')}`
+  const id = notes[known]?.id ?? `00T${randomUUID().replaceAll('-', '').slice(0, 15)}`
   notes.splice(known >= 0 ? known : notes.length, known >= 0 ? 1 : 0, {
     id,
     client,
@@ -130,6 +131,14 @@ function save(externalId: string, body: Record, { accounts, notes }: Store): Sav
 
 function refusal(errorCode: string, message: string): Saved {
   return { errorCode, message }
+}
+
+/** The fields of a task that a request names. */
+function selected({ query }: Arrived, { id, text }: SalesforceTask): { readonly [name: string]: string } {
+  const [subject = '', ...lines] = text.split('\n')
+  const all: { readonly [name: string]: string } = { Id: id, Subject: subject, Description: lines.join('\n') }
+  const names = (query.get('fields') ?? '').split(',')
+  return Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)))
 }
 
 function failure(status: number, errorCode: string, message: string): Reply {

@@ -3,6 +3,7 @@ import type { Query } from '../../store/engine/db.ts'
 import { oldestBehind, oldestBlocked, oldestSendable } from '../../store/operators/push-alarm-queries.ts'
 import { type CountedDestination, countDestinations, type DestinationRow } from '../../store/outbox/destinations.ts'
 import { countBlockedLanes } from '../../store/outbox/lanes.ts'
+import { lackingAt } from '../../store/outbox/verifications.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { destinationStopped, filterFailure, pile, pushLate } from '../health/matters.ts'
 import type { NeedKind } from '../health/need-kinds.ts'
@@ -20,7 +21,7 @@ const UNMAPPED_MS = DAY_MS
 
 /** Whether each configured destination gets its changes. */
 export const destinationWatcher: Watcher = {
-  names: ['destination_stopped', 'filter_failed', 'push_late', 'push_unmapped', 'push_dead', 'push_unknown'],
+  names: ['destination_stopped', 'filter_failed', 'push_late', 'push_unmapped', 'push_dead', 'push_unknown', 'destination_lacks'],
   async check({ q, config, nowMs }) {
     if (config.destinations.length === 0) return []
     const configured = new Set(config.destinations.map(({ name }) => name))
@@ -33,6 +34,9 @@ export const destinationWatcher: Watcher = {
       conditions.push(stopped(row, nowMs), await unmapped(q, row, nowMs))
       conditions.push(ofMatter('push_dead', { destination }, some('dead_changes', row.dead)))
       conditions.push(ofMatter('push_unknown', { destination }, some('unknown_changes', row.unknown)))
+      conditions.push(
+        ofMatter('destination_lacks', { destination }, pile('lacking_changes', await lackingAt(q, destination), { destination })),
+      )
       conditions.push(filterFailed(row))
       // Of these the alarms before say already that nothing goes out, or that nothing more is queued.
       if (row.state === 'active' && row.filter_error === null) conditions.push(await late(q, row, lastSeq, nowMs))

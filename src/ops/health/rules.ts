@@ -52,6 +52,7 @@ export const rules = {
   push_unmapped: rule('warning', 0, 'Submissions wait for a client of the AMS', 'Submissions wait to be mapped'),
   push_dead: rule('warning', 0, 'Changes were given up', 'A change is dead'),
   push_unknown: rule('warning', 0, 'Nobody knows whether changes arrived', 'Nobody knows whether a change arrived'),
+  destination_lacks: rule('warning', 0, 'A destination lacks what it took', 'A destination lacks changes'),
   reconcile_overdue: rule('warning', CATCHING_UP, 'Reconciling is overdue', 'Reconciling is overdue'),
   reconcile_failed: rule('warning', 0, 'Reconciling could not check everything', 'Reconciling could not check everything'),
   reconcile_findings: rule('warning', 0, 'Reconciling found differences', 'Reconciling found differences'),

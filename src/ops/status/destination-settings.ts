@@ -34,3 +34,8 @@ export function narrowedTo(destination: DestinationConfig, { accounts }: Pick<Co
   const told = [...parts.flatMap(([what, names]) => (names === null ? [] : [`${what} ${names.join(', ')}`])), ...byContent]
   return told.length === 0 ? 'everything' : told.join('; ')
 }
+
+/** @returns whether a destination can be asked what it has. */
+export function canVerify(destination: DestinationConfig): boolean {
+  return destination.kind === 'http' && (destination.check !== null || destination.lookup !== null)
+}

@@ -8,7 +8,7 @@ import { countBlockedLanes } from '../../store/outbox/lanes.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { record, time } from '../output/schema.ts'
 import { pluralize } from '../output/text.ts'
-import { addressOf, narrowedTo } from './destination-settings.ts'
+import { addressOf, canVerify, narrowedTo } from './destination-settings.ts'
 import { readLastDay } from './last-day.ts'
 
 export const destinationStates = z.enum(['active', 'paused', 'parked', 'disabled'])
@@ -57,6 +57,20 @@ export const destinationStatus = record('Destination', {
       latency_p99: z.number().nullable().describe('seconds, likewise'),
     })
     .describe('of the hours that began within the last 24'),
+  verified: z
+    .object({
+      at: time,
+      delivered: z.int().describe('changes that counted as delivered'),
+      asked: z.int(),
+      has: z.int(),
+      lacks: z.int(),
+      differs: z.int(),
+      cannot_tell: z.int(),
+      repaired: z.int(),
+    })
+    .nullable()
+    .describe('what it answered when it was last asked for all that it took, or for a sample; null: never'),
+  can_verify: z.boolean().describe('whether it can be asked what it has'),
   on_dead: z.enum(['continue', 'hold']).nullable().describe('what the changes of a submission do behind one that was given up'),
 })
 
@@ -103,6 +117,8 @@ export async function readPushStatus(q: Query, config: Pick<Config, 'accounts' |
       last_success_at: row?.last_success_at ?? null,
       last_day: lastDayOf(name),
       mapping: settings?.mapping ?? null,
+      verified: row?.verified && row.verified_at ? { at: row.verified_at, ...row.verified } : null,
+      can_verify: settings ? canVerify(settings) : false,
       on_dead: settings?.onDead ?? null,
     })
   }

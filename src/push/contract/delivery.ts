@@ -79,6 +79,13 @@ export type Outcome =
   /** Nothing more may be sent until an operator resumes: the credentials are refused, or the endpoint is gone (410). */
   | { readonly type: 'stop'; readonly state: 'parked' | 'disabled'; readonly status: number | null; readonly error: string }
 
+/** Whether a target has a message that it took, as it answers now. */
+export type Presence =
+  /** `differs`: it has the record, but not as it was sent. */
+  | { readonly type: 'has' | 'lacks' | 'differs' }
+  /** It gave no answer that tells. */
+  | { readonly type: 'cannot_tell'; readonly outcome: Extract<Outcome, { readonly error: string }> }
+
 /** Attempts in a row without a useful answer, after which a destination rests and is tried by single attempts. */
 export const FAILURES_TO_OPEN = 5
 
@@ -129,6 +136,11 @@ export interface DeliveryKind {
    * Left out where there is no way to look it up.
    */
   readonly lookUp?: ((item: PushItem, signal: AbortSignal) => Promise<Outcome | null>) | undefined
+  /**
+   * Asks whether the target has a message that it took before. Never rejects. Left out where the target cannot be asked.
+   * @param item bears the record's id at the target, where that is known.
+   */
+  readonly verify?: ((item: PushItem, signal: AbortSignal) => Promise<Presence>) | undefined
   /** Finds the client of the AMS that a submission belongs to; null when there is none. Left out where there is no way to find it. */
   readonly findMapping?: ((item: PushItem, signal: AbortSignal) => Promise<Mapping | null>) | undefined
   /**

@@ -1,6 +1,5 @@
 import { PermanentError } from '../../base/errors.ts'
 import { withoutSecrets } from '../../base/secret.ts'
-import type { Outcome } from '../contract/delivery.ts'
 import { type Answer, answered, type Failure, localFailure, requestedPauseMs } from '../contract/outcomes.ts'
 import type { AnswerBody } from './answer-body.ts'
 import type { TemplateInput } from './templates.ts'
@@ -41,7 +40,7 @@ export function unreadable(error: string): Failure {
 }
 
 /** A lookup changes nothing: an unknown outcome is only a failure, and a refusal says nothing about the message. */
-export function failedLookup(failure: Failure): Outcome {
+export function failedLookup(failure: Failure): Failure {
   const error = 'error' in failure ? `it could not be looked up: ${failure.error}` : ''
   if (failure.type === 'stop' || failure.type === 'throttled') return { ...failure, error }
   const { alive, status } = failure.type === 'failed' ? failure : { alive: false, status: null }

@@ -22,12 +22,14 @@ export function checkTemplates(destination: HttpDestination): string[] {
     update: destination.update,
     upload: destination.upload,
     lookup: destination.lookup,
+    check: destination.check,
     probe: destination.probe,
   })
   return [
     ...authProblems(at, destination.auth),
     ...updateProblems(at, destination),
     ...uploadProblems(at, destination),
+    ...verifyProblems(at, destination),
     ...batchProblems(at, destination),
     ...requests.flatMap(([name, template]) => (template === null ? [] : requestProblems(`${at} ${name}`, template))),
     ...(destination.request.format === 'file' && !destination.documents ? [`${at} request: format file needs documents: true`] : []),
@@ -60,6 +62,10 @@ function updateProblems(at: string, { update, remoteId, batch }: HttpDestination
 
 function uploadProblems(at: string, { upload }: HttpDestination): string[] {
   return upload !== null && upload.body === null ? [`${at} upload has no body: let it be document.file`] : []
+}
+
+function verifyProblems(at: string, { verify, check, lookup }: HttpDestination): string[] {
+  return verify !== null && check === null && lookup === null ? [`${at} verify needs check or lookup: nothing else asks the target`] : []
 }
 
 function batchProblems(at: string, destination: HttpDestination): string[] {

@@ -1,7 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf, PermanentError } from '../../base/errors.ts'
 import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
-import type { Batching, BuiltRequest, DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../contract/delivery.ts'
+import type { Json } from '../../model/json.ts'
+import type { Batching, BuiltRequest, DeliveryKind, KindContext, Outcome, Presence, ProbeResult, PushItem } from '../contract/delivery.ts'
 import { type AttachedDocument, attachedDocument, type OpenDocument, type OpenedDocument } from '../contract/documents.ts'
 import { type Answer, type Failure, isSuccess, localFailure, ofWholeBatch, refused, taken, unanswered } from '../contract/outcomes.ts'
 import { remoteIdOf } from '../contract/remote-id.ts'
@@ -19,6 +20,15 @@ import { type OutgoingRequest, openTransport, type Transport } from '../transpor
 
 /** Result of a request: an answer to judge and who gave it, or an outcome without one. */
 type Reply = { readonly answer: Answer; readonly origin: string } | { readonly failure: Failure }
+
+type Lookup = NonNullable<HttpDestination['lookup'] | HttpDestination['check']>
+type Unclear = ReturnType<typeof failedLookup>
+
+/** What was found of a message at the target. */
+type Look =
+  | { readonly type: 'there'; readonly answer: Answer; readonly found: Json; readonly isSame: boolean }
+  | { readonly type: 'absent' }
+  | { readonly type: 'unclear'; readonly outcome: Unclear }
 
 /** What a request is made of. */
 interface Asked {
@@ -51,6 +61,7 @@ export function createHttp(destination: HttpDestination, context: KindContext): 
 class HttpKind implements DeliveryKind {
   readonly batch: Batching
   readonly lookUp: DeliveryKind['lookUp']
+  readonly verify: DeliveryKind['verify']
   readonly #destination: HttpDestination
   readonly #transport: Transport
   readonly #clock: Clock
@@ -70,6 +81,8 @@ class HttpKind implements DeliveryKind {
     this.#templates = new Templates(allExpressions(destination), { deadlineMs: TEMPLATES_MS + TEMPLATES_MS_PER_ITEM * max })
     this.#auth = createAuth(destination, { transport, clock, templates: this.#templates, db })
     this.#judge = new AnswerJudge(destination, this.#templates)
+    const canVerify = destination.lookup !== null || destination.check !== null
+    this.verify = canVerify ? (item, signal) => this.#verify(item, signal) : undefined
     this.lookUp = destination.lookup === null ? undefined : (item, signal) => this.#lookUp(item, signal)
   }
 
@@ -163,25 +176,50 @@ class HttpKind implements DeliveryKind {
   }
 
   async #lookUp(item: PushItem, signal: AbortSignal): Promise<Outcome | null> {
-    const { lookup, settings } = this.#destination
+    const { lookup } = this.#destination
     if (lookup === null) return null
-    const view = viewOf(item, settings, null)
-    const reply = await this.#ask('lookup', lookup, { view, signal })
-    if ('failure' in reply) return failedLookup(reply.failure)
+    const look = await this.#look('lookup', lookup, item, signal)
+    if (look.type !== 'there') return look.type === 'absent' ? null : look.outcome
+    return taken(look.answer.status, remoteIdOf(look.found), 'the target has it: it was found by its id')
+  }
+
+  /** By `check` where the record's id at the target is known, else by `lookup`, which finds a record of its own by our id alone. */
+  async #verify(item: PushItem, signal: AbortSignal): Promise<Presence> {
+    const { check, lookup } = this.#destination
+    const byId = check !== null && item.remoteId !== null
+    if (!byId && lookup === null)
+      return {
+        type: 'cannot_tell',
+        outcome: localFailure('the id of its record at the target is not known, and there is no lookup', false),
+      }
+    const ofItsOwn = item.operation === 'insert' ? { ...item, remoteId: null } : item
+    const look = byId ? await this.#look('check', check, item, signal) : await this.#look('lookup', lookup as Lookup, ofItsOwn, signal)
+    if (look.type === 'there') return { type: look.isSame ? 'has' : 'differs' }
+    return look.type === 'absent' ? { type: 'lacks' } : { type: 'cannot_tell', outcome: look.outcome }
+  }
+
+  /** Asks for one message. An answer that is incomplete, or that its expressions cannot read, tells nothing. */
+  async #look(name: 'lookup' | 'check', template: Lookup, item: PushItem, signal: AbortSignal): Promise<Look> {
+    const unclear = (outcome: Unclear): Look => ({ type: 'unclear', outcome })
+    const view = viewOf(item, this.#destination.settings, null)
+    const reply = await this.#ask(name, template, { view, signal })
+    if ('failure' in reply) return unclear(failedLookup(reply.failure))
     const { answer } = reply
-    if (!isSuccess(answer.status) && answer.status !== 404) return failedLookup(await this.#judge.failure(answer, { item: view }))
+    if (!isSuccess(answer.status) && answer.status !== 404) return unclear(failedLookup(await this.#judge.failure(answer, { item: view })))
     // The rest could say that the message is there.
-    if (answer.cut?.isTooLong) return failedLookup(unreadable(`its answer ${answer.cut.text}; narrow the lookup`))
-    if (answer.cut !== null) return failedLookup({ type: 'unknown', error: `its answer ${answer.cut.text}` })
+    if (answer.cut?.isTooLong) return unclear(failedLookup(unreadable(`its answer ${answer.cut.text}; narrow the ${name}`)))
+    if (answer.cut !== null) return unclear(failedLookup({ type: 'unknown', error: `its answer ${answer.cut.text}` }))
     try {
-      const [found = null] = await this.#templates.evaluate(['lookup.found'], seen(answer, { item: view }), bodyOf(answer))
-      if (found === null || found === false || found === '') return null
+      const [found = null] = await this.#templates.evaluate([`${name}.found`], seen(answer, { item: view }), bodyOf(answer))
+      if (found === null || found === false || found === '') return { type: 'absent' }
       // Otherwise a count of 0 or an empty list would count as found, and the change would be lost.
       if (found === 0 || (typeof found === 'object' && Object.keys(found).length === 0))
-        throw new PermanentError('lookup.found yields neither an id nor nothing')
-      return taken(answer.status, remoteIdOf(found), 'the target has it: it was found by its id')
+        throw new PermanentError(`${name}.found yields neither an id nor nothing`)
+      if (!('same' in template) || template.same === null) return { type: 'there', answer, found, isSame: true }
+      const [same] = await this.#templates.evaluate([`${name}.same`], seen(answer, { item: view }), bodyOf(answer))
+      return { type: 'there', answer, found, isSame: same !== false }
     } catch (error) {
-      return failedLookup(unreadable(messageOf(error)))
+      return unclear(failedLookup(unreadable(messageOf(error))))
     }
   }
 

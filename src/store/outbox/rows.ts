@@ -159,7 +159,16 @@ export async function rowsAsSent(q: Query, rows: readonly UnsentRow[], destinati
     left_filter: leftFilter === true ? 1 : null,
   }))
   const asSent = sql`(select given.*, 0 as attempts, 0 as uncertain, cast(null as integer) as status, cast(null as text) as resent from ${valuesTable(q, unqueued, given)}) as o`
-  const found = await readRows(q, asSent)
+  return await completed(q, await readRows(q, asSent))
+}
+
+/** Rows that their destinations have taken, of those with these numbers, with all that was sent, in their order. Nothing is claimed. */
+export async function deliveredRows(q: Query, outboxIds: readonly number[]): Promise<OutboxRow[]> {
+  const taken = sql`${givenIds(q, outboxIds)} join sync_outbox o on o.outbox_id = given.outbox_id and o.state = 'delivered'`
+  return await completed(q, await readRows(q, taken))
+}
+
+async function completed(q: Query, found: readonly Found[]): Promise<OutboxRow[]> {
   const known = await presentSubmissions(q, found)
   const directionOf = await readDirections(q, found)
   return found.map((row) =>

@@ -91,6 +91,50 @@ export const pushStatus = relation({
 
 export type PushStatusView = TableOf<typeof pushStatus>
 
+/** What a target answered when it was asked for a change that it had taken. */
+export const verificationResults = ['has', 'lacks', 'differs', 'cannot_tell'] as const
+export type VerificationResult = (typeof verificationResults)[number]
+
+const resultMeaning = '`has`; `lacks`; `differs`: it has the record, but not as it was sent; `cannot_tell`: it gave no answer that tells'
+
+export const pushVerifications = relation({
+  name: 'push_verifications',
+  type: 'view',
+  holds:
+    'What each destination answered when it was last asked whether it has a change that it took (`destination verify`). A change that ' +
+    'nobody asked for has no row.',
+  key: [],
+  columns: {
+    account: text('whose it is', { source: '`changes`' }),
+    destination: text('the receiver, by its name in the settings', { source: 'settings' }),
+    submission_id: orNull(text('its submission', { source: '`changes`' })),
+    entity: text('the table', { source: '`changes`' }),
+    entity_id: text("the row's key after `account`, as a JSON list", { source: '`changes`' }),
+    message_id: text('the id that the receiver sees, as in `push_status`'),
+    verified_at: time('when the receiver was asked'),
+    result: text<VerificationResult>(resultMeaning, { source: 'receiver' }),
+    repaired_at: orNull(time('when it was queued once more because the receiver lacked it')),
+  },
+  notes: ['Rows stay as long as `RETENTION_DAYS` says.'],
+})
+
+export const syncPushVerifications = internal({
+  name: 'sync_push_verifications',
+  key: ['destination', 'account', 'message_id'],
+  holds: 'what targets answered when they were asked for what they took; `push_verifications` shows it',
+  columns: {
+    destination: text(),
+    account: text(),
+    message_id: text(),
+    submission_id: orNull(text()),
+    entity: text(),
+    entity_id: text(),
+    verified_at: time(),
+    result: text<VerificationResult>(),
+    repaired_at: orNull(time()),
+  },
+})
+
 export const syncDestinations = internal({
   name: 'sync_destinations',
   holds: 'for each destination: state, the newest change that was fanned out to it, how far a snapshot has come; `destination list`',
@@ -105,6 +149,8 @@ export const syncDestinations = internal({
     failures: int('consecutive attempts that got no useful answer'),
     snapshot: orNull(raw('progress of a snapshot as JSON text; null when none is in progress')),
     last_success_at: orNull(time('when it took a change last, written four times a minute')),
+    verified_at: orNull(time('when its last verification ended, of all that it took or of a sample')),
+    verified: orNull(raw('the counts of that verification as JSON text')),
     filtered: int('changes that its `filter` left out'),
     filter_error: orNull(text('why its `filter` fails, and on which change; null while it does not')),
     filter_failed_at: orNull(time('since when its `filter` fails')),

@@ -39,6 +39,7 @@ const publicRelations = [
   boards.policyBoard,
   log.logEpochs,
   push.pushStatus,
+  push.pushVerifications,
   completeness.arrivals,
   completeness.completeness,
   completeness.accountCompleteness,
@@ -82,6 +83,7 @@ const ownTables = [
   log.syncLogEpochs,
   push.syncPassed,
   push.syncRestatements,
+  push.syncPushVerifications,
   log.syncMigrations,
 ] as const
 

@@ -377,6 +377,22 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.lookLater()).toEqual([])
   })
 
+  it('tells of what a destination lacks until it is sent again', async () => {
+    const rig = await openWatch(database, ...withAms)
+    await change(rig.db, sql`delete from sync_reads`)
+    await change(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
+    const answered = (result: string) => sql`
+      insert into sync_push_verifications (destination, account, message_id, entity, entity_id, verified_at, result)
+      values ('ams', ${ACCOUNT}, ${uuid(8, 1)}, 'market_events', '[]', ${timeValue(rig.db.read, timeFromMs(rig.clock.now()))}, ${result})`
+    await change(rig.db, answered('lacks'))
+    expect(await rig.look()).toEqual(['destination_lacks'])
+    expect((await rig.alarm('destination_lacks'))?.text).toBe(
+      'destination ams lacks 1 change that it had taken; find out why; with `--repair` it sends them again: `submission-mirror destination verify ams`',
+    )
+    await change(rig.db, sql`update sync_push_verifications set repaired_at = verified_at`)
+    expect(await rig.lookLater()).toEqual([])
+  })
+
   it('sees what becomes of destinations', async () => {
     const rig = await openWatch(database, ...withAms)
     await change(rig.db, sql`delete from sync_reads`)

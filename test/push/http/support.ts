@@ -41,6 +41,8 @@ export function destinationTo(url: string, own: Partial<HttpDestination> = {}): 
     documents: false,
     batch: null,
     lookup: null,
+    check: null,
+    verify: null,
     probe: null,
     throttled: null,
     duplicate: null,

@@ -102,6 +102,41 @@ export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCa
       expect(target.notes).toHaveLength(1)
     })
 
+    it('is asked what it has: a note that was deleted there is found and sent again, one that was changed is told of', async () => {
+      const { target, rig } = await startNotes(of, database)
+      await rig.map(SUBMISSION, of.client)
+      await rig.apply(event(1), event(2), event(3), message(4))
+      const sent = await rig.becomes(...Array<string>(4).fill('delivered'))
+      expect(await rig.verify()).toMatchObject({ delivered: 4, asked: 4, has: 4, isWhole: true, changes: [] })
+
+      const [, lost, changed] = target.notes.map(({ id, text }) => ({ id, text }))
+      target.remove(lost?.id ?? '')
+      target.rewrite(changed?.id ?? '', `${changed?.text} and what somebody wrote`)
+      const found = await rig.verify({ repair: true })
+      expect(found).toMatchObject({ asked: 4, has: 2, lacks: 1, differs: 1, cannot_tell: 0, repaired: 1 })
+      expect(found.changes.map(({ row, result, isRepaired }) => [row.messageId, result, isRepaired])).toEqual([
+        [sent[1]?.message_id, 'lacks', true],
+        [sent[2]?.message_id, 'differs', false],
+      ])
+      await rig.becomes(...Array<string>(5).fill('delivered'))
+      expect(target.notes).toHaveLength(4)
+      expect(target.notes.at(-1)?.text).toContain(`Reference: ${sent[1]?.message_id}`)
+      expect(await rig.verify()).toMatchObject({ delivered: 4, has: 3, differs: 1, lacks: 0 })
+    })
+
+    it('cannot be told from a lost answer, a late one, an error or a foreign page, and nothing is sent again then', async () => {
+      const { target, rig } = await startNotes(of, database, 'timeout: 1s')
+      await rig.map(SUBMISSION, of.client)
+      await rig.apply(event(1), event(2), event(3), event(4))
+      await rig.becomes(...Array<string>(4).fill('delivered'))
+      target.remove(target.notes[0]?.id ?? '')
+      target.failReads('drop', 'page', 'hang', 'refuse')
+      const found = await rig.verify({ repair: true })
+      expect(found).toMatchObject({ asked: 4, has: 0, lacks: 0, differs: 0, cannot_tell: 4, repaired: 0 })
+      for (const { error } of found.changes) expect(error).toMatch(/could not be looked up/)
+      expect(await rig.outbox()).toHaveLength(4)
+    })
+
     it('is parked when it takes the access away', async () => {
       const { target, rig } = await startNotes(of, database)
       await rig.map(SUBMISSION, of.client)

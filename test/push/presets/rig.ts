@@ -4,14 +4,17 @@ import { silentObserver } from '../../../src/base/observer.ts'
 import { type Config, type DestinationConfig, loadConfig } from '../../../src/config/config.ts'
 import { protectionSettings } from '../../../src/config/protect.ts'
 import type { Fact } from '../../../src/model/facts.ts'
+import { verifyDestination } from '../../../src/ops/verify/verify-destination.ts'
 import type { DeliveryKind } from '../../../src/push/contract/delivery.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
 import { createKind } from '../../../src/push/kinds/create.ts'
+import type { VerificationReport, VerificationRequest } from '../../../src/push/verify/verification.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import type { CountedDestination } from '../../../src/store/outbox/destinations.ts'
 import { storeMappings } from '../../../src/store/outbox/push-map.ts'
 import type { OutboxEntry } from '../../../src/store/outbox/queries.ts'
 import { account, type Env, withFile } from '../../config/support.ts'
+import { databaseEnv } from '../../e2e/serve.ts'
 import { type OpenedDatabase, silentLog, type TestDatabase } from '../../tools/databases.ts'
 import { countedDestination } from '../../tools/destinations.ts'
 import { trackFact } from '../../tools/facts.ts'
@@ -29,6 +32,8 @@ export class PushRig {
   readonly database: OpenedDatabase['config']
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
+  /** The environment of a command beside it. */
+  readonly env: Readonly<Record<string, string>>
   /** Further fields of the map, by client. */
   fieldsOf: (client: string) => Readonly<Record<string, string>> = () => ({})
   readonly #config: Config
@@ -36,11 +41,12 @@ export class PushRig {
   #stop = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
 
-  private constructor({ db, config: database }: OpenedDatabase, config: Config) {
+  private constructor({ db, config: database }: OpenedDatabase, config: Config, env: Env) {
     const { destination, problems } = onlyOne(config)
     if (problems.length > 0) throw new Error(problems.join('\n'))
     this.db = db
     this.database = database
+    this.env = env as Record<string, string>
     this.destination = destination
     this.kind = createKind(destination, { clock: systemClock, log: silentLog, proxy: {} })
     this.#config = config
@@ -50,9 +56,10 @@ export class PushRig {
   /** @param destination the YAML of one destination, in one line; it runs until the test ends. */
   static async start(database: TestDatabase, destination: string, env: Env): Promise<PushRig> {
     const opened = await database.open()
-    const config = configWith(destination, env)
+    const given = { ...account, ...withFile(`destinations:\n  - ${destination}\n`, env), ...databaseEnv(opened.config) }
+    const config = loadConfig(given)
     opened.db.protection.use(protectionSettings(config))
-    const rig = new PushRig(opened, config)
+    const rig = new PushRig(opened, config, given)
     onTestFinished(async () => {
       await rig.#close()
       await opened.close()
@@ -92,6 +99,13 @@ export class PushRig {
     return await countedDestination(this.db.read, this.destination.name)
   }
 
+  /** Asks the target what it has, as `destination verify` does. */
+  verify(request: Partial<VerificationRequest> = {}): Promise<VerificationReport> {
+    const parts = { db: this.db, clock: systemClock, log: silentLog, observer: silentObserver, config: this.#config, version: '0' }
+    const all = { selection: {}, sample: null, repair: false, ...request }
+    return verifyDestination({ ...parts, signal: new AbortController().signal }, this.destination, all)
+  }
+
   /** The outbox, the oldest first. */
   async outbox(): Promise<OutboxEntry[]> {
     return await outboxFor(this.db, this.destination.name)
@@ -115,10 +129,6 @@ export class PushRig {
   async #close(): Promise<void> {
     await Promise.all([this.kind.close(), this.#end()])
   }
-}
-
-function configWith(yaml: string, env: Env): Config {
-  return loadConfig({ ...account, ...withFile(`destinations:\n  - ${yaml}\n`, env) })
 }
 
 function onlyOne({ destinations }: Config): { readonly destination: DestinationConfig; readonly problems: readonly string[] } {

@@ -16,6 +16,7 @@ import { Failures } from './failures.tsx'
 import { PreviewDialog } from './preview.tsx'
 import { ResendDialog } from './resend.tsx'
 import { StateChip } from './state.tsx'
+import { VerifyDialog } from './verify.tsx'
 
 type Shown = Schemas['Destination']
 
@@ -57,7 +58,7 @@ function Told({ destination: d }: { readonly destination: Shown }) {
 }
 
 function Actions({ destination: d }: { readonly destination: Shown }) {
-  const [asks, setAsks] = useState<'retry' | 'resend' | 'preview' | null>(null)
+  const [asks, setAsks] = useState<'retry' | 'resend' | 'verify' | 'preview' | null>(null)
   const path = { params: { path: { name: d.destination } } }
   const pause = useAction({
     run: () => answered(api.POST('/api/v1/destinations/{name}/pause', { ...path, body: {} })),
@@ -93,6 +94,10 @@ function Actions({ destination: d }: { readonly destination: Shown }) {
       <Button needs="operator" isSmall onClick={() => setAsks('resend')}>
         Resend…
       </Button>
+      <Button needs="operator" isSmall disabled={!d.can_verify || isStopped} onClick={() => setAsks('verify')}>
+        Verify…
+      </Button>
+      {asks === 'verify' && <VerifyDialog destination={d.destination} onClose={() => setAsks(null)} />}
       {(d.kind === 'webhook' || d.kind === 'http') && (
         <Button needs="operator" isSmall onClick={() => setAsks('preview')}>
           Preview request…
