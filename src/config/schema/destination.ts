@@ -207,7 +207,7 @@ const http = section({
   })
     .optional()
     .meta({
-      description: `[several changes in one request](#send-several-changes-in-one-request): \`max\` (1 to ${MOST_IN_BATCH}), \`result\`, \`by\` (\`entity\` or \`operation\`)`,
+      description: `[several changes in one request](templates.md#send-several-changes-in-one-request): \`max\` (1 to ${MOST_IN_BATCH}), \`result\`, \`by\` (\`entity\` or \`operation\`)`,
     }),
   lookup: section({ ...request, found: value(expression) })
     .optional()

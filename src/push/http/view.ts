@@ -10,7 +10,7 @@ export function batchView(items: readonly PushItem[], settings: HttpDestination[
 
 /**
  * The input that templates see as `$`: the change, with the names of a webhook body, and what belongs to it. It contains no secret.
- * `config/destinations.md` lists it.
+ * `config/templates.md` lists it.
  * @param document what they see of the document that goes along; null: none does.
  */
 export function viewOf(item: PushItem, settings: HttpDestination['settings'], document: Json): TemplateInput {
