@@ -5,6 +5,7 @@ import { LongestFirst } from './test/tools/longest-first.ts'
 const proofs = [
   ...['console', 'crash', 'chaos', 'failover', 'outage', 'paused', 'hostile', 'simulation'].map((folder) => `test/${folder}/**/*.test.ts`),
   ...[
+    'e2e/buses',
     'e2e/faults',
     'e2e/postgres',
     'e2e/sqlite',
@@ -23,6 +24,7 @@ const proofs = [
     (file) => `test/reconcile/${file}.test.ts`,
   ),
   'test/push/outbox.property.test.ts',
+  'test/push/presets/killed.test.ts',
   'test/client/browser.test.ts',
   'test/store/backup/copy-killed.test.ts',
   ...['killed', 's3'].map((file) => `test/documents/storage/${file}.test.ts`),

@@ -6,7 +6,7 @@ export const push: Migration = {
   version: 5,
   name: 'push',
   oldestCompatible: 1,
-  statements: (t) => [...destinations(t), ...outbox(t), ...(t.kind === 'postgres' ? STORAGE : [])],
+  statements: (t) => [...destinations(t), ...outbox(t), ...verifications(t), ...(t.kind === 'postgres' ? STORAGE : [])],
 }
 
 function destinations(t: ColumnTypes): string[] {
@@ -26,11 +26,20 @@ function destinations(t: ColumnTypes): string[] {
     `create table sync_destinations (
       destination ${t.id} not null primary key,
       state text not null, reason text, since ${t.time}, cursor ${t.int} not null, log_epoch ${t.id} not null,
-      retry_at ${t.time}, failures ${t.int} not null, snapshot ${t.raw}, last_success_at ${t.time})`,
+      retry_at ${t.time}, failures ${t.int} not null, snapshot ${t.raw}, last_success_at ${t.time},
+      verified_at ${t.time}, verified ${t.raw},
+      filtered ${t.int} not null default 0, filter_error text, filter_failed_at ${t.time})`,
     `create table sync_remote_ids (
       destination ${t.id} not null, account ${t.id} not null, entity ${t.id} not null, entity_id ${t.id} not null,
       remote_id text not null, stored_at ${t.time} not null,
       primary key (destination, account, entity, entity_id))`,
+    `create table sync_passed (
+      destination ${t.id} not null, account ${t.id} not null, entity ${t.id} not null, entity_id ${t.id} not null,
+      is_in ${t.int} not null, seq ${t.int} not null, through ${t.int} not null,
+      primary key (destination, account, entity, entity_id))`,
+    `create table sync_push_tokens (
+      destination ${t.id} not null primary key,
+      tokens text, lease_token ${t.id}, lease_until ${t.time})`,
     `create table sync_restatements (
       destination ${t.id} not null, account ${t.id} not null, submission_id ${t.id} not null, requested_at ${t.time} not null,
       primary key (destination, account, submission_id))`,
@@ -44,7 +53,7 @@ function outbox(t: ColumnTypes): string[] {
       destination ${t.id} not null, account ${t.id} not null, lane ${t.id} not null, submission_id ${t.id},
       entity ${t.id} not null, entity_id ${t.id} not null, operation text not null, cause text not null, seq ${t.int} not null,
       snapshot ${t.raw}, message_id ${t.id} not null, state text not null, attempts ${t.int} not null, uncertain ${t.int} not null,
-      queued_at ${t.time} not null, tried_at ${t.time}, status ${t.int}, detail text, error text, settled_at ${t.time}, resent text)`,
+      queued_at ${t.time} not null, tried_at ${t.time}, status ${t.int}, detail text, error text, settled_at ${t.time}, resent text, left_filter ${t.int})`,
     // One lane's rows in their order: for claiming them, and for knowing whether any are left.
     "create index sync_outbox_lane on sync_outbox (destination, account, lane, outbox_id) where state = 'ready'",
     "create index sync_outbox_ready on sync_outbox (destination, outbox_id) where state = 'ready'",
@@ -60,6 +69,21 @@ function outbox(t: ColumnTypes): string[] {
     'create index sync_push_lanes_due on sync_push_lanes (destination, due_at) where blocked is null',
     'create index sync_push_lanes_blocked on sync_push_lanes (destination, blocked, due_at) where blocked is not null',
     "create index sync_push_lanes_unmapped on sync_push_lanes (destination, account, lane) where blocked = 'unmapped'",
+  ]
+}
+
+/** What the targets answered when they were asked for what they were sent. */
+function verifications(t: ColumnTypes): string[] {
+  return [
+    `create table sync_push_verifications (
+      destination ${t.id} not null, account ${t.id} not null, message_id ${t.id} not null, submission_id ${t.id},
+      entity ${t.id} not null, entity_id ${t.id} not null, verified_at ${t.time} not null, result text not null, repaired_at ${t.time},
+      primary key (destination, account, message_id))`,
+    'create index sync_push_verifications_submission on sync_push_verifications (account, submission_id)',
+    // For retention.
+    'create index sync_push_verifications_time on sync_push_verifications (verified_at)',
+    // What a target lacks, and was not sent again.
+    "create index sync_push_verifications_lacking on sync_push_verifications (destination) where result = 'lacks' and repaired_at is null",
   ]
 }
 

@@ -7,7 +7,16 @@ export const statusViews: Migration = {
   version: 9,
   name: 'status-views',
   oldestCompatible: 1,
-  statements: (t) => [freshness(t), KNOWN_IDS, LOG_EPOCHS, pushStatus(t), arrivals(t), completeness(t), accountCompleteness(t)],
+  statements: (t) => [
+    freshness(t),
+    KNOWN_IDS,
+    LOG_EPOCHS,
+    pushStatus(t),
+    PUSH_VERIFICATIONS,
+    arrivals(t),
+    completeness(t),
+    accountCompleteness(t),
+  ],
 }
 
 function freshness(t: ColumnTypes): string {
@@ -25,6 +34,9 @@ const KNOWN_IDS = `create view known_ids as
 
 const LOG_EPOCHS = `create view log_epochs as
   select log_epoch, epoch_no, began_at, after_seq, known_seq, reason, replayed_at from sync_log_epochs`
+
+const PUSH_VERIFICATIONS = `create view push_verifications as
+  select account, destination, submission_id, entity, entity_id, message_id, verified_at, result, repaired_at from sync_push_verifications`
 
 /** What differs between the parts of `push_status` on SQLite. */
 interface Part {

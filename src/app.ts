@@ -31,7 +31,7 @@ async function serve(load: () => Promise<Config>, role: ServeRole, host: Host, c
   const { startServing } = await import('./app/serving.ts')
   let serving: Serving
   try {
-    serving = await startServing(load, { role, pretty: host.stdout.isTTY, signal: host.signal, overrides: { clock } })
+    serving = await startServing(load, { role, pretty: host.stdout.isTTY, env: host.env, signal: host.signal, overrides: { clock } })
   } catch (error) {
     if (!host.signal.aborted || error !== host.signal.reason) throw error
     // A stop during the start is no error, just as a stop a moment later is none.

@@ -1,3 +1,4 @@
+import packageJson from '../../package.json' with { type: 'json' }
 import type { Service } from '../base/service.ts'
 import { type Config, proxySettings } from '../config/config.ts'
 import type { DriftWatch } from '../model/interface-drift.ts'
@@ -37,6 +38,7 @@ export function operatingGroups(parts: BackgroundParts, clocks: ClockJudge = new
     reconciling(parts),
     retention(parts, clocks),
     ...backups(parts),
+    ...verifications(parts),
     protecting(parts),
     ...alarming(parts, clocks),
   ]
@@ -105,6 +107,20 @@ function backups({ config, ...common }: BackgroundParts): ServiceGroup[] {
     return new ScheduledBackups({ ...common, source: database.path, settings })
   })
   return [groupOf(service, [settings])]
+}
+
+/** Asks destinations by their timetables what they have. */
+function verifications({ config, ...common }: BackgroundParts): ServiceGroup[] {
+  return config.destinations.flatMap((destination) => {
+    if (destination.kind !== 'http' || destination.verify?.cron == null) return []
+    const { cron, sample } = destination.verify
+    const service = lazily(`verification ${destination.name}`, async () => {
+      const { ScheduledVerification } = await import('../ops/verify/scheduled-verification.ts')
+      const schedule = { cron, timeZone: config.cronTimezone }
+      return new ScheduledVerification({ ...common, version: packageJson.version, config, destination, sample, schedule })
+    })
+    return [groupOf(service, [destination, config.cronTimezone, config.upstream])]
+  })
 }
 
 /** Brings rows that were stored under other settings to what `PROTECT` says. */

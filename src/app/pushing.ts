@@ -5,8 +5,9 @@ import { documentOpener } from '../documents/storage/opener.ts'
 import type { ClockJudge } from '../ops/clocks/clock-watch.ts'
 import { createKind } from '../push/kinds/create.ts'
 import { redacting } from '../push/kinds/redacting.ts'
-import { FanOut } from '../push/queue/fan-out.ts'
+import { createFanOuts } from '../push/queue/create.ts'
 import { OutboxSignal, Sender } from '../push/send/sender.ts'
+import { tlsWarning } from '../push/transport/client-tls.ts'
 import type { ServiceParts } from '../store/engine/db.ts'
 import { documentMetadata } from '../store/mirror/document-metadata.ts'
 import type { GroupServices } from './service-groups.ts'
@@ -21,14 +22,19 @@ export interface PushingParts extends ServiceParts {
 /** What all destinations share: change log -> outbox, and the signal that wakes their senders. */
 export function makeFanOut({ config, db, log, senders, clocks }: PushingParts): GroupServices {
   const isClockTrusted = async () => (await clocks.judge()).isTrusted
-  return { services: [new FanOut({ db, log, destinations: config.destinations, isClockTrusted }), new OutboxSignal(db, senders)] }
+  const { services, close } = createFanOuts({ db, log, destinations: config.destinations, isClockTrusted })
+  return { services: [...services, new OutboxSignal(db, senders)], close }
 }
 
 /** The sender of one destination. */
 export function makeSender({ config, senders, ...common }: PushingParts, destination: DestinationConfig): GroupServices {
   const { clock, log } = common
   const openDocument = documentOpener(createDocumentStorage(config), (document) => documentMetadata(common.db.read, document))
-  const kind = redacting(createKind(destination, { clock, log, proxy: proxySettings(config), openDocument }), secretValues(config))
+  const kind = redacting(
+    createKind(destination, { clock, log, proxy: proxySettings(config), openDocument, db: common.db }),
+    secretValues(config),
+  )
+  warnOfCertificate(destination, common)
   const sender = new Sender({ ...common, destination, kind, graceMs: config.shutdownGraceMs })
   return {
     services: [sender],
@@ -39,4 +45,11 @@ export function makeSender({ config, senders, ...common }: PushingParts, destina
       await kind.close()
     },
   }
+}
+
+/** A certificate that has ended is no reason not to start: what waits for its destination goes out when the file is replaced. */
+function warnOfCertificate(destination: DestinationConfig, { clock, log }: Pick<PushingParts, 'clock' | 'log'>): void {
+  const files = 'tls' in destination ? destination.tls : null
+  const warning = files === null ? null : tlsWarning(files, clock.now())
+  if (warning !== null) log.warn({ destination: destination.name }, `destination ${destination.name}: ${warning}`)
 }

@@ -13,6 +13,7 @@ import { createMetrics, type Metrics } from '../ops/metrics/metrics.ts'
 import { StoreGauges } from '../ops/metrics/store-gauges.ts'
 import { Heartbeat } from '../ops/status/heartbeat.ts'
 import { Readiness } from '../ops/status/readiness.ts'
+import type { Telemetry } from '../ops/telemetry/start.ts'
 import { AccountPauses } from '../poll/account-pauses.ts'
 import type { Sender } from '../push/send/sender.ts'
 import { type RunningReceiver, startReceiver } from '../receive/server.ts'
@@ -33,7 +34,7 @@ import { type GroupChange, groupOf, type ServiceGroup, ServiceGroups } from './s
 import { accountsWithNewCredentials } from './settings-changes.ts'
 import { workingGroups } from './working.ts'
 
-export type ServeRole = Exclude<ProcessRole, 'sync' | 'reconcile'>
+export type ServeRole = Exclude<ProcessRole, 'sync' | 'reconcile' | 'verify'>
 
 export interface RunningParts extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
   /** The settings at the start. */
@@ -42,6 +43,8 @@ export interface RunningParts extends Pick<ServiceParts, 'db' | 'clock' | 'log'>
   readonly load: () => Promise<Config>
   readonly role: ServeRole
   readonly secrets: KnownSecrets
+  /** Told what the metrics are told, and traces; null: the environment names no collector. */
+  readonly telemetry: Telemetry | null
   /** Resources to close at the end, last opened first. */
   readonly closing: AsyncDisposableStack
 }
@@ -103,7 +106,7 @@ export class Running {
     this.#lastUses = new LastUses(parts.db, parts.log)
     this.#figures = new FigureRecorder(parts.db, parts.log)
     this.#drift = new DriftRecorder(parts.db, parts.log)
-    const observer = this.#figures.besides(this.#metrics.observer)
+    const observer = this.#figures.besides(parts.telemetry?.besides(this.#metrics.observer) ?? this.#metrics.observer)
     this.#observer = {
       ...observer,
       count: (name, labels, by) => {

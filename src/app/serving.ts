@@ -9,6 +9,7 @@ import { protectionSettings } from '../config/protect.ts'
 import { secretValues } from '../config/secret-values.ts'
 import { Protection } from '../model/protection/protection.ts'
 import type { ReloadResult } from '../ops/actions/reload.ts'
+import { openTelemetry } from '../ops/telemetry/telemetry.ts'
 import { isUnfinishedCopy, UNFINISHED_COPY } from '../store/backup/copy-progress.ts'
 import { repairEnds, wrongEndText } from '../store/changes/log-ends.ts'
 import { checkLogEpoch, newEpochText } from '../store/changes/log-epoch.ts'
@@ -30,6 +31,8 @@ export interface ServeOptions {
   readonly role: ServeRole
   /** Writes readable log lines, for a terminal, instead of JSON. */
   readonly pretty?: boolean
+  /** The environment: the variables of OpenTelemetry are looked for in it. Default: empty. */
+  readonly env?: Readonly<Record<string, string | undefined>>
   /** Aborts a start that still waits for something, when the process is asked to stop. */
   readonly signal?: AbortSignal
   readonly overrides?: ServeOverrides
@@ -91,6 +94,8 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
   for (const warning of config.warnings) log.warn(warning)
   const closing = new AsyncDisposableStack()
   try {
+    const telemetry = await openTelemetry(options.env ?? {}, packageJson.version)
+    closing.defer(() => telemetry?.close())
     const { database } = config
     if (database.kind === 'sqlite') {
       const lock = await acquireServeLock(database)
@@ -122,7 +127,7 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     if (epoch !== null) log.warn({ ...epoch }, newEpochText(epoch))
     // Before anything is applied: a new destination misses no change from here on.
     await registerNames(db, config)
-    const running = new Running({ config, load, role, clock, log, secrets, db, closing })
+    const running = new Running({ config, load, role, clock, log, secrets, db, telemetry, closing })
     await running.start()
     const ms = Math.round(performance.now() - startedAt)
     const { receiver, ops } = running

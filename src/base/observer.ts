@@ -9,6 +9,29 @@ export interface Observer {
   time(name: TimerName, seconds: number, labels?: Labels): void
   /** Sets a gauge. */
   set(name: GaugeName, value: number, labels?: Labels): void
+  /** Records a step of a delivery's way. Left out while nobody listens: then nothing is looked up for it. */
+  readonly trace?: (step: TracedStep) => void
+}
+
+/** Names a delivery. */
+export interface DeliveryName {
+  readonly account: string
+  readonly deliveryId: string
+}
+
+/** One step of a delivery's way through the program. */
+export interface TracedStep {
+  /** `delivery`: from its arrival to its answer. `apply`: into the mirror. `push`: an attempt to send a change to a destination. */
+  readonly name: 'delivery' | 'apply' | 'push'
+  readonly of: DeliveryName
+  /** Others that may have caused the same. */
+  readonly orOf?: readonly DeliveryName[]
+  /** Milliseconds since the epoch. */
+  readonly startMs: number
+  readonly endMs: number
+  readonly failed: boolean
+  /** Names, states and numbers; nothing personal, and no text of others. */
+  readonly attributes: Readonly<Record<string, string | number>>
 }
 
 export type Labels = Readonly<Record<string, string>>
@@ -36,6 +59,7 @@ export type CounterName =
   | 'discovery_probes_total' // account, outcome (ok, limited, or the class of the failure)
   | 'discovered_submissions_total' // account
   | 'operator_messages_total' // operator, outcome (sent, failed, given_up)
+  | 'push_verified_total' // destination, result (has, lacks, differs, cannot_tell)
   | 'push_attempts_total' // destination, outcome (delivered, failed, throttled, unknown, dead, unmapped, stop, skipped)
 
 export type TimerName =

@@ -32,6 +32,7 @@ export type EmailOperator = Extract<OperatorConfig, { kind: 'email' }>
 /** A receiver of changes. */
 export type DestinationConfig = Filled<GivenDestination>
 export type WebhookDestination = Extract<DestinationConfig, { kind: 'webhook' }>
+export type QueueDestination = Extract<DestinationConfig, { kind: 'queue' }>
 export type HttpDestination = Extract<DestinationConfig, { kind: 'http' }>
 export type AdapterDestination = Extract<DestinationConfig, { kind: 'adapter' }>
 export type FileDestination = Extract<DestinationConfig, { kind: 'file' }>
@@ -120,7 +121,7 @@ type GivenDestination = ConfigOf<DestinationSettings>
 type Filled<D> = D extends GivenDestination
   ? Omit<D, keyof Inherited | 'preset' | 'secret' | 'secrets' | 'concurrency'> & Inherited & Own<D>
   : never
-/** `secrets`: each signs, so that the receiver can replace one by the other. `concurrency`: a file is written after the other. */
+/** `secrets`: each signs, so that the receiver can replace one by the other. `concurrency`: of files and queues, a batch goes after the other. */
 type Own<D> = { readonly concurrency: number } & (D extends { kind: 'webhook' } ? { readonly secrets: readonly SecretText[] } : unknown)
 
 function destinationOf({ preset: _, ...given }: GivenDestination, { taxIdFields, ...inherited }: Inherited): DestinationConfig {
@@ -137,6 +138,7 @@ function destinationOf({ preset: _, ...given }: GivenDestination, { taxIdFields,
       return { ...own, ...common, secrets: secret === null ? (secrets ?? []) : [secret] }
     }
     case 'file':
+    case 'queue':
       return { ...given, ...common, concurrency: 1 }
     default:
       return { ...given, ...common }

@@ -1,9 +1,17 @@
+import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { Secret } from '../base/secret.ts'
 
 /** @returns whether two parts of the settings are equal. Compares the values of secrets, whose printed forms are all alike. */
 export function sameSettings(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(revealed(a), revealed(b))
+}
+
+/** @returns a hash of a part of the settings that depends on the values of its secrets. Not to be stored or shown. */
+export function settingsDigest(part: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(revealed(part)))
+    .digest('hex')
 }
 
 function revealed(value: unknown): unknown {

@@ -3,6 +3,7 @@ import { isDamaged, readableValue } from './damaged.ts'
 import { columnsWhere, type Entity, isInChangeLog, type Row } from './entity.ts'
 import { sameJson } from './json.ts'
 import type { Cause } from './records.ts'
+import { entityIdOf } from './row-key.ts'
 
 /** How a row differs from the stored one. `columns` must be written. `change` is null when no column of the change log differs. */
 export interface RowDiff {
@@ -33,12 +34,11 @@ export function rawChange(entity: Entity, row: Row, cause: Cause): Change {
 }
 
 function change(entity: Entity, operation: Operation, before: Row | null, after: Row, row: Row, cause: Cause): Change {
-  const entity_id = JSON.stringify(entity.key.slice(1).map((column) => readableValue(row[column] ?? null)))
   return {
     account: String(row['account']),
     submission_id: (row['submission_id'] ?? null) as string | null,
     entity: entity.table,
-    entity_id,
+    entity_id: entityIdOf(entity, row),
     operation,
     cause,
     before,

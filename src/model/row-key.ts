@@ -1,3 +1,4 @@
+import { readableValue } from './damaged.ts'
 import type { EntityDescription, Row } from './entity.ts'
 
 /** The key of a row as one text: its parts in the order of the table, each encoded as a part of a path, with `/` between them. */
@@ -16,4 +17,9 @@ export function partsOfRowKey(text: string): string[] | null {
   } catch {
     return null
   }
+}
+
+/** The key of a row as the change log names it: what stands behind `account`, as the text of a JSON list. */
+export function entityIdOf({ key }: Pick<EntityDescription, 'key'>, row: Row): string {
+  return JSON.stringify(key.slice(1).map((column) => readableValue(row[column] ?? null)))
 }

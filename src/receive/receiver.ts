@@ -212,6 +212,14 @@ export class Receiver {
       { account, deliveryId, receivedAt: timeFromMs(deadline.startedAt), headers, body, secret },
       deadline,
     )
+    observer.trace?.({
+      name: 'delivery',
+      of: { account, deliveryId },
+      startMs: deadline.startedAt,
+      endMs: this.#o.clock.now(),
+      failed: failure !== null,
+      attributes: { bytes: body.length },
+    })
     if (failure === null) {
       log.debug({ account, delivery: deliveryId, bytes: body.length }, 'a delivery was stored')
       return answers.stored

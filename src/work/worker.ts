@@ -121,7 +121,8 @@ export class Worker implements Service {
   }
 
   async #apply(batch: readonly ClaimedDelivery[]): Promise<void> {
-    const { db, observer, drift } = this.#o
+    const { db, clock, observer, drift } = this.#o
+    const startMs = clock.now()
     const read = await readDeliveries(db, batch)
     const settlements = read.map((item) => item.settlement)
     await inApplyTransaction(db, observer, 'inbox-apply', async (transaction) => {
@@ -131,6 +132,10 @@ export class Worker implements Service {
       const settlements = read.map((item) => (isOfPurged(item) ? { ...item.settlement, isEmptied: true } : item.settlement))
       await settleDeliveries(transaction.tx, settlements)
     })
+    for (const { delivery, state } of settlements) {
+      const attributes = { state, deliveries: batch.length }
+      observer.trace?.({ name: 'apply', of: delivery, startMs, endMs: clock.now(), failed: false, attributes })
+    }
     for (const { json, settlement } of read) drift?.look(settlement.delivery.account, 'delivery', json)
     this.#report(settlements)
   }

@@ -22,6 +22,7 @@ export function destinationTo(name: string, url: string): WebhookDestination {
     scheduleMs: [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 50_400_000, 72_000_000, 86_400_000],
     concurrency: CONCURRENCY,
     idempotent: true,
+    tls: null,
   }
 }
 

@@ -294,7 +294,7 @@ push: { schedule: [soon], timeout: 1ms }
       `${at}.url in CONFIG_FILE must be a URL that begins with https://`,
       `${at} in CONFIG_FILE has an unknown key, timeot; the nearest one is timeout`,
       `${at}.secret in CONFIG_FILE is missing; set it, as a reference to a secret of whsec_ and base64`,
-      'destinations[1].kind in CONFIG_FILE must be one of webhook, http, adapter, file',
+      'destinations[1].kind in CONFIG_FILE must be one of webhook, queue, http, adapter, file',
       'destinations[2].request in CONFIG_FILE is missing; set it',
       'destinations[3].target in CONFIG_FILE is missing; set its type to folder or sftp',
       'destinations[4].target.host in CONFIG_FILE must be a host such as ams.example.com, without https:// and without a port',
@@ -427,4 +427,35 @@ describe('a preset', () => {
   test('there are some', () => {
     expect([...presetFiles().keys()]).toEqual(expect.arrayContaining(['applied-epic', 'hawksoft']))
   })
+})
+
+test('a refresh token needs a key that encrypts it', () => {
+  const destination = (auth: string) => `destinations: [{ name: ams, kind: http, auth: ${auth}, request: { url: '"https://ams.test"' } }]`
+  const password = (refresh: string) =>
+    destination(`{ type: password, token_url: "https://ams.test/t", username: u, password: "\${PASSWORD}"${refresh} }`)
+  const login = destination(
+    `{ type: login, credentials: { p: "\${PASSWORD}" }, request: { url: '"https://ams.test/l"' }, token: body.t, refresh: { url: '"https://ams.test/r"' }, refresh_token: body.r }`,
+  )
+  const why = 'needs a key in PROTECT_KEYS: a refresh token is stored encrypted; set one, or leave refreshing out'
+  expect(problems(password(', refresh: true'))).toEqual([expect.stringContaining(`destinations[0].auth.refresh in CONFIG_FILE ${why}`)])
+  expect(problems(login)).toEqual([expect.stringContaining(`destinations[0].auth.refresh_token in CONFIG_FILE ${why}`)])
+  expect(problems(password(''))).toEqual([])
+  const key = `k1:${Buffer.alloc(32, 1).toString('base64')}`
+  expect(load(login, { PROTECT_KEYS: key }).destinations[0]).toMatchObject({
+    auth: { refreshToken: 'body.r', refresh: { method: 'POST' } },
+  })
+})
+
+test('a client certificate is named by references to its files, whose paths the program follows', () => {
+  const path = file('a certificate', 'client.pem')
+  const destination = first(`destinations: [${webhook('tls: { cert: "${file:client.pem}", key: "${file:client.key}" }')}]`)
+  expect(destination).toMatchObject({ tls: { cert: path, key: path.replace('.pem', '.key'), ca: null } })
+  const told = (tls: string) => problems(`destinations: [${webhook(`tls: ${tls}`)}]`)
+  expect(told('{ cert: "${file:client.pem}" }')).toEqual([
+    'destinations[0].tls.key in CONFIG_FILE is missing; a certificate and its key need each other',
+  ])
+  expect(told('{ ca: "-----BEGIN CERTIFICATE-----" }')).toEqual([
+    'destinations[0].tls.ca in CONFIG_FILE must be a reference to a file in PEM form, ${file:PATH}',
+  ])
+  expect(told('{}')).toEqual(['destinations[0].tls in CONFIG_FILE holds nothing; set cert and key, or ca, or remove it'])
 })

@@ -43,7 +43,12 @@ export interface Scene {
   close(): Promise<void>
 }
 
-export async function openScene(database: TestDatabase, over: Environment = {}): Promise<Scene> {
+/** @param more further destinations, as YAML in one line each. */
+export async function openScene(
+  database: TestDatabase,
+  over: Environment = {},
+  more: (agency: Target) => readonly string[] = () => [],
+): Promise<Scene> {
   const closing = new AsyncDisposableStack()
   const opened = await database.open()
   closing.defer(() => opened.close())
@@ -59,7 +64,7 @@ export async function openScene(database: TestDatabase, over: Environment = {}):
   closing.defer(() => agency.close())
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-console-'))
   closing.defer(() => rmSync(folder, { recursive: true, force: true }))
-  const env = { ...databaseEnv(opened.config), ...accountEnv(sandbox), ...SHORT, ...destinationEnv(folder, agency), ...over }
+  const env = { ...databaseEnv(opened.config), ...accountEnv(sandbox), ...SHORT, ...destinationEnv(folder, agency, more(agency)), ...over }
   const serve = await serveHere(env)
   closing.defer(async () => void (await serve.stop()))
   sandbox.setTarget('default', `${serve.receiver}/webhooks`)
@@ -84,10 +89,11 @@ export async function playStory({ sandbox, db, serve }: Scene): Promise<void> {
   if (differences.length > 0) throw new Error(`the mirror did not become like the service: ${differences.slice(0, 3).join('; ')}`)
 }
 
-function destinationEnv(folder: string, agency: Target): Environment {
+function destinationEnv(folder: string, agency: Target, more: readonly string[]): Environment {
   const common = `kind: webhook, url: "${agency.url}", secret: "\${AMS_SECRET}", allow_private: true, backfill: true, schedule: [100ms, 200ms]`
   const file = join(folder, 'mirror.yaml')
-  writeFileSync(file, `destinations:\n  - { name: agency, ${common} }\n  - { name: clients, ${common}, mapping: required }\n`)
+  const all = [`{ name: agency, ${common} }`, `{ name: clients, ${common}, mapping: required }`, ...more]
+  writeFileSync(file, `destinations:\n${all.map((each) => `  - ${each}\n`).join('')}`)
   const named = Object.entries(tokens).map(([role, token]) => `${token.split('-')[0]}:${token}:${role}`)
   return { CONFIG_FILE: file, AMS_SECRET: `whsec_${Buffer.alloc(32, 9).toString('base64')}`, OPS_TOKENS: named.join(' ') }
 }

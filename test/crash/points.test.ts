@@ -22,6 +22,8 @@ const OF_COMMANDS = [
   'purge',
   'purge-forget',
   'push-resend',
+  'push-verified',
+  'push-verify',
   'sync-reads',
 ]
 

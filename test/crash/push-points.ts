@@ -5,7 +5,7 @@ import { countedDestination } from '../tools/destinations.ts'
 import { until } from '../tools/until.ts'
 import { addWork } from './load.ts'
 import { type KillPoint, workOn } from './points.ts'
-import { MAIN, mappingOf, PushSide } from './push-side.ts'
+import { FILTER, MAIN, mappingOf, PushSide } from './push-side.ts'
 import type { CrashRig } from './rig.ts'
 
 const LONG_AGO_MS = 24 * 3_600_000
@@ -87,6 +87,13 @@ export const pushPoints: readonly KillPoint[] = [
   { transaction: 'outbox-retry', provoke: (rig) => command(rig, 'retry') },
   { transaction: 'outbox-skip', provoke: (rig) => command(rig, 'skip') },
   { transaction: 'destinations', before: nothing, settings: (rig) => side(rig).add(`late-${++added}`) },
+  { transaction: 'push-filter', before: nothing, settings: (rig) => side(rig).add(`filtered-${++added}`, { filter: FILTER }) },
+  {
+    transaction: 'push-snapshot',
+    before: nothing,
+    settings: (rig) => side(rig).add(`filtered-${++added}`, { filter: FILTER, start: 'snapshot' }),
+  },
+  { transaction: 'push-tokens', before: nothing, settings: (rig) => side(rig).addRefreshing(`refreshing-${++added}`) },
   { transaction: 'push-snapshot', before: nothing, settings: (rig) => side(rig).add(`snapshot-${++added}`, { start: 'snapshot' }) },
 ]
 

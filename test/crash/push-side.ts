@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { entities } from '../../src/model/entities.ts'
-import { columnsWhere, isInChangeLog } from '../../src/model/entity.ts'
+import { columnsWhere, isInChangeLog, type Row } from '../../src/model/entity.ts'
 import { canonicalJson } from '../../src/model/json.ts'
 import { personalDataFilter } from '../../src/model/personal.ts'
 import type { Db } from '../../src/store/engine/db.ts'
@@ -37,6 +37,12 @@ const MAPPED = 'mapped'
 /** Nothing may reach it twice, unless a person says so. */
 const WARY = 'wary'
 
+/** What a destination with a filter gets, as JSONata and as the test sees it: records that begin and cease to pass. */
+export const FILTER = 'entity = "lanes" and row.chip != "in_progress" or entity = "market_events" and row.type != "status_changed"'
+function passes(table: string, row: Row): boolean {
+  return table === 'lanes' ? row['chip'] !== 'in_progress' : table === 'market_events' && row['type'] !== 'status_changed'
+}
+
 type Settings = Readonly<Record<string, unknown>>
 
 /** The receivers of a product that is killed, and what must be true of what they got. */
@@ -48,6 +54,7 @@ export class PushSide implements PushedTo {
   readonly #late = new Set<string>()
   readonly #folder = mkdtempSync(join(tmpdir(), 'submission-mirror-crash-'))
   readonly #destinations = new Map<string, Settings>()
+  readonly #unwatched: Settings[] = []
 
   private constructor(hooks: Hooks) {
     this.hooks = hooks
@@ -68,10 +75,19 @@ export class PushSide implements PushedTo {
     return this.settings
   }
 
+  /** One more destination, whose refresh token is stored. What it gets is not looked at. */
+  addRefreshing(name: string): Record<string, string> {
+    const { start, allow_private } = COMMON
+    const auth = { type: 'password', token_url: this.hooks.urlOf('plain/token'), username: 'u', password: '${HOOK_SECRET}', refresh: true }
+    const request = { url: JSON.stringify(this.hooks.urlOf('plain/note')), body: '{"id": message_id}' }
+    this.#unwatched.push({ name, kind: 'http', start, allow_private, idempotent: true, auth, request })
+    return this.settings
+  }
+
   get settings(): Record<string, string> {
     const path = join(this.#folder, 'mirror.yaml')
-    writeFileSync(path, JSON.stringify({ destinations: [...this.#destinations.values()] }))
-    return { CONFIG_FILE: path, HOOK_SECRET: SECRET }
+    writeFileSync(path, JSON.stringify({ destinations: [...this.#destinations.values(), ...this.#unwatched] }))
+    return { CONFIG_FILE: path, HOOK_SECRET: SECRET, PROTECT_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}` }
   }
 
   /** Looks for dead letters, and for what nobody knows of. @param given whether an operator gives them up. */
@@ -150,7 +166,7 @@ export class PushSide implements PushedTo {
   }
 
   #logged(): string[] {
-    return [...this.#destinations].filter(([, { start }]) => start !== 'snapshot').map(([name]) => name)
+    return [...this.#destinations].filter(([, { start, filter }]) => start !== 'snapshot' && filter === undefined).map(([name]) => name)
   }
 
   async #operate(db: Db): Promise<void> {
@@ -167,7 +183,10 @@ export class PushSide implements PushedTo {
     if (missing.length > 0) await storeMappings(db, missing.map(mappingOf), 'import')
   }
 
-  /** What a receiver that keeps rows by their key holds at the end is the mirror, without what is personal and what is never logged. */
+  /**
+   * What a receiver that keeps rows by their key holds at the end is the mirror, or what of it passes the filter, without what is personal and
+   * what is never logged.
+   */
   async #snapshotFaults(db: Db, destination: string): Promise<string[]> {
     const strip = personalDataFilter([])
     const held = new Map<string, Record<string, unknown>>()
@@ -175,14 +194,20 @@ export class PushSide implements PushedTo {
     for (const { hook, id, body, taken } of this.hooks.arrivals) {
       if (!taken || hook !== destination || seen.has(id)) continue
       seen.add(id)
-      const { data } = JSON.parse(body) as { data: { entity: string; entity_id: string; after: Record<string, unknown> } }
+      const { data, left_filter: isLeaving = false } = JSON.parse(body) as {
+        data: { entity: string; entity_id: string; after: Record<string, unknown> }
+        left_filter?: boolean
+      }
       const key = `${data.entity} ${data.entity_id}`
-      held.set(key, { ...held.get(key), ...data.after })
+      if (isLeaving) held.delete(key)
+      else held.set(key, { ...held.get(key), ...data.after })
     }
     const faults: string[] = []
+    const isFiltered = this.#destinations.get(destination)?.['filter'] !== undefined
     for (const entity of entities) {
       const columns = columnsWhere(entity, isInChangeLog)
       for (const stored of await rowsOf(db, entity)) {
+        if (isFiltered && !passes(entity.table, stored)) continue
         const row = Object.fromEntries(columns.map((column) => [column, stored[column] ?? null]))
         const key = `${entity.table} ${JSON.stringify(entity.key.slice(1).map((column) => row[column]))}`
         const got = held.get(key)

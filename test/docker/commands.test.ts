@@ -7,6 +7,7 @@ const documents = [
   'README.md',
   'config/README.md',
   'config/destinations.md',
+  'config/templates.md',
   'config/presets/README.md',
   'config/promises.md',
   'docker/README.md',

@@ -1,4 +1,4 @@
-import { type Arrived, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
+import { type Arrived, byHand, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
 
 export interface AgencyZoomEmulator extends NotesEmulator {
   /** How many tokens were given. */
@@ -22,6 +22,7 @@ export async function startAgencyZoom(options: AgencyZoomOptions): Promise<Agenc
   const notes: StoredNote[] = []
   const tokens = new Tokens()
   let shown = true
+  let made = 0
   const answer = (request: Arrived): Reply => {
     const { method, path } = request
     if (path === `${API}/auth/login`) return logIn(request, options, tokens)
@@ -35,13 +36,15 @@ export async function startAgencyZoom(options: AgencyZoomOptions): Promise<Agenc
     const text = jsonIn(request)?.['note']
     if (typeof text !== 'string' || text === '')
       return { status: 400, body: { error: 'Validation failed', fieldErrors: [{ field: 'note', message: 'is required' }] } }
-    const id = String(notes.length + 501)
+    made += 1
+    const id = String(made + 500)
     notes.push({ id, client: customer, text })
     return { status: 200, body: { message: 'Note added', id: Number(id), result: true } }
   }
   const server = await startServer(answer, ({ method, path }) => method === 'POST' && path.endsWith('/notes'), BUSY)
   return {
     ...server,
+    ...byHand(notes),
     notes,
     logins: () => tokens.count,
     revokeTokens: () => tokens.revoke(),

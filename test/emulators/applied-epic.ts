@@ -47,6 +47,10 @@ export interface EpicEmulator extends EmulatorServer {
   /** Revokes the rights of the application: every request gets 403. */
   withdraw(): void
   restore(): void
+  /** Somebody deletes an activity. */
+  remove(id: string): void
+  /** Somebody describes an activity otherwise. */
+  describe(id: string, description: string): void
 }
 
 const SCOPES = ['activity', 'attachment'].flatMap((area) => ['read', 'write', 'all'].map((right) => `epic/${area}:${right}`))
@@ -88,6 +92,15 @@ export async function startEpic(options: EpicOptions): Promise<EpicEmulator> {
     },
     restore: () => {
       epic.allowed = true
+    },
+    remove: (id) =>
+      void epic.activities.splice(
+        epic.activities.findIndex((activity) => activity.id === id),
+        1,
+      ),
+    describe: (id, description) => {
+      const place = epic.activities.findIndex((activity) => activity.id === id)
+      epic.activities[place] = { ...(epic.activities[place] as Activity), description }
     },
   }
 }
@@ -158,6 +171,10 @@ class Epic {
         'activityCodes',
         this.#options.codes.map((id) => ({ id, code: 'NOTE' })),
       )
+    }
+    if (method === 'GET' && steps[0] === 'activities' && steps.length === 2) {
+      const { id, description, status } = this.#activity(steps[1] ?? '')
+      return { status: 200, type: 'application/hal+json', body: { id, description, status, _links: {} } }
     }
     if (method === 'GET' && steps[0] === 'activities' && steps[2] === 'notes') {
       const { notes } = this.#activity(steps[1] ?? '')

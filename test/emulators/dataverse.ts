@@ -1,5 +1,5 @@
 import { parseUuid } from '../../src/model/uuid.ts'
-import { type Arrived, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
+import { type Arrived, byHand, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
 
 export interface Annotation extends StoredNote {
   readonly file: { readonly name: string; readonly type: string; readonly content: string } | null
@@ -36,12 +36,11 @@ export async function startDataverse(options: DataverseOptions): Promise<Dataver
     const key = /^\/api\/data\/v9\.2\/annotations\((.+)\)$/.exec(path)?.[1]
     if (key === undefined || parseUuid(key) === null) return failure(404, '0x8006088a', 'Resource not found for the segment')
     if (method === 'PATCH') return upsert(key, request, options, notes)
-    return notes.some(({ id }) => id === key)
-      ? { status: 200, body: { annotationid: key } }
-      : failure(404, '0x80040217', `annotation With Id = ${key} Does Not Exist`)
+    const note = notes.find(({ id }) => id === key)
+    return note ? { status: 200, body: selected(request, note) } : failure(404, '0x80040217', `annotation With Id = ${key} Does Not Exist`)
   }
   const server = await startServer(answer, ({ method }) => method === 'PATCH', BUSY)
-  return { ...server, notes, revokeTokens: () => tokens.revoke(), withdraw: () => tokens.withdraw() }
+  return { ...server, ...byHand(notes), notes, revokeTokens: () => tokens.revoke(), withdraw: () => tokens.withdraw() }
 }
 
 function token({ body }: Arrived, { clientId, clientSecret, scope }: DataverseOptions, tokens: Tokens): Reply {
@@ -70,6 +69,14 @@ function upsert(id: string, request: Arrived, { accounts }: DataverseOptions, no
   const file = documentbody === undefined ? null : { name: String(filename), type: String(mimetype), content }
   notes.splice(known >= 0 ? known : notes.length, known >= 0 ? 1 : 0, { id, client, text: `${subject}\n${notetext}`, file })
   return { status: 204, headers: { 'odata-entityid': request.path }, body: '' }
+}
+
+/** The columns of a note that a request names. */
+function selected({ query }: Arrived, { id, text }: Annotation): Readonly<Record<string, string>> {
+  const [subject = '', ...lines] = text.split('\n')
+  const all: Readonly<Record<string, string>> = { annotationid: id, subject, notetext: lines.join('\n') }
+  const names = (query.get('$select') ?? '').split(',')
+  return Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)))
 }
 
 function failure(status: number, code: string, message: string): Reply {

@@ -1,5 +1,5 @@
 import { isObject } from '../../src/model/json.ts'
-import { type Arrived, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer } from './server.ts'
+import { type Arrived, byHand, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer } from './server.ts'
 
 export interface HubSpotNote extends StoredNote {
   readonly associationType: number
@@ -38,11 +38,14 @@ export async function startHubSpot({ token, companies }: HubSpotOptions): Promis
     const key = /^\/crm\/v3\/objects\/notes\/([^/]+)$/.exec(path)?.[1]
     const isById = query.get('idProperty') === 'submission_mirror_id'
     const note = shows && method === 'GET' && isById ? notes.find(({ ourId }) => ourId === key) : undefined
-    return note === undefined ? failure(404, 'Object not found.') : { status: 200, body: { id: note.id, properties: {} } }
+    return note === undefined
+      ? failure(404, 'Object not found.')
+      : { status: 200, body: { id: note.id, properties: query.get('properties') === 'hs_note_body' ? { hs_note_body: note.html } : {} } }
   }
   const server = await startServer(answer, ({ method }) => method === 'POST', BUSY)
   return {
     ...server,
+    ...byHand(notes, (note, text) => ({ ...note, text, html: text })),
     notes,
     revokeTokens: () => undefined,
     withdraw: () => {
@@ -68,7 +71,7 @@ function create(request: Arrived, companies: readonly string[], notes: HubSpotNo
   if (type?.associationCategory !== 'HUBSPOT_DEFINED' || type.associationTypeId !== 190 || !companies.includes(to.id))
     return failure(400, 'Some associations are invalid')
   const text = html.replaceAll('<br>', '\n').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
-  const id = String(notes.length + 9001)
+  const id = String(1 + notes.reduce((last, note) => Math.max(last, Number(note.id)), 9000))
   notes.push({ id, client: to.id, text, html, timestamp, ourId: String(ourId), associationType: type.associationTypeId })
   return { status: 201, body: { id, properties, createdAt: timestamp, archived: false } }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { parseUuid } from '../../src/model/uuid.ts'
-import { type Arrived, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
+import { type Arrived, byHand, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
 
 export interface NowCertsNote extends StoredNote {
   readonly policy: string | null
@@ -10,6 +10,8 @@ export interface NowCertsNote extends StoredNote {
 
 export interface NowCertsEmulator extends NotesEmulator {
   readonly notes: readonly NowCertsNote[]
+  /** How often the password was used, and a refresh token. */
+  readonly grants: { password: number; refresh: number }
 }
 
 export interface NowCertsOptions {
@@ -23,9 +25,11 @@ export interface NowCertsOptions {
 export async function startNowCerts(options: NowCertsOptions): Promise<NowCertsEmulator> {
   const notes: NowCertsNote[] = []
   const tokens = new Tokens()
+  const refreshes = new Set<string>()
+  const grants = { password: 0, refresh: 0 }
   const answer = (request: Arrived): Reply => {
     const { method, path } = request
-    if (method === 'POST' && path === '/api/token') return token(request, options, tokens)
+    if (method === 'POST' && path === '/api/token') return token(request, options, { tokens, refreshes, grants })
     if (!tokens.isIn(request)) return { status: 401, body: { message: 'Authorization has been denied for this request.' } }
     if (method !== 'POST') return { status: 405, body: { message: 'The requested resource does not support this method.' } }
     if (path === '/api/Zapier/InsertNote') return insert(request, options, notes)
@@ -33,17 +37,29 @@ export async function startNowCerts(options: NowCertsOptions): Promise<NowCertsE
     return { status: 404, body: { message: 'No HTTP resource was found' } }
   }
   const server = await startServer(answer, ({ path }) => path === '/api/Zapier/InsertNote')
-  return { ...server, notes, revokeTokens: () => tokens.revoke(), withdraw: () => tokens.withdraw() }
+  return { ...server, ...byHand(notes), notes, grants, revokeTokens: () => tokens.revoke(), withdraw: () => tokens.withdraw() }
 }
 
-function token({ headers, body }: Arrived, { username, password }: NowCertsOptions, tokens: Tokens): Reply {
+interface Access {
+  readonly tokens: Tokens
+  /** Each is good once. */
+  readonly refreshes: Set<string>
+  readonly grants: { password: number; refresh: number }
+}
+
+function token({ headers, body }: Arrived, { username, password }: NowCertsOptions, { tokens, refreshes, grants }: Access): Reply {
   const form = new URLSearchParams(body)
   const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded')
-  if (!isForm || form.get('grant_type') !== 'password') return { status: 400, body: { error: 'unsupported_grant_type' } }
+  const grant = form.get('grant_type')
+  if (!isForm || (grant !== 'password' && grant !== 'refresh_token')) return { status: 400, body: { error: 'unsupported_grant_type' } }
   if (form.get('client_id') !== 'ngAuthApp') return { status: 400, body: { error: 'invalid_client' } }
-  const isRight = form.get('username') === username && form.get('password') === password
+  const isUser = form.get('username') === username && form.get('password') === password
+  const isRight = grant === 'password' ? isUser : refreshes.delete(form.get('refresh_token') ?? '')
   if (!isRight || !tokens.allowed) return { status: 400, body: { error: 'invalid_grant' } }
-  return { status: 200, body: { access_token: tokens.give(), token_type: 'bearer', expires_in: 86_399, refresh_token: randomUUID() } }
+  grants[grant === 'password' ? 'password' : 'refresh'] += 1
+  const refresh = randomUUID()
+  refreshes.add(refresh)
+  return { status: 200, body: { access_token: tokens.give(), token_type: 'bearer', expires_in: 86_399, refresh_token: refresh } }
 }
 
 /** Always a new record. A refusal is a 200 whose status is 0. */

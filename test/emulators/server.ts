@@ -43,6 +43,26 @@ export interface NotesEmulator extends EmulatorServer {
   revokeTokens(): void
   /** Nobody gets in any more: the credentials are refused. */
   withdraw(): void
+  /** Somebody deletes a note. */
+  remove(id: string): void
+  /** Somebody writes another text into a note. */
+  rewrite(id: string, text: string): void
+}
+
+/** @returns what people do with notes of a system by hand. */
+export function byHand<N extends StoredNote>(notes: N[], rewritten: (note: N, text: string) => N = (note, text) => ({ ...note, text })) {
+  const placeOf = (id: string) => {
+    const place = notes.findIndex((note) => note.id === id)
+    if (place === -1) throw new Error(`there is no note ${id}`)
+    return place
+  }
+  return {
+    remove: (id: string) => void notes.splice(placeOf(id), 1),
+    rewrite: (id: string, text: string) => {
+      const place = placeOf(id)
+      notes[place] = rewritten(notes[place] as N, text)
+    },
+  }
 }
 
 const BUSY: Reply = { status: 429, headers: { 'retry-after': '2' }, body: '' }
@@ -55,6 +75,8 @@ export interface EmulatorServer {
   readonly arrived: readonly Arrived[]
   /** Faults of the next writes, one each. */
   fail(...faults: readonly Fault[]): void
+  /** Faults of the next reads, one each: of what bears a token and is no write. */
+  failReads(...faults: readonly Fault[]): void
   /** Number of faults that have not happened yet. */
   left(): number
   close(): Promise<void>
@@ -72,6 +94,7 @@ export async function startServer(
 ): Promise<EmulatorServer> {
   const arrived: Arrived[] = []
   const faults: Fault[] = []
+  const readFaults: Fault[] = []
   const server = createServer((message, response) => {
     const chunks: Buffer[] = []
     message.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -80,7 +103,8 @@ export async function startServer(
       const body = Buffer.concat(chunks).toString()
       const request = { method: message.method ?? '', path: url.pathname, query: url.searchParams, headers: message.headers, body }
       arrived.push(request)
-      const fault = isWrite(request) ? faults.shift() : undefined
+      const isRead = request.headers.authorization?.startsWith('Bearer ')
+      const fault = isWrite(request) ? faults.shift() : isRead ? readFaults.shift() : undefined
       if (fault === 'drop') return response.socket?.destroy()
       if (fault === 'refuse') return write(response, BROKEN)
       if (fault === 'page') return write(response, { status: 200, type: 'text/html', body: '<html>Down for maintenance</html>' })
@@ -96,7 +120,8 @@ export async function startServer(
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     arrived,
     fail: (...next) => void faults.push(...next),
-    left: () => faults.filter((fault) => fault !== 'take').length,
+    failReads: (...next) => void readFaults.push(...next),
+    left: () => [...faults, ...readFaults].filter((fault) => fault !== 'take').length,
     async close() {
       server.close()
       server.closeAllConnections()

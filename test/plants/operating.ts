@@ -60,7 +60,7 @@ export const operating: Plants = {
   },
   'a reader of the change log is not told that it lost changes': {
     file: 'ops/operations/changes.ts',
-    edits: [['if (from < first_seq - 1)', 'if (from < 0)']],
+    edits: [['if (behind < first_seq - 1)', 'if (behind < 0)']],
     foundBy: ['ops/http/routes/changes.test.ts'],
   },
   'an assistant is told what a destination answered': {

@@ -49,8 +49,8 @@ export const pushing: Plants = {
     file: 'push/kinds/webhook.ts',
     edits: [
       [
-        'outcomeOf(await send(item.messageId, bodyOf(item), signal), idempotent)',
-        'outcomeOf(await send(randomUUID(), bodyOf(item), signal), idempotent)',
+        'outcomeOf(await send(item.messageId, changeMessage(item), signal), idempotent)',
+        'outcomeOf(await send(randomUUID(), changeMessage(item), signal), idempotent)',
       ],
     ],
     foundBy: ['push/kinds/webhook.test.ts'],
@@ -59,6 +59,16 @@ export const pushing: Plants = {
     file: 'push/kinds/webhook.ts',
     edits: [['if (status === 410) {', 'if (status === 411) {']],
     foundBy: ['push/kinds/webhook.test.ts'],
+  },
+  'a batch holds several changes of a submission, each answered by itself': {
+    file: 'push/send/batch-loop.ts',
+    edits: [['destination.idempotent && !this.#hasGroups ?', 'destination.idempotent ?']],
+    foundBy: ['push/send/batch-loop.test.ts'],
+  },
+  'one result too few for a batch counts for those that it has': {
+    file: 'push/http/judge.ts',
+    edits: [['!Array.isArray(results) || results.length !== count', '!Array.isArray(results)']],
+    foundBy: ['push/http/batch.test.ts'],
   },
   'a remark of a destination repeats a secret': {
     file: 'push/kinds/redacting.ts',

@@ -3,6 +3,7 @@ export const commonSettings = {
   entities: null,
   operations: null,
   eventTypes: null,
+  filter: null,
   personalFields: [],
   taxIdFields: [],
   start: 'now',

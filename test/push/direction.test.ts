@@ -43,6 +43,7 @@ function message(direction: string | null, entity = 'thread_messages'): OutboxRo
     afterText: null,
     attempts: 0,
     status: null,
+    leftFilter: false,
     uncertain: false,
     resent: null,
     remoteId: null,
@@ -65,6 +66,7 @@ async function pushed(row: OutboxRow) {
     scheduleMs: [1_000],
     concurrency: 1,
     idempotent: true,
+    tls: null,
     secrets: [new Secret(`whsec_${Buffer.alloc(32, 1).toString('base64')}`)],
   }
   const kind = createKind(destination, { clock: systemClock, log: silentLog, proxy: {} })

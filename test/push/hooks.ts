@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'svix'
+import { holdToSchema } from '../tools/pushed-schema.ts'
 
 /**
  * How a hook treats a delivery. `take`: stores it and answers 204. `reset`: breaks the connection before. `lose` and `hang`: store it, then
@@ -66,6 +68,7 @@ export class Hooks {
   }
 
   #answer({ url = '', headers }: IncomingMessage, response: ServerResponse, body: string): void {
+    if (url.startsWith('/plain/')) return void plain(url, response)
     try {
       this.#webhook.verify(body, headers as Record<string, string>)
     } catch {
@@ -73,6 +76,7 @@ export class Hooks {
       response.writeHead(401).end()
       return
     }
+    holdToSchema(body)
     const hook = url.slice(1)
     const mishap = this.mishap(hook, this.arrivals.filter((arrival) => arrival.hook === hook).length)
     const taken = mishap === 'take' || mishap === 'lose' || mishap === 'hang'
@@ -81,4 +85,11 @@ export class Hooks {
     else if (mishap === 'reset' || mishap === 'lose') response.socket?.destroy()
     else if (mishap !== 'hang') response.writeHead(mishap.status, mishap.headers).end()
   }
+}
+
+/** What is behind a login, unsigned: a token, and a taker of whatever is sent. */
+function plain(url: string, response: ServerResponse): ServerResponse {
+  if (!url.endsWith('/token')) return response.writeHead(204).end()
+  const tokens = { access_token: randomUUID(), refresh_token: randomUUID(), expires_in: 3_600 }
+  return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(tokens))
 }

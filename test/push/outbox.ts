@@ -5,6 +5,7 @@ import { FanOut } from '../../src/push/queue/fan-out.ts'
 import type { FanOutDestination } from '../../src/push/queue/queued-rows.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import type { CountedDestination } from '../../src/store/outbox/destinations.ts'
+import { firstRows, type OutboxRow } from '../../src/store/outbox/rows.ts'
 import type { ClaimedLane, LaneResult, RowResult } from '../../src/store/outbox/work.ts'
 import type { OutboxState } from '../../src/store/schema/push.ts'
 import { type OpenedDatabase, openAgain, silentLog, type TestOptions } from '../tools/databases.ts'
@@ -22,6 +23,7 @@ export function destinationOf(name: string, over: Partial<TestDestination> = {})
     entities: null,
     operations: null,
     eventTypes: null,
+    filter: null,
     backfill: true,
     maxAgeMs: null,
     start: 0,
@@ -98,6 +100,17 @@ export async function lanesIn(db: Db): Promise<StoredLane[]> {
   const { rows } = await sql<StoredLane>`
     select destination, lane, lease_token, blocked, held_by from sync_push_lanes order by destination, lane`.execute(db.read.sql)
   return rows
+}
+
+/** What is in the outbox of a destination, with its content, in the order of each lane. */
+export async function contentOf(db: Db, destination: string): Promise<OutboxRow[]> {
+  const lanes = (await lanesIn(db)).filter((lane) => lane.destination === destination)
+  const { byLane } = await firstRows(
+    db.read,
+    lanes.map(({ lane }) => ({ destination, account: ACCOUNT, lane })),
+    { limit: 100_000, submissions: false },
+  )
+  return [...byLane.values()].flat()
 }
 
 export async function stateOf(db: Db, destination: string): Promise<CountedDestination> {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { holdToSchema } from '../tools/pushed-schema.ts'
 
 export interface Arrived {
   readonly method: string
@@ -41,8 +42,13 @@ export type Behaviour = (request: Arrived, response: ServerResponse, take: () =>
 
 export const takesAll: Behaviour = (_, __, take) => take()
 
+export interface ReceiverOptions {
+  /** What it is sent is made up: no change of a mirror, which would be held to its schema. */
+  readonly isMadeUp?: boolean
+}
+
 /** A real HTTP receiver on loopback that keeps what came. */
-export async function startReceiver(behaviour: Behaviour = takesAll): Promise<Receiver> {
+export async function startReceiver(behaviour: Behaviour = takesAll, { isMadeUp = false }: ReceiverOptions = {}): Promise<Receiver> {
   const arrived: Arrived[] = []
   const taken: Message[] = []
   let handler = behaviour
@@ -53,6 +59,7 @@ export async function startReceiver(behaviour: Behaviour = takesAll): Promise<Re
     message.on('end', () => {
       const { method = '', url = '', headers } = message
       const request: Arrived = { method, url, headers, body: Buffer.concat(chunks).toString(), at: performance.now() }
+      if (!isMadeUp && headers['webhook-signature'] !== undefined) holdToSchema(request.body)
       arrived.push(request)
       handler(request, response, () => {
         taken.push({ id: String(headers['webhook-id']), ...(JSON.parse(request.body) as Omit<Message, 'id'>) })

@@ -8,7 +8,7 @@ import type { DestinationConfig, WebhookDestination } from '../../src/config/con
 import type { Fact } from '../../src/model/facts.ts'
 import type { DeliveryKind } from '../../src/push/contract/delivery.ts'
 import { createKind } from '../../src/push/kinds/create.ts'
-import { FanOut } from '../../src/push/queue/fan-out.ts'
+import { createFanOuts } from '../../src/push/queue/create.ts'
 import { OutboxSignal, Sender } from '../../src/push/send/sender.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { type CountedDestination, ensureDestinations } from '../../src/store/outbox/destinations.ts'
@@ -34,6 +34,7 @@ export function webhookTo(url: string, over: Partial<WebhookDestination> = {}): 
     scheduleMs: [20, 20, 20, 20, 20, 20, 20, 20, 20, 20],
     concurrency: 8,
     idempotent: true,
+    tls: null,
     ...over,
   }
 }
@@ -99,11 +100,8 @@ export class PushRig {
     const common = { db, clock: systemClock, log: this.log, observer: this.counts }
     const kinds = destinations.map((destination) => kindOf?.(destination) ?? createKind(destination, { ...common, proxy: {} }))
     const senders = kinds.map((kind, n) => new Sender({ ...common, kind, graceMs, destination: destinations[n] as DestinationConfig }))
-    const services: Service[] = [
-      new FanOut({ db, log: this.log, destinations, isClockTrusted: async () => true }),
-      new OutboxSignal(db, senders),
-      ...senders,
-    ]
+    const fanOuts = createFanOuts({ db, log: this.log, destinations, isClockTrusted: async () => true })
+    const services: Service[] = [...fanOuts.services, new OutboxSignal(db, senders), ...senders]
     const stopping = new AbortController()
     const ended = Promise.all(services.map((service) => supervise(service, systemClock, this.log, stopping.signal)))
     const running: Running = {
@@ -111,7 +109,7 @@ export class PushRig {
         this.#running.delete(running)
         stopping.abort()
         await ended
-        await Promise.all(kinds.map((kind) => kind.close()))
+        await Promise.all([fanOuts.close(), ...kinds.map((kind) => kind.close())])
       },
     }
     this.#running.add(running)

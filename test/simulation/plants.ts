@@ -68,8 +68,8 @@ export const simulated = {
     edits: [['if (claim.uncertain) await setUncertain(', 'if (claim.uncertain && lanes.length < 0) await setUncertain(']],
   },
   'an uncertain push is repeated without a look': {
-    file: 'push/send/row-sender.ts',
-    edits: [['const isSafe = !row.uncertain || destination.idempotent', 'const isSafe = true']],
+    file: 'push/send/preparer.ts',
+    edits: [['return !row.uncertain || this.#o.destination.idempotent', 'return true']],
   },
   'the change log skips a number': {
     file: 'store/changes/change-log.ts',

@@ -65,6 +65,7 @@ export function destinationNamed(name: string, idempotent: boolean): WebhookDest
     entities: null,
     operations: null,
     eventTypes: null,
+    filter: null,
     personalFields: [],
     taxIdFields: [],
     start: 0,
@@ -79,6 +80,7 @@ export function destinationNamed(name: string, idempotent: boolean): WebhookDest
     scheduleMs: Array.from({ length: 40 }, (_, n) => Math.min(2_000 * 2 ** n, 30_000)),
     concurrency: 4,
     idempotent,
+    tls: null,
   }
 }
 

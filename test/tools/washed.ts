@@ -4,7 +4,8 @@ import type pg from 'pg'
 
 /** From here on a table's file is made anew, for rows that are deleted stay in it. */
 const LARGE_BYTES = 256 << 10
-const PATIENCE_MS = 2_000
+/** Longest wait for the server to end a connection that was closed or cut; on a machine that does much else it takes seconds. */
+const PATIENCE_MS = 20_000
 
 /** Notes each change of tables, indexes, views, functions or rights, whoever makes it. Copies of the database have it, too. */
 const NOTE_CHANGES = `

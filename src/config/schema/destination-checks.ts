@@ -19,7 +19,7 @@ export const checkSecrets = z.superRefine((values: unknown, context) => {
 export const checkTransport = z.superRefine((values: unknown, context) => {
   const hosts = field(values, 'allow_hosts')
   const isAllowed = (host: unknown): boolean => !Array.isArray(hosts) || typeof host !== 'string' || hosts.includes(host)
-  for (const path of [['url'], ['auth', 'token_url']]) {
+  for (const path of [['url'], ['auth', 'token_url'], ['queue', 'url']]) {
     const text = path.reduce<unknown>(field, values)
     const url = typeof text === 'string' ? URL.parse(text) : null
     if (url === null) continue
@@ -37,6 +37,19 @@ export const checkTransport = z.superRefine((values: unknown, context) => {
 export const checkCredentials = z.superRefine((values: unknown, context) => {
   if (field(values, 'password') !== undefined || field(values, 'private_key') !== undefined) return
   context.addIssue({ code: 'custom', path: ['password'], message: 'is missing; set it or private_key' })
+}, alwaysRun)
+
+/** A client certificate needs its key. */
+export const checkTls = z.superRefine((values: unknown, context) => {
+  const [cert, key, ca] = ['cert', 'key', 'ca'].map((name) => field(values, name))
+  if ((cert === undefined) !== (key === undefined))
+    context.addIssue({
+      code: 'custom',
+      path: [cert === undefined ? 'cert' : 'key'],
+      message: 'is missing; a certificate and its key need each other',
+    })
+  else if (cert === undefined && ca === undefined)
+    context.addIssue({ code: 'custom', path: [], message: 'holds nothing; set cert and key, or ca, or remove it' })
 }, alwaysRun)
 
 /** With several accounts, a destination must name its own. */
@@ -58,6 +71,19 @@ export const checkDestinations = z.superRefine((settings: unknown, context) => {
       const message = `is not an account of the settings; ${listNames(accounts)}`
       context.addIssue({ code: 'custom', path: [...at, position], message })
     })
+  })
+}, alwaysRun)
+
+/** Refresh tokens are stored encrypted, so they need a key. */
+export const checkRefreshTokens = z.superRefine((settings: unknown, context) => {
+  if (list(field(field(settings, 'protect'), 'keys')).length > 0) return
+  list(field(settings, 'destinations')).forEach((destination, index) => {
+    const auth = field(destination, 'auth')
+    const key = field(auth, 'type') === 'login' ? 'refresh_token' : 'refresh'
+    const value = field(auth, key)
+    if (value === undefined || value === false) return
+    const message = 'needs a key in {protect.keys}: a refresh token is stored encrypted; set one, or leave refreshing out'
+    context.addIssue({ code: 'custom', path: ['destinations', index, 'auth', key], message })
   })
 }, alwaysRun)
 

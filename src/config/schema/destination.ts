@@ -1,9 +1,11 @@
 import { z } from 'zod'
+import { checkKey, key, region } from './aws.ts'
 import { elapsed, isNonEmpty, items, secret, section, targetUrl, time, value, words } from './builders.ts'
-import { checkCredentials, checkDocuments, checkSecrets, checkTransport } from './destination-checks.ts'
+import { checkCredentials, checkDocuments, checkSecrets, checkTls, checkTransport } from './destination-checks.ts'
 import { expression, hostName, maxAge, privateKey, ratePerSecond, startPoint } from './destination-values.ts'
 import { markUrl } from './secrets.ts'
 import { anySecret, flag, matching, number, oneOf, webhookSecret } from './values.ts'
+import { verifying } from './verifying.ts'
 
 /** Parses a name that becomes part of keys. */
 export const keyName = matching(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'must be 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or digit')
@@ -18,7 +20,7 @@ export const schedule = items(time('1ms', '30d'), 50, words).refine(isNonEmpty, 
 /** Limit for one attempt; also for the default in `push`. */
 export const timeout = time('100ms', '10m')
 
-const kinds = '`webhook`, `http`, `adapter` or `file`'
+const kinds = '`webhook`, `queue`, `http`, `adapter` or `file`'
 
 /** Settings of every kind of destination. @param own what differs between the kinds. */
 function common(own: { readonly idempotent: boolean; readonly mapping: readonly ('none' | 'required' | 'lookup')[] }) {
@@ -39,6 +41,10 @@ function common(own: { readonly idempotent: boolean; readonly mapping: readonly 
       .refine(isNonEmpty, 'must name at least one type; leave it out for all')
       .optional()
       .meta({ shown: 'all', description: 'types of market events, such as `quote_received`; filters no other table' }),
+    filter: value(expression).optional().meta({
+      shown: 'none',
+      description: '[JSONata](#filter-by-content) over the change, `row` and `submission`: only what it finds true goes out',
+    }),
     personal_fields: items(value(matching(/^[a-z_]+\.[a-z_]+$/, 'must be a table, a dot and a column')), 200, words)
       .prefault([])
       .meta({ shown: 'none', description: '`table.column` of [personal data](#which-data-never-leave) that may go out' }),
@@ -67,22 +73,41 @@ function common(own: { readonly idempotent: boolean; readonly mapping: readonly 
   }
 }
 
-/** Attempts in flight. File drops have no such setting: they write one file after the other. */
+/** Attempts in flight. Files and queues have no such setting: they take one batch after the other. */
 const concurrency = (fallback: number) =>
   value(number(1, 256)).prefault(fallback).meta({
     description: 'tries in flight in each process, 1 to 256; of one submission only ever one',
   })
+
+const pemFile = value(matching(/^\/[^\p{Cc}]*$/u, `must be a reference to a file in PEM form, $${'{file:PATH}'}`)).optional()
+
+/** The client certificate of a destination, and the authorities that it trusts: paths, for the files may change. */
+const tls = section({ cert: pemFile, key: pemFile, ca: pemFile }).check(checkTls).optional().meta({
+  description:
+    'references to PEM files: `cert` and `key` of a client certificate, `ca`: the only authorities that are trusted; read again when a file changes',
+})
 
 const webhook = section({
   kind: z.literal('webhook').meta({ description: kinds }),
   ...common({ idempotent: true, mapping: ['none', 'required'] }),
   concurrency: concurrency(16),
   url: targetUrl().meta({ description: 'https, without user and fragment' }),
+  tls,
   secret: secret(webhookSecret, missingSecret).optional().meta({ description: '`whsec_` and base64 of 24 to 64 bytes' }),
   secrets: items(secret(webhookSecret, missingSecret), 2, words)
     .optional()
     .meta({ description: 'a list of two in place of `secret`, while one replaces the other: each signs' }),
 }).check(checkSecrets, checkTransport)
+
+const queue = section({
+  kind: z.literal('queue').meta({ description: kinds }),
+  ...common({ idempotent: true, mapping: ['none', 'required'] }),
+  queue: z
+    .discriminatedUnion('type', [section({ type: z.literal('sqs'), url: targetUrl(), region: value(region), ...key }).check(checkKey)], {
+      error: (issue) => (issue.input === undefined ? 'is missing; set its type to sqs' : 'must be of the type sqs'),
+    })
+    .meta({ description: '`{ type: sqs, url, region, access_key_id, secret_access_key }`' }),
+}).check(checkTransport)
 
 const texts = z.record(
   z.string().max(200),
@@ -118,6 +143,7 @@ const auth = z
         audience: value(matching(/^[\x21-\x7e]+$/, 'must be without spaces')).optional(),
         fields: texts.prefault({}),
         send: value(oneOf(['basic', 'body'])).prefault('basic'),
+        refresh: value(flag).prefault(false),
       }),
       section({
         type: z.literal('password'),
@@ -127,6 +153,7 @@ const auth = z
         client_id: value(matching(/^\S+$/, 'must be without spaces')).optional(),
         client_secret: secret(anySecret, missingSecret).optional(),
         scope: value(matching(/^[\x20-\x7e]+$/, 'must be scopes, separated by spaces')).optional(),
+        refresh: value(flag).prefault(false),
       }),
       section({
         type: z.literal('basic'),
@@ -145,6 +172,8 @@ const auth = z
         request: section(request),
         token: value(expression),
         expires_in: value(expression).optional(),
+        refresh: section(request).optional(),
+        refresh_token: value(expression).optional(),
         header: value(headerName).prefault('Authorization'),
         scheme: value(matching(/^[\x21-\x7e]*$/, 'must be one word')).prefault('Bearer'),
       }),
@@ -153,12 +182,16 @@ const auth = z
   )
   .optional()
 
+/** Most changes of one request: as many as are settled in one transaction. */
+const MOST_IN_BATCH = 400
+
 const http = section({
   kind: z.literal('http').meta({ description: kinds }),
   ...common({ idempotent: false, mapping: ['none', 'required'] }),
   concurrency: concurrency(4),
   settings: texts.prefault({}).meta({ description: 'names and texts that expressions see as `settings`; no secrets' }),
   auth: auth.meta({ shown: 'no auth', description: 'its `type`, one of the table below, and the keys of that' }),
+  tls,
   request: section(request).meta({
     description: '`method` (`POST`), `url`, `headers`, `format` (`json`, `xml`, `form`, `multipart`, `file`), `body`',
   }),
@@ -167,9 +200,24 @@ const http = section({
     .optional()
     .meta({ description: 'the same, sent after `request` when a document goes along; it sees the answer of `request` as `body`' }),
   documents: value(flag).prefault(false).meta({ description: 'whether a change that stores a [document](#send-documents-along) sends it' }),
+  batch: section({
+    max: value(number(1, MOST_IN_BATCH)),
+    result: value(expression),
+    by: value(oneOf(['entity', 'operation'])).optional(),
+  })
+    .optional()
+    .meta({
+      description: `[several changes in one request](templates.md#send-several-changes-in-one-request): \`max\` (1 to ${MOST_IN_BATCH}), \`result\`, \`by\` (\`entity\` or \`operation\`)`,
+    }),
   lookup: section({ ...request, found: value(expression) })
     .optional()
     .meta({ description: 'the same, and `found`: whether a change has arrived' }),
+  check: section({ ...request, found: value(expression), same: value(expression).optional() })
+    .optional()
+    .meta({
+      description: 'the same, `found`, and `same`: whether the target has a change whose `remote_id` is known (`destination verify`)',
+    }),
+  verify: verifying,
   probe: section(request).optional().meta({ description: 'the same: a harmless request for `destination test` and `doctor`' }),
   success: value(expression)
     .optional()
@@ -242,8 +290,8 @@ const file = section({
 }).check(checkTransport, checkDocuments)
 
 /** One destination in the settings file. */
-export const destinationSchema = z.discriminatedUnion('kind', [webhook, http, adapter, file], {
-  error: (issue) => (issue.code === 'invalid_union' ? 'must be one of webhook, http, adapter, file' : 'must hold keys and values'),
+export const destinationSchema = z.discriminatedUnion('kind', [webhook, queue, http, adapter, file], {
+  error: (issue) => (issue.code === 'invalid_union' ? 'must be one of webhook, queue, http, adapter, file' : 'must hold keys and values'),
 })
 
 export type DestinationSettings = z.output<typeof destinationSchema>

@@ -1,16 +1,12 @@
 import { z } from 'zod'
-import { items, secret, section, targetUrl, value, words } from './builders.ts'
+import { checkKey, key, region } from './aws.ts'
+import { items, section, targetUrl, value, words } from './builders.ts'
 import { alwaysRun } from './cross-checks.ts'
 import { field } from './reading.ts'
-import { anySecret, flag, invalid, matching, ok, oneOf, type Parsed, size } from './values.ts'
+import { flag, invalid, matching, ok, oneOf, type Parsed, size } from './values.ts'
 
-/** The two halves of a key come together, and documents leave this machine encrypted. */
-const checkBucket = z.superRefine((values: unknown, context) => {
-  const given = (key: string) => field(values, key) !== undefined
-  const missing = 'is missing; set it, or leave both halves of the key out'
-  if (given('secret_access_key') && !given('access_key_id')) context.addIssue({ code: 'custom', path: ['access_key_id'], message: missing })
-  if (given('access_key_id') && !given('secret_access_key'))
-    context.addIssue({ code: 'custom', path: ['secret_access_key'], message: missing })
+/** Documents leave this machine encrypted. */
+const checkEndpoint = z.superRefine((values: unknown, context) => {
   const endpoint = field(values, 'endpoint')
   const url = typeof endpoint === 'string' ? URL.parse(endpoint) : null
   const isPlain = url?.protocol === 'http:' && !/^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
@@ -20,18 +16,17 @@ const checkBucket = z.superRefine((values: unknown, context) => {
 
 const bucket = section({
   bucket: value(matching(/^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$/, 'must be the name of a bucket'), 'is missing; name the bucket'),
-  region: value(matching(/^[a-z0-9-]{1,64}$/, 'must be a region such as eu-central-1')).prefault('us-east-1'),
+  region: value(region).prefault('us-east-1'),
   endpoint: targetUrl().optional(),
   prefix: value((text) =>
     text === '' || /^[\w.-]+(?:\/[\w.-]+)*\/?$/.test(text)
       ? ok(text.replace(/[^/]$/, '$&/'))
       : invalid('must be words of letters, digits, _, . and -, separated by slashes, such as mirror/documents'),
   ).prefault(''),
-  access_key_id: value(matching(/^[\x21-\x7e]{1,256}$/, 'must be the id of a key, without spaces')).optional(),
-  secret_access_key: secret(anySecret, '').optional(),
+  ...key,
   force_path_style: value(flag).prefault(false),
   allow_http: value(flag).prefault(false),
-}).check(checkBucket)
+}).check(checkKey, checkEndpoint)
 
 /** Whose documents may be fetched without the token. */
 const host = value((text: string): Parsed<string> => {

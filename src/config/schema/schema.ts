@@ -6,7 +6,7 @@ import { cronOrOff } from './cron.ts'
 import { checkAccounts, checkBackup, checkDatabase, checkNames, checkOrder, checkPorts, checkProtect } from './cross-checks.ts'
 import { databaseUrl, postgresUrl } from './database-url.ts'
 import { destinationSchema, schedule, timeout } from './destination.ts'
-import { checkDestinations } from './destination-checks.ts'
+import { checkDestinations, checkRefreshTokens } from './destination-checks.ts'
 import { documentsSchema } from './documents.ts'
 import { operatorSchema } from './operator.ts'
 import { host, opsSchema, port } from './ops.ts'
@@ -209,7 +209,7 @@ export const settingsSchema = section({
       env: 'PROTECT_KEYS',
       file: true,
       description:
-        'keys of `encrypt` as `id:base64` of 32 bytes, separated by spaces or commas; in the file a list of `id` and `key`. The first encrypts, all decrypt',
+        'keys of `encrypt`, and of stored refresh tokens, as `id:base64` of 32 bytes, separated by spaces or commas; in the file a list of `id` and `key`. The first encrypts, all decrypt',
     }),
   })
     .check(checkProtect)
@@ -242,6 +242,6 @@ export const settingsSchema = section({
       .prefault('info')
       .meta({ env: 'LOG_LEVEL', description: '`silent`, `fatal`, `error`, `warn`, `info`, `debug` or `trace`' }),
   }).prefault({}),
-}).check(checkPorts, checkBackup, checkDestinations)
+}).check(checkPorts, checkBackup, checkDestinations, checkRefreshTokens)
 
 export type Settings = z.output<typeof settingsSchema>

@@ -25,7 +25,8 @@ export function nameInFile(path: Path): string {
 
 /**
  * Reads the YAML file that `CONFIG_FILE` names, if set. In text values `${NAME}` is replaced by that variable and `${file:PATH}` by the
- * content of that file (relative to the folder of the settings file); `$${` stands for `${`. A key without a value counts as left out.
+ * content of that file (relative to the folder of the settings file), or by its whole path where the program reads it by itself; `$${` stands
+ * for `${`. A key without a value counts as left out.
  */
 export function readConfigFile(env: Environment): FileReading {
   const path = env['CONFIG_FILE']?.trim()
@@ -66,6 +67,11 @@ function withoutReferences(value: unknown): unknown {
   return isTree(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutReferences(item)])) : value
 }
 
+/** Files that are read again when they change: the settings hold their paths. */
+function isFollowed([first, , third]: Path): boolean {
+  return first === 'destinations' && third === 'tls'
+}
+
 /** Replaces references by their values. This happens after parsing, so a value can never change the structure. */
 class ReferenceExpander {
   readonly problems: string[] = []
@@ -95,6 +101,8 @@ class ReferenceExpander {
   }
 
   #text(text: string, path: Path): string | null {
+    const followed = isFollowed(path) ? /^\$\{file:([^}]+)\}$/.exec(text)?.[1] : undefined
+    if (followed !== undefined) return resolve(this.#folder, followed)
     let isComplete = true
     const fail = (problem: string): string => {
       const isInFile = path.reduce<unknown>(field, this.#original) !== undefined

@@ -53,6 +53,22 @@ export class Protection {
     return this.mode === 'encrypt' ? (this.#cipher?.keyId ?? null) : null
   }
 
+  /** The id of the key that `seal` uses, whatever the mode; null without keys. */
+  get sealKeyId(): string | null {
+    return this.#cipher?.keyId ?? null
+  }
+
+  /** @returns a whole text encrypted, whatever the mode. @throws Error without keys. */
+  seal(text: string, place: Place): string {
+    if (this.#cipher === null) throw new Error('nothing can be encrypted without PROTECT_KEYS')
+    return this.#cipher.seal(text, place)
+  }
+
+  /** @returns what `seal` encrypted at this place; null when no key of ours did. */
+  open(sealed: string, place: Place): string | null {
+    return this.#cipher?.open(sealed, place) ?? null
+  }
+
   /** The letters of all keys of tax ids. */
   get taxIdKeys(): readonly string[] {
     return this.#keys.words

@@ -41,8 +41,8 @@ export function ofAccount(account: string, name: AlarmName, on: On, text: string
 }
 
 /** A condition of a destination. */
-export function ofDestination(destination: string, name: AlarmName, on: On, text: string): Condition {
-  return condition(name, { destination }, on, text)
+export function ofDestination(destination: string, name: AlarmName, on: On, text: string, sinceMs?: number): Condition {
+  return condition(name, { destination }, on, text, sinceMs)
 }
 
 /** A condition that is on while there is a matter. @param level of the matter, where it may be too early for an alarm. */

@@ -3,8 +3,9 @@ import type { Query } from '../../store/engine/db.ts'
 import { oldestBehind, oldestBlocked, oldestSendable } from '../../store/operators/push-alarm-queries.ts'
 import { type CountedDestination, countDestinations, type DestinationRow } from '../../store/outbox/destinations.ts'
 import { countBlockedLanes } from '../../store/outbox/lanes.ts'
+import { lackingAt } from '../../store/outbox/verifications.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
-import { destinationStopped, pile, pushLate } from '../health/matters.ts'
+import { destinationStopped, filterFailure, pile, pushLate } from '../health/matters.ts'
 import type { NeedKind } from '../health/need-kinds.ts'
 import { type Condition, levelOf, ofDestination, ofMatter } from './condition.ts'
 import type { Watcher } from './watcher.ts'
@@ -20,7 +21,7 @@ const UNMAPPED_MS = DAY_MS
 
 /** Whether each configured destination gets its changes. */
 export const destinationWatcher: Watcher = {
-  names: ['destination_stopped', 'push_late', 'push_unmapped', 'push_dead', 'push_unknown'],
+  names: ['destination_stopped', 'filter_failed', 'push_late', 'push_unmapped', 'push_dead', 'push_unknown', 'destination_lacks'],
   async check({ q, config, nowMs }) {
     if (config.destinations.length === 0) return []
     const configured = new Set(config.destinations.map(({ name }) => name))
@@ -33,8 +34,12 @@ export const destinationWatcher: Watcher = {
       conditions.push(stopped(row, nowMs), await unmapped(q, row, nowMs))
       conditions.push(ofMatter('push_dead', { destination }, some('dead_changes', row.dead)))
       conditions.push(ofMatter('push_unknown', { destination }, some('unknown_changes', row.unknown)))
-      // Nothing goes out to a stopped destination: `destination_stopped` says so already.
-      if (row.state === 'active') conditions.push(await late(q, row, lastSeq, nowMs))
+      conditions.push(
+        ofMatter('destination_lacks', { destination }, pile('lacking_changes', await lackingAt(q, destination), { destination })),
+      )
+      conditions.push(filterFailed(row))
+      // Of these the alarms before say already that nothing goes out, or that nothing more is queued.
+      if (row.state === 'active' && row.filter_error === null) conditions.push(await late(q, row, lastSeq, nowMs))
     }
     return conditions
   },
@@ -44,6 +49,11 @@ function stopped(row: DestinationRow, nowMs: number): Condition {
   const { destination, state, since } = row
   const isForgotten = state === 'paused' && since !== null && nowMs - msFromTime(since) >= FORGOTTEN_MS
   return ofMatter('destination_stopped', { destination }, state === 'paused' && !isForgotten ? [] : destinationStopped(row))
+}
+
+function filterFailed({ destination, filter_error: error, filter_failed_at: since }: DestinationRow): Condition {
+  const text = filterFailure(destination, error ?? '')
+  return ofDestination(destination, 'filter_failed', error !== null, text, since === null ? undefined : msFromTime(since))
 }
 
 async function unmapped(q: Query, { destination, queued }: CountedDestination, nowMs: number): Promise<Condition> {

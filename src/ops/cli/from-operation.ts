@@ -169,6 +169,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
       reload: null,
       isTerminal: true,
       role: 'admin' as const,
+      left: c.host.signal,
       nameOf,
       showMend,
       live: asJson ? null : printerOf(c),

@@ -9,10 +9,10 @@ import type { DeliveryKind, ProbeResult } from '../../push/contract/delivery.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
-import { pushLate } from '../health/matters.ts'
+import { filterFailure, pushLate } from '../health/matters.ts'
 import { pluralize, printableLine, shortTime } from '../output/text.ts'
 import { type DestinationStatus, readPushStatus } from '../status/destinations.ts'
-import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
+import { bad, badCondition, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
 import { checkMatters } from './matters.ts'
 
 /** Checks one destination: one harmless attempt, then what waits for it. */
@@ -31,6 +31,8 @@ export async function* checkDestination(p: DoctorParts, destination: Destination
     return
   }
   const wrong = await checkMatters(p, about, (each) => each.destination === destination.name)
+  const { filter_error: filterError } = status
+  if (filterError !== null) wrong.push(badCondition(about, { name: 'filter_failed', text: filterFailure(destination.name, filterError) }))
   const late = await lateness(db, p.clock.now(), status, wrong.length > 0)
   if (late !== null) wrong.push(bad(about, late))
   yield* wrong

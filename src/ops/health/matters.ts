@@ -18,6 +18,11 @@ export const pushLate = {
     `the oldest change for destination ${destination} has waited for ${ago(oldest, nowMs)}`,
 }
 
+/** A destination whose `filter` fails. @param error on which change, and why. */
+export function filterFailure(destination: string, error: string): string {
+  return `the filter of destination ${destination} fails, so its changes wait (${error})`
+}
+
 /** Records that contradict what was kept, and items that could not be understood: told of for so long after they came. */
 export const evidence = {
   forMs: 24 * 3_600_000,
@@ -69,6 +74,7 @@ export function mattersOf(health: Health, standing: readonly Standing[], expecte
   const stopped = [...accounts.flatMap(accountStopped), ...servedDestinations(health, expected).flatMap(destinationStopped)]
   const others = [
     ...servedDestinations(health, expected).flatMap(outageMatter),
+    ...servedDestinations(health, expected).flatMap(({ destination, lacking }) => pile('lacking_changes', lacking, { destination })),
     // What is dead stays so in accounts and destinations, too, that the settings do not have any more.
     ...health.accounts.flatMap(({ account, dead }) => pile('dead_deliveries', dead, { account })),
     ...health.destinations.flatMap(changeMatters),
@@ -85,7 +91,13 @@ export function mattersOf(health: Health, standing: readonly Standing[], expecte
 }
 
 /** Alarms of which a matter tells for as long as it is true, whatever the settings are: one that still fires without is over. */
-const toldWhileTrue: ReadonlySet<string> = new Set<AlarmName>(['inbox_dead', 'push_dead', 'push_unknown', 'push_unmapped'])
+const toldWhileTrue: ReadonlySet<string> = new Set<AlarmName>([
+  'inbox_dead',
+  'push_dead',
+  'push_unknown',
+  'push_unmapped',
+  'destination_lacks',
+])
 
 function tells({ kind, account, destination }: Matter, alarm: Standing): boolean {
   const isOf = (needKinds[kind].alarms as readonly string[] | undefined)?.includes(alarm.name)

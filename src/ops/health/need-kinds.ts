@@ -86,6 +86,12 @@ const table = {
     mend: ({ destination }) => by('outbox.list', { destination, state: 'unknown' }),
     alarms: ['push_unknown'],
   },
+  lacking_changes: {
+    says: ({ count, destination }) => `destination ${destination} lacks ${pluralize(count, 'change')} that it had taken`,
+    advice: 'find out why; with `--repair` it sends them again:',
+    mend: ({ destination }) => by('destination.verify', { name: destination }),
+    alarms: ['destination_lacks'],
+  },
   held_submissions: {
     says: ({ count, destination }) => `${waits(count)} at destination ${destination} behind a change that was given up`,
     advice: 'retry or skip what holds them:',

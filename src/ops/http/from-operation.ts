@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { together } from '../../base/together.ts'
 import { attemptsOf, noteShowing } from '../actions/context.ts'
@@ -45,17 +45,18 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
       }),
       response: (op.goesOn ? answersSince : isRead ? answersAbout : answersOfAction)(op.summary, op.output),
     },
-    handler: async (request) => {
+    handler: async (request, reply) => {
       const input = {
         ...leftOut.data,
         ...(request.params as object),
         ...(request.query as object),
         ...(request.body as object | undefined),
       }
-      const context = contextOf(p, request)
+      const context = { ...contextOf(p, request), left: leavingOf(reply) }
       const output = op.isShared ? await shared() : await op.run(context, input)
-      if (op.shows === undefined) return masked(op.output, output)
-      const { action = op.name, target, detail } = op.shows(output, input)
+      const showing = op.shows?.(output, input) ?? null
+      if (showing === null) return masked(op.output, output)
+      const { action = op.name, target, detail } = showing
       await noteShowing(context, action, target, detail)
       return output
     },
@@ -69,6 +70,13 @@ export function contextOf(p: AdminParts, request: Pick<FastifyRequest, 'who' | '
   const role = request.holder?.role ?? 'viewer'
   const here = { config: p.config(), role, nameOf: (field: string) => field, showMend }
   return { ...context, ...unattended, ...here, attempt: attemptsOf(context), log, version, sums, reload }
+}
+
+/** Aborts when the line to whoever asks is closed. */
+function leavingOf({ raw }: FastifyReply): AbortSignal {
+  const leaving = new AbortController()
+  raw.once('close', () => leaving.abort())
+  return leaving.signal
 }
 
 function partOf(input: z.ZodObject, isPart: (field: string) => boolean): z.ZodObject {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { asyncApi } from '../../push/contract/asyncapi.ts'
 import type { AnyOperation } from '../operations/operation.ts'
 import { answers } from './api/answers.ts'
 import type { AdminParts, Api } from './api/parts.ts'
@@ -14,6 +15,14 @@ import { addOidcSession } from './routes/session-oidc.ts'
 
 const openapi = z.looseObject({ openapi: z.string() })
 
+const asyncapi = z.looseObject({ asyncapi: z.string() })
+
+const pushes = {
+  summary: 'what destinations are sent, as AsyncAPI 3 with JSON Schemas',
+  tags: ['description'],
+  response: answers('an AsyncAPI document', asyncapi),
+}
+
 const self = {
   summary: 'this description, as OpenAPI',
   tags: ['description'],
@@ -23,6 +32,7 @@ const self = {
 /** Adds every route. @param operations whose routes are made of them. */
 export function addRoutes(api: Api, p: AdminParts, sessions: Sessions, operations: readonly AnyOperation[]): void {
   api.get('/openapi.json', { schema: self, config: { role: 'viewer' } }, () => openapi.parse(api.swagger()))
+  api.get('/asyncapi.json', { schema: pushes, config: { role: 'viewer' } }, () => asyncapi.parse(asyncApi(p.version)))
   addSession(api, p, sessions)
   addOidcSession(api, p, sessions)
   addLive(api, p, sessions)

@@ -51,6 +51,10 @@ const counters: Readonly<Record<CounterName, Definition>> = {
     'Attempts to tell an operator of an alarm, by outcome: sent, failed (another attempt follows), given_up.',
     ['operator', 'outcome'],
   ],
+  push_verified_total: [
+    'Changes that a destination was asked for, by its answer: has, lacks, differs (not as it was sent), cannot_tell.',
+    ['destination', 'result'],
+  ],
   push_attempts_total: [
     'Attempts to deliver a change to a destination, by outcome: delivered, failed, throttled, unknown (it may have arrived), dead, unmapped, stop, skipped (nothing to send).',
     ['destination', 'outcome'],

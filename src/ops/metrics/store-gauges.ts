@@ -66,6 +66,7 @@ const definitions = {
   destination_state: ['1 for the state that the destination is in: active, paused, parked, disabled.', ['destination', 'state']],
   destination_rows: [`Rows of the outbox by state: queued, dead, unknown; each counted up to ${COUNT_CAP}.`, ['destination', 'state']],
   destination_oldest_seconds: ['Age of the oldest row that is queued; 0 when there is none.', ['destination']],
+  destination_filtered: ['Changes that the filter of the destination has left out.', ['destination']],
   destination_behind: ['Rows of the change log that are not yet queued for the destination.', ['destination']],
   ...alarmGauges,
 } as const satisfies Record<string, Definition>
@@ -190,13 +191,14 @@ export class StoreGauges {
     const q = this.#db.read
     const { lastSeq } = await changeLogEnds(q)
     const values: Value[] = []
-    for (const { destination, state, cursor, queued, dead, unknown } of await countDestinations(q)) {
+    for (const { destination, state, cursor, queued, dead, unknown, filtered } of await countDestinations(q)) {
       for (const each of DESTINATION_STATES) values.push(['destination_state', { destination, state: each }, each === state ? 1 : 0])
       for (const [name, rows] of Object.entries({ queued, dead, unknown })) {
         values.push(['destination_rows', { destination, state: name }, rows])
       }
       const oldest = queued === 0 ? null : await oldestQueued(q, destination)
       values.push(['destination_oldest_seconds', { destination }, this.#age(oldest)])
+      values.push(['destination_filtered', { destination }, filtered])
       values.push(['destination_behind', { destination }, Math.max(0, lastSeq - cursor)])
     }
     return values

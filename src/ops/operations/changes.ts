@@ -1,17 +1,20 @@
 import { z } from 'zod'
 import type { Row } from '../../model/entity.ts'
 import { maskedRow } from '../../model/masking.ts'
-import { infoOf } from '../../store/changes/log-info.ts'
 import { changesAfter } from '../../store/changes/reader.ts'
+import { growthOf } from '../actions/log-growth.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
-import { ConflictError, GoneError } from '../output/refusals.ts'
+import { GoneError } from '../output/refusals.ts'
 import { record, time } from '../output/schema.ts'
 import { hidden } from './hidden.ts'
-import { name, noCursor, ofAccount, pageOf, paging } from './inputs.ts'
-import { operation } from './operation.ts'
+import { count, name, noCursor, ofAccount, pageOf, paging } from './inputs.ts'
+import { copying, logEndsFor, logEpoch } from './log-position.ts'
+import { type OperationContext, operation } from './operation.ts'
 
 /** Rows of the log that one page looks at: a filter that meets few of them must not read all. */
 const MOST_LOOKED_AT = 50_000
+/** Longest time that an answer is held. */
+const LONGEST_WAIT_S = 30
 
 const columns = (what: string) =>
   hidden(z.record(z.string(), z.unknown()).nullable().describe(what), (row, { entity }: { readonly entity: string }) =>
@@ -31,44 +34,47 @@ const change = record('LoggedChange', {
   after: columns('the columns that changed, as they are; all of them on insert'),
 })
 
+const input = z.strictObject({
+  after: z.int().min(0).optional().describe('only behind the change of this number (`seq`); from the oldest on when left out'),
+  entity: name.optional().describe('only of this table'),
+  account: ofAccount,
+  wait: count(LONGEST_WAIT_S)
+    .optional()
+    .describe('seconds that the answer waits for a first change, if there is none yet; with a cursor it never waits'),
+  ...copying,
+  ...paging,
+})
+
 const list = operation({
   name: 'changes.list',
   summary: 'list the rows of the change log, in order',
   description:
-    'What changed in which table of which submission. A reader goes on with the `seq` of the last change that it has as `after`, and gives the ' +
-    '`log_epoch` that it read it under as `epoch`: after a restore the log has another, and the reader starts over. With a filter a page may be ' +
-    'short, or empty; the list ends when `next_cursor` is null.',
+    'What changed in which table of which submission. A reader that has read to the end, where `next_cursor` is null, has all up to `last_seq`. ' +
+    'It goes on with that as `after`, and gives the `log_epoch` that it read it under as `epoch`: after a restore the log has another, and the ' +
+    'reader starts over. With a filter a page may be short, or empty, before the end.',
   role: 'viewer',
   http: 'GET /changes',
   goesOn: true,
   tool: 'changes_since',
   toolFields: { after: 'seq' },
-  input: z.strictObject({
-    after: z.int().min(0).optional().describe('only behind the change of this number (`seq`); from the oldest on when left out'),
-    epoch: name.optional().describe('the log epoch of that number: it is refused when the log has another'),
-    entity: name.optional().describe('only of this table'),
-    account: ofAccount,
-    ...paging,
-  }),
+  input,
   output: pageOf(change).extend({
-    log_epoch: z.string().describe('the numbering that the log has now'),
+    log_epoch: logEpoch,
     first_seq: z.int().describe('the oldest number that is kept'),
     last_seq: z.int().describe('the newest number'),
   }),
-  run: async (c, { after, epoch, entity, account, limit, cursor }) => {
-    await refuseUnknownNames(c.db.read, c.config, { account })
-    // Before the rows: whatever it counts can be read by then.
-    const { log_epoch, first_seq, last_seq } = await infoOf(c.db.read)
-    if (epoch !== undefined && epoch !== log_epoch)
-      throw new ConflictError([`the log epoch is ${log_epoch}, not ${epoch}: a reader of that one starts over`], { log_epoch, epoch })
-    const from = seqIn(cursor) ?? after ?? first_seq - 1
-    if (from < first_seq - 1)
-      throw new GoneError([`changes before ${first_seq} are no longer kept: start over from the tables, or from there`], { first_seq })
-    const until = Math.min(last_seq, from + MOST_LOOKED_AT)
-    const found = await changesAfter(c.db.read, from, limit + 1, { account, entity, until })
-    const items = found.slice(0, limit)
-    const end = found.length > limit ? (items.at(-1)?.seq ?? from) : until
-    return { items, next_cursor: end < last_seq ? String(end) : null, log_epoch, first_seq, last_seq }
+  shows: ({ items }, { account, entity, whole }) => {
+    const [first, last] = [items[0]?.seq, items.at(-1)?.seq]
+    if (!whole || first === undefined || last === undefined) return null
+    return { target: entity ?? null, detail: { account: account ?? null, from: first, to: last } }
+  },
+  run: async (c, asked) => {
+    await refuseUnknownNames(c.db.read, c.config, { account: asked.account })
+    const { wait, cursor } = asked
+    const read = pageReader(c, asked)
+    if (wait === undefined || cursor !== undefined) return read()
+    const signal = AbortSignal.any([c.signal, c.left])
+    return growthOf(c.db).hold(read, ({ items, next_cursor }) => items.length > 0 || next_cursor !== null, wait * 1_000, signal)
   },
   table: [
     'Changes, the oldest first',
@@ -76,6 +82,25 @@ const list = operation({
     'No change.',
   ],
 })
+
+/** Reads the page that is asked for; called again, it looks only at changes that have come since. */
+function pageReader(c: OperationContext, asked: z.output<typeof input>) {
+  const { account, entity, limit, cursor, after } = asked
+  let from = seqIn(cursor) ?? after
+  return async () => {
+    // Before the rows: whatever it counts can be read by then.
+    const { log_epoch, first_seq, last_seq } = await logEndsFor(c, asked)
+    const behind = from ?? first_seq - 1
+    if (behind < first_seq - 1)
+      throw new GoneError([`changes before ${first_seq} are no longer kept: start over from the tables, or from there`], { first_seq })
+    const until = Math.min(last_seq, behind + MOST_LOOKED_AT)
+    const found = await changesAfter(c.db.read, behind, limit + 1, { account, entity, until })
+    const items = found.slice(0, limit)
+    const end = found.length > limit ? (items.at(-1)?.seq ?? behind) : until
+    from = Math.max(behind, end)
+    return { items, next_cursor: end < last_seq ? String(end) : null, log_epoch, first_seq, last_seq }
+  }
+}
 
 /** The number in a cursor of this list, which is that number. */
 function seqIn(cursor: string | undefined): number | undefined {

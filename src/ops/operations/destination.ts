@@ -9,6 +9,7 @@ import { resumeAdvice } from '../health/need-kinds.ts'
 import { ConflictError } from '../output/refusals.ts'
 import { record } from '../output/schema.ts'
 import { printableLine } from '../output/text.ts'
+import { presenceText } from '../output/words.ts'
 import { destinationStatus, readPushStatus, destinationStates as states } from '../status/destinations.ts'
 import { failures } from './failures.ts'
 import { name, pageOf, whole } from './inputs.ts'
@@ -16,6 +17,7 @@ import { map, mappings, unmapped } from './mapping.ts'
 import { operation } from './operation.ts'
 import { preview } from './preview.ts'
 import { resend } from './resend.ts'
+import { verify } from './verify.ts'
 
 const list = operation({
   name: 'destination.list',
@@ -27,7 +29,12 @@ const list = operation({
   run: async (c) => whole(await readPushStatus(c.db.read, c.config)),
   table: [
     'Destinations',
-    ['destination', 'kind', 'state', 'since', 'queued', 'oldest_queued_at', 'dead', 'unknown', 'retry_at', 'reason'],
+    [
+      ...(['destination', 'kind', 'state', 'since', 'queued', 'oldest_queued_at', 'dead', 'unknown', 'retry_at'] as const),
+      ['answered', ({ verified }) => verified && presenceText(verified)],
+      ['verified_at', ({ verified }) => verified?.at ?? null],
+      'reason',
+    ],
     'There is no destination.',
   ],
 })
@@ -143,5 +150,5 @@ const test = operation({
   print: (to, { destination: of, text }) => to.line(`destination ${of}: ${text}`),
 })
 
-/** `destination list|failures|pause|resume|test|preview|resend|map|mappings|unmapped` */
-export const operations = [list, failures, pause, resume, test, preview, resend, map, mappings, unmapped]
+/** `destination list|failures|pause|resume|test|preview|resend|verify|map|mappings|unmapped` */
+export const operations = [list, failures, pause, resume, test, preview, resend, verify, map, mappings, unmapped]

@@ -19,7 +19,10 @@ const exchanged = record('Exchange', {
   destination: z.string(),
   attempts: z.int(),
   request: z.object({
-    kind: z.enum(['webhook', 'http', 'adapter', 'file']).nullable().describe('null: the destination is not in the settings any more'),
+    kind: z
+      .enum(['webhook', 'queue', 'http', 'adapter', 'file'])
+      .nullable()
+      .describe('null: the destination is not in the settings any more'),
     method: z.string().nullable(),
     url: z.string().nullable().describe('null for files, and where a template says it'),
     message_id: z.string(),
@@ -75,8 +78,8 @@ function addressOf(destination: DestinationConfig | undefined, hide: (text: stri
   if (destination === undefined) return { kind: null, method: null, url: null }
   const { kind } = destination
   if (kind === 'http') return { kind, method: destination.request.method, url: null }
-  const isPosted = kind === 'webhook' || kind === 'adapter'
-  return { kind, method: isPosted ? 'POST' : null, url: isPosted ? hide(destination.url) : null }
+  if (kind === 'file') return { kind, method: null, url: null }
+  return { kind, method: 'POST', url: hide(kind === 'queue' ? destination.queue.url : destination.url) }
 }
 
 /** Columns that the destination is not sent are left out, as in the push itself. `personal` are the values that it was sent and are masked. */

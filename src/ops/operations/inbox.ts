@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { msFromTime, timeFromMs } from '../../model/time.ts'
 import { changesBetween } from '../../store/changes/reader.ts'
 import type { Query } from '../../store/engine/db.ts'
+import { CLOCKS_APART_MS } from '../../store/inbox/causes.ts'
 import {
   countDeliveries,
   findDeliveries,
@@ -117,8 +118,6 @@ function shownOf<T extends InboxDelivery>({ headers, body, ...fields }: T) {
   return { ...fields, headers: JSON.parse(headers) as Record<string, string>, body: body?.toString('utf8') ?? null }
 }
 
-/** How far the clock of a process may be from the database's, by which a delivery is settled. */
-const CLOCKS_APART_MS = 2_000
 const MOST_CHANGES = 200
 
 /** The changes that webhooks made to the submission of a delivery from its arrival to its settling. */

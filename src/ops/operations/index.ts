@@ -126,7 +126,7 @@ export const subjects = {
     about: 'look at single rows of the mirror',
     group: 'Look',
     examples: ['row show default/ID --table submissions', 'row show 1200 --table changes --json'],
-    load: async () => (await import('./row.ts')).operations,
+    load: () => together(import('./row.ts'), import('./row-load.ts')),
   },
   search: {
     about: 'find submissions, deliveries and pushes',

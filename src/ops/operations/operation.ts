@@ -16,6 +16,8 @@ export interface OperationContext extends ActionContext {
   readonly log: Log
   /** What whoever asks may see and do. */
   readonly role: Role
+  /** Aborts when whoever asks has left: what only waits for news ends. Work that was begun goes on. */
+  readonly left: AbortSignal
   readonly version: string
   /** Whether the user of this machine asks, at its terminal: work may be done here that takes long, and files be named. */
   readonly isTerminal: boolean
@@ -35,7 +37,7 @@ export interface OperationContext extends ActionContext {
 }
 
 /** Of a context where nobody waits at a terminal. */
-export const unattended = { isTerminal: false, live: null, tell: () => undefined } as const
+export const unattended = { isTerminal: false, live: null, tell: () => undefined, left: new AbortController().signal } as const
 
 type ItemOf<T> = T extends { readonly items: readonly (infer R)[] } ? R : never
 
@@ -86,11 +88,14 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   readonly toolFields?: Readonly<Partial<Record<keyof z.output<I> & string, string>>>
   /** What holds for an assistant that leaves a field out. */
   readonly toolDefaults?: Partial<z.output<I>>
-  /** Whether hidden fields are shown, and who saw what is noted before it is handed out: the audit entry. Assistants see them masked. */
+  /**
+   * Whether hidden fields are shown, and who saw what is noted before it is handed out: the audit entry; null: this answer is masked.
+   * Assistants see them masked.
+   */
   readonly shows?: (
     output: z.output<O>,
     input: z.output<I>,
-  ) => { readonly action?: string; readonly target: string | null; readonly detail: ActionDetail }
+  ) => { readonly action?: string; readonly target: string | null; readonly detail: ActionDetail } | null
   /** The exit code of the command; 0 when left out. */
   readonly exit?: (output: z.output<O>, input: z.output<I>) => 0 | 1 | 3 | 4
   /** @throws UsageError and its kinds for what cannot be done as it is asked for; see `output/refusals.ts`. */

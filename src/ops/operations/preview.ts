@@ -25,7 +25,7 @@ const previewed = record('PreviewedChange', {
   operation: z.string(),
   request: request.nullable(),
   not_sent: z.string().nullable().describe('why it would not be sent'),
-  error: z.string().nullable().describe('which template failed, and why'),
+  error: z.string().nullable().describe('which expression failed, and why'),
 })
 
 /** Changes that are looked at unless another number is asked for. */
@@ -62,10 +62,10 @@ export const preview = operation({
           if (kind.preview === undefined)
             throw new ConflictError([`destination ${of} is of kind ${destination.kind}, which makes no request of its own for each change`])
           const items: z.output<typeof previewed>[] = []
-          for (const { item, notSent } of changes) {
+          for (const { item, notSent, error } of changes) {
             const { seq: number, messageId, submissionId: submission, entity, operation: what } = item
             const told = { seq: number, message_id: messageId, submission_id: submission, entity, operation: what, not_sent: notSent }
-            const shown = notSent === null ? await kind.preview(item).catch(messageOf) : null
+            const shown = error ?? (notSent === null ? await kind.preview(item).catch(messageOf) : null)
             items.push({ ...told, request: typeof shown === 'string' ? null : shown, error: typeof shown === 'string' ? shown : null })
           }
           return items

@@ -80,7 +80,11 @@ const drift = operation({
 
 const running = record('Process', {
   process_id: z.string(),
-  role: z.string().describe('`all`, `receive`, `work` of `serve`; `sync`, `reconcile`: a command that reads from the service'),
+  role: z
+    .string()
+    .describe(
+      '`all`, `receive`, `work` of `serve`; `sync`, `reconcile`: a command that reads from the service; `verify`: a verification of a destination',
+    ),
   version: z.string(),
   started_at: time,
   seen_at: time.describe('its last sign of life; one that gives none for 20 s is taken for dead'),

@@ -150,6 +150,10 @@ export const submissionView = record('SubmissionView', {
         dead: z.int(),
         unknown: z.int().describe('that may have arrived'),
         skipped: z.int().describe('given up for good'),
+        has: z.int().describe('of those that it took, those that it has, as it answered when it was last asked (`destination verify`)'),
+        lacks: z.int().describe('that it lacks, likewise, and was not sent again'),
+        differs: z.int().describe('that it has not as they were sent, likewise'),
+        verified_at: time.nullable().describe('since when the oldest of these answers holds; null: it was never asked'),
         not_queued: z.int().describe('of the change log, behind what was queued for it; it may not be sent all of them'),
       }),
     )

@@ -11,13 +11,18 @@ export interface RefusalFacts {
 
 /** A refusal. Its class says the HTTP status; a command exits with 2, as for any wrong usage, and a tool answers with its sentences. */
 export abstract class Refusal extends UsageError {
-  abstract readonly status: 404 | 409 | 410 | 422
+  abstract readonly status: 403 | 404 | 409 | 410 | 422 | 503
   readonly facts: RefusalFacts
 
   constructor(problems: readonly string[], facts: RefusalFacts = {}) {
     super(problems)
     this.facts = facts
   }
+}
+
+/** Whoever asks may not have this. */
+export class RoleError extends Refusal {
+  readonly status = 403
 }
 
 /** What the action is about is not there. */
@@ -38,4 +43,9 @@ export class GoneError extends Refusal {
 /** What was asked for is well formed but does not fit the settings, or each other. */
 export class MismatchError extends Refusal {
   readonly status = 422
+}
+
+/** As many do this already as one process allows; it goes later. */
+export class CrowdedError extends Refusal {
+  readonly status = 503
 }

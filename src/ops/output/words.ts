@@ -11,6 +11,7 @@ const words: Readonly<Record<string, string>> = {
   document_key: 'key',
   entity: 'table',
   entity_id: 'key',
+  filter_error: 'its filter fails',
   finding_no: 'number',
   fired_at: 'fired',
   first_seen_at: 'first seen',
@@ -62,6 +63,7 @@ const words: Readonly<Record<string, string>> = {
   text: 'what happened',
   tried_at: 'last attempt',
   unmapped_lanes: 'unmapped',
+  verified_at: 'verified',
   what: 'type',
   // States.
   aside: 'set aside',
@@ -86,4 +88,26 @@ export function headOf(name: string): string {
 export function requesterText(by: string): string {
   if (by === 'command') return 'from the command line'
   return by === 'cron' ? 'by the schedule' : `by ${by.replace(/^admin:/, '')}`
+}
+
+/** What a destination answered when it was asked for changes that it took: counts. */
+interface Answers {
+  /** Changes that counted as delivered, and those of them that were asked for. */
+  readonly delivered: number
+  readonly asked: number
+  readonly lacks: number
+  readonly differs: number
+  readonly cannot_tell: number
+}
+
+/** @returns as a phrase what a destination has, behind its name: `has all 211`. */
+export function presenceText({ delivered, asked, lacks, differs, cannot_tell }: Answers): string {
+  if (asked === 0) return 'was asked for nothing'
+  const which = asked < delivered ? `${asked} asked for (${delivered} delivered)` : String(asked)
+  const parts = [
+    lacks > 0 && `lacks ${lacks}`,
+    differs > 0 && `has ${differs} not as sent`,
+    cannot_tell > 0 && `does not tell of ${cannot_tell}`,
+  ].filter(Boolean)
+  return parts.length === 0 ? `has all ${which}` : `${parts.join(', ')} of ${which}`
 }

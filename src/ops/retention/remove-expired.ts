@@ -9,6 +9,7 @@ import {
   removeFindings,
   removePushed,
   removeRejected,
+  removeVerifications,
   type StepInput,
   trimInbox,
   trimLeftOver,
@@ -69,6 +70,7 @@ export async function removeExpired(
   const left = await walk(days, (order) => trimLeftOver(db, order))
   const deliveries = left + (await walk(days, (order) => trimInbox(db, order), lease.position))
   const pushed = await walk(days, (order) => removePushed(db, order))
+  await walk(days, (order) => removeVerifications(db, order))
   const changes = await walk(changesDays, (order) => removeChanges(db, order, names))
   const findings = await walk(changesDays, (order) => removeFindings(db, order))
   const alarms = await walk(changesDays, (order) => removeEpisodes(db, order))

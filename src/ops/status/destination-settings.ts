@@ -11,9 +11,13 @@ export function addressOf(destination: DestinationConfig): string | null {
     const { target } = destination
     return hide(target.type === 'folder' ? target.path : `sftp://${target.host}:${target.port}/${target.path.replace(/^\/+/, '')}`)
   }
-  const given = destination.kind === 'http' ? PLAIN_TEMPLATE.exec(destination.request.url)?.[2] : destination.url
-  const url = URL.parse(given ?? '')
+  const url = URL.parse(urlOf(destination) ?? '')
   return url && hide(`${url.origin}${url.pathname}`)
+}
+
+function urlOf(destination: Exclude<DestinationConfig, { kind: 'file' }>): string | undefined {
+  if (destination.kind === 'http') return PLAIN_TEMPLATE.exec(destination.request.url)?.[2]
+  return destination.kind === 'queue' ? destination.queue.url : destination.url
 }
 
 /** @returns in words what a destination is narrowed to. */
@@ -26,6 +30,12 @@ export function narrowedTo(destination: DestinationConfig, { accounts }: Pick<Co
     ['event types', eventTypes],
     ['accounts', isEveryAccount ? null : destination.accounts],
   ] as const
-  const told = parts.flatMap(([what, names]) => (names === null ? [] : [`${what} ${names.join(', ')}`]))
+  const byContent = destination.filter === null ? [] : ['what its filter lets pass']
+  const told = [...parts.flatMap(([what, names]) => (names === null ? [] : [`${what} ${names.join(', ')}`])), ...byContent]
   return told.length === 0 ? 'everything' : told.join('; ')
+}
+
+/** @returns whether a destination can be asked what it has. */
+export function canVerify(destination: DestinationConfig): boolean {
+  return destination.kind === 'http' && (destination.check !== null || destination.lookup !== null)
 }

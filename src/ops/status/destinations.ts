@@ -8,7 +8,7 @@ import { countBlockedLanes } from '../../store/outbox/lanes.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { record, time } from '../output/schema.ts'
 import { pluralize } from '../output/text.ts'
-import { addressOf, narrowedTo } from './destination-settings.ts'
+import { addressOf, canVerify, narrowedTo } from './destination-settings.ts'
 import { readLastDay } from './last-day.ts'
 
 export const destinationStates = z.enum(['active', 'paused', 'parked', 'disabled'])
@@ -28,6 +28,11 @@ export const destinationStatus = record('Destination', {
   unknown: z.int(),
   unmapped_lanes: z.int().describe('submissions that wait for a client of the AMS'),
   held_lanes: z.int().describe('submissions that a dead letter or an unknown outcome holds'),
+  filtered: z.int().describe('changes that its `filter` has left out so far'),
+  filter_error: z
+    .string()
+    .nullable()
+    .describe('on which change its `filter` fails, and why: this and all later changes wait; null: it does not fail'),
   behind: z.int().nullable().describe('changes of the log that are not yet queued for it'),
   failures: z.int().describe('in a row'),
   circuit: z.enum(['closed', 'open']).describe('`open`: it rests after failures until `retry_at`'),
@@ -52,6 +57,20 @@ export const destinationStatus = record('Destination', {
       latency_p99: z.number().nullable().describe('seconds, likewise'),
     })
     .describe('of the hours that began within the last 24'),
+  verified: z
+    .object({
+      at: time,
+      delivered: z.int().describe('changes that counted as delivered'),
+      asked: z.int(),
+      has: z.int(),
+      lacks: z.int(),
+      differs: z.int(),
+      cannot_tell: z.int(),
+      repaired: z.int(),
+    })
+    .nullable()
+    .describe('what it answered when it was last asked for all that it took, or for a sample; null: never'),
+  can_verify: z.boolean().describe('whether it can be asked what it has'),
   on_dead: z.enum(['continue', 'hold']).nullable().describe('what the changes of a submission do behind one that was given up'),
 })
 
@@ -86,6 +105,8 @@ export async function readPushStatus(q: Query, config: Pick<Config, 'accounts' |
       unknown: row?.unknown ?? 0,
       unmapped_lanes: blocked.unmapped,
       held_lanes: blocked.held,
+      filtered: row?.filtered ?? 0,
+      filter_error: row?.filter_error ?? null,
       behind: row ? Math.max(0, lastSeq - row.cursor) : null,
       failures: row?.failures ?? 0,
       circuit: retryAt === null ? ('closed' as const) : ('open' as const),
@@ -96,6 +117,8 @@ export async function readPushStatus(q: Query, config: Pick<Config, 'accounts' |
       last_success_at: row?.last_success_at ?? null,
       last_day: lastDayOf(name),
       mapping: settings?.mapping ?? null,
+      verified: row?.verified && row.verified_at ? { at: row.verified_at, ...row.verified } : null,
+      can_verify: settings ? canVerify(settings) : false,
       on_dead: settings?.onDead ?? null,
     })
   }

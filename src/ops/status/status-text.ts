@@ -166,7 +166,7 @@ function otherTables({ accounts, destinations, change_log, processes }: Status, 
       [
         ...(['destination', 'state', 'queued', 'oldest_queued_at'] as const),
         ['not queued', (d) => (d.cursor === null ? null : change_log.last_seq - d.cursor)],
-        ...(['unmapped_lanes', 'held_lanes', 'dead', 'unknown'] as const),
+        ...(['unmapped_lanes', 'held_lanes', 'dead', 'unknown', 'filtered'] as const),
       ],
       nowMs,
     ),

@@ -3,6 +3,7 @@ import type { Log } from '../../base/log.ts'
 import type { proxySettings } from '../../config/config.ts'
 import type { Row } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
+import type { Db } from '../../store/engine/db.ts'
 import type { QueuedChange } from '../../store/outbox/rows.ts'
 import type { OpenDocument } from './documents.ts'
 
@@ -26,15 +27,15 @@ export interface PushItem extends QueuedChange {
   readonly after: Row | null
   /** `after` as JSON text, when it is known and nothing was left out; else null. */
   readonly afterText: string | null
-  /**
-   * Direction of a message from the brokerage's side: the service's \`inbound\` is \`sent\` (trap 73). Null for everything else.
-   */
+  /** Direction of a message from the brokerage's side; null for everything else. */
   readonly direction: 'sent' | 'received' | null
   /** The brokerage wrote the message itself, so it is no news to its AMS. */
   readonly echo: boolean
   /** The submission's current row, without what may not go out; null when there is none, or the kind does not need it. */
   readonly submission: Row | null
   readonly mapping: Mapping | null
+  /** With this the record ceases to pass the `filter` of the destination. */
+  readonly leftFilter: boolean
   /** The record's id at the target, when the target gave one. */
   readonly remoteId: string | null
   /** Attempts before this one. */
@@ -61,17 +62,35 @@ export type Outcome =
     }
   /** The request was sent, and no answer tells whether the target took it. `status`: of an unclear answer. */
   | { readonly type: 'unknown'; readonly error: string; readonly status?: number; readonly retryAfterMs?: number }
-  /** The target takes nothing for a while, by the destination's settings. The message was not taken, and the attempt does not count. */
-  | { readonly type: 'throttled'; readonly status: number; readonly error: string; readonly retryAfterMs: number }
+  /**
+   * The target takes nothing for a while, by the destination's settings. The message was not taken, and the attempt does not count.
+   * `isOwn`: this message alone has to wait, the target takes others.
+   */
+  | { readonly type: 'throttled'; readonly status: number; readonly error: string; readonly retryAfterMs: number; readonly isOwn?: true }
   /** One of a batch for which there was no time left. The outcomes of the others say nothing about it. */
   | { readonly type: 'not_attempted' }
+  /**
+   * The batch was refused as a whole, or no request could be made of it, and none of it was taken. Smaller batches tell whose fault it is, so
+   * the attempt does not count. `status`: null when no request was sent.
+   */
+  | { readonly type: 'split'; readonly status: number | null; readonly error: string }
   /** No client of the AMS is known for this submission. */
   | { readonly type: 'unmapped'; readonly error: string }
   /** Nothing more may be sent until an operator resumes: the credentials are refused, or the endpoint is gone (410). */
   | { readonly type: 'stop'; readonly state: 'parked' | 'disabled'; readonly status: number | null; readonly error: string }
 
+/** Whether a target has a message that it took, as it answers now. */
+export type Presence =
+  /** `differs`: it has the record, but not as it was sent. */
+  | { readonly type: 'has' | 'lacks' | 'differs' }
+  /** It gave no answer that tells. */
+  | { readonly type: 'cannot_tell'; readonly outcome: Extract<Outcome, { readonly error: string }> }
+
 /** Attempts in a row without a useful answer, after which a destination rests and is tried by single attempts. */
 export const FAILURES_TO_OPEN = 5
+
+/** Type of the webhook that a probe sends. Receivers ignore types that they do not know. */
+export const TEST_TYPE = 'submission-mirror.test'
 
 /** Result of a harmless request. */
 export interface ProbeResult {
@@ -89,13 +108,25 @@ export interface BuiltRequest {
   readonly body: string | null
 }
 
+/** How many items one call of `send` takes. */
+export type Batching =
+  | { readonly type: 'one' }
+  /** Up to `maxItems` of any lanes together, in the order of each lane. */
+  | {
+      readonly type: 'many'
+      readonly maxItems: number
+      /** How long items gather before. */
+      readonly gatherMs: number
+      /**
+       * Its items are answered one by one, and only those of the same group go together, at most one of a lane: when the target took the second
+       * change of a submission and not the first, the first would come behind it. Left out: all are taken, or none is.
+       */
+      readonly groupOf?: (item: PushItem) => string
+    }
+
 /** A kind of destination: one way to deliver. It keeps nothing that must survive the process, and never retries: its caller does. */
 export interface DeliveryKind {
-  /**
-   * Items that one call of `send` takes. `one`: a single item. `many`: up to `maxItems` of any lanes together, in the order of each lane,
-   * after gathering for `gatherMs`.
-   */
-  readonly batch: { readonly type: 'one' } | { readonly type: 'many'; readonly maxItems: number; readonly gatherMs: number }
+  readonly batch: Batching
   /** It does not need the submission of an item, which is then null and not read. */
   readonly withoutSubmission?: true | undefined
   /** Sends within the destination's `timeoutMs`. Never rejects. @returns one outcome for each item, in their order. */
@@ -105,6 +136,11 @@ export interface DeliveryKind {
    * Left out where there is no way to look it up.
    */
   readonly lookUp?: ((item: PushItem, signal: AbortSignal) => Promise<Outcome | null>) | undefined
+  /**
+   * Asks whether the target has a message that it took before. Never rejects. Left out where the target cannot be asked.
+   * @param item bears the record's id at the target, where that is known.
+   */
+  readonly verify?: ((item: PushItem, signal: AbortSignal) => Promise<Presence>) | undefined
   /** Finds the client of the AMS that a submission belongs to; null when there is none. Left out where there is no way to find it. */
   readonly findMapping?: ((item: PushItem, signal: AbortSignal) => Promise<Mapping | null>) | undefined
   /**
@@ -124,4 +160,6 @@ export interface KindContext {
   readonly proxy: ReturnType<typeof proxySettings>
   /** Opens documents. Left out where nothing is sent. */
   readonly openDocument?: OpenDocument
+  /** Where refresh tokens are kept. Left out where no changes are sent: such a use logs in by itself, and leaves what is stored alone. */
+  readonly db?: Db
 }

@@ -9,7 +9,7 @@ export type Answer = Extract<TransportResult, { type: 'answer' }> & {
   readonly reason?: string
 }
 /** Outcome of a request that was not answered with a success, or was not sent. */
-export type Failure = Exclude<Outcome, { type: 'delivered' | 'not_attempted' }>
+export type Failure = Exclude<Outcome, { type: 'delivered' | 'not_attempted' | 'split' }>
 
 /** A step failed. It carries the outcome of the delivery. */
 export class StepFailure extends ProductError {
@@ -74,6 +74,15 @@ export function unclear({ status, retryAfterMs }: Answer, error: string): Extrac
   return { type: 'unknown', status, error, ...(retryAfterMs !== null && { retryAfterMs }) }
 }
 
+/**
+ * @returns the outcomes of a batch of so many messages that has one as a whole. A refusal may be about one of them, and would be the end of all:
+ * it splits the batch.
+ */
+export function ofWholeBatch(outcome: Outcome, count: number): Outcome[] {
+  const isSplit = count > 1 && outcome.type === 'failed' && outcome.permanent
+  return Array<Outcome>(count).fill(isSplit ? { type: 'split', status: outcome.status, error: outcome.error } : outcome)
+}
+
 /** @returns the outcome of an answer that means "later". @param pauseMs when it does not say how much later itself. */
 export function throttled(answer: Answer, pauseMs: number): Extract<Failure, { type: 'throttled' }> {
   const { status, retryAfterMs } = answer
@@ -85,8 +94,9 @@ export function throttled(answer: Answer, pauseMs: number): Extract<Failure, { t
   }
 }
 
-/** @returns the pause that the target asked for, in milliseconds; null when it asked for none. */
+/** @returns the pause of all requests that the target asked for, in milliseconds; null when it asked for none. */
 export function requestedPauseMs(outcome: Outcome): number | null {
+  if (outcome.type === 'throttled' && outcome.isOwn) return null
   return 'retryAfterMs' in outcome ? (outcome.retryAfterMs ?? null) : null
 }
 

@@ -9,7 +9,7 @@ import type { PushItem } from '../contract/delivery.ts'
 type Cells = Record<string, Json>
 
 /** Columns about the change, in every row and both formats. */
-const FRAME: Readonly<Record<string, (item: PushItem) => Json>> = {
+const FRAME: Frame = {
   message_id: (item) => item.messageId,
   seq: (item) => item.seq,
   account: (item) => item.account,
@@ -22,6 +22,13 @@ const FRAME: Readonly<Record<string, (item: PushItem) => Json>> = {
   snapshot: (item) => item.snapshot,
   direction: (item) => item.direction,
   echo: (item) => item.echo,
+}
+
+type Frame = Readonly<Record<string, (item: PushItem) => Json>>
+
+/** The columns about the change; whether a record left the filter only where there is one. */
+function frameWith(filter: string | null): Frame {
+  return filter === null ? FRAME : { ...FRAME, left_filter: (item) => item.leftFilter }
 }
 
 /** Encodes rows as text. */
@@ -37,34 +44,37 @@ export interface RowWriter {
  * The encoder of a destination's rows. The columns depend on its settings, never on the rows: `before` and `after` as objects, or, in CSV
  * for a single entity, the columns of that entity.
  */
-export function rowWriter(destination: Pick<FileDestination, 'format' | 'byteOrderMark' | 'entities' | 'personalFields'>): RowWriter {
+export function rowWriter(
+  destination: Pick<FileDestination, 'format' | 'byteOrderMark' | 'entities' | 'personalFields' | 'filter'>,
+): RowWriter {
+  const frame = frameWith(destination.filter)
   if (destination.format === 'ndjson') {
-    return { extension: 'ndjson', head: '', rows: (items) => items.map((item) => `${JSON.stringify(withObjects(item))}\n`).join('') }
+    return { extension: 'ndjson', head: '', rows: (items) => items.map((item) => `${JSON.stringify(withObjects(frame, item))}\n`).join('') }
   }
   const entity = singleEntity(destination)
-  const writer = entity === null ? objectsAsCsv() : columnsAsCsv(entity, destination.personalFields)
+  const writer = entity === null ? objectsAsCsv(frame) : columnsAsCsv(frame, entity, destination.personalFields)
   return destination.byteOrderMark ? { ...writer, head: `\ufeff${writer.head}` } : writer
 }
 
-function objectsAsCsv(): RowWriter {
-  const columns = [...Object.keys(FRAME), 'before', 'after']
-  const record = (item: PushItem): Cells => ({ ...frameOf(item), before: jsonText(item.before), after: jsonText(item.after) })
+function objectsAsCsv(frame: Frame): RowWriter {
+  const columns = [...Object.keys(frame), 'before', 'after']
+  const record = (item: PushItem): Cells => ({ ...frameOf(frame, item), before: jsonText(item.before), after: jsonText(item.after) })
   return csvWriter(columns, record)
 }
 
 /** The column `changed` distinguishes an emptied column from an unchanged one. */
-function columnsAsCsv(entity: Entity, personalFields: readonly string[]): RowWriter {
+function columnsAsCsv(frame: Frame, entity: Entity, personalFields: readonly string[]): RowWriter {
   const isHidden = (column: string): boolean => {
     const field = `${entity.table}.${column}`
     return personalColumns.includes(field) && !personalFields.includes(field)
   }
   // FRAME has the `direction` of a message already, from the brokerage's side.
   const own = Object.entries(entity.fields).filter(([column, field]) => isInChangeLog(field) && !(column in FRAME) && !isHidden(column))
-  const columns = [...Object.keys(FRAME), 'changed', ...own.map(([column]) => column)]
+  const columns = [...Object.keys(frame), 'changed', ...own.map(([column]) => column)]
   const record = (item: PushItem): Cells => {
     const after = item.after ?? {}
     const cells = own.map(([column, { kind }]) => [column, cell(after[column] ?? null, kind)])
-    return { ...frameOf(item), changed: Object.keys(after).join(' '), ...Object.fromEntries(cells) }
+    return { ...frameOf(frame, item), changed: Object.keys(after).join(' '), ...Object.fromEntries(cells) }
   }
   return csvWriter(columns, record)
 }
@@ -73,12 +83,12 @@ function csvWriter(columns: readonly string[], record: (item: PushItem) => Cells
   return { extension: 'csv', head: csvText([], columns, true), rows: (items) => csvText(items.map(record), columns, false) }
 }
 
-function frameOf(item: PushItem): Cells {
-  return Object.fromEntries(Object.entries(FRAME).map(([column, value]) => [column, value(item)]))
+function frameOf(frame: Frame, item: PushItem): Cells {
+  return Object.fromEntries(Object.entries(frame).map(([column, value]) => [column, value(item)]))
 }
 
-function withObjects(item: PushItem): Cells {
-  return { ...frameOf(item), before: item.before, after: item.after }
+function withObjects(frame: Frame, item: PushItem): Cells {
+  return { ...frameOf(frame, item), before: item.before, after: item.after }
 }
 
 function jsonText(value: Json): Json {

@@ -1,14 +1,12 @@
 import { PermanentError } from '../../base/errors.ts'
 import { withoutSecrets } from '../../base/secret.ts'
-import type { Json } from '../../model/json.ts'
-import type { Outcome } from '../contract/delivery.ts'
 import { type Answer, answered, type Failure, localFailure, requestedPauseMs } from '../contract/outcomes.ts'
 import type { AnswerBody } from './answer-body.ts'
 import type { TemplateInput } from './templates.ts'
 
-/** What expressions about an answer see, beside its body. */
-export function seen({ status, headers }: Answer, item: Json): TemplateInput {
-  return { status, headers, item }
+/** What expressions about an answer see, beside its body. @param sent the names under which they see what was sent. */
+export function seen({ status, headers }: Answer, sent: TemplateInput): TemplateInput {
+  return { ...sent, status, headers }
 }
 
 /** A shorter token could be part of an id by chance. */
@@ -30,9 +28,9 @@ export function refuseCut({ cut }: Answer): void {
   if (cut !== null) throw new PermanentError(`its answer ${cut.text}`)
 }
 
-/** A 2xx whose body means a failure, as SOAP systems answer. */
-export function noSuccess(answer: Answer): Failure {
-  const error = `it ${answered(answer)}, which is no success (success)`
+/** A 2xx whose body means a failure, as SOAP systems answer. @param by the name of the value that says so. */
+export function noSuccess(answer: Answer, by: 'success' | 'ok'): Failure {
+  const error = `it ${answered(answer)}, which is no success (${by})`
   return { type: 'failed', permanent: false, alive: true, status: answer.status, error, retryAfterMs: answer.retryAfterMs }
 }
 
@@ -42,7 +40,7 @@ export function unreadable(error: string): Failure {
 }
 
 /** A lookup changes nothing: an unknown outcome is only a failure, and a refusal says nothing about the message. */
-export function failedLookup(failure: Failure): Outcome {
+export function failedLookup(failure: Failure): Failure {
   const error = 'error' in failure ? `it could not be looked up: ${failure.error}` : ''
   if (failure.type === 'stop' || failure.type === 'throttled') return { ...failure, error }
   const { alive, status } = failure.type === 'failed' ? failure : { alive: false, status: null }

@@ -1,5 +1,5 @@
 import jsonata from 'jsonata'
-import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
+import type { AuthConfig, DestinationConfig, HttpDestination, RequestTemplate } from '../../config/config.ts'
 import { allExpressions } from './expressions.ts'
 import { problemOf } from './template-problem.ts'
 
@@ -22,12 +22,15 @@ export function checkTemplates(destination: HttpDestination): string[] {
     update: destination.update,
     upload: destination.upload,
     lookup: destination.lookup,
+    check: destination.check,
     probe: destination.probe,
   })
   return [
     ...authProblems(at, destination.auth),
     ...updateProblems(at, destination),
     ...uploadProblems(at, destination),
+    ...verifyProblems(at, destination),
+    ...batchProblems(at, destination),
     ...requests.flatMap(([name, template]) => (template === null ? [] : requestProblems(`${at} ${name}`, template))),
     ...(destination.request.format === 'file' && !destination.documents ? [`${at} request: format file needs documents: true`] : []),
     ...broken,
@@ -35,23 +38,56 @@ export function checkTemplates(destination: HttpDestination): string[] {
 }
 
 function authProblems(at: string, auth: HttpDestination['auth']): string[] {
-  if (auth?.type === 'login') {
-    const problem = connectionProblem(auth.header)
-    return [...(problem === null ? [] : [`${at} auth.header: ${problem}`]), ...requestProblems(`${at} auth.request`, auth.request, true)]
-  }
+  if (auth?.type === 'login') return loginProblems(at, auth)
   const problem = auth?.type === 'header' ? connectionProblem(auth.name) : null
   return problem === null ? [] : [`${at} auth.name: ${problem}`]
 }
 
+function loginProblems(at: string, { header, request, refresh, refreshToken }: Extract<AuthConfig, { type: 'login' }>): string[] {
+  const problem = connectionProblem(header)
+  return [
+    ...(problem === null ? [] : [`${at} auth.header: ${problem}`]),
+    ...requestProblems(`${at} auth.request`, request, true),
+    ...(refresh === null ? [] : requestProblems(`${at} auth.refresh`, refresh, true)),
+    ...((refresh === null) === (refreshToken === null) ? [] : [`${at} auth.refresh and auth.refresh_token need each other; give both`]),
+  ]
+}
+
 /** Without the id from an answer, every update would be skipped. */
-function updateProblems(at: string, { update, remoteId }: HttpDestination): string[] {
-  return update !== null && remoteId === null
+function updateProblems(at: string, { update, remoteId, batch }: HttpDestination): string[] {
+  return update !== null && remoteId === null && batch === null
     ? [`${at} update needs remote_id: an update is sent only where the id at the target is known`]
     : []
 }
 
 function uploadProblems(at: string, { upload }: HttpDestination): string[] {
   return upload !== null && upload.body === null ? [`${at} upload has no body: let it be document.file`] : []
+}
+
+function verifyProblems(at: string, { verify, check, lookup }: HttpDestination): string[] {
+  return verify !== null && check === null && lookup === null ? [`${at} verify needs check or lookup: nothing else asks the target`] : []
+}
+
+function batchProblems(at: string, destination: HttpDestination): string[] {
+  const { batch, documents, upload } = destination
+  if (batch === null) return []
+  const told = [
+    ['remote_id', destination.remoteId] as const,
+    ...(['duplicate', 'refused'] as const).map((key) => [key, destination[key]] as const),
+  ]
+  return [
+    ...told.flatMap(([key, text]) =>
+      text === null ? [] : [`${at} ${key} cannot be told of a whole batch: let batch.result yield it for each change`],
+    ),
+    ...(documents || upload !== null
+      ? [`${at} batch: a document goes along with a single change; leave out documents and upload, or batch`]
+      : []),
+    ...(['request', 'update'] as const).flatMap((name) =>
+      destination[name] !== null && destination[name].body === null
+        ? [`${at} ${name} has no body, which holds the changes of a batch (items)`]
+        : [],
+    ),
+  ]
 }
 
 function connectionProblem(header: string): string | null {
@@ -69,6 +105,12 @@ function requestProblems(at: string, template: RequestTemplate, mayAuthorize = f
   }
   if (template.body !== null && /^(?:GET|HEAD)$/.test(template.method)) problems.push(`${at}: a ${template.method} has no body`)
   return problems
+}
+
+/** @returns the problem of the `filter` of a destination of any kind, when it is no JSONata: one sentence. */
+export function checkFilter({ name, filter }: Pick<DestinationConfig, 'name' | 'filter'>): string[] {
+  const problem = filter === null ? null : compileProblem(filter)
+  return problem === null ? [] : [`destination ${name}: filter is no JSONata expression: ${problem}`]
 }
 
 function compileProblem(text: string): string | null {

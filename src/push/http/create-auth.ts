@@ -1,8 +1,12 @@
 import type { Clock } from '../../base/clock.ts'
 import type { HttpDestination } from '../../config/config.ts'
+import { settingsDigest } from '../../config/same-settings.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { PushTokens } from '../../store/outbox/push-tokens.ts'
 import type { Transport } from '../transport/transport.ts'
 import { type Auth, basic } from './auth.ts'
 import { logIn } from './login.ts'
+import { type Exchange, StoredToken } from './stored-token.ts'
 import type { Templates } from './templates.ts'
 import { exchangeToken } from './token-endpoint.ts'
 import { TokenKeeper } from './token-keeper.ts'
@@ -12,21 +16,28 @@ interface AuthParts {
   readonly transport: Transport
   readonly clock: Clock
   readonly templates: Templates
+  /** Where refresh tokens are kept; left out: they are not used. */
+  readonly db?: Db | undefined
 }
 
+type Authenticated = Pick<HttpDestination, 'name' | 'auth' | 'timeoutMs' | 'settings'>
+
+/** What a lease of the next token lasts beyond the requests for it. */
+const LEASE_MS = 10_000
+
 /** @returns the authentication that the destination's `auth` describes. It sends nothing before it is used. */
-export function createAuth(
-  destination: Pick<HttpDestination, 'auth' | 'timeoutMs' | 'settings'>,
-  { transport, clock, templates }: AuthParts,
-): Auth {
+export function createAuth(destination: Authenticated, parts: AuthParts): Auth {
   const { auth, timeoutMs } = destination
+  const { transport, templates } = parts
   if (auth === null) return fixed({})
   switch (auth.type) {
     case 'oauth2':
     case 'password':
-      return new TokenKeeper(() => exchangeToken(auth, transport, timeoutMs), clock)
-    case 'login':
-      return new TokenKeeper(() => logIn(auth, destination, transport, templates), clock, auth.header.toLowerCase())
+      return keeper(destination, parts, (refreshToken) => exchangeToken(auth, transport, timeoutMs, refreshToken), auth.refresh)
+    case 'login': {
+      const exchange: Exchange = (refreshToken) => logIn(auth, destination, transport, templates, refreshToken)
+      return keeper(destination, parts, exchange, auth.refresh !== null, auth.header.toLowerCase())
+    }
     case 'basic':
       return fixed({ authorization: basic(auth.username, auth.password.reveal()) })
     case 'bearer':
@@ -34,6 +45,21 @@ export function createAuth(
     case 'header':
       return fixed({ [auth.name.toLowerCase()]: auth.value.reveal() })
   }
+}
+
+/** @param refreshes whether refresh tokens are used. */
+function keeper(
+  { name, auth, settings, timeoutMs }: Authenticated,
+  { clock, db }: AuthParts,
+  exchange: Exchange,
+  refreshes: boolean,
+  header?: string,
+): Auth {
+  if (!refreshes || db === undefined) return new TokenKeeper(() => exchange(null), clock, header)
+  // Other credentials, or another address, begin with a login of their own.
+  const tokens = new PushTokens(db, name, settingsDigest([auth, settings]), 2 * timeoutMs + LEASE_MS)
+  const stored = new StoredToken(exchange, tokens, clock, timeoutMs)
+  return new TokenKeeper(() => stored.next(), clock, header)
 }
 
 function fixed(headers: Readonly<Record<string, string>>): Auth {

@@ -30,10 +30,15 @@ export function noteOf(change: unknown, most: unknown = 4_000): Note {
       ? messageText(change, columns)
       : isInsert && entity === 'market_events'
         ? eventText(columns)
-        : { title: operation === 'update' ? `Changed: ${words(entity)}` : `${words(entity)} (${operation})`, lines: columnLines(columns) }
+        : { title: titleOf(change), lines: columnLines(columns) }
   const text = lines.filter((line) => typeof line === 'string' && line !== '').join('\n')
   const body = [...(text === '' ? [] : [cut(text, Number(most))]), `At: ${at}`, `Submission: ${submission}`, `Reference: ${id}`].join('\n')
   return { title: cut(title.replace(/\s+/g, ' ').trim(), Number(most)), body, at }
+}
+
+function titleOf({ entity, operation, left_filter: isLeaving }: Readonly<Record<string, unknown>>): string {
+  if (isLeaving === true) return `No longer of concern here: ${words(entity)}`
+  return operation === 'update' ? `Changed: ${words(entity)}` : `${words(entity)} (${operation})`
 }
 
 type Columns = Readonly<Record<string, unknown>>

@@ -22,14 +22,14 @@ export type TemplateInput = { readonly [name: string]: Json }
 export type TemplateAnswer = { readonly values: Json[]; readonly problem: null } | { readonly values: null; readonly problem: string }
 
 export interface TemplateLimits {
-  /** Longest time for all expressions of one job. Starting a worker does not count. */
+  /** Longest time for all expressions of one job. Starting a worker does not count. An evaluation for one change takes microseconds. */
   readonly deadlineMs: number
   readonly workers: number
   /** Largest heap of one worker. */
   readonly memoryMb: number
 }
 
-/** An evaluation takes microseconds. A second leaves room for a very busy machine. */
+/** A second leaves room for a very busy machine. */
 const LIMITS: TemplateLimits = { deadlineMs: 1_000, workers: 2, memoryMb: 128 }
 /** A deadline is counted in this many ticks: while the machine or process is suspended, at most one passes. */
 const TICKS = 10

@@ -1,10 +1,11 @@
-import { type FetchedToken, readTokenAnswer } from '../../base/token-holder.ts'
+import { readTokenAnswer } from '../../base/token-holder.ts'
 import type { AuthConfig } from '../../config/config.ts'
 import { isObject } from '../../model/json.ts'
 import { parseJson } from '../../upstream/http/answer.ts'
 import { type Answer, answered, type Failure, isSuccess, StepFailure } from '../contract/outcomes.ts'
 import type { Transport } from '../transport/transport.ts'
 import { basic } from './auth.ts'
+import type { ExchangedToken } from './stored-token.ts'
 import { noToken } from './token-keeper.ts'
 
 type TokenConfig = Extract<AuthConfig, { type: 'oauth2' | 'password' }>
@@ -14,9 +15,17 @@ const DEFAULT_LIFETIME_S = 300
 /** Error codes of a token endpoint that mean that the credentials themselves are refused (RFC 6749). */
 const WITHDRAWN = new Set(['invalid_client', 'invalid_grant', 'unauthorized_client'])
 
-/** Gets a token by client credentials or password, as the value of `authorization`. @throws StepFailure. */
-export async function exchangeToken(config: TokenConfig, transport: Transport, timeoutMs: number): Promise<FetchedToken> {
-  const { form, authorization } = tokenRequest(config)
+/**
+ * Gets a token as the value of `authorization`: by client credentials or password, or by a refresh token.
+ * @throws StepFailure.
+ */
+export async function exchangeToken(
+  config: TokenConfig,
+  transport: Transport,
+  timeoutMs: number,
+  refreshToken: string | null = null,
+): Promise<ExchangedToken> {
+  const { form, authorization } = tokenRequest(config, refreshToken)
   const headers = {
     accept: 'application/json',
     'content-type': 'application/x-www-form-urlencoded',
@@ -35,20 +44,31 @@ export async function answerOf(transport: Transport, request: Parameters<Transpo
   return result
 }
 
-function tokenIn({ body }: Answer): FetchedToken {
-  const read = readTokenAnswer(parseJson(body))
+function tokenIn({ body }: Answer): ExchangedToken {
+  const answer = parseJson(body)
+  const read = readTokenAnswer(answer)
   if (read === null) throw new StepFailure(noToken('the token endpoint answered without an access_token', true))
-  return { token: `Bearer ${read.token}`, expiresInSeconds: read.expiresInSeconds ?? DEFAULT_LIFETIME_S }
+  const refreshToken = isObject(answer) ? answer['refresh_token'] : null
+  return {
+    token: `Bearer ${read.token}`,
+    expiresInSeconds: read.expiresInSeconds ?? DEFAULT_LIFETIME_S,
+    refreshToken: typeof refreshToken === 'string' && refreshToken !== '' ? refreshToken : null,
+  }
 }
 
 /** @returns the form, and the `authorization` header when the client's id and secret go there. */
-function tokenRequest(config: TokenConfig): { readonly form: URLSearchParams; readonly authorization: string | null } {
+function tokenRequest(
+  config: TokenConfig,
+  refreshToken: string | null,
+): { readonly form: URLSearchParams; readonly authorization: string | null } {
+  const refresh = refreshToken === null ? null : { grant_type: 'refresh_token', refresh_token: refreshToken }
   if (config.type === 'password') {
-    const form = new URLSearchParams({ grant_type: 'password', username: config.username, password: config.password.reveal() })
+    const { username, password } = config
+    const form = new URLSearchParams(refresh ?? { grant_type: 'password', username, password: password.reveal() })
     setIfGiven(form, { client_id: config.clientId, client_secret: config.clientSecret?.reveal() ?? null, scope: config.scope })
     return { form, authorization: null }
   }
-  const form = new URLSearchParams({ grant_type: 'client_credentials' })
+  const form = new URLSearchParams(refresh ?? { grant_type: 'client_credentials' })
   setIfGiven(form, { ...config.fields, scope: config.scope, audience: config.audience })
   const secret = config.clientSecret.reveal()
   if (config.send === 'basic') return { form, authorization: basic(config.clientId, secret) }

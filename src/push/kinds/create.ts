@@ -3,6 +3,7 @@ import type { DeliveryKind, KindContext } from '../contract/delivery.ts'
 import { createAdapter } from './adapter.ts'
 import { createFile } from './file.ts'
 import { createHttp } from './http.ts'
+import { createQueue } from './queue.ts'
 import { createWebhook } from './webhook.ts'
 
 /** @returns the kind that delivers to `destination`. It connects when it is first used. */
@@ -10,6 +11,8 @@ export function createKind(destination: DestinationConfig, context: KindContext)
   switch (destination.kind) {
     case 'webhook':
       return createWebhook(destination, context)
+    case 'queue':
+      return createQueue(destination, context)
     case 'http':
       return createHttp(destination, context)
     case 'file':

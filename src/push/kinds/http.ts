@@ -1,9 +1,10 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf, PermanentError } from '../../base/errors.ts'
 import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
-import type { BuiltRequest, DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../contract/delivery.ts'
+import type { Json } from '../../model/json.ts'
+import type { Batching, BuiltRequest, DeliveryKind, KindContext, Outcome, Presence, ProbeResult, PushItem } from '../contract/delivery.ts'
 import { type AttachedDocument, attachedDocument, type OpenDocument, type OpenedDocument } from '../contract/documents.ts'
-import { type Answer, type Failure, isSuccess, localFailure, refused, taken, unanswered } from '../contract/outcomes.ts'
+import { type Answer, type Failure, isSuccess, localFailure, ofWholeBatch, refused, taken, unanswered } from '../contract/outcomes.ts'
 import { remoteIdOf } from '../contract/remote-id.ts'
 import { bodyOf, failedLookup, seen, unreadable, withoutToken } from '../http/answered.ts'
 import type { Auth } from '../http/auth.ts'
@@ -14,11 +15,20 @@ import { allExpressions, type RequestName } from '../http/expressions.ts'
 import { AnswerJudge } from '../http/judge.ts'
 import { explainProbe } from '../http/probe.ts'
 import { type TemplateInput, Templates } from '../http/templates.ts'
-import { viewOf } from '../http/view.ts'
+import { batchView, viewOf } from '../http/view.ts'
 import { type OutgoingRequest, openTransport, type Transport } from '../transport/transport.ts'
 
 /** Result of a request: an answer to judge and who gave it, or an outcome without one. */
 type Reply = { readonly answer: Answer; readonly origin: string } | { readonly failure: Failure }
+
+type Lookup = NonNullable<HttpDestination['lookup'] | HttpDestination['check']>
+type Unclear = ReturnType<typeof failedLookup>
+
+/** What was found of a message at the target. */
+type Look =
+  | { readonly type: 'there'; readonly answer: Answer; readonly found: Json; readonly isSame: boolean }
+  | { readonly type: 'absent' }
+  | { readonly type: 'unclear'; readonly outcome: Unclear }
 
 /** What a request is made of. */
 interface Asked {
@@ -38,7 +48,10 @@ interface Asked {
 const ANSWER_BYTES = 4 * 1024 * 1024
 const ALL_ANSWERS_BYTES = 64 * 1024 * 1024
 
-/** Delivers each change by one templated request, to REST and SOAP systems alike. */
+/** Longest time for the expressions of a request, and what each change of a batch adds. */
+const [TEMPLATES_MS, TEMPLATES_MS_PER_ITEM] = [1_000, 10]
+
+/** Delivers each change, or several together, by one templated request, to REST and SOAP systems alike. */
 export function createHttp(destination: HttpDestination, context: KindContext): DeliveryKind {
   const bodyLimitBytes = Math.min(ANSWER_BYTES, Math.floor(ALL_ANSWERS_BYTES / destination.concurrency))
   const transport = openTransport(destination, context.proxy, { clock: context.clock, bodyLimitBytes })
@@ -46,8 +59,9 @@ export function createHttp(destination: HttpDestination, context: KindContext): 
 }
 
 class HttpKind implements DeliveryKind {
-  readonly batch = { type: 'one' } as const
+  readonly batch: Batching
   readonly lookUp: DeliveryKind['lookUp']
+  readonly verify: DeliveryKind['verify']
   readonly #destination: HttpDestination
   readonly #transport: Transport
   readonly #clock: Clock
@@ -57,26 +71,32 @@ class HttpKind implements DeliveryKind {
   readonly #marks: DocumentMarks = newMarks()
   readonly #openDocument: OpenDocument | null
 
-  constructor(destination: HttpDestination, transport: Transport, { clock, openDocument }: Pick<KindContext, 'clock' | 'openDocument'>) {
+  constructor(destination: HttpDestination, transport: Transport, { clock, openDocument, db }: Omit<KindContext, 'log' | 'proxy'>) {
+    this.batch = destination.batch === null ? { type: 'one' } : this.#batching(destination.batch)
     this.#destination = destination
     this.#transport = transport
     this.#clock = clock
     this.#openDocument = destination.documents ? (openDocument ?? null) : null
-    this.#templates = new Templates(allExpressions(destination))
-    this.#auth = createAuth(destination, { transport, clock, templates: this.#templates })
+    const { max } = destination.batch ?? { max: 0 }
+    this.#templates = new Templates(allExpressions(destination), { deadlineMs: TEMPLATES_MS + TEMPLATES_MS_PER_ITEM * max })
+    this.#auth = createAuth(destination, { transport, clock, templates: this.#templates, db })
     this.#judge = new AnswerJudge(destination, this.#templates)
+    const canVerify = destination.lookup !== null || destination.check !== null
+    this.verify = canVerify ? (item, signal) => this.#verify(item, signal) : undefined
     this.lookUp = destination.lookup === null ? undefined : (item, signal) => this.#lookUp(item, signal)
   }
 
   async send(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]> {
+    if (this.#destination.batch !== null) return await this.#sendTogether(items, signal)
     const outcomes: Outcome[] = []
     for (const item of items) outcomes.push(await this.#sendOne(item, signal))
     return outcomes
   }
 
   async preview(item: PushItem): Promise<BuiltRequest> {
+    const { batch, settings } = this.#destination
     const [name, template] = this.#requestFor(item)
-    return await buildRequest(this.#templates, name, template, viewOf(item, this.#destination.settings, null))
+    return await buildRequest(this.#templates, name, template, batch === null ? viewOf(item, settings, null) : batchView([item], settings))
   }
 
   async probe(signal: AbortSignal): Promise<ProbeResult> {
@@ -92,6 +112,24 @@ class HttpKind implements DeliveryKind {
     await this.#transport.close()
   }
 
+  #batching({ max, by }: NonNullable<HttpDestination['batch']>): Batching {
+    const groupOf = (item: PushItem) => {
+      const [name] = this.#requestFor(item)
+      return [name, by === null ? '' : item.entity, by === 'operation' ? item.operation : ''].join(' ')
+    }
+    return { type: 'many', maxItems: max, gatherMs: 0, groupOf }
+  }
+
+  /** Sends items of one group in one request. */
+  async #sendTogether(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]> {
+    const [first] = items
+    if (first === undefined) return []
+    const view = batchView(items, this.#destination.settings)
+    const reply = await this.#ask(...this.#requestFor(first), { view, signal })
+    if ('failure' in reply) return ofWholeBatch(reply.failure, items.length)
+    return await this.#judge.outcomes(reply.answer, view, items.length)
+  }
+
   async #sendOne(item: PushItem, signal: AbortSignal): Promise<Outcome> {
     const startedAt = this.#clock.steady()
     const { request, upload, settings } = this.#destination
@@ -100,7 +138,7 @@ class HttpKind implements DeliveryKind {
       const view = viewOf(item, settings, null)
       const [name, template] = this.#requestFor(item)
       const reply = await this.#ask(name, template, { view, signal, startedAt })
-      return 'failure' in reply ? reply.failure : await this.#judge.outcome(reply.answer, view)
+      return 'failure' in reply ? reply.failure : await this.#judge.outcome(reply.answer, { item: view })
     }
     const found = await this.#document(attached)
     if ('failure' in found) return found.failure
@@ -112,14 +150,14 @@ class HttpKind implements DeliveryKind {
     )
     const reply = await this.#ask('request', request, { view, signal, startedAt, document })
     if ('failure' in reply) return reply.failure
-    const outcome = await this.#judge.outcome(reply.answer, view)
+    const outcome = await this.#judge.outcome(reply.answer, { item: view })
     if (outcome.type !== 'delivered' || upload === null) return outcome
     const { answer: about, origin: trusted } = reply
     const uploaded = await this.#ask('upload', upload, { view, signal, startedAt, document, about, trusted })
     if ('failure' in uploaded) return uploaded.failure
     if (isSuccess(uploaded.answer.status)) return outcome
     // A refusal of a host that got no credentials says nothing about them.
-    const failure = uploaded.origin === trusted ? await this.#judge.failure(uploaded.answer, view) : refused(uploaded.answer)
+    const failure = uploaded.origin === trusted ? await this.#judge.failure(uploaded.answer, { item: view }) : refused(uploaded.answer)
     return 'error' in failure ? { ...failure, error: `upload: ${failure.error}` } : failure
   }
 
@@ -138,25 +176,50 @@ class HttpKind implements DeliveryKind {
   }
 
   async #lookUp(item: PushItem, signal: AbortSignal): Promise<Outcome | null> {
-    const { lookup, settings } = this.#destination
+    const { lookup } = this.#destination
     if (lookup === null) return null
-    const view = viewOf(item, settings, null)
-    const reply = await this.#ask('lookup', lookup, { view, signal })
-    if ('failure' in reply) return failedLookup(reply.failure)
+    const look = await this.#look('lookup', lookup, item, signal)
+    if (look.type !== 'there') return look.type === 'absent' ? null : look.outcome
+    return taken(look.answer.status, remoteIdOf(look.found), 'the target has it: it was found by its id')
+  }
+
+  /** By `check` where the record's id at the target is known, else by `lookup`, which finds a record of its own by our id alone. */
+  async #verify(item: PushItem, signal: AbortSignal): Promise<Presence> {
+    const { check, lookup } = this.#destination
+    const byId = check !== null && item.remoteId !== null
+    if (!byId && lookup === null)
+      return {
+        type: 'cannot_tell',
+        outcome: localFailure('the id of its record at the target is not known, and there is no lookup', false),
+      }
+    const ofItsOwn = item.operation === 'insert' ? { ...item, remoteId: null } : item
+    const look = byId ? await this.#look('check', check, item, signal) : await this.#look('lookup', lookup as Lookup, ofItsOwn, signal)
+    if (look.type === 'there') return { type: look.isSame ? 'has' : 'differs' }
+    return look.type === 'absent' ? { type: 'lacks' } : { type: 'cannot_tell', outcome: look.outcome }
+  }
+
+  /** Asks for one message. An answer that is incomplete, or that its expressions cannot read, tells nothing. */
+  async #look(name: 'lookup' | 'check', template: Lookup, item: PushItem, signal: AbortSignal): Promise<Look> {
+    const unclear = (outcome: Unclear): Look => ({ type: 'unclear', outcome })
+    const view = viewOf(item, this.#destination.settings, null)
+    const reply = await this.#ask(name, template, { view, signal })
+    if ('failure' in reply) return unclear(failedLookup(reply.failure))
     const { answer } = reply
-    if (!isSuccess(answer.status) && answer.status !== 404) return failedLookup(await this.#judge.failure(answer, view))
+    if (!isSuccess(answer.status) && answer.status !== 404) return unclear(failedLookup(await this.#judge.failure(answer, { item: view })))
     // The rest could say that the message is there.
-    if (answer.cut?.isTooLong) return failedLookup(unreadable(`its answer ${answer.cut.text}; narrow the lookup`))
-    if (answer.cut !== null) return failedLookup({ type: 'unknown', error: `its answer ${answer.cut.text}` })
+    if (answer.cut?.isTooLong) return unclear(failedLookup(unreadable(`its answer ${answer.cut.text}; narrow the ${name}`)))
+    if (answer.cut !== null) return unclear(failedLookup({ type: 'unknown', error: `its answer ${answer.cut.text}` }))
     try {
-      const [found = null] = await this.#templates.evaluate(['lookup.found'], seen(answer, view), bodyOf(answer))
-      if (found === null || found === false || found === '') return null
+      const [found = null] = await this.#templates.evaluate([`${name}.found`], seen(answer, { item: view }), bodyOf(answer))
+      if (found === null || found === false || found === '') return { type: 'absent' }
       // Otherwise a count of 0 or an empty list would count as found, and the change would be lost.
       if (found === 0 || (typeof found === 'object' && Object.keys(found).length === 0))
-        throw new PermanentError('lookup.found yields neither an id nor nothing')
-      return taken(answer.status, remoteIdOf(found), 'the target has it: it was found by its id')
+        throw new PermanentError(`${name}.found yields neither an id nor nothing`)
+      if (!('same' in template) || template.same === null) return { type: 'there', answer, found, isSame: true }
+      const [same] = await this.#templates.evaluate([`${name}.same`], seen(answer, { item: view }), bodyOf(answer))
+      return { type: 'there', answer, found, isSame: same !== false }
     } catch (error) {
-      return failedLookup(unreadable(messageOf(error)))
+      return unclear(failedLookup(unreadable(messageOf(error))))
     }
   }
 

@@ -10,16 +10,17 @@ import { StepFailure } from '../contract/outcomes.ts'
  */
 export function redacting(kind: DeliveryKind, secrets: readonly string[]): DeliveryKind {
   const known = new KnownSecrets(secrets)
+  const withoutSecrets = <T extends { readonly error: string }>(failure: T): T => ({ ...failure, error: known.maskText(failure.error) })
   const redacted = (outcome: Outcome): Outcome => {
     if (outcome.type === 'not_attempted') return outcome
-    if (outcome.type !== 'delivered') return { ...outcome, error: known.maskText(outcome.error) }
+    if (outcome.type !== 'delivered') return withoutSecrets(outcome)
     return outcome.detail === null ? outcome : { ...outcome, detail: known.maskText(outcome.detail) }
   }
   const throwRedacted = (error: unknown): never => {
     const failure = lookupFailure(error)
     throw new StepFailure({ ...failure, error: known.maskText(failure.error) })
   }
-  const { lookUp, findMapping, preview } = kind
+  const { lookUp, verify, findMapping, preview } = kind
   return {
     batch: kind.batch,
     withoutSubmission: kind.withoutSubmission,
@@ -29,6 +30,12 @@ export function redacting(kind: DeliveryKind, secrets: readonly string[]): Deliv
       (async (item, signal) => {
         const found = await lookUp.call(kind, item, signal).catch(throwRedacted)
         return found && redacted(found)
+      }),
+    verify:
+      verify &&
+      (async (item, signal) => {
+        const presence = await verify.call(kind, item, signal)
+        return presence.type === 'cannot_tell' ? { ...presence, outcome: withoutSecrets(presence.outcome) } : presence
       }),
     findMapping: findMapping && ((item, signal) => findMapping.call(kind, item, signal).catch(throwRedacted)),
     preview:

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { WebhookDestination } from '../../config/config.ts'
-import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../contract/delivery.ts'
+import { changeMessage } from '../contract/change-message.ts'
+import { type DeliveryKind, type KindContext, type Outcome, type ProbeResult, TEST_TYPE } from '../contract/delivery.ts'
 import { answered, isSuccess, refusal, refused, unanswered } from '../contract/outcomes.ts'
 import { signedHeaders } from '../transport/signed-headers.ts'
 import { openTransport, type Transport, type TransportResult } from '../transport/transport.ts'
-
-/** Type of the message that a probe sends. Receivers ignore types that they do not know. */
-export const TEST_TYPE = 'submission-mirror.test'
 
 /**
  * Standard Webhooks: one change per request, signed with each secret of the destination. The id and body of a message are the same on every
@@ -26,11 +24,11 @@ export function createWebhook(destination: WebhookDestination, context: KindCont
     withoutSubmission: true,
     async send(items, signal) {
       const outcomes: Outcome[] = []
-      for (const item of items) outcomes.push(outcomeOf(await send(item.messageId, bodyOf(item), signal), idempotent))
+      for (const item of items) outcomes.push(outcomeOf(await send(item.messageId, changeMessage(item), signal), idempotent))
       return outcomes
     },
     async preview(item) {
-      const body = bodyOf(item)
+      const body = changeMessage(item)
       return { method: 'POST', url, headers: sign(item.messageId, body, clock.now()), body }
     },
     async probe(signal) {
@@ -42,32 +40,6 @@ export function createWebhook(destination: WebhookDestination, context: KindCont
       await transport.close()
     },
   }
-}
-
-/** @returns the body of a change, the same bytes on every attempt. The stored JSON of `after`, most of the body, is used as it is. */
-function bodyOf(item: PushItem): string {
-  const { seq, account, entity, operation, cause, before, direction } = item
-  const message = JSON.stringify({ type: `${entity}.${operation}`, timestamp: item.changedAt })
-  const data = JSON.stringify({
-    seq,
-    account,
-    submission_id: item.submissionId,
-    entity,
-    entity_id: item.entityId,
-    operation,
-    changed_at: item.changedAt,
-    cause,
-    before,
-  })
-  const after = item.afterText ?? JSON.stringify(item.after)
-  const brokerage = direction === null ? '' : `,"brokerage":${JSON.stringify({ direction, echo: item.echo })}`
-  const snapshot = item.snapshot ? ',"snapshot":true' : ''
-  return `${opened(message)},"data":${opened(data)},"after":${after}}${brokerage}${snapshot}}`
-}
-
-/** The JSON of an object without its closing brace, so that members can be added. */
-function opened(json: string): string {
-  return json.slice(0, -1)
 }
 
 function outcomeOf(result: TransportResult, idempotent: boolean): Outcome {

@@ -5,6 +5,7 @@ import type { Db, Tx } from '../../store/engine/db.ts'
 import { type DestinationRow, type DestinationStart, ensureDestinations, listDestinations } from '../../store/outbox/destinations.ts'
 import { changesToFanOut, lockFanOut, queueRows } from '../../store/outbox/fan-out.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
+import { waitsForClocks } from './clock-wait.ts'
 import { type FanOutDestination, rowsFor } from './queued-rows.ts'
 import { requestRestated, stepRestatement } from './restate.ts'
 import { stepSnapshot } from './snapshot.ts'
@@ -14,7 +15,7 @@ const MAX_ROWS = { sqlite: 400, postgres: 2_000 } as const
 /** Most changes in one transaction. */
 const MAX_CHANGES = { sqlite: 200, postgres: 500 } as const
 /** Longest time between two looks at the change log, when no signal comes. */
-const SWEEP_MS = 1_000
+export const SWEEP_MS = 1_000
 
 export interface FanOutOptions {
   readonly db: Db
@@ -31,7 +32,7 @@ interface Step {
 }
 
 /**
- * change log -> outbox. Each destination has its own cursor on `seq`, moved in the transaction that inserts its outbox rows (invariant 3),
+ * change log -> outbox, for destinations without a `filter`. Each destination has its own cursor on `seq`, moved in the transaction that inserts its outbox rows (invariant 3),
  * whatever the destination's state. Destinations with the same cursor share a step; one that lags behind takes turns with the others.
  * Several processes may do this: transactions run one at a time, and each reads the cursors again.
  */
@@ -91,10 +92,7 @@ export class FanOut implements Service {
     }
     for (const { name } of old.filter((each) => !this.#reported.has(each.name))) {
       this.#reported.add(name)
-      this.#o.log.warn(
-        { destination: name },
-        `changes for destination ${name} wait: by the clock of this machine they are older than its max_age, but the clocks disagree; \`submission-mirror doctor\` compares them`,
-      )
+      this.#o.log.warn({ destination: name }, waitsForClocks(name))
     }
     return first.more
   }

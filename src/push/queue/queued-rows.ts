@@ -1,14 +1,17 @@
+import type { DestinationConfig } from '../../config/config.ts'
+import type { Row } from '../../model/entity.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { EpochOfChange } from '../../store/changes/log-epoch.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { type RecordTime, recordText, recordTimes } from '../../store/mirror/record-times.ts'
 import type { FanOutChange, NewOutboxRow } from '../../store/outbox/fan-out.ts'
+import type { PresentRow } from '../../store/outbox/present-rows.ts'
 import type { SnapshotRow } from '../../store/outbox/snapshot-rows.ts'
 import { IMMUTABLE, messageId } from '../contract/message-id.ts'
 import { isOnlyTooOld, type Wants, wants } from './filter.ts'
 
 /** What fan-out needs of a destination. */
-export type FanOutDestination = Wants & { readonly name: string }
+export type FanOutDestination = Wants & Pick<DestinationConfig, 'name' | 'filter'>
 
 /** A destination whose changes are fanned out now. */
 export type Recipient = FanOutDestination & {
@@ -87,6 +90,30 @@ export function presentRow(
   const { logEpoch, nowMs, ...more } = given
   const id = messageId({ ...row, ...more, snapshot: true }, logEpoch)
   return { ...row, ...more, destination, cause: 'snapshot', messageId: id, snapshot: { changed_at: timeFromMs(nowMs), after } }
+}
+
+/**
+ * The row with which a record goes out whole that passes a `filter` from a change on. Its id comes from the place of that change, so that it
+ * is the same when the change is fanned out again.
+ * @param row the row of that change.
+ * @param given `isAgain`: it passed before and ceased to, so that its first id has been used.
+ */
+export function wholeRow(
+  row: NewOutboxRow,
+  { after, asOf }: PresentRow,
+  given: { readonly isAgain: boolean; readonly epoch: EpochOfChange; readonly nowMs: number },
+): NewOutboxRow {
+  const { isAgain, epoch, nowMs } = given
+  const insert = { ...row, operation: 'insert' }
+  const id = messageId({ ...insert, ...(isAgain && { operation: 'update' }), snapshot: true }, epoch.logEpoch)
+  const uncertain = row.uncertain || mayHaveBeenSent({ ...insert, occurred_at: occurredAt(after) }, epoch)
+  return { ...insert, cause: 'snapshot', seq: asOf, messageId: id, snapshot: { changed_at: timeFromMs(nowMs), after }, uncertain }
+}
+
+/** When an event or message happened, by its row. */
+export function occurredAt(after: Row): string | null {
+  const at = after['occurred_at']
+  return typeof at === 'string' ? at : null
 }
 
 /** An event or message from before a restore, learned again after it, may have been sent by the lost database. */

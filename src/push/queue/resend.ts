@@ -7,6 +7,7 @@ import { type FanOutChange, lockFanOut, type NewOutboxRow, queueRows } from '../
 import { changesToResend, type ResendChange, type ResendSelection, selectedChanges, unsettledAmong } from '../../store/outbox/resend.ts'
 import { renewedMessageId } from '../contract/message-id.ts'
 import { type FanOutDestination, rowsFor } from './queued-rows.ts'
+import { sentAgain } from './sent-again.ts'
 
 /** Changes of the log that one look goes through. */
 const WINDOW = 5_000
@@ -191,7 +192,7 @@ async function rowsToQueue(
   }))
 }
 
-/** The rows of changes that the destination wants, by its filters as they are now. */
+/** The rows of changes that the destination wants, by its filters as they are now; by content, as its `filter` judged them last. */
 async function wantedRows(
   q: Query,
   destination: FanOutDestination,
@@ -199,7 +200,10 @@ async function wantedRows(
   changes: readonly FanOutChange[],
 ): Promise<NewOutboxRow[]> {
   if (changes.length === 0) return []
-  return (await rowsFor(q, [{ ...destination, logEpoch }], changes, await readEpochs(q), true)).rows
+  const epochOf = await readEpochs(q)
+  if (destination.filter === null) return (await rowsFor(q, [{ ...destination, logEpoch }], changes, epochOf, true)).rows
+  const { rows } = await rowsFor(q, [{ ...destination, operations: null, logEpoch }], changes, epochOf, true)
+  return await sentAgain(q, destination, rows, epochOf)
 }
 
 /** Leaves out what must not be sent any more, and what a purge has emptied. That a submission was purged may be told again. */

@@ -10,7 +10,7 @@ import { wants } from './filter.ts'
 import { type FanOutDestination, mayHaveBeenSent, presentRow } from './queued-rows.ts'
 
 /** Most rows of one table of a submission. */
-const MOST_ROWS = 500
+export const MOST_ROWS = 500
 
 /**
  * Requests that submissions are restated to destinations, of which a replay after a lost branch brings an event or message that happened
@@ -58,20 +58,21 @@ export async function stepRestatement(db: Db, destination: FanOutDestination): P
   })
 }
 
-function tablesOf(destination: FanOutDestination): string[] {
+/** The tables of which rows are restated. */
+export function tablesOf(destination: FanOutDestination): string[] {
   const wanted = entities.map(({ table }) => table).filter((table) => !IMMUTABLE.has(table))
   return wanted.filter((table) => destination.entities?.includes(table) ?? true)
 }
 
 /** They are updates: an insert of each was sent before. */
 function outboxRows(tx: Tx, destination: FanOutDestination, rows: readonly SnapshotRow[], seq: number, logEpoch: string): NewOutboxRow[] {
-  const now = tx.clock.now()
-  const wanted = rows.filter(({ account, entity }) =>
-    wants(
-      destination,
-      { account, entity, operation: 'update', cause: 'snapshot', snapshot: false, eventType: null, occurredAt: null },
-      now,
-    ),
-  )
-  return wanted.map((row) => presentRow(row, destination.name, { operation: 'update', seq, uncertain: false, logEpoch, nowMs: now }))
+  const nowMs = tx.clock.now()
+  const given = { operation: 'update', seq, uncertain: false, logEpoch, nowMs }
+  return rows.filter((row) => isRestated(destination, row, nowMs)).map((row) => presentRow(row, destination.name, given))
+}
+
+/** Whether the destination gets a row that is restated, by the filters that do not look at content. */
+export function isRestated(destination: FanOutDestination, { account, entity }: SnapshotRow, nowMs: number): boolean {
+  const about = { account, entity, operation: 'update', cause: 'snapshot', snapshot: false, eventType: null, occurredAt: null }
+  return wants(destination, about, nowMs)
 }

@@ -1,16 +1,16 @@
-import { readEpochs } from '../../store/changes/log-epoch.ts'
-import type { Db, Tx } from '../../store/engine/db.ts'
+import { type EpochOfChange, readEpochs } from '../../store/changes/log-epoch.ts'
+import type { Db, Query, Tx } from '../../store/engine/db.ts'
 import { recordText, recordTimes } from '../../store/mirror/record-times.ts'
 import { type DestinationRow, findDestination, hasQueued } from '../../store/outbox/destinations.ts'
 import { changesToFanOut, lockFanOut, lockLogEnd, type NewOutboxRow, queueRows } from '../../store/outbox/fan-out.ts'
 import { type SnapshotRow, snapshotPage, stillToCome } from '../../store/outbox/snapshot-rows.ts'
 import { wants } from './filter.ts'
-import { type FanOutDestination, mayHaveBeenSent, presentRow, type Recipient, rowsFor } from './queued-rows.ts'
+import { type FanOutDestination, mayHaveBeenSent, occurredAt, presentRow, type Recipient, rowsFor } from './queued-rows.ts'
 
 /** Rows of the mirror in one transaction, beside the changes. */
-const PAGE_ROWS = { sqlite: 100, postgres: 200 } as const
+export const PAGE_ROWS = { sqlite: 100, postgres: 200 } as const
 /** Waiting rows at which a snapshot pauses: a dead destination must not double the database. */
-const MAX_QUEUED = 10_000
+export const MAX_QUEUED = 10_000
 
 /** Result of a step: `moved`, and there may be more at once; `ended`; or `idle`, nothing to do now. */
 export type SnapshotStep = 'moved' | 'ended' | 'idle'
@@ -65,25 +65,31 @@ async function knownChanges(
 /** @param seq number of the newest change that the rows contain. */
 async function pageRows(tx: Tx, destination: Recipient, rows: readonly SnapshotRow[], seq: number): Promise<NewOutboxRow[]> {
   const epoch = (await readEpochs(tx))(Number.POSITIVE_INFINITY)
+  return (await wantedOfPage(tx, destination, rows)).map((row) => snapshotRow(row, destination, { seq, epoch, nowMs: tx.clock.now() }))
+}
+
+/** The rows of a page that the destination gets, by the filters that do not look at content. */
+export async function wantedOfPage(q: Query, destination: FanOutDestination, rows: readonly SnapshotRow[]): Promise<SnapshotRow[]> {
   const named = rows.map((row) => ({ account: row.account, entity: row.entity, entity_id: row.entityId }))
-  const times = destination.maxAgeMs === null ? new Map() : await recordTimes(tx, named)
-  const now = tx.clock.now()
-  const wanted = rows.filter((row, index) => {
+  const times = destination.maxAgeMs === null ? new Map() : await recordTimes(q, named)
+  const now = q.clock.now()
+  return rows.filter((row, index) => {
     const about = { account: row.account, entity: row.entity, operation: 'insert', cause: 'snapshot', snapshot: true }
     const eventType = row.entity === 'market_events' ? String(row.after['type']) : null
     const time = named[index] && times.get(recordText(named[index]))
     return wants(destination, { ...about, eventType, occurredAt: time?.occurredAt ?? null }, now)
   })
-  return wanted.map((row) => {
-    const operation = 'insert'
-    // The lost database may have continued a snapshot that was in progress.
-    const isDoubtful = destination.logEpoch !== epoch.logEpoch
-    const uncertain = isDoubtful && mayHaveBeenSent({ ...row, operation, occurred_at: occurredAt(row) }, epoch)
-    return presentRow(row, destination.name, { operation, seq, uncertain, logEpoch: epoch.logEpoch, nowMs: now })
-  })
 }
 
-function occurredAt({ after }: SnapshotRow): string | null {
-  const at = after['occurred_at']
-  return typeof at === 'string' ? at : null
+/** The outbox row of a row of a snapshot. */
+export function snapshotRow(
+  row: SnapshotRow,
+  destination: Recipient,
+  { seq, epoch, nowMs }: { readonly seq: number; readonly epoch: EpochOfChange; readonly nowMs: number },
+): NewOutboxRow {
+  const operation = 'insert'
+  // The lost database may have continued a snapshot that was in progress.
+  const isDoubtful = destination.logEpoch !== epoch.logEpoch
+  const uncertain = isDoubtful && mayHaveBeenSent({ ...row, operation, occurred_at: occurredAt(row.after) }, epoch)
+  return presentRow(row, destination.name, { operation, seq, uncertain, logEpoch: epoch.logEpoch, nowMs })
 }

@@ -72,6 +72,7 @@ export function planAttempt(
       return { row: result(row, { ...delivered, status, detail: outcome.detail }), lane: { type: 'go_on' } }
     }
     case 'not_attempted':
+    case 'split':
       return planNotAttempted(row)
     case 'unmapped':
       return {

@@ -1,6 +1,6 @@
 import { firstOf, type TimeLimit } from '../../base/time-limit.ts'
 import type { ClaimedLane } from '../../store/outbox/work.ts'
-import type { DeliveryKind } from '../contract/delivery.ts'
+import type { Batching } from '../contract/delivery.ts'
 import { type Claim, type LaneClaims, SWEEP_MS } from './lane-claims.ts'
 
 /** Lanes, and rows of a lane, that one claim takes: as many as keep a transaction on SQLite under 20 ms. */
@@ -13,18 +13,22 @@ const MOST_FULL_CLAIMS = 8
 
 const NO_TIME: TimeLimit = { leftMs: () => 0 }
 
-type Batch = Extract<DeliveryKind['batch'], { type: 'many' }>
+type Batch = Extract<Batching, { type: 'many' }>
 
 /** Sends rows of any lanes together, one batch at a time. */
 export class BatchLoop {
   readonly #claims: LaneClaims
   readonly #maxItems: number
   readonly #gatherMs: number
+  readonly #hasGroups: boolean
+  /** Most lanes of a group that go together now, where a batch of it was refused as a whole. */
+  readonly #sizes = new Map<string, number>()
 
   constructor(claims: LaneClaims, batch: Batch) {
     this.#claims = claims
     this.#maxItems = Math.min(MOST_ITEMS, batch.maxItems)
     this.#gatherMs = batch.gatherMs
+    this.#hasGroups = batch.groupOf !== undefined
   }
 
   /** The results of a batch are settled together already. */
@@ -52,11 +56,38 @@ export class BatchLoop {
   async #sendBatch(): Promise<boolean> {
     const { lanes, lease, isCut } = await this.#gather()
     if (lanes.length === 0) return false
-    const { rowSender } = this.#claims.context
-    const results = await rowSender.sendTogether(lanes, this.#claims.limits(lease))
-    if (results === null) await this.#claims.release(lanes)
-    else await Promise.all(results.map((result) => this.#claims.settle(result, lease)))
-    return isCut && (results?.every(({ next }) => next.type === 'due' && next.inMs === 0) ?? false)
+    let [isOpen, hasMoved] = [true, false]
+    for (const [group, together] of this.#claims.context.rowSender.grouped(lanes)) {
+      const sent = isOpen ? await this.#sendGroup(group, together, lease) : { left: together, isOpen, hasMoved: false }
+      if (sent.left.length > 0) await this.#claims.release(sent.left)
+      isOpen = sent.isOpen
+      hasMoved ||= sent.hasMoved
+    }
+    return isCut && hasMoved
+  }
+
+  /**
+   * Sends the lanes of a group, in as many batches as it needs now. The results of a batch are stored before the next one.
+   * @returns lanes that are still claimed, whether the destination may be sent more, and whether anything came of it.
+   */
+  async #sendGroup(group: string, lanes: readonly ClaimedLane[], lease: TimeLimit) {
+    let left = lanes
+    let hasMoved = false
+    while (left.length > 0) {
+      const size = this.#sizes.get(group) ?? this.#maxItems
+      const together = left.slice(0, size)
+      const sent = await this.#claims.context.rowSender.sendTogether(together, this.#claims.limits(lease))
+      if (sent === null) return { left, isOpen: false, hasMoved }
+      left = left.slice(size)
+      await this.#claims.settle(sent.results, lease)
+      const isSettled = sent.results.some(({ rows }) => rows.some(({ state }) => state !== 'ready'))
+      hasMoved ||= isSettled || sent.isSplit
+      // Half as many until it is known whose fault it is, and twice as many with each batch that is answered change by change.
+      if (sent.isSplit) this.#sizes.set(group, Math.max(1, Math.floor(together.length / 2)))
+      else if (isSettled) this.#sizes.set(group, Math.min(this.#maxItems, size * 2))
+      if (sent.isSplit || !isSettled) break
+    }
+    return { left, isOpen: true, hasMoved }
   }
 
   /**
@@ -65,7 +96,7 @@ export class BatchLoop {
    */
   async #gather(): Promise<Claim & { readonly isCut: boolean }> {
     const { gate, destination } = this.#claims.context
-    const rowsPerLane = destination.idempotent ? ROWS_PER_LANE : 1
+    const rowsPerLane = destination.idempotent && !this.#hasGroups ? ROWS_PER_LANE : 1
     const gathered: ClaimedLane[] = []
     let firstEnd: TimeLimit | null = null
     let fullClaims = 0

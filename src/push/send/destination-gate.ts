@@ -213,7 +213,7 @@ export class DestinationGate {
 }
 
 function alivenessOf(outcome: Outcome | null): 'alive' | 'dead' | 'unknown' {
-  if (outcome === null || outcome.type === 'unmapped') return 'unknown'
+  if (outcome === null || outcome.type === 'unmapped' || (outcome.type === 'split' && outcome.status === null)) return 'unknown'
   if (outcome.type === 'unknown') return isBroken(outcome.status) ? 'dead' : 'alive'
   if (outcome.type !== 'failed' || outcome.alive === true) return 'alive'
   return outcome.alive === null ? 'unknown' : 'dead'

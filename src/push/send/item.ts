@@ -2,6 +2,7 @@ import type { DestinationConfig } from '../../config/config.ts'
 import { personalDataFilter } from '../../model/personal.ts'
 import type { OutboxRow } from '../../store/outbox/work.ts'
 import type { PushItem } from '../contract/delivery.ts'
+import { directionOf } from '../contract/direction.ts'
 
 /** Makes the item that may go out to one destination from a row of the outbox. */
 export type ItemMaker = (row: OutboxRow) => PushItem
@@ -29,19 +30,13 @@ export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'persona
       after,
       // The text says the same as the parsed object: the program wrote it from columns, none of them twice.
       afterText: after === row.after ? row.afterText : null,
-      direction: directionOf(row.direction),
-      echo: row.direction === 'inbound',
+      ...directionOf(row.direction),
       submission: strip('submissions', row.submission),
       mapping: row.mapping,
+      leftFilter: row.leftFilter,
       // Under a new id it is another record to the target, which may have lost the first.
       remoteId: row.resent === 'new' && row.operation === 'insert' ? null : row.remoteId,
       attempts: row.attempts,
     }
   }
-}
-
-/** The service's word is from its own side. A word that it does not use today tells nothing (trap 73). */
-function directionOf(service: string | null): PushItem['direction'] {
-  if (service === 'inbound') return 'sent'
-  return service === 'outbound' ? 'received' : null
 }

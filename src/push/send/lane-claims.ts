@@ -115,10 +115,12 @@ export class LaneClaims {
     return { stopping, cancelled, until: earlier(lease, this.#rowMs) }
   }
 
-  /** Stores the result of a lane. A lane of which nothing was attempted is released. */
-  async settle(result: LaneResult, lease: TimeLimit): Promise<void> {
-    if (result.rows.length === 0) await this.release([result.lane])
-    else await this.context.settler.add(result, lease)
+  /** Stores the results of lanes, those of one answer together. A lane of which nothing was attempted is released. */
+  async settle(results: readonly LaneResult[], lease: TimeLimit): Promise<void> {
+    const attempted = results.filter(({ rows }) => rows.length > 0)
+    const untouched = results.filter(({ rows }) => rows.length === 0)
+    if (attempted.length > 0) await this.context.settler.add(attempted, lease)
+    if (untouched.length > 0) await this.release(untouched.map(({ lane }) => lane))
   }
 
   /** @returns what `claiming` returns. @throws what it throws, after releasing `lanes`, which were claimed before. */

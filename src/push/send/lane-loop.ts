@@ -122,7 +122,7 @@ export class LaneLoop {
       this.#startNext()
       if (!this.#isDrained && this.#room() > 0) wakeUp.notify()
     })
-    await this.#claims.settle(result, lease)
+    await this.#claims.settle([result], lease)
     const { next, rows } = result
     if (rows.length === 0 || next.type !== 'due') return
     // The lane may have more: rows that were not reached, that did not fit the claim, or that came while the lane was claimed.

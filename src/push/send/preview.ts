@@ -1,27 +1,36 @@
 import type { DestinationConfig } from '../../config/config.ts'
-import { readEpochs } from '../../store/changes/log-epoch.ts'
+import { type EpochOfChange, readEpochs } from '../../store/changes/log-epoch.ts'
 import type { Query } from '../../store/engine/db.ts'
+import type { NewOutboxRow } from '../../store/outbox/fan-out.ts'
+import { passedAmong, passedText } from '../../store/outbox/passed.ts'
 import { changesToPreview } from '../../store/outbox/resend.ts'
-import { type OutboxRow, rowsAsSent } from '../../store/outbox/rows.ts'
+import { rowsAsSent } from '../../store/outbox/rows.ts'
 import type { PushItem } from '../contract/delivery.ts'
-import { rowsFor } from '../queue/queued-rows.ts'
+import { ContentFilter } from '../queue/content-filter.ts'
+import { type JudgedRow, judgeRows } from '../queue/judge.ts'
+import { rowsFor, wholeRow } from '../queue/queued-rows.ts'
 import { itemMaker } from './item.ts'
 import { notSentReason } from './not-sent-reason.ts'
 
 /** Newest changes of a submission among which those for the destination are looked for. */
 const LOOKED = 500
 
+const FILTERED = 'not sent: the filters of the destination leave it out'
+
 /** A change as it would go to a destination now. */
 export interface PreviewedChange {
   readonly item: PushItem
   /** Why it would not be sent; null when it would. */
   readonly notSent: string | null
+  /** Why the `filter` fails on it; null when it does not. */
+  readonly error: string | null
 }
 
 /**
  * What a destination would be sent of one change, or of the newest changes of a submission, whether or not it was. Nothing is queued.
  * @param which the number of the change, or the submission.
  * @param limit changes at most.
+ * @throws TransientError when the `filter` cannot be evaluated now.
  */
 export async function previewChanges(
   q: Query,
@@ -37,13 +46,56 @@ export async function previewChanges(
   const { rows } = which.seq === undefined ? wanted : await rowsFor(q, [everything], looked, epochs, true)
   const passing = new Set(wanted.rows.map(({ seq }) => seq))
   const emptied = new Set(looked.filter(({ isEmptied }) => isEmptied).map(({ seq }) => seq))
-  const itemOf = itemMaker(destination)
-  const reasonOf = (row: OutboxRow, item: PushItem) => {
-    if (emptied.has(row.seq)) return 'not sent: a purge has emptied it'
-    return passing.has(row.seq) ? notSentReason(destination, item, false) : 'not sent: the filters of the destination leave it out'
-  }
-  return (await rowsAsSent(q, rows.slice(-limit), destination.name)).map((row) => {
-    const item = itemOf(row)
-    return { item, notSent: reasonOf(row, item) }
+  const shown = await byContent(q, destination, rows.slice(-limit), epochs)
+  const items = (
+    await rowsAsSent(
+      q,
+      shown.map(({ row }) => row),
+      destination.name,
+    )
+  ).map(itemMaker(destination))
+  return items.map((item, place) => {
+    const { of = item.seq, notSent = null, error = null } = shown[place] ?? {}
+    if (emptied.has(of)) return { item, error: null, notSent: 'not sent: a purge has emptied it' }
+    if (!passing.has(of)) return { item, error: null, notSent: FILTERED }
+    return { item, error, notSent: error === null ? (notSent ?? notSentReason(destination, item, false)) : null }
   })
+}
+
+/** A row as it would be sent of the change `of`. */
+interface ShownRow {
+  readonly row: NewOutboxRow
+  readonly of: number
+  readonly notSent: string | null
+  readonly error: string | null
+}
+
+/** What the `filter` of a destination, if it has one, makes of rows. */
+async function byContent(
+  q: Query,
+  { name, filter: expression }: DestinationConfig,
+  rows: readonly NewOutboxRow[],
+  epochOf: (seq: number) => EpochOfChange,
+): Promise<ShownRow[]> {
+  const plain = (row: NewOutboxRow): ShownRow => ({ row, of: row.seq, notSent: null, error: null })
+  if (expression === null) return rows.map(plain)
+  const known = await passedAmong(q, name, rows)
+  const filter = new ContentFilter(expression)
+  const asSent = ({ row, passes, present }: JudgedRow): ShownRow => {
+    const isIn = known.get(passedText(row))?.isIn === true
+    if (!passes) return isIn ? { ...plain(row), row: { ...row, leftFilter: true } } : { ...plain(row), notSent: FILTERED }
+    if (isIn || row.operation === 'insert' || present === null) return plain(row)
+    return { ...plain(row), row: wholeRow(row, present, { isAgain: false, epoch: epochOf(row.seq), nowMs: q.clock.now() }) }
+  }
+  const shown: ShownRow[] = []
+  try {
+    for (const row of rows) {
+      const { judged, failed } = await judgeRows(q, filter, [row])
+      shown.push(...judged.map(asSent))
+      if (failed !== null) shown.push({ ...plain(row), error: failed.problem })
+    }
+  } finally {
+    await filter.close()
+  }
+  return shown
 }

@@ -25,6 +25,13 @@ export class Reports {
     this.#observer.time('push_seconds', (performance.now() - startedAt) / 1000, { destination: this.#destination })
   }
 
+  /** A batch of so many changes was refused as a whole. */
+  split(changes: number, { error, status }: Extract<Outcome, { type: 'split' }>): void {
+    const destination = this.#destination
+    const text = `${changes} changes in one request to destination ${destination} go in smaller batches: ${error}`
+    this.#log.debug({ destination, changes, status }, text)
+  }
+
   attempted(row: OutboxRow, outcome: Outcome, plan: AttemptPlan): void {
     const { state } = plan.row
     const destination = this.#destination

@@ -1,22 +1,16 @@
 import { withTimeout } from '../../base/abortable.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { TimeLimit } from '../../base/time-limit.ts'
-import type { DestinationConfig } from '../../config/config.ts'
-import type { ServiceParts } from '../../store/engine/db.ts'
-import { storeMappings } from '../../store/outbox/push-map.ts'
 import type { ClaimedLane, LaneResult, OutboxRow, RowResult } from '../../store/outbox/work.ts'
-import { lookupFailure } from '../adapters/adapter.ts'
-import type { DeliveryKind, Mapping, Outcome, PushItem } from '../contract/delivery.ts'
+import type { DeliveryKind, Outcome, PushItem } from '../contract/delivery.ts'
 import { requestedPauseMs } from '../contract/outcomes.ts'
-import { type AttemptPlan, type LaneStep, planAttempt, planLost, planNotAttempted, planSkipped } from './attempt-plan.ts'
+import type { AttemptPlan, LaneStep } from './attempt-plan.ts'
 import type { DestinationGate } from './destination-gate.ts'
-import { type ItemMaker, itemMaker } from './item.ts'
-import { notSentReason } from './not-sent-reason.ts'
+import { NO_OUTCOME, type Prepared, Preparer, type PreparerOptions } from './preparer.ts'
 import { Reports } from './reports.ts'
+import { Traces } from './traces.ts'
 
-export interface RowSenderOptions extends ServiceParts {
-  readonly destination: DestinationConfig
-  readonly kind: DeliveryKind
+export interface RowSenderOptions extends PreparerOptions {
   readonly gate: DestinationGate
 }
 
@@ -28,10 +22,12 @@ export interface Limits {
   readonly until: TimeLimit
 }
 
-/** What to do with a row: send it, or nothing, because its result is known already. */
-type Prepared =
-  | { readonly type: 'send'; readonly item: PushItem }
-  | { readonly type: 'done'; readonly outcome: Outcome | null; readonly plan: AttemptPlan }
+/** What came of rows that were sent together. */
+export interface SentTogether {
+  readonly results: readonly LaneResult[]
+  /** None of them was taken, and smaller batches may be. */
+  readonly isSplit: boolean
+}
 
 interface PreparedLane {
   readonly lane: ClaimedLane
@@ -41,13 +37,15 @@ interface PreparedLane {
 /** Sends the rows of claimed lanes and returns their results. It stores none of them. */
 export class RowSender {
   readonly #o: RowSenderOptions
-  readonly #itemOf: ItemMaker
   readonly #reports: Reports
+  readonly #traces: Traces
+  readonly #preparer: Preparer
 
   constructor(options: RowSenderOptions) {
     this.#o = options
-    this.#itemOf = itemMaker(options.destination)
     this.#reports = new Reports(options.clock, options.log, options.observer, options.destination.name)
+    this.#traces = new Traces(options)
+    this.#preparer = new Preparer(options, this.#reports)
   }
 
   /** Sends the rows of one lane, one after another, as far as possible. @param hasTurn whether the first row has its turn already. */
@@ -69,8 +67,23 @@ export class RowSender {
     return { lane, rows, next: nextOf(step) }
   }
 
+  /** @returns the lanes that may go together, by their group, that of the first lane first. Where the kind has groups, a lane has one row. */
+  grouped(lanes: readonly ClaimedLane[]): ReadonlyMap<string, readonly ClaimedLane[]> {
+    const { batch } = this.#o.kind
+    const groups = new Map<string, ClaimedLane[]>()
+    if (batch.type === 'one' || batch.groupOf === undefined) return groups.set('', [...lanes])
+    for (const lane of lanes) {
+      const [row] = lane.rows
+      const group = row === undefined ? '' : batch.groupOf(this.#preparer.itemOf(row))
+      const found = groups.get(group)
+      if (found === undefined) groups.set(group, [lane])
+      else found.push(lane)
+    }
+    return groups
+  }
+
   /** Sends the rows of many lanes together. @returns null when nothing may be sent now. */
-  async sendTogether(lanes: readonly ClaimedLane[], limits: Limits): Promise<LaneResult[] | null> {
+  async sendTogether(lanes: readonly ClaimedLane[], limits: Limits): Promise<SentTogether | null> {
     const { gate, kind } = this.#o
     const { cancelled } = limits
     if (!(await this.#turn(limits))) return null
@@ -78,22 +91,28 @@ export class RowSender {
     await gate.refresh(true)
     const permit = gate.admit()
     if (permit === null) return null
-    const batch = await this.#prepareAll(lanes, cancelled)
+    const { prepared: batch, isHalted } = await this.#prepareAll(lanes, limits)
     const all = batch.flatMap(({ steps }) => steps.map(({ prepared }) => prepared))
     const items = all.flatMap((prepared) => (prepared.type === 'send' ? [prepared.item] : []))
     const startedAt = performance.now()
-    const outcomes = items.length === 0 ? [] : await outcomesOf(kind, items, cancelled)
+    const trace = this.#traces.begin()
+    const isSent = items.length > 0 && !isHalted
+    const outcomes = isSent ? await outcomesOf(kind, items, cancelled) : items.map(() => NOT_ATTEMPTED)
     const lookups = all.flatMap((prepared) => (prepared.type === 'done' ? (prepared.outcome ?? []) : []))
     gate.settle(permit, cancelled.aborted ? null : verdictOf([...lookups, ...outcomes]))
-    if (items.length > 0) this.#reports.took(startedAt)
+    if (isSent) this.#reports.took(startedAt)
+    if (isSent) trace(items, outcomes)
     let sent = 0
-    return batch.map(({ lane, steps }) => {
+    const results = batch.map(({ lane, steps }) => {
       const plans = steps.map(({ row, prepared }) =>
-        prepared.type === 'done' ? prepared.plan : this.#plan(row, outcomes[sent++] ?? NO_OUTCOME, false, cancelled),
+        prepared.type === 'done' ? prepared.plan : this.#preparer.plan(row, outcomes[sent++] ?? NO_OUTCOME, false, cancelled),
       )
       const last = plans.find((plan) => plan.lane.type !== 'go_on')
       return { lane, rows: plans.map((plan) => plan.row), next: nextOf(last?.lane ?? { type: 'go_on' }) }
     })
+    const split = outcomes.find((outcome) => outcome.type === 'split')
+    if (split !== undefined) this.#reports.split(items.length, split)
+    return { results, isSplit: split !== undefined }
   }
 
   /**
@@ -115,105 +134,48 @@ export class RowSender {
     if (permit === null) return null
     let outcome: Outcome | null = null
     try {
-      const prepared = await this.#prepare(row, cancelled)
+      const prepared = await this.#preparer.prepare(row, cancelled)
       if (prepared.type === 'done') {
         outcome = prepared.outcome
         return prepared.plan
       }
       const startedAt = performance.now()
+      const trace = this.#traces.begin()
       const [first = NO_OUTCOME] = await outcomesOf(kind, [prepared.item], cancelled)
       outcome = first
       this.#reports.took(startedAt)
-      return this.#plan(row, outcome, false, cancelled)
+      trace([prepared.item], [first])
+      return this.#preparer.plan(row, outcome, false, cancelled)
     } finally {
       // An attempt that we aborted ourselves says nothing about the target.
       gate.settle(permit, cancelled.aborted ? null : outcome)
     }
   }
 
-  /** Prepares the rows of each lane, up to the first that stops its lane. */
-  async #prepareAll(lanes: readonly ClaimedLane[], cancelled: AbortSignal): Promise<PreparedLane[]> {
+  /**
+   * Prepares the rows of each lane, up to the first that stops its lane. Each lookup takes a turn of its own. When there is no time left for
+   * one, or the target takes no more of them, the lanes behind stay unprepared.
+   */
+  async #prepareAll(lanes: readonly ClaimedLane[], limits: Limits): Promise<{ prepared: PreparedLane[]; isHalted: boolean }> {
     const batch: PreparedLane[] = []
+    let [isLate, isHalted] = [false, false]
     for (const lane of lanes) {
       const steps: { row: OutboxRow; prepared: Prepared }[] = []
       for (const row of lane.rows) {
-        const prepared = await this.#prepare(row, cancelled)
+        isLate ||= this.#preparer.looksUp(row) && !(await this.#turn(limits))
+        if (isLate || isHalted) break
+        const prepared = await this.#preparer.prepare(row, limits.cancelled)
         steps.push({ row, prepared })
+        isHalted = prepared.type === 'done' && prepared.outcome !== null && isOfTarget(prepared.outcome)
         if (prepared.type === 'done' && prepared.plan.lane.type !== 'go_on') break
       }
       batch.push({ lane, steps })
     }
-    return batch
-  }
-
-  /** Whatever keeps a row from being prepared counts as a failed attempt, so that no row is prepared for ever. */
-  async #prepare(row: OutboxRow, cancelled: AbortSignal): Promise<Prepared> {
-    try {
-      if (row.changedAt === '') return this.#withoutAttempt(row, planLost(row, this.#o.destination))
-      const item = this.#itemOf(row)
-      const reason = notSentReason(this.#o.destination, item, row.resent !== null)
-      if (reason !== null) return this.#withoutAttempt(row, planSkipped(row, reason))
-      return await this.#complete(row, item, cancelled)
-    } catch (error) {
-      return { type: 'done', outcome: null, plan: this.#plan(row, lookupFailure(error), row.uncertain, cancelled) }
-    }
-  }
-
-  #withoutAttempt(row: OutboxRow, plan: AttemptPlan): Prepared {
-    this.#reports.attempted(row, NO_OUTCOME, plan)
-    return { type: 'done', outcome: null, plan }
-  }
-
-  /** Looks up at the target what is missing: the client, and whether an earlier attempt arrived. */
-  async #complete(row: OutboxRow, item: PushItem, cancelled: AbortSignal): Promise<Prepared> {
-    const { destination } = this.#o
-    const isMapped = item.mapping !== null || destination.mapping === 'none'
-    const mapping = isMapped ? item.mapping : await this.#findMapping(item, cancelled)
-    if (mapping !== null && 'type' in mapping) {
-      return { type: 'done', outcome: mapping, plan: this.#plan(row, mapping, row.uncertain, cancelled) }
-    }
-    const mapped = isMapped ? item : { ...item, mapping }
-    const isSafe = !row.uncertain || destination.idempotent
-    const earlier = isSafe ? null : await this.#lookUp(mapped, cancelled)
-    if (earlier === null) return { type: 'send', item: mapped }
-    return { type: 'done', outcome: earlier, plan: this.#plan(row, earlier, true, cancelled) }
-  }
-
-  async #findMapping(item: PushItem, cancelled: AbortSignal): Promise<Mapping | Outcome> {
-    const { db, kind, destination } = this.#o
-    const { account, submissionId } = item
-    const unmapped: Outcome = { type: 'unmapped', error: 'no client is known for this submission' }
-    if (destination.mapping !== 'lookup' || !kind.findMapping || submissionId === null) return unmapped
-    try {
-      const found = await kind.findMapping(item, cancelled)
-      if (found === null) return unmapped
-      await storeMappings(db, [{ destination: destination.name, account, submissionId, ...found }], 'lookup')
-      return found
-    } catch (error) {
-      return lookupFailure(error)
-    }
-  }
-
-  /** @returns null when the target does not have the message: it may be sent. */
-  async #lookUp(item: PushItem, cancelled: AbortSignal): Promise<Outcome | null> {
-    const { kind } = this.#o
-    if (!kind.lookUp) return { type: 'unknown', error: 'it may have been sent, by a process that died or before a backup was restored' }
-    return await kind.lookUp(item, cancelled).catch(lookupFailure)
-  }
-
-  /** @param isLookup whether the outcome is that of a lookup of an earlier attempt. */
-  #plan(row: OutboxRow, outcome: Outcome, isLookup: boolean, cancelled: AbortSignal): AttemptPlan {
-    const { destination, clock, kind } = this.#o
-    const isAborted = cancelled.aborted && (outcome.type === 'failed' ? !outcome.alive : outcome.type === 'unknown')
-    // Sending it again does no harm, or it was never sent: this attempt does not count.
-    if (isAborted && (destination.idempotent || isLookup || outcome.type === 'failed')) return planNotAttempted(row)
-    const plan = planAttempt(row, outcome, { destination, clock, canLookUp: kind.lookUp !== undefined }, isLookup)
-    if (outcome.type !== 'not_attempted') this.#reports.attempted(row, outcome, plan)
-    return plan
+    return { prepared: batch, isHalted }
   }
 }
 
-const NO_OUTCOME: Outcome = { type: 'unknown', error: 'the sender gave no outcome' }
+const NOT_ATTEMPTED: Outcome = { type: 'not_attempted' }
 
 function recordText({ entity, entityId }: OutboxRow): string {
   return `${entity} ${entityId}`
@@ -237,6 +199,12 @@ async function outcomesOf(kind: DeliveryKind, items: readonly PushItem[], signal
   } catch (error) {
     return items.map(() => ({ type: 'unknown', error: messageOf(error) }))
   }
+}
+
+/** Whether a lookup says that the target takes nothing now, so that asking on, or sending, would be in vain. */
+function isOfTarget(outcome: Outcome): boolean {
+  const isAway = outcome.type === 'failed' && outcome.alive === false
+  return isAway || outcome.type === 'stop' || requestedPauseMs(outcome) !== null
 }
 
 /** What a batch says about its target: first that it must stop, then that it asked for a pause, else the last outcome of an attempt. */

@@ -5,7 +5,7 @@ import type { ServiceParts } from '../../store/engine/db.ts'
 import { type LaneResult, settleLanes } from '../../store/outbox/work.ts'
 
 /** Rows settled together: as many as keep a transaction on SQLite under 20 ms. */
-const BATCH_ROWS = 400
+export const SETTLED_ROWS = 400
 const RETRY_BASE_MS = 100
 const RETRY_CAP_MS = 2_000
 
@@ -20,7 +20,8 @@ export interface SettlerOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log
 }
 
 interface Waiting {
-  readonly result: LaneResult
+  /** Stored in the same transaction. */
+  readonly results: readonly LaneResult[]
   /** End of its lease. A result that is not stored by then belongs to another worker. */
   readonly until: TimeLimit
   readonly done: () => void
@@ -36,12 +37,14 @@ export class Settler {
     this.#o = options
   }
 
-  /** Resolves when the result is stored, or cannot be stored any more; in that case whoever claims its rows next sends them again. */
-  add(result: LaneResult, until: TimeLimit): Promise<void> {
-    return new Promise((done) => {
-      this.#waiting.push({ result, until, done })
-      if (!this.#isRunning) void this.#run()
-    })
+  /**
+   * Resolves when the results are stored, or cannot be stored any more; in that case whoever claims their rows next sends them again. Results
+   * of up to `SETTLED_ROWS` rows are stored in one transaction, all or none.
+   */
+  async add(results: readonly LaneResult[], until: TimeLimit): Promise<void> {
+    const stored = parts(results).map((part) => new Promise<void>((done) => void this.#waiting.push({ results: part, until, done })))
+    if (!this.#isRunning) void this.#run()
+    await Promise.all(stored)
   }
 
   async #run(): Promise<void> {
@@ -57,14 +60,14 @@ export class Settler {
   }
 
   #isFull(): boolean {
-    return this.#waiting.reduce((rows, { result }) => rows + result.rows.length, 0) >= BATCH_ROWS
+    return rowsIn(this.#waiting.flatMap(({ results }) => results)) >= SETTLED_ROWS
   }
 
   #take(): Waiting[] {
     let rows = 0
-    const end = this.#waiting.findIndex(({ result }, position) => {
-      rows += result.rows.length
-      return position > 0 && rows > BATCH_ROWS
+    const end = this.#waiting.findIndex(({ results }, position) => {
+      rows += rowsIn(results)
+      return position > 0 && rows > SETTLED_ROWS
     })
     return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end)
   }
@@ -74,7 +77,7 @@ export class Settler {
     let left = batch
     for (let attempt = 0; left.length > 0; attempt++) {
       try {
-        const results = left.map(({ result }) => result)
+        const results = left.flatMap((waiting) => waiting.results)
         const lost = await settleLanes(db, results, { relaxedDurability: idempotent && results.every(isDelivered) })
         for (const { lane } of lost) {
           log.warn(
@@ -96,6 +99,26 @@ export class Settler {
       }
     }
   }
+}
+
+/** The results in parts of up to `SETTLED_ROWS` rows; one lane is never cut. */
+function parts(results: readonly LaneResult[]): LaneResult[][] {
+  const made: LaneResult[][] = []
+  let room = 0
+  for (const result of results) {
+    const part = made.at(-1)
+    room -= result.rows.length
+    if (part !== undefined && room >= 0) part.push(result)
+    else {
+      made.push([result])
+      room = SETTLED_ROWS - result.rows.length
+    }
+  }
+  return made
+}
+
+function rowsIn(results: readonly LaneResult[]): number {
+  return results.reduce((rows, result) => rows + result.rows.length, 0)
 }
 
 /** Whether the result only says that rows arrived. When it is lost, they are sent again, in order and under the same ids. */

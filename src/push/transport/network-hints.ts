@@ -9,6 +9,9 @@ const NO_TLS = 'the server does not speak TLS on this port; compare scheme and p
 const OLD_TLS = 'the server does not support TLS 1.2 or later; its owner must enable it'
 const NO_HTTP_1 = 'the server does not support HTTP/1.1, which is needed here; its owner must enable it'
 const LONG_HEADERS = 'the headers of its answer are longer than the limit of 16 KiB; its owner must shorten them'
+const ASKS = 'the server asks for a client certificate; set tls.cert and tls.key'
+const NO_HANDSHAKE = 'the server ended the handshake; it may ask for a client certificate (tls.cert, tls.key), or for other ciphers'
+const REFUSES = 'the server refuses the client certificate (tls.cert); compare it with the one that was registered there'
 const PROXY = 'it needs other credentials; set them in HTTPS_PROXY'
 const PROXY_FORBIDS = 'its administrator must allow this host'
 const PROXY_AWAY = 'compare HTTPS_PROXY with what its administrator gave'
@@ -33,6 +36,13 @@ const HINTS: Readonly<Record<string, string>> = {
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: OLD_TLS,
   ERR_SSL_UNSUPPORTED_PROTOCOL: OLD_TLS,
   ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: NO_HTTP_1,
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: ASKS,
+  'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE': NO_HANDSHAKE,
+  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: REFUSES,
+  'ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE': REFUSES,
+  'ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_UNKNOWN': REFUSES,
+  'ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_REVOKED': REFUSES,
+  'ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_EXPIRED': REFUSES,
   UND_ERR_HEADERS_OVERFLOW: LONG_HEADERS,
   'the proxy answered 403': PROXY_FORBIDS,
   'the proxy answered 407': PROXY,

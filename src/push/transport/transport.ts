@@ -5,7 +5,8 @@ import type { Clock } from '../../base/clock.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import { createDispatcher, type ProxySettings } from '../../upstream/http/dispatcher.ts'
 import { bareHost, mayName } from '../../upstream/network/address-guard.ts'
-import { guardedConnector, type LookupAll, refusedAddress } from '../../upstream/network/guarded-connector.ts'
+import { guardedConnector, type LookupAll, refusedAddress, type TlsContent } from '../../upstream/network/guarded-connector.ts'
+import { ClientTls, type TlsFiles } from './client-tls.ts'
 import { Exchange, type TransportResult } from './exchange.ts'
 
 export type { TransportResult } from './exchange.ts'
@@ -36,6 +37,7 @@ export interface TransportOptions {
   readonly lookup?: LookupAll
 }
 
+const NO_TLS: TlsContent = {}
 const CONNECT_MS = 10_000
 const NO_URL = 'the URL is not an http or https URL'
 /** Default: enough for a status and a reason. */
@@ -51,28 +53,63 @@ const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
  * @param destination `allowHosts` are compared with the URL's host, without its port.
  */
 export function openTransport(
-  destination: Pick<DestinationConfig, 'allowPrivate' | 'allowHosts' | 'idempotent' | 'concurrency'>,
+  destination: Pick<DestinationConfig, 'allowPrivate' | 'allowHosts' | 'idempotent' | 'concurrency'> & { readonly tls?: TlsFiles | null },
   proxy: ProxySettings,
   options: TransportOptions,
 ): Transport {
   const { allowPrivate, allowHosts } = destination
   const { clock, bodyLimitBytes = BODY_LIMIT_BYTES, lookup = systemLookup as LookupAll } = options
-  const connect = guardedConnector(allowPrivate, CONNECT_MS, lookup)
-  const pool = { connect, connections: destination.concurrency, connectTimeout: CONNECT_MS, allowH2: false }
-  const dispatcher = createDispatcher(proxy, pool)
+  const dispatchers = new Dispatchers(destination.tls ? new ClientTls(destination.tls, clock) : null, (tls) => {
+    const connect = guardedConnector(allowPrivate, CONNECT_MS, lookup, tls)
+    return createDispatcher(proxy, { connect, connections: destination.concurrency, connectTimeout: CONNECT_MS, allowH2: false }, tls)
+  })
   let target: Target = { url: '', refusal: NO_URL, origin: '', path: '' }
   return {
     send(request, signal) {
       // Most destinations have one URL, so the last verdict is kept.
       if (request.url !== target.url) target = judge(request.url, allowPrivate, allowHosts)
       if (target.refusal !== null) return Promise.resolve({ type: 'not_sent', error: target.refusal, permanent: true })
+      const current = dispatchers.current()
+      if ('problem' in current) return Promise.resolve({ type: 'not_sent', error: current.problem, permanent: false })
       const reset = !destination.idempotent && !REPEATABLE.has(request.method)
       const exchange = new Exchange(clock, bodyLimitBytes, { timeoutMs: request.timeoutMs, signal })
-      return exchange.run(dispatcher, optionsOf(request, target, reset))
+      return exchange.run(current.dispatcher, optionsOf(request, target, reset))
     },
     async close() {
-      await dispatcher.destroy()
+      await dispatchers.destroy()
     },
+  }
+}
+
+/** The connections of a destination. Those under a former client certificate end with their requests. */
+class Dispatchers {
+  readonly #tls: ClientTls | null
+  readonly #create: (tls: TlsContent) => Dispatcher
+  readonly #open = new Set<Dispatcher>()
+  #current: { readonly dispatcher: Dispatcher; readonly content: TlsContent } | null = null
+
+  constructor(tls: ClientTls | null, create: (tls: TlsContent) => Dispatcher) {
+    this.#tls = tls
+    this.#create = create
+  }
+
+  current(): { readonly dispatcher: Dispatcher } | { readonly problem: string } {
+    const found = this.#tls?.current() ?? { content: NO_TLS }
+    if ('problem' in found) return found
+    const former = this.#current
+    if (former?.content === found.content) return former
+    if (former !== null)
+      void former.dispatcher.close().then(
+        () => this.#open.delete(former.dispatcher),
+        () => undefined,
+      )
+    this.#current = { dispatcher: this.#create(found.content), content: found.content }
+    this.#open.add(this.#current.dispatcher)
+    return this.#current
+  }
+
+  async destroy(): Promise<void> {
+    await Promise.all([...this.#open].map((dispatcher) => dispatcher.destroy()))
   }
 }
 

@@ -1,3 +1,4 @@
+import { atDestinationsSection } from './at-destinations.ts'
 import type { Block, ReportDocument, Tile } from './document.ts'
 import { findingSections } from './finding-sections.ts'
 import { limitsOf, meaningsOf } from './meaning.ts'
@@ -21,6 +22,7 @@ export function documentOf(data: ReportData): ReportDocument {
         blocks: [{ kind: 'list', items: meaningsOf(data) }],
       },
       ...findingSections(data),
+      atDestinationsSection(data),
       { heading: 'How records were found', level: 2, blocks: firstSeenBlocks(data.firstSeen) },
       { heading: 'What this report cannot exclude', level: 2, blocks: [{ kind: 'list', items: limitsOf(data).map((text) => ({ text })) }] },
       { heading: 'The run', level: 2, blocks: [{ kind: 'facts', rows: runFacts(data) }] },

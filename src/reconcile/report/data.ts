@@ -1,6 +1,7 @@
 import type { Json } from '../../model/json.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
+import { atDestinations } from '../../store/reconcile/at-destinations.ts'
 import { countFirstSeen, mirrorFigures } from '../../store/reconcile/figures.ts'
 import { countFindings, type FindingRow, listFindings } from '../../store/reconcile/findings.ts'
 import type { RunRow } from '../../store/reconcile/runs.ts'
@@ -25,6 +26,7 @@ export async function readReport(q: Query, run: RunRow, version: string): Promis
     groups: await readGroups(q, run.run_id),
     firstSeen: firstSeenOf(await countFirstSeen(q, run.account)),
     mirror: await mirrorFigures(q, run.account),
+    destinations: await atDestinations(q, run.account),
     madeAt: timeFromMs(q.clock.now()),
     version,
   }

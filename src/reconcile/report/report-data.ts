@@ -1,4 +1,5 @@
 import type { TimeText } from '../../model/time.ts'
+import type { AtDestination } from '../../store/reconcile/at-destinations.ts'
 import type { MirrorFigures } from '../../store/reconcile/figures.ts'
 import type { FindingKind, ReconcileRunsTable } from '../../store/schema/reconcile.ts'
 
@@ -54,6 +55,7 @@ export interface ReportData {
   readonly groups: readonly FindingGroup[]
   readonly firstSeen: FirstSeen
   readonly mirror: MirrorFigures
+  readonly destinations: readonly AtDestination[]
   readonly madeAt: TimeText
   /** This program's version. */
   readonly version: string

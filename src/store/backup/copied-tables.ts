@@ -15,8 +15,8 @@ export interface CopiedTable {
   readonly serial: string | null
 }
 
-/** What describes the database itself, or the processes at work on it. */
-const NOT_COPIED = ['sync_migrations', 'sync_processes', 'sync_copy']
+/** What describes the database itself, the processes at work on it, or is spent by whoever has it first. */
+const NOT_COPIED = ['sync_migrations', 'sync_processes', 'sync_copy', 'sync_push_tokens']
 
 const KINDS: Readonly<Record<string, CopiedKind>> = {
   text: 'text',

@@ -168,6 +168,13 @@ async function adopt(tx: Tx, epoch: NewEpoch, fork: Fork | null): Promise<void> 
     update sync_destinations set
       log_epoch = case when cursor >= ${epoch.afterSeq} and snapshot is null then ${epoch.logEpoch} else log_epoch end,
       cursor = case when cursor > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else cursor end`.execute(tx.sql)
+  // Nor is anything contained in what was sent as a whole row that gets its number only now.
+  await sql`
+    update sync_passed set through = cast(${epoch.afterSeq} as bigint),
+      seq = case when seq > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else seq end
+    where through > ${epoch.afterSeq}`.execute(tx.sql)
+  // The lost branch may have spent these refresh tokens, and a target that sees one again may end the access. A new login gets others.
+  await tx.sql.deleteFrom('sync_push_tokens').execute()
   if (fork !== null) await noteLostBranch(tx, epoch.logEpoch, fork)
   wake(tx, 'outbox')
 }

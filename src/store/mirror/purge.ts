@@ -32,6 +32,7 @@ const OWN = [
   'extra_reads',
   'sync_search_words',
   'sync_record_counts',
+  'sync_push_verifications',
 ] as const
 
 /** Tables of service data that have rows of submissions, children first. */

@@ -1,9 +1,11 @@
+import { submissions } from '../../model/entities/submissions.ts'
 import type { Row } from '../../model/entity.ts'
-import type { Db, Query } from '../engine/db.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
 import { syncPurged } from '../schema/reads.ts'
-import { specOf } from '../schema/table.ts'
+import { relationOf, specOf } from '../schema/table.ts'
 
 const purged = specOf(syncPurged, 'account', 'submission_id')
+const named = specOf(relationOf(submissions), 'account', 'submission_id')
 
 /** @returns the purged ones of the given submissions, each as `account submission_id`. @param keys distinct. */
 export async function purgedAmong(q: Query, keys: readonly Row[]): Promise<ReadonlySet<string>> {
@@ -13,6 +15,15 @@ export async function purgedAmong(q: Query, keys: readonly Row[]): Promise<Reado
     keys.map(({ account = null, submission_id = null }) => ({ account, submission_id })),
   )
   return new Set(rows.map((row) => `${row['account']} ${row['submission_id']}`))
+}
+
+/**
+ * @returns the purged ones of the given submissions, each as `account submission_id`. Until the transaction ends no purge of the others begins.
+ * @param keys distinct.
+ */
+export async function purgedUnderLock(tx: Tx, keys: readonly Row[]): Promise<ReadonlySet<string>> {
+  if (keys.length > 0) await tx.selectMany(named, keys, { lock: true })
+  return await purgedAmong(tx, keys)
 }
 
 /** Lets purged submissions be tracked again. */

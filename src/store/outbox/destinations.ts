@@ -5,7 +5,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { COUNT_CAP, dbTime, greatest, timeValue } from '../engine/sql.ts'
-import type { DestinationState, DestinationsTable, OutboxState } from '../schema/push.ts'
+import type { DestinationState, DestinationsTable, OutboxState, VerificationResult } from '../schema/push.ts'
 import { isIn } from './queries.ts'
 
 /** How far a snapshot has come: the last row that was queued. */
@@ -18,9 +18,20 @@ export interface SnapshotPosition {
   readonly key: readonly (string | number)[] | null
 }
 
-export interface DestinationRow extends Omit<DestinationsTable, 'snapshot'> {
+/** Counts of a verification of all that a destination took, or of a sample. */
+export interface VerificationSummary extends Readonly<Record<VerificationResult, number>> {
+  /** Changes that counted as delivered, and those of them that were asked for. */
+  readonly delivered: number
+  readonly asked: number
+  /** Of those that it lacked, queued once more. */
+  readonly repaired: number
+}
+
+export interface DestinationRow extends Omit<DestinationsTable, 'snapshot' | 'verified'> {
   /** null when no snapshot is in progress; its position is null before the first row. */
   readonly snapshot: { readonly position: SnapshotPosition | null } | null
+  /** The last verification that came to its end; null when there was none. */
+  readonly verified: VerificationSummary | null
 }
 
 /** A configured destination, and where it begins when it is new. */
@@ -104,20 +115,25 @@ export async function findDestination(q: Query, name: string): Promise<Destinati
   return row ? destinationOf(row) : null
 }
 
-/** Whether lanes of a destination can be claimed now: it is active and not backing off. And its failures in a row. Null when unknown. */
+/** Whether a destination can be sent something now: it is active and not backing off. And its failures in a row. Null when unknown. */
 export async function destinationReadiness(
   q: Query,
   name: string,
-): Promise<{ readonly isOpen: boolean; readonly failures: number } | null> {
-  const { rows } = await sql<{ open: number; failures: number }>`
-    select case when state = 'active' and (retry_at is null or retry_at <= ${dbTime(q)}) then 1 else 0 end as open, failures
+): Promise<{ readonly state: DestinationState; readonly isOpen: boolean; readonly failures: number } | null> {
+  const { rows } = await sql<{ state: DestinationState; open: number; failures: number }>`
+    select state, case when state = 'active' and (retry_at is null or retry_at <= ${dbTime(q)}) then 1 else 0 end as open, failures
     from sync_destinations where destination = ${name}`.execute(q.sql)
   const [row] = rows
-  return row ? { isOpen: row.open === 1, failures: Number(row.failures) } : null
+  return row ? { state: row.state, isOpen: row.open === 1, failures: Number(row.failures) } : null
 }
 
 function destinationOf(row: DestinationsTable): DestinationRow {
-  return { ...row, snapshot: row.snapshot === null ? null : (JSON.parse(row.snapshot) as DestinationRow['snapshot']) }
+  const { snapshot, verified } = row
+  return {
+    ...row,
+    snapshot: snapshot === null ? null : (JSON.parse(snapshot) as DestinationRow['snapshot']),
+    verified: verified === null ? null : (JSON.parse(verified) as VerificationSummary),
+  }
 }
 
 /**
@@ -171,6 +187,16 @@ export async function endBackoff(db: Db, name: string, until: TimeText | null, r
       update sync_destinations set failures = 0, retry_at = case when retry_at = ${timeValue(tx, until)} then ${left} else retry_at end
       where destination = ${name}`.execute(tx.sql)
     wake(tx, 'outbox')
+  })
+}
+
+/** Stores why the `filter` of a destination fails; null: it does not. Its time is that of the first failure in a row. */
+export async function noteFilterError(db: Db, name: string, error: string | null): Promise<void> {
+  await db.write('destination-state', async (tx) => {
+    const since = error === null ? sql`null` : sql`coalesce(filter_failed_at, ${dbTime(tx)})`
+    await sql`
+      update sync_destinations set filter_error = ${error === null ? null : storableText(error)}, filter_failed_at = ${since}
+      where destination = ${name}`.execute(tx.sql)
   })
 }
 

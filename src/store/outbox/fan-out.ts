@@ -36,6 +36,8 @@ export interface NewOutboxRow extends QueuedChange {
   readonly uncertain: boolean
   /** Sent again because an operator asked for it. */
   readonly resent?: 'same' | 'new'
+  /** With this the record ceases to pass the `filter` of the destination. */
+  readonly leftFilter?: true
 }
 
 const outbox = specWithout(syncOutbox, 'outbox_id')
@@ -53,9 +55,9 @@ export async function lockFanOut(tx: Tx): Promise<void> {
  * The changes behind `seq`, in order, up to `limit`, without gaps (invariant 9). A change damaged by hand is like any other here; its damage
  * is detected when it is sent.
  */
-export async function changesToFanOut(tx: Tx, seq: number, limit: number): Promise<FanOutChange[]> {
+export async function changesToFanOut(q: Query, seq: number, limit: number): Promise<FanOutChange[]> {
   const { rows } = await sql<FanOutChange>`
-    select ${fanOutColumns(tx)} from changes where seq > ${seq} order by seq limit ${sql.lit(limit)}`.execute(tx.sql)
+    select ${fanOutColumns(q)} from changes where seq > ${seq} order by seq limit ${sql.lit(limit)}`.execute(q.sql)
   return rows
 }
 
@@ -87,11 +89,12 @@ export async function lockLogEnd(tx: Tx): Promise<LogEnd> {
   return { logEpoch: row.log_epoch, lastSeq: row.last_seq }
 }
 
-/** A destination's new cursor. `snapshot` undefined keeps its progress. */
+/** A destination's new cursor. `snapshot` undefined keeps its progress. `filtered`: changes that its `filter` left out on the way. */
 export interface CursorMove {
   readonly destination: string
   readonly cursor: number
   readonly snapshot?: DestinationRow['snapshot']
+  readonly filtered?: number
 }
 
 /** Inserts rows into the outbox in their order and moves the cursors, in one transaction (invariant 3). The last thing it does. */
@@ -100,11 +103,11 @@ export async function queueRows(tx: Tx, rows: readonly NewOutboxRow[], moves: re
   const given = rows.map((row) => givenOf(row, queuedAt))
   await insertInOrder(tx, given)
   await openLanes(tx, lanesOf(given))
-  for (const { destination, cursor, snapshot } of [...moves].sort((a, b) => (a.destination < b.destination ? -1 : 1))) {
+  for (const { destination, cursor, snapshot, filtered = 0 } of [...moves].sort((a, b) => (a.destination < b.destination ? -1 : 1))) {
     const progress = snapshot === undefined ? {} : { snapshot: snapshot === null ? null : JSON.stringify(snapshot) }
     await tx.sql
       .updateTable('sync_destinations')
-      .set({ cursor, ...progress })
+      .set({ cursor, ...progress, ...(filtered > 0 && { filtered: sql`filtered + ${filtered}` }) })
       .where('destination', '=', destination)
       .execute()
   }
@@ -131,6 +134,7 @@ function givenOf(row: NewOutboxRow, queuedAt: TimeText): GivenRow {
     uncertain: row.uncertain ? 1 : 0,
     queued_at: queuedAt,
     resent: row.resent ?? null,
+    left_filter: row.leftFilter === true ? 1 : null,
   }
 }
 

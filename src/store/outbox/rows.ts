@@ -1,6 +1,4 @@
 import { type RawBuilder, sql } from 'kysely'
-import { readableRow } from '../../model/damaged.ts'
-import { submissions as submissionsEntity } from '../../model/entities/submissions.ts'
 import { threadMessages } from '../../model/entities/thread-messages.ts'
 import type { Row } from '../../model/entity.ts'
 import { isObject } from '../../model/json.ts'
@@ -9,9 +7,10 @@ import type { Query } from '../engine/db.ts'
 import { valuesTable } from '../engine/sql.ts'
 import { decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
 import { itsRemoteId } from '../schema/push-states.ts'
-import { relationOf, specOf, specWithoutRaw } from '../schema/table.ts'
+import { relationOf, specOf } from '../schema/table.ts'
 import { firstIds } from './first-ids.ts'
 import type { LaneKey } from './lanes.ts'
+import { presentSubmissions } from './present-rows.ts'
 import { namesClient } from './push-map.ts'
 
 /** The `error` of a skipped change whose record has no known id at the target. Retrying the insert finds such rows by it. */
@@ -52,6 +51,8 @@ export interface OutboxRow extends QueuedChange {
   readonly uncertain: boolean
   /** Sent again because an operator asked for it, under the same id or a new one. */
   readonly resent: 'same' | 'new' | null
+  /** With this the record ceased to pass the `filter` of the destination. */
+  readonly leftFilter: boolean
   readonly remoteId: string | null
   readonly mapping: { readonly client: string; readonly policy: string | null; readonly fields: Readonly<Record<string, string>> } | null
   /** The submission's current row, without `raw`; null when it does not exist or was not requested. */
@@ -59,8 +60,6 @@ export interface OutboxRow extends QueuedChange {
   /** For a message, `thread_messages.direction` from the service (`inbound`: written by the brokerage); otherwise null. */
   readonly direction: string | null
 }
-
-const submissions = specWithoutRaw(submissionsEntity)
 
 const directions = specOf(relationOf(threadMessages), 'account', 'submission_id', 'message_id', 'direction')
 
@@ -80,6 +79,7 @@ interface Found {
   status: number | null
   uncertain: number
   resent: 'same' | 'new' | null
+  left_filter: number | null
   changed_at: TimeText | null
   before: Row | null
   after: Row | null
@@ -109,7 +109,7 @@ export async function firstRows(
 ): Promise<FirstRows> {
   const { ids, isFull } = await firstIds(q, lanes, options.limit)
   const found = await readRows(q, sql`${givenIds(q, ids)} join sync_outbox o on o.outbox_id = given.outbox_id`)
-  const known = await readSubmissions(q, options.submissions ? found : [])
+  const known = await presentSubmissions(q, options.submissions ? found : [])
   const directionOf = await readDirections(q, found)
   const byLane = new Map<string, OutboxRow[]>()
   for (const row of found) {
@@ -134,11 +134,16 @@ const unqueued = {
   operation: 'text',
   cause: 'text',
   seq: 'int',
+  snapshot: 'text',
+  left_filter: 'int',
 } as const
 
-/** Changes as rows that would be sent now, whether they are queued or not, in their order; numbered from 1. Nothing is written. */
-export async function rowsAsSent(q: Query, changes: readonly QueuedChange[], destination: string): Promise<OutboxRow[]> {
-  const given = changes.map(({ messageId, account, submissionId, entity, entityId, operation, cause, seq }, index) => ({
+/** What a row is made of before it is queued. */
+type UnsentRow = QueuedChange & { readonly snapshot: object | null; readonly leftFilter?: boolean }
+
+/** Rows as they would be sent now, whether they are queued or not, in their order; numbered from 1. Nothing is written. */
+export async function rowsAsSent(q: Query, rows: readonly UnsentRow[], destination: string): Promise<OutboxRow[]> {
+  const given = rows.map(({ messageId, account, submissionId, entity, entityId, operation, cause, seq, snapshot, leftFilter }, index) => ({
     outbox_id: index + 1,
     message_id: messageId,
     destination,
@@ -150,11 +155,21 @@ export async function rowsAsSent(q: Query, changes: readonly QueuedChange[], des
     operation,
     cause,
     seq,
+    snapshot: snapshot && JSON.stringify(snapshot),
+    left_filter: leftFilter === true ? 1 : null,
   }))
-  const asSent = sql`(select given.*, 0 as attempts, 0 as uncertain, cast(null as integer) as status, cast(null as text) as snapshot,
-    cast(null as text) as resent from ${valuesTable(q, unqueued, given)}) as o`
-  const found = await readRows(q, asSent)
-  const known = await readSubmissions(q, found)
+  const asSent = sql`(select given.*, 0 as attempts, 0 as uncertain, cast(null as integer) as status, cast(null as text) as resent from ${valuesTable(q, unqueued, given)}) as o`
+  return await completed(q, await readRows(q, asSent))
+}
+
+/** Rows that their destinations have taken, of those with these numbers, with all that was sent, in their order. Nothing is claimed. */
+export async function deliveredRows(q: Query, outboxIds: readonly number[]): Promise<OutboxRow[]> {
+  const taken = sql`${givenIds(q, outboxIds)} join sync_outbox o on o.outbox_id = given.outbox_id and o.state = 'delivered'`
+  return await completed(q, await readRows(q, taken))
+}
+
+async function completed(q: Query, found: readonly Found[]): Promise<OutboxRow[]> {
+  const known = await presentSubmissions(q, found)
   const directionOf = await readDirections(q, found)
   return found.map((row) =>
     outboxRow(row, known.get(`${row.account} ${row.submission_id}`) ?? null, directionOf.get(row.outbox_id) ?? null),
@@ -166,7 +181,7 @@ async function readRows(q: Query, from: RawBuilder<unknown>): Promise<Found[]> {
   const after = q.kind === 'sqlite' ? sql`+c.after` : sql`c.after`
   const { rows } = await sql<Found>`
     select o.lane, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
-      o.attempts, o.status, o.uncertain, o.resent, c.changed_at, c.before, ${after} as after, r.remote_id, m.client, m.policy, m.fields
+      o.attempts, o.status, o.uncertain, o.resent, o.left_filter, c.changed_at, c.before, ${after} as after, r.remote_id, m.client, m.policy, m.fields
     from ${from}
     left join changes c on c.seq = o.seq and o.snapshot is null
     left join sync_remote_ids r on ${sql.raw(itsRemoteId)}
@@ -196,16 +211,6 @@ function givenIds(q: Pick<Query, 'kind'>, outboxIds: readonly number[]): RawBuil
 /** The same for use behind `in`: one parameter, however many ids. */
 export function amongIds(q: Pick<Query, 'kind'>, outboxIds: readonly number[]): RawBuilder<number> {
   return sql<number>`(select outbox_id from ${givenIds(q, outboxIds)})`
-}
-
-async function readSubmissions(q: Query, found: readonly Found[]): Promise<ReadonlyMap<string, Row>> {
-  const keys = new Map(
-    found.flatMap(({ account, submission_id }) =>
-      submission_id === null ? [] : [[`${account} ${submission_id}`, { account, submission_id } as Row]],
-    ),
-  )
-  const rows = await q.selectMany(submissions, [...keys.values()])
-  return new Map(rows.map((row) => [`${row['account']} ${row['submission_id']}`, readableRow(row)]))
 }
 
 /** A change contains the direction only when it contains the whole message; otherwise it is looked up. @returns by `outbox_id`. */
@@ -273,6 +278,7 @@ function outboxRow(row: Found, submission: Row | null, direction: string | null)
     status: row.status,
     uncertain: row.uncertain !== 0,
     resent: row.resent,
+    leftFilter: row.left_filter === 1,
     remoteId: row.remote_id,
     mapping: row.client === null ? null : { client: row.client, policy: row.policy, fields: row.fields ?? {} },
     submission,

@@ -1,9 +1,11 @@
-import { type RawBuilder, sql } from 'kysely'
-import { readableRow, readableValue } from '../../model/damaged.ts'
+import { sql } from 'kysely'
+import { readableRow } from '../../model/damaged.ts'
 import { entities, entityNamed } from '../../model/entities.ts'
-import { columnsWhere, type Entity, isInChangeLog, ownKey, type Row } from '../../model/entity.ts'
+import { type Entity, ownKey, type Row } from '../../model/entity.ts'
 import { orderByOccurredAt } from '../../model/order-by-occurred-at.ts'
+import { entityIdOf } from '../../model/row-key.ts'
 import type { Query } from '../engine/db.ts'
+import { isBehind, rowsInOrder } from '../engine/keyset.ts'
 import { valuesTable } from '../engine/sql.ts'
 import type { SnapshotPosition } from './destinations.ts'
 
@@ -45,7 +47,7 @@ export async function snapshotPage(
     const place = await nextTable(q, scope, tables, at)
     if (place === null) return { rows, position: null }
     const { entity, account, submissionId, after } = place
-    const found = await rowsBehind(q, entity, account, submissionId, after, limit - rows.length)
+    const found = await rowsInOrder(q, entity, { account, submission_id: submissionId }, after, limit - rows.length)
     rows.push(...orderByOccurredAt(entity, found, (row) => row).map((row) => snapshotRow(entity, q.protection.row(entity, row))))
     const last = found.at(-1)
     const key = last !== undefined && rows.length >= limit ? keyOf(entity, last) : []
@@ -64,7 +66,7 @@ export async function rowsOfSubmission(
 ): Promise<SnapshotRow[]> {
   const rows: SnapshotRow[] = []
   for (const entity of entities.filter(({ table }) => tables.includes(table))) {
-    const found = await rowsBehind(q, entity, account, submissionId, null, limitEach)
+    const found = await rowsInOrder(q, entity, { account, submission_id: submissionId }, null, limitEach)
     rows.push(...found.map((row) => snapshotRow(entity, row)))
   }
   return rows
@@ -92,32 +94,6 @@ async function nextTable(
     if (rows[0]) return { entity: first, account, submissionId: rows[0].submission_id, after: null }
   }
   return null
-}
-
-async function rowsBehind(
-  q: Query,
-  entity: Entity,
-  account: string,
-  submissionId: string,
-  after: SnapshotPosition['key'],
-  limit: number,
-): Promise<Row[]> {
-  const columns = columnsWhere(entity, isInChangeLog)
-  const behind = after === null ? sql`` : sql`and ${isBehind(q, entity, after)}`
-  const { rows } = await sql<Row>`
-    select ${sql.join(columns.map((column) => sql.ref(column)))} from ${sql.table(entity.table)}
-    where account = ${account} and submission_id = ${submissionId} ${behind}
-    order by ${sql.join(entity.key.map((column) => sql.ref(column)))} limit ${sql.lit(limit)}`.execute(q.sql)
-  return rows
-}
-
-/** The database compares, because only it knows its collation. */
-function isBehind(q: Query, entity: Entity, after: readonly (string | number)[], left?: readonly (string | number)[]): RawBuilder<unknown> {
-  const columns = ownKey(entity)
-  const type = (column: string) => (q.kind === 'postgres' ? sql.raw(entity.columns[column] === 'int' ? '::bigint' : '::text') : sql``)
-  const value = (column: string, given: string | number | undefined) => sql`${given ?? null}${type(column)}`
-  const before = left ? columns.map((column, index) => value(column, left[index])) : columns.map((column) => sql.ref(column))
-  return sql`(${sql.join(before)}) > (${sql.join(columns.map((column, index) => value(column, after[index])))})`
 }
 
 /** A record of the mirror, named as in the change log. */
@@ -159,7 +135,7 @@ async function isRecordBehind(q: Query, position: SnapshotPosition, record: Plac
   const id = JSON.parse(record.entity_id) as (string | number)[]
   const key = ownKey(entity).map((column) => id[entity.key.indexOf(column) - 1] ?? '')
   const { rows } = await sql<{ behind: number }>`
-    select case when ${isBehind(q, entity, position.key, key)} then 1 else 0 end as behind`.execute(q.sql)
+    select case when ${isBehind(q, entity, ownKey(entity), position.key, key)} then 1 else 0 end as behind`.execute(q.sql)
   return rows[0]?.behind === 1
 }
 
@@ -172,7 +148,7 @@ function snapshotRow(entity: Entity, row: Row): SnapshotRow {
     account: String(row['account']),
     submissionId: String(row['submission_id']),
     entity: entity.table,
-    entityId: JSON.stringify(entity.key.slice(1).map((column) => readableValue(row[column] ?? null))),
+    entityId: entityIdOf(entity, row),
     after: readableRow(row),
   }
 }

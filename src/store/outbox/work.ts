@@ -176,27 +176,26 @@ function storableOrNull(text: string | null): string | null {
 }
 
 async function writeRemoteIds(tx: Tx, results: readonly LaneResult[]): Promise<void> {
-  const ids = new Map<string, { key: LaneKey; row: OutboxRow; remoteId: string }>()
+  const ids = new Map<string, Row>()
   for (const { lane, rows } of results) {
     const byId = new Map(lane.rows.map((row) => [row.outboxId, row]))
     for (const { outboxId, remoteId } of rows) {
       const row = byId.get(outboxId)
-      if (row && remoteId !== null) ids.set(`${laneText(lane)} ${row.entity} ${row.entityId}`, { key: lane, row, remoteId })
+      if (!row || remoteId === null) continue
+      const { destination, account } = lane
+      const { entity, entityId } = row
+      const given = { destination, account, entity, entity_id: entityId, remote_id: storableText(remoteId) }
+      ids.set(`${laneText(lane)} ${entity} ${entityId}`, given)
     }
   }
-  for (const key of [...ids.keys()].sort()) {
-    const found = ids.get(key)
-    if (!found) continue
-    const { destination, account } = found.key
-    const remote_id = storableText(found.remoteId)
-    await tx.sql
-      .insertInto('sync_remote_ids')
-      .values({ destination, account, entity: found.row.entity, entity_id: found.row.entityId, remote_id, stored_at: dbTime(tx) })
-      .onConflict((conflict) =>
-        conflict.columns(['destination', 'account', 'entity', 'entity_id']).doUpdateSet({ remote_id, stored_at: dbTime(tx) }),
-      )
-      .execute()
-  }
+  if (ids.size === 0) return
+  const columns = { destination: 'text', account: 'text', entity: 'text', entity_id: 'text', remote_id: 'text' } as const
+  await sql`
+    insert into sync_remote_ids (destination, account, entity, entity_id, remote_id, stored_at)
+    select destination, account, entity, entity_id, remote_id, ${dbTime(tx)} from ${valuesTable(tx, columns, [...ids.values()])}
+    where 1 = 1 order by destination, account, entity, entity_id
+    on conflict (destination, account, entity, entity_id)
+      do update set remote_id = excluded.remote_id, stored_at = excluded.stored_at`.execute(tx.sql)
 }
 
 async function writeLanes(tx: Tx, results: readonly LaneResult[], mapped: ReadonlySet<string>): Promise<void> {

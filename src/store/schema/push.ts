@@ -91,6 +91,50 @@ export const pushStatus = relation({
 
 export type PushStatusView = TableOf<typeof pushStatus>
 
+/** What a target answered when it was asked for a change that it had taken. */
+export const verificationResults = ['has', 'lacks', 'differs', 'cannot_tell'] as const
+export type VerificationResult = (typeof verificationResults)[number]
+
+const resultMeaning = '`has`; `lacks`; `differs`: it has the record, but not as it was sent; `cannot_tell`: it gave no answer that tells'
+
+export const pushVerifications = relation({
+  name: 'push_verifications',
+  type: 'view',
+  holds:
+    'What each destination answered when it was last asked whether it has a change that it took (`destination verify`). A change that ' +
+    'nobody asked for has no row.',
+  key: [],
+  columns: {
+    account: text('whose it is', { source: '`changes`' }),
+    destination: text('the receiver, by its name in the settings', { source: 'settings' }),
+    submission_id: orNull(text('its submission', { source: '`changes`' })),
+    entity: text('the table', { source: '`changes`' }),
+    entity_id: text("the row's key after `account`, as a JSON list", { source: '`changes`' }),
+    message_id: text('the id that the receiver sees, as in `push_status`'),
+    verified_at: time('when the receiver was asked'),
+    result: text<VerificationResult>(resultMeaning, { source: 'receiver' }),
+    repaired_at: orNull(time('when it was queued once more because the receiver lacked it')),
+  },
+  notes: ['Rows stay as long as `RETENTION_DAYS` says.'],
+})
+
+export const syncPushVerifications = internal({
+  name: 'sync_push_verifications',
+  key: ['destination', 'account', 'message_id'],
+  holds: 'what targets answered when they were asked for what they took; `push_verifications` shows it',
+  columns: {
+    destination: text(),
+    account: text(),
+    message_id: text(),
+    submission_id: orNull(text()),
+    entity: text(),
+    entity_id: text(),
+    verified_at: time(),
+    result: text<VerificationResult>(),
+    repaired_at: orNull(time()),
+  },
+})
+
 export const syncDestinations = internal({
   name: 'sync_destinations',
   holds: 'for each destination: state, the newest change that was fanned out to it, how far a snapshot has come; `destination list`',
@@ -105,6 +149,11 @@ export const syncDestinations = internal({
     failures: int('consecutive attempts that got no useful answer'),
     snapshot: orNull(raw('progress of a snapshot as JSON text; null when none is in progress')),
     last_success_at: orNull(time('when it took a change last, written four times a minute')),
+    verified_at: orNull(time('when its last verification ended, of all that it took or of a sample')),
+    verified: orNull(raw('the counts of that verification as JSON text')),
+    filtered: int('changes that its `filter` left out'),
+    filter_error: orNull(text('why its `filter` fails, and on which change; null while it does not')),
+    filter_failed_at: orNull(time('since when its `filter` fails')),
   },
 })
 
@@ -139,6 +188,7 @@ export const syncOutbox = internal({
     resent: orNull(
       text<'same' | 'new'>('sent again because an operator asked for it, under the same id or a new one; null for what fan-out queued'),
     ),
+    left_filter: orNull(int('1: the record ceased to pass the `filter` of the destination with this')),
   },
 })
 
@@ -168,6 +218,34 @@ export const syncRemoteIds = internal({
     entity_id: text(),
     remote_id: text(),
     stored_at: time(),
+  },
+})
+
+export const syncPassed = internal({
+  name: 'sync_passed',
+  key: ['destination', 'account', 'entity', 'entity_id'],
+  holds: 'records that have passed the `filter` of a destination, so that it has them, or had them until they ceased to pass',
+  columns: {
+    destination: text(),
+    account: text(),
+    entity: text(),
+    entity_id: text(),
+    is_in: int('1: it passes; 0: it has ceased to'),
+    seq: int('the change with which it began, or ceased, to pass'),
+    through: int('the newest change that is contained in what was sent of it as a whole row'),
+  },
+})
+
+export const syncPushTokens = internal({
+  name: 'sync_push_tokens',
+  key: ['destination'],
+  holds:
+    'the access and refresh token of destinations that refresh, encrypted by `PROTECT_KEYS`; left out of a copy, and deleted by a restore',
+  columns: {
+    destination: text(),
+    tokens: orNull(text('encrypted; null while a refresh token is being spent, and after that failed: the next process logs in anew')),
+    lease_token: orNull(text()),
+    lease_until: orNull(time('until when a process may request the next token')),
   },
 })
 

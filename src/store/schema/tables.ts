@@ -39,6 +39,7 @@ const publicRelations = [
   boards.policyBoard,
   log.logEpochs,
   push.pushStatus,
+  push.pushVerifications,
   completeness.arrivals,
   completeness.completeness,
   completeness.accountCompleteness,
@@ -64,6 +65,7 @@ const ownTables = [
   push.syncOutbox,
   push.syncPushLanes,
   push.syncRemoteIds,
+  push.syncPushTokens,
   reconcile.syncReconcile,
   reconcile.syncProofs,
   reads.syncLastUses,
@@ -79,7 +81,9 @@ const ownTables = [
   reads.syncPurged,
   inbox.syncInboxLeft,
   log.syncLogEpochs,
+  push.syncPassed,
   push.syncRestatements,
+  push.syncPushVerifications,
   log.syncMigrations,
 ] as const
 

@@ -5,6 +5,7 @@ import type { LongestWait, WaitingRow, WaitingTimes } from '../engine/longest-wa
 import { claimedDeliveries } from '../inbox/work.ts'
 import { claimedWatch } from '../operators/alarms.ts'
 import { claimedNotices } from '../operators/notices.ts'
+import { claimedTokens } from '../outbox/push-tokens.ts'
 import { claimedLanes } from '../outbox/work.ts'
 import { claimedReads } from '../reads/claims.ts'
 import { claimedFetches, FETCH_LEASE_MS, LONGEST_FETCH_WAIT_MS } from '../reads/fetches.ts'
@@ -82,6 +83,7 @@ export const dueTimes: readonly WaitingTimes<AllowedWaits>[] = [
         and o.state = 'ready' and (o.attempts > 0 or o.uncertain = 1))`,
     },
   ),
+  claimedTokens.waits(({ laneLeaseMs }) => laneLeaseMs, turn),
   claimedNotices.waits(3 * MINUTE_MS, ({ attempts }) => retry(attempts === 0 ? 0 : 3 * HOUR_MS), {
     // An alarm is told again so long after this.
     columns: { settled_at: moment },

@@ -10,6 +10,7 @@ import { oldestBehind, oldestBlocked, oldestSendable } from '../operators/push-a
 import { type CountedDestination, countDestinations, type DestinationRow } from '../outbox/destinations.ts'
 import { countBlockedLanes } from '../outbox/lanes.ts'
 import { isIn } from '../outbox/queries.ts'
+import { lackingAt } from '../outbox/verifications.ts'
 import { listAccounts } from '../reads/accounts.ts'
 import { listPauses, type StoredPause } from '../reads/pauses.ts'
 import { type EndedRun, withLeft } from '../reconcile/left.ts'
@@ -64,6 +65,8 @@ export interface DestinationHealth extends Pick<DestinationRow, 'destination' | 
   readonly unknown: Pile
   readonly held: Pile
   readonly unmapped: Pile
+  /** Of what it took, by its own last answers. */
+  readonly lacking: Pile
   /** When the oldest change was made or queued that could be sent. */
   readonly oldestUnsentAt: TimeText | null
 }
@@ -200,8 +203,9 @@ export async function countNeverRead(q: Query, account: string, cap = COUNT_CAP)
 
 async function destinationHealth(q: Query, row: CountedDestination, lastSeq: number): Promise<DestinationHealth> {
   const { destination, state, reason, since, failures, retry_at, cursor, queued, dead, unknown } = row
-  const [blocked, unsent, behind] = await gather(q, [
+  const [blocked, lacking, unsent, behind] = await gather(q, [
     () => countBlockedLanes(q, destination),
+    () => lackingAt(q, destination),
     async () => (queued === 0 ? null : await oldestSendable(q, destination)),
     async () => (cursor < lastSeq ? await oldestBehind(q, cursor) : null),
   ])
@@ -217,6 +221,7 @@ async function destinationHealth(q: Query, row: CountedDestination, lastSeq: num
     unknown: await pile(unknown, () => oldestStopped(q, destination, 'unknown')),
     held: await pile(blocked.held, () => oldestBlocked(q, destination, 'held')),
     unmapped: await pile(blocked.unmapped, () => oldestBlocked(q, destination, 'unmapped')),
+    lacking,
     oldestUnsentAt: earlierTime(unsent, behind),
   }
 }

@@ -1,8 +1,8 @@
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'
 
-/** What a process does: a role of `serve`, or a command that reads from the service beside it. */
-export type ProcessRole = 'all' | 'receive' | 'work' | 'sync' | 'reconcile'
+/** What a process does: a role of `serve`, a command that reads from the service beside it, or a verification, which asks a destination. */
+export type ProcessRole = 'all' | 'receive' | 'work' | 'sync' | 'reconcile' | 'verify'
 
 /** A process that works on the database. */
 export interface ProcessEntry {
@@ -14,10 +14,10 @@ export interface ProcessEntry {
 
 /** A process not seen for this long, in milliseconds, counts as dead. */
 export const STALE_MS = 20_000
-const PUSHING: readonly string[] = ['all', 'work'] satisfies ProcessRole[]
+const PUSHING: readonly string[] = ['all', 'work', 'verify'] satisfies ProcessRole[]
 const READING: readonly string[] = ['all', 'work', 'sync', 'reconcile'] satisfies ProcessRole[]
 
-/** How many live processes read from the service, and how many push. They share the permitted request rates. */
+/** How many live processes read from the service, and how many push or ask destinations. They share the permitted request rates. */
 export interface ProcessCounts {
   readonly reading: number
   readonly pushing: number

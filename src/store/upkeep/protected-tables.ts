@@ -1,10 +1,11 @@
+import { sealedParts } from '../../base/sealed.ts'
 import { entities, entityNamed } from '../../model/entities.ts'
 import type { Row } from '../../model/entity.ts'
 import type { Protection } from '../../model/protection/protection.ts'
 import type { TableSpec } from '../engine/db.ts'
 import { syncConflicts, syncUnreadable } from '../schema/completeness.ts'
 import { changes as changesTable } from '../schema/log.ts'
-import { syncOutbox } from '../schema/push.ts'
+import { syncOutbox, syncPushTokens } from '../schema/push.ts'
 import { extraReads as extraReadsTable, syncPathReads } from '../schema/reads.ts'
 import { specOf } from '../schema/table.ts'
 
@@ -51,6 +52,15 @@ const extraReads: ProtectedTable = {
   protect: (protection, row) => textProtected(protection, row, ['raw'], 'extra_reads', JSON.stringify([row['submission_id'], row['name']])),
 }
 
+/** What another key encrypted is dropped: a new login brings new tokens. */
+const pushTokens: ProtectedTable = {
+  spec: specOf(syncPushTokens, 'destination', 'tokens'),
+  protect(protection, row) {
+    const sealed = typeof row['tokens'] === 'string' ? sealedParts(row['tokens']) : null
+    return sealed === null || sealed.keyId === protection.sealKeyId ? row : { ...row, tokens: null }
+  },
+}
+
 /** All tables that may hold tax ids, in the order in which they are gone through; bodies of deliveries aside. */
 export const protectedTables: readonly ProtectedTable[] = [
   ...entities.map((entity): ProtectedTable => ({ spec: entity, protect: (protection, row) => protection.row(entity, row) })),
@@ -60,6 +70,7 @@ export const protectedTables: readonly ProtectedTable[] = [
   unreadable,
   discovery,
   extraReads,
+  pushTokens,
 ]
 
 function withProtected(row: Row, columns: readonly string[], protect: (part: Row) => Row): Row {

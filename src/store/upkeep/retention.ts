@@ -202,6 +202,20 @@ export function removeFindings(db: Db, { lease, before, limit }: StepInput): Pro
   )
 }
 
+/** Deletes what targets answered when they were asked for what they took. */
+export function removeVerifications(db: Db, { lease, before, limit }: StepInput): Promise<RetentionStep> {
+  return step(db, lease, (tx) =>
+    removeSome(
+      tx,
+      limit,
+      sql`
+      delete from sync_push_verifications where (destination, account, message_id) in (
+        select destination, account, message_id from sync_push_verifications where ${isBefore(tx, 'verified_at', before)}
+        order by verified_at limit ${sql.lit(limit)})`,
+    ),
+  )
+}
+
 /** Deletes times at which alarms fired and that are over. */
 export function removeEpisodes(db: Db, { lease, before, limit }: StepInput): Promise<RetentionStep> {
   return step(db, lease, (tx) =>

@@ -6,6 +6,14 @@ import { classOf, mayConnect } from './address-guard.ts'
 export type LookupAll = (host: string, options: { readonly all: true }, done: LookupDone) => void
 type LookupDone = (error: Error | null, addresses: readonly { readonly address: string; readonly family: number }[]) => void
 
+/** What a client shows of itself, and whom it trusts, as PEM. */
+export interface TlsContent {
+  readonly cert?: string
+  readonly key?: string
+  /** In place of the well-known authorities. */
+  readonly ca?: string
+}
+
 /** We refused the address; no connection was opened. */
 export class RefusedAddressError extends Error {
   override readonly name = 'RefusedAddressError'
@@ -14,9 +22,16 @@ export class RefusedAddressError extends Error {
 /**
  * Connects only to allowed addresses of a name. The certificate is verified against the name as usual. Addresses in URLs never come here:
  * `mayName` judges them before.
+ * @param tls left out: no client certificate, and the well-known authorities.
  */
-export function guardedConnector(allowPrivate: boolean, timeoutMs: number, lookup: LookupAll): buildConnector.connector {
+export function guardedConnector(
+  allowPrivate: boolean,
+  timeoutMs: number,
+  lookup: LookupAll,
+  tls: TlsContent = {},
+): buildConnector.connector {
   return buildConnector({
+    ...tls,
     allowH2: false,
     timeout: timeoutMs,
     lookup(host, options, done) {

@@ -9,7 +9,7 @@ import { timeValue } from '../../../src/store/engine/sql.ts'
 import { RejectedStore } from '../../../src/store/inbox/rejected.ts'
 import { noteConflicts, noteUnreadable } from '../../../src/store/mirror/evidence.ts'
 import { evaluatedAt } from '../../../src/store/operators/alarms.ts'
-import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { noteFilterError, setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { resumeAccount, stopAccount } from '../../../src/store/reads/accounts.ts'
 import { ensureReconcileRows } from '../../../src/store/reconcile/claims.ts'
 import { insertRun, type RunRow } from '../../../src/store/reconcile/runs.ts'
@@ -377,6 +377,22 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.lookLater()).toEqual([])
   })
 
+  it('tells of what a destination lacks until it is sent again', async () => {
+    const rig = await openWatch(database, ...withAms)
+    await change(rig.db, sql`delete from sync_reads`)
+    await change(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
+    const answered = (result: string) => sql`
+      insert into sync_push_verifications (destination, account, message_id, entity, entity_id, verified_at, result)
+      values ('ams', ${ACCOUNT}, ${uuid(8, 1)}, 'market_events', '[]', ${timeValue(rig.db.read, timeFromMs(rig.clock.now()))}, ${result})`
+    await change(rig.db, answered('lacks'))
+    expect(await rig.look()).toEqual(['destination_lacks'])
+    expect((await rig.alarm('destination_lacks'))?.text).toBe(
+      'destination ams lacks 1 change that it had taken; find out why; with `--repair` it sends them again: `submission-mirror destination verify ams`',
+    )
+    await change(rig.db, sql`update sync_push_verifications set repaired_at = verified_at`)
+    expect(await rig.lookLater()).toEqual([])
+  })
+
   it('sees what becomes of destinations', async () => {
     const rig = await openWatch(database, ...withAms)
     await change(rig.db, sql`delete from sync_reads`)
@@ -433,6 +449,21 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     await find(rig, 1, 1, byWebhook)
     await rig.look(16 * MINUTE)
     expect(await rig.look(5 * MINUTE)).toContain('push_late')
+  })
+
+  it('sees that a filter fails, on what and why, and not that its changes are late', async () => {
+    const rig = await openWatch(database, ...withAms)
+    await change(rig.db, sql`delete from sync_reads`)
+    await find(rig, 1, 1, byWebhook)
+    await noteFilterError(rig.db, 'ams', 'change 7, lanes update: filter failed: it is no number')
+    await rig.look(16 * MINUTE)
+    expect(await rig.look(5 * MINUTE)).toEqual(['filter_failed'])
+    expect((await rig.alarm('filter_failed'))?.text).toBe(
+      'the filter of destination ams fails, so its changes wait (change 7, lanes update: filter failed: it is no number); mend `filter` in the settings, and reload',
+    )
+    await noteFilterError(rig.db, 'ams', null)
+    await change(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
+    expect(await rig.lookLater()).toEqual([])
   })
 
   it('sees the oldest of many submissions that wait for a client, also when it was asked for again just now', async () => {

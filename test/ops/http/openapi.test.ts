@@ -34,6 +34,7 @@ interface Document {
 const ROUTES = [
   'GET /api/v1/documents/{key}',
   'POST /api/v1/destinations/{name}/mappings.csv',
+  'GET /api/v1/asyncapi.json',
   'GET /api/v1/openapi.json',
   'GET /api/v1/reconcile-runs/{id}/report.html',
   'GET /api/v1/live',

@@ -12,7 +12,7 @@ it('answers a thousand random requests as the description says, and fails at non
   try {
     const described = new Described((await rig.ask<object>('GET', '/openapi.json')).json)
     const { wrong, statuses } = await askAtRandom(rig.origin, described, {
-      seed: 1,
+      seed: 2,
       count: 1_000,
       operations: described.operations.filter(({ operationId }) => !NOT_ASKED.includes(operationId)),
       known: {

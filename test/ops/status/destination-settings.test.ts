@@ -7,6 +7,7 @@ const destination = (over: object) => over as DestinationConfig
 it('the address of a destination holds no user, no query and no template', () => {
   const of = (over: object) => addressOf(destination(over))
   expect(of({ kind: 'webhook', url: 'https://user:pass@ams.example/in/put?key=abc#x' })).toBe('https://ams.example/in/put')
+  expect(of({ kind: 'queue', queue: { url: 'https://sqs.example/1/changes.fifo' } })).toBe('https://sqs.example/1/changes.fifo')
   expect(of({ kind: 'http', request: { url: '"https://ams.example/in?key=abc"' } })).toBe('https://ams.example/in')
   expect(of({ kind: 'http', request: { url: '"https://ams.example/" & entity_id' } })).toBeNull()
   expect(of({ kind: 'file', target: { type: 'folder', path: '/drop' } })).toBe('/drop')

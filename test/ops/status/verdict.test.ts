@@ -54,6 +54,7 @@ const ams: DestinationHealth = {
   unknown: nothing,
   held: nothing,
   unmapped: nothing,
+  lacking: nothing,
 }
 
 /** A run of which everything that it left holds until today. */

@@ -24,7 +24,7 @@ it('begins no other file when one cannot be written, and removes those that it h
     close: async () => undefined,
   }
   const items = Array.from({ length: 3 * AT_A_TIME }, (_, n) => pushItem(n, { submissionId: `s-${n}` }))
-  const writer = rowWriter({ format: 'ndjson', byteOrderMark: false, entities: null, personalFields: [] })
+  const writer = rowWriter({ format: 'ndjson', byteOrderMark: false, entities: null, personalFields: [], filter: null })
   const progress = { renaming: null }
   const writing = writeBatch(drop, items, {
     destination: { name: 'agency', per: 'submission' },

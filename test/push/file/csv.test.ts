@@ -15,7 +15,7 @@ function recordsOf(
   items: readonly PushItem[],
   personalFields: readonly string[] = [],
 ): { text: string; records: Record<string, string | null>[] } {
-  const writer = rowWriter({ format: 'csv', byteOrderMark: false, entities, personalFields })
+  const writer = rowWriter({ format: 'csv', byteOrderMark: false, entities, personalFields, filter: null })
   const text = writer.head + writer.rows(items)
   const [header = [], ...records] = readCsv(text)
   return { text, records: records.map((record) => Object.fromEntries(header.map((column, at) => [column, record[at] ?? null]))) }
@@ -117,7 +117,7 @@ describe('CSV', () => {
 
   it('begins with a byte order mark where that is wanted, and with none else', () => {
     const headOf = (byteOrderMark: boolean) =>
-      rowWriter({ format: 'csv', byteOrderMark, entities: null, personalFields: [] }).head.split(',')[0]
+      rowWriter({ format: 'csv', byteOrderMark, entities: null, personalFields: [], filter: null }).head.split(',')[0]
     expect([headOf(false), headOf(true)]).toEqual(['"message_id"', '\ufeff"message_id"'])
   })
 

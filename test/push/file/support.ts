@@ -73,6 +73,7 @@ export function pushItem(n: number, changes: Partial<PushItem> = {}): PushItem {
     echo: false,
     submission: null,
     mapping: null,
+    leftFilter: false,
     remoteId: null,
     attempts: 0,
     ...changes,

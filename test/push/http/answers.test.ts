@@ -66,7 +66,7 @@ describe('an answer that nests too deep', () => {
   it('gives no token', async () => {
     const { baseUrl } = await serve((_, response) => response.end(DEEP))
     const asked = { tokenUrl: `${baseUrl}/token`, username: 'u', password: secret('p') }
-    const auth = { type: 'password', ...asked, clientId: null, clientSecret: null, scope: null } as const
+    const auth = { type: 'password', ...asked, clientId: null, clientSecret: null, scope: null, refresh: false } as const
     const error = 'no token: the token endpoint answered without an access_token'
     expect(await sendOne(openKind(destinationTo(baseUrl, { auth })))).toMatchObject({ type: 'failed', error })
   })
@@ -135,7 +135,7 @@ describe('an answer that breaks off', () => {
   it('gives no token', async () => {
     const { baseUrl } = await breaking()
     const asked = { tokenUrl: `${baseUrl}/token`, username: 'u', password: secret('p') }
-    const auth = { type: 'password', ...asked, clientId: null, clientSecret: null, scope: null } as const
+    const auth = { type: 'password', ...asked, clientId: null, clientSecret: null, scope: null, refresh: false } as const
     const error = "no token: the token endpoint's answer broke off"
     expect(await sendOne(openKind(destinationTo(baseUrl, { auth })))).toMatchObject({
       type: 'failed',

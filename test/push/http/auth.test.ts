@@ -15,6 +15,7 @@ const oauth2 = (tokenUrl: string, own: Partial<Oauth2> = {}): Oauth2 => ({
   audience: 'api/ams',
   fields: {},
   send: 'basic',
+  refresh: false,
   ...own,
 })
 
@@ -174,6 +175,7 @@ describe('other credentials', () => {
       clientId: 'app',
       clientSecret: null,
       scope: null,
+      refresh: false,
     }
     expect(await sendOne(openKind(withAuth(target, auth)))).toMatchObject({ type: 'delivered' })
     expect(Object.fromEntries(new URLSearchParams(target.to('/token')[0]?.body))).toEqual({
@@ -213,6 +215,8 @@ describe('a login', () => {
     request,
     token: 'body.jwt',
     expiresIn: null,
+    refresh: null,
+    refreshToken: null,
     header: 'Authorization',
     scheme: 'Bearer',
     ...own,

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { PermanentError, TransientError } from '../../../src/base/errors.ts'
 import type { Json } from '../../../src/model/json.ts'
-import { checkTemplates } from '../../../src/push/http/check-templates.ts'
+import { checkFilter, checkTemplates } from '../../../src/push/http/check-templates.ts'
 import { type TemplateLimits, Templates } from '../../../src/push/http/templates.ts'
 import { destinationTo } from './support.ts'
 
@@ -131,6 +131,8 @@ describe('the check at start', () => {
         request: { ...base.request, headers: { Authorization: '"x"', Connection: '"x"' } },
         token: 'body.(',
         expiresIn: null,
+        refresh: null,
+        refreshToken: 'body.)',
         header: 'Expect',
         scheme: '',
       },
@@ -138,6 +140,7 @@ describe('the check at start', () => {
     expect(checkTemplates(broken)).toEqual([
       'destination ams: auth.header: expect belongs to the connection, and no request sets it; leave it out',
       'destination ams: auth.request.headers: connection belongs to the connection, and no request sets it; leave it out',
+      'destination ams: auth.refresh and auth.refresh_token need each other; give both',
       'destination ams: request.headers: authorization comes from auth alone',
       'destination ams: lookup: a GET has no body',
       expect.stringMatching(/^destination ams: request\.body is no JSONata expression: .+\(at character \d+\)$/),
@@ -145,6 +148,15 @@ describe('the check at start', () => {
       expect.stringMatching(/^destination ams: lookup\.found is no JSONata expression: /),
       expect.stringMatching(/^destination ams: success is no JSONata expression: /),
       expect.stringMatching(/^destination ams: auth\.token is no JSONata expression: /),
+      expect.stringMatching(/^destination ams: auth\.refresh_token is no JSONata expression: /),
+    ])
+  })
+
+  it('names a filter that is no JSONata, of whatever kind the destination is', () => {
+    expect(checkFilter({ name: 'ams', filter: null })).toEqual([])
+    expect(checkFilter({ name: 'ams', filter: 'entity = "lanes"' })).toEqual([])
+    expect(checkFilter({ name: 'ams', filter: 'row.chip = ' })).toEqual([
+      expect.stringMatching(/^destination ams: filter is no JSONata expression: /),
     ])
   })
 

@@ -13,6 +13,7 @@ const config = {
   clientId: null,
   clientSecret: null,
   scope: null,
+  refresh: false,
 }
 
 /** A keeper of tokens that this transport brings. */

@@ -6,12 +6,14 @@ import { Secret } from '../../../src/base/secret.ts'
 import type { WebhookDestination } from '../../../src/config/config.ts'
 import type { Row } from '../../../src/model/entity.ts'
 import type { Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
-import { createWebhook, TEST_TYPE } from '../../../src/push/kinds/webhook.ts'
+import { TEST_TYPE } from '../../../src/push/contract/delivery.ts'
+import { createWebhook } from '../../../src/push/kinds/webhook.ts'
 import { silentLog } from '../../tools/databases.ts'
-import { type Arrived, type Behaviour, startReceiver } from '../receiver.ts'
+import { type Arrived, type Behaviour, startReceiver, takesAll } from '../receiver.ts'
 import { SECRET, webhookTo } from '../rig.ts'
 
 const OTHER = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
+const madeUp = { isMadeUp: true } as const
 const never = new AbortController().signal
 
 const item: PushItem = {
@@ -34,6 +36,7 @@ const item: PushItem = {
   echo: false,
   submission: null,
   mapping: null,
+  leftFilter: false,
   remoteId: null,
   attempts: 0,
 }
@@ -45,7 +48,7 @@ function kindFor(url: string, over: Partial<WebhookDestination> = {}, clock = sy
 }
 
 async function outcomeOf(behaviour: Behaviour, over: Partial<WebhookDestination> = {}): Promise<Outcome | undefined> {
-  const receiver = await startReceiver(behaviour)
+  const receiver = await startReceiver(behaviour, madeUp)
   return (await kindFor(receiver.url, over).send([item], never))[0]
 }
 
@@ -66,7 +69,7 @@ function afterIn(body = ''): unknown {
 
 describe('a message', () => {
   test('is what Standard Webhooks says, signed so that a library verifies it', async () => {
-    const receiver = await startReceiver()
+    const receiver = await startReceiver(takesAll, madeUp)
     expect(await kindFor(receiver.url).send([item], never)).toEqual([{ type: 'delivered', status: 204, remoteId: null, detail: null }])
     const [arrived] = receiver.arrived
     expect(arrived?.headers['content-type']).toBe('application/json')
@@ -91,7 +94,7 @@ describe('a message', () => {
 
   test('has the same id and the same bytes on every try, and a fresh timestamp', async () => {
     const clock = new ManualClock(Date.now())
-    const receiver = await startReceiver()
+    const receiver = await startReceiver(takesAll, madeUp)
     const kind = kindFor(receiver.url, {}, clock)
     await kind.send([item], never)
     clock.advance(7_000)
@@ -104,7 +107,7 @@ describe('a message', () => {
   })
 
   test('has the same bytes whether it is made of the columns or of their text', async () => {
-    const receiver = await startReceiver()
+    const receiver = await startReceiver(takesAll, madeUp)
     const kind = kindFor(receiver.url)
     const columns = fc.dictionary(fc.string(), fc.jsonValue(), { noNullPrototype: true })
     const variants = fc.record({
@@ -124,7 +127,7 @@ describe('a message', () => {
   })
 
   test('is signed with both secrets while one replaces the other', async () => {
-    const receiver = await startReceiver()
+    const receiver = await startReceiver(takesAll, madeUp)
     await kindFor(receiver.url, { secrets: [new Secret(OTHER), new Secret(SECRET)] }).send([item], never)
     const [arrived] = receiver.arrived
     for (const secret of [SECRET, OTHER]) {
@@ -133,7 +136,7 @@ describe('a message', () => {
   })
 
   test('says of a snapshot that it is one, and who wrote a message', async () => {
-    const receiver = await startReceiver()
+    const receiver = await startReceiver(takesAll, madeUp)
     await kindFor(receiver.url).send([{ ...item, snapshot: true, direction: 'sent', echo: true }], never)
     expect(JSON.parse(receiver.arrived[0]?.body ?? '')).toMatchObject({ snapshot: true, brokerage: { direction: 'sent', echo: true } })
   })
@@ -197,7 +200,7 @@ describe('what the receiver answers', () => {
 
 describe('a probe', () => {
   test('is a signed message of a type of its own', async () => {
-    const receiver = await startReceiver((_, response) => response.writeHead(200).end())
+    const receiver = await startReceiver((_, response) => response.writeHead(200).end(), madeUp)
     const result = await kindFor(receiver.url).probe(never)
     expect(result.ok).toBe(true)
     const [arrived] = receiver.arrived
@@ -214,7 +217,7 @@ describe('a probe', () => {
     [404, 'URL'],
     [500, 'log'],
   ])('explains %i', async (status, hint) => {
-    const receiver = await startReceiver(answers(status))
+    const receiver = await startReceiver(answers(status), madeUp)
     const { ok, text } = await kindFor(receiver.url).probe(never)
     expect([ok, text.includes(String(status)), text.includes(hint)]).toEqual([false, true, true])
   })

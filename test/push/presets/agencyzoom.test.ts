@@ -1,17 +1,7 @@
 import { expect, it } from 'vitest'
-import { startAgencyZoom } from '../../emulators/agencyzoom.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
-import { describeNotes, event, type NotesCase, SUBMISSION, startNotes } from './notes-suite.ts'
-
-const agencyzoom: NotesCase<Awaited<ReturnType<typeof startAgencyZoom>>> = {
-  preset: 'agencyzoom',
-  env: { AGENCYZOOM_USERNAME: 'mirror', AGENCYZOOM_PASSWORD: 'the-password' },
-  start: () => startAgencyZoom({ username: 'mirror', password: 'the-password', customers: ['4711'] }),
-  where: ({ url }) => `settings: { base_url: "${url}/v1/api", pause_seconds: 0.2 }`,
-  client: '4711',
-  stranger: '4712',
-  hasTokens: true,
-}
+import { agencyzoom } from './cases.ts'
+import { describeNotes, event, SUBMISSION, startNotes } from './notes-suite.ts'
 
 describeNotes('AgencyZoom', agencyzoom)
 

@@ -42,6 +42,34 @@ const event = (n: number, over = {}) => eventFact(ACCOUNT, SUBMISSION, wireEvent
 const message = (n: number, over = {}) => messageFact(ACCOUNT, SUBMISSION, wireMessage(n, over))
 
 describe.each(onSqlite)('Applied Epic ($name)', (database) => {
+  it('is asked what it has: what was deleted or changed there is found, and what lacks is sent again', async () => {
+    const { epic, rig } = await start(database, 'personal_fields: [market_events.detail]')
+    await rig.map(SUBMISSION, 'c-1')
+    await rig.apply(event(1), event(2), event(3))
+    await rig.becomes('delivered', 'delivered', 'delivered')
+    await rig.apply(event(1, { detail: 'Loss runs' }))
+    const rows = await rig.becomes(...Array<string>(4).fill('delivered'))
+    expect(await rig.verify()).toMatchObject({ delivered: 4, has: 4 })
+
+    const [first, second, third] = epic.activities
+    first?.notes.pop()
+    epic.remove(second?.id ?? '')
+    epic.describe(third?.id ?? '', 'Somebody else wrote this')
+    const found = await rig.verify({ repair: true })
+    expect(found).toMatchObject({ has: 1, lacks: 2, differs: 1, repaired: 2 })
+    expect(found.changes.map(({ row, result }) => [row.messageId, result])).toEqual([
+      [rows[1]?.message_id, 'lacks'],
+      [rows[2]?.message_id, 'differs'],
+      [rows[3]?.message_id, 'lacks'],
+    ])
+    await rig.becomes(...Array<string>(6).fill('delivered'))
+    expect(epic.activities.map(({ description }) => description).at(-1)).toContain(rows[1]?.message_id)
+    expect(epic.activities[0]?.notes.at(-1)?.content).toContain(`Reference: ${rows[3]?.message_id}`)
+    expect(await rig.verify()).toMatchObject({ has: 3, differs: 1 })
+    epic.failReads('page', 'drop')
+    expect(await rig.verify({ repair: true })).toMatchObject({ cannot_tell: 2, lacks: 0 })
+  })
+
   it('gets nothing before the submission is mapped, and then an activity for each event and message, in order', async () => {
     const { epic, rig } = await start(database, `personal_fields: [${PERSONAL}]`)
     await rig.apply(event(1, { type: 'quote_received', detail: 'Premium "10,000" <draft>' }))

@@ -2,41 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { startDataverse } from '../../emulators/dataverse.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
 import { itemOf } from '../http/support.ts'
-import { describeNotes, event, type NotesCase, SUBMISSION, startNotes } from './notes-suite.ts'
+import { dataverse } from './cases.ts'
+import { describeNotes, event, SUBMISSION, startNotes } from './notes-suite.ts'
 import { storing } from './storing.ts'
-
-const ACCOUNT_ROW = uuid(20, 1)
-
-const dataverse: NotesCase<Awaited<ReturnType<typeof startDataverse>>> = {
-  preset: 'dataverse',
-  env: {
-    DATAVERSE_HOST: 'acme.crm.dynamics.com',
-    DATAVERSE_TENANT: 'the-tenant',
-    DATAVERSE_CLIENT_ID: 'the-app',
-    DATAVERSE_CLIENT_SECRET: 'the-secret',
-  },
-  start: () =>
-    startDataverse({
-      clientId: 'the-app',
-      clientSecret: 'the-secret',
-      scope: 'https://acme.crm.dynamics.com/.default',
-      accounts: [ACCOUNT_ROW],
-    }),
-  where: ({ url }) => `settings: { base_url: "${url}" }, auth: { token_url: "${url}/the-tenant/oauth2/v2.0/token" }`,
-  client: ACCOUNT_ROW,
-  stranger: uuid(20, 2),
-  hasTokens: true,
-}
 
 describeNotes('Dataverse', dataverse)
 
 it('makes a note under our own id, leaves one that is there as it is, and can be asked for it', async () => {
   const { target, rig } = await startNotes(dataverse, sqliteDatabase)
-  await rig.map(SUBMISSION, ACCOUNT_ROW)
+  await rig.map(SUBMISSION, dataverse.client)
   target.fail('lose')
   await rig.apply(event(1))
   const [row] = await rig.becomes('delivered')
@@ -48,7 +24,7 @@ it('makes a note under our own id, leaves one that is there as it is, and can be
 
 it('waits as long as Dataverse asks for, and counts no try', async () => {
   const { target, rig } = await startNotes(dataverse, sqliteDatabase)
-  await rig.map(SUBMISSION, ACCOUNT_ROW)
+  await rig.map(SUBMISSION, dataverse.client)
   target.fail('busy')
   await rig.apply(event(1))
   expect(await rig.becomes('delivered')).toMatchObject([{ attempts: 1, status: 204 }])
@@ -62,7 +38,7 @@ it('gets a document as a note with a file, and none that is too large', async ()
   const where = (target: Parameters<typeof dataverse.where>[0]) =>
     dataverse.where(target).replace('settings: {', 'settings: { most_bytes: 40,')
   const { target, rig } = await startNotes({ ...small, where }, sqliteDatabase, own)
-  await rig.map(SUBMISSION, ACCOUNT_ROW)
+  await rig.map(SUBMISSION, dataverse.client)
   const store = storing(rig, folder, SUBMISSION)
   await store(1, '%PDF-1.7 the quote')
   await store(2, '%PDF-1.7 which is longer than forty')

@@ -1,18 +1,8 @@
 import { expect, it } from 'vitest'
-import { startHubSpot } from '../../emulators/hubspot.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
 import { at } from '../../tools/facts.ts'
-import { describeNotes, event, type NotesCase, SUBMISSION, startNotes } from './notes-suite.ts'
-
-const hubspot: NotesCase<Awaited<ReturnType<typeof startHubSpot>>> = {
-  preset: 'hubspot',
-  env: { HUBSPOT_TOKEN: 'pat-na1-the-token-of-the-app' },
-  start: () => startHubSpot({ token: 'pat-na1-the-token-of-the-app', companies: ['4711'] }),
-  where: ({ url }) => `settings: { base_url: "${url}", pause_seconds: 0.2 }`,
-  client: '4711',
-  stranger: '4712',
-  hasTokens: false,
-}
+import { hubspot } from './cases.ts'
+import { describeNotes, event, SUBMISSION, startNotes } from './notes-suite.ts'
 
 describeNotes('HubSpot', hubspot)
 

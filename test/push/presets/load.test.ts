@@ -16,22 +16,33 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   ],
   hawksoft: ['HAWKSOFT_AGENCY_ID', 'HAWKSOFT_USER', 'HAWKSOFT_PASSWORD'],
   agencyzoom: ['AGENCYZOOM_USERNAME', 'AGENCYZOOM_PASSWORD'],
+  ezlynx: ['EZLYNX_CLIENT_ID', 'EZLYNX_CLIENT_SECRET', 'EZLYNX_USERNAME', 'EZLYNX_INTEGRATION_GROUP_ID', 'EZLYNX_SCOPE'],
   dataverse: ['DATAVERSE_HOST', 'DATAVERSE_TENANT', 'DATAVERSE_CLIENT_ID', 'DATAVERSE_CLIENT_SECRET'],
   hubspot: ['HUBSPOT_TOKEN'],
   salesforce: ['SALESFORCE_HOST', 'SALESFORCE_CLIENT_ID', 'SALESFORCE_CLIENT_SECRET'],
+  'salesforce-batch': ['SALESFORCE_HOST', 'SALESFORCE_CLIENT_ID', 'SALESFORCE_CLIENT_SECRET'],
   zapier: ['ZAPIER_HOOK_URL'],
   'power-automate': ['POWER_AUTOMATE_URL'],
+  'kafka-rest': ['KAFKA_REST_HOST', 'KAFKA_CLUSTER', 'KAFKA_TOPIC', 'KAFKA_REST_USER', 'KAFKA_REST_PASSWORD'],
+  'azure-service-bus': [
+    'SERVICE_BUS_HOST',
+    'SERVICE_BUS_QUEUE',
+    'SERVICE_BUS_TENANT',
+    'SERVICE_BUS_CLIENT_ID',
+    'SERVICE_BUS_CLIENT_SECRET',
+  ],
   nowcerts: ['NOWCERTS_USERNAME', 'NOWCERTS_PASSWORD'],
 }
 
-/** Those whose target has each change once, however often it is sent. */
-const IDEMPOTENT: readonly string[] = ['dataverse', 'salesforce']
+/** Those that may be sent a change twice: their target, or who reads from it, has it once. */
+const IDEMPOTENT: readonly string[] = ['dataverse', 'salesforce', 'salesforce-batch', 'kafka-rest', 'azure-service-bus']
 
 /** Those that know no clients. */
-const UNMAPPED: readonly string[] = ['zapier', 'power-automate']
+const UNMAPPED: readonly string[] = ['zapier', 'power-automate', 'kafka-rest', 'azure-service-bus']
 
 const settings = (preset: string, env: Env = {}): Env => ({
   ...account,
+  PROTECT_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
   ...withFile(`destinations: [{ name: ams, preset: ${preset} }]`, env),
 })
 

@@ -19,6 +19,8 @@ export interface NotesCase<E extends NotesEmulator> {
   /** An existing client of the target, and one that it does not know. */
   readonly client: string
   readonly stranger: string
+  /** Further fields of the map that it needs. */
+  readonly fields?: (client: string) => Readonly<Record<string, string>>
   /** Whether a new token is got for one that is refused. */
   readonly hasTokens: boolean
 }
@@ -39,6 +41,7 @@ export async function startNotes<E extends NotesEmulator>(of: NotesCase<E>, data
   const patient = `${timeout} schedule: [${Array(10).fill('50ms').join()}], rps: 100, allow_private: true, allow_hosts: [127.0.0.1]`
   const destination = `{ name: ams, preset: ${of.preset}, ${of.where(target)}, ${patient}, ${own} }`
   const rig = await PushRig.start(database, destination, { SHUTDOWN_GRACE: '1s', ...of.env })
+  if (of.fields !== undefined) rig.fieldsOf = of.fields
   await rig.track(SUBMISSION)
   await rig.run()
   return { target, rig }
@@ -97,6 +100,41 @@ export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCa
       await rig.restart()
       await rig.becomes('delivered')
       expect(target.notes).toHaveLength(1)
+    })
+
+    it('is asked what it has: a note that was deleted there is found and sent again, one that was changed is told of', async () => {
+      const { target, rig } = await startNotes(of, database)
+      await rig.map(SUBMISSION, of.client)
+      await rig.apply(event(1), event(2), event(3), message(4))
+      const sent = await rig.becomes(...Array<string>(4).fill('delivered'))
+      expect(await rig.verify()).toMatchObject({ delivered: 4, asked: 4, has: 4, isWhole: true, changes: [] })
+
+      const [, lost, changed] = target.notes.map(({ id, text }) => ({ id, text }))
+      target.remove(lost?.id ?? '')
+      target.rewrite(changed?.id ?? '', `${changed?.text} and what somebody wrote`)
+      const found = await rig.verify({ repair: true })
+      expect(found).toMatchObject({ asked: 4, has: 2, lacks: 1, differs: 1, cannot_tell: 0, repaired: 1 })
+      expect(found.changes.map(({ row, result, isRepaired }) => [row.messageId, result, isRepaired])).toEqual([
+        [sent[1]?.message_id, 'lacks', true],
+        [sent[2]?.message_id, 'differs', false],
+      ])
+      await rig.becomes(...Array<string>(5).fill('delivered'))
+      expect(target.notes).toHaveLength(4)
+      expect(target.notes.at(-1)?.text).toContain(`Reference: ${sent[1]?.message_id}`)
+      expect(await rig.verify()).toMatchObject({ delivered: 4, has: 3, differs: 1, lacks: 0 })
+    })
+
+    it('cannot be told from a lost answer, a late one, an error or a foreign page, and nothing is sent again then', async () => {
+      const { target, rig } = await startNotes(of, database, 'timeout: 1s')
+      await rig.map(SUBMISSION, of.client)
+      await rig.apply(event(1), event(2), event(3), event(4))
+      await rig.becomes(...Array<string>(4).fill('delivered'))
+      target.remove(target.notes[0]?.id ?? '')
+      target.failReads('drop', 'page', 'hang', 'refuse')
+      const found = await rig.verify({ repair: true })
+      expect(found).toMatchObject({ asked: 4, has: 0, lacks: 0, differs: 0, cannot_tell: 4, repaired: 0 })
+      for (const { error } of found.changes) expect(error).toMatch(/could not be looked up/)
+      expect(await rig.outbox()).toHaveLength(4)
     })
 
     it('is parked when it takes the access away', async () => {

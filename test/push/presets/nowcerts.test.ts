@@ -1,20 +1,8 @@
 import { expect, it } from 'vitest'
-import { startNowCerts } from '../../emulators/nowcerts.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
-import { describeNotes, event, type NotesCase, SUBMISSION, startNotes } from './notes-suite.ts'
-
-const INSURED = uuid(20, 1)
-
-const nowcerts: NotesCase<Awaited<ReturnType<typeof startNowCerts>>> = {
-  preset: 'nowcerts',
-  env: { NOWCERTS_USERNAME: 'mirror', NOWCERTS_PASSWORD: 'the-password' },
-  start: () => startNowCerts({ username: 'mirror', password: 'the-password', insureds: [INSURED] }),
-  where: ({ url }) => `settings: { base_url: "${url}/api" }, auth: { token_url: "${url}/api/token" }`,
-  client: INSURED,
-  stranger: uuid(20, 2),
-  hasTokens: true,
-}
+import { nowcerts } from './cases.ts'
+import { describeNotes, event, SUBMISSION, startNotes } from './notes-suite.ts'
 
 describeNotes('NowCerts', nowcerts)
 
@@ -29,7 +17,7 @@ it('gives a change up at once that NowCerts refuses in a 200, with its reason', 
 
 it('gets what is filled in later as a reply to the note, once, on the policy of the map', async () => {
   const { target, rig } = await startNotes(nowcerts, sqliteDatabase, 'personal_fields: [market_events.detail]')
-  await rig.map(SUBMISSION, INSURED, uuid(21, 1))
+  await rig.map(SUBMISSION, nowcerts.client, uuid(21, 1))
   await rig.apply(event(1))
   await rig.becomes('delivered')
   target.fail('lose')
@@ -39,4 +27,16 @@ it('gets what is filled in later as a reply to the note, once, on the policy of 
   expect(target.notes).toHaveLength(2)
   expect(reply).toMatchObject({ parent: first?.id, policy: uuid(21, 1), text: expect.stringContaining('detail: They need ‹loss› runs\n') })
   expect(rows.map(({ remote_id: id }) => id)).toEqual([first?.id, first?.id])
+})
+
+it('asks for the password once: the last refresh token brings the next token, in the next process too', async () => {
+  const { target, rig } = await startNotes(nowcerts, sqliteDatabase)
+  await rig.map(SUBMISSION, nowcerts.client)
+  for (const n of [1, 2, 3]) {
+    await rig.apply(event(n))
+    await rig.becomes(...Array<string>(n).fill('delivered'))
+    target.revokeTokens()
+    await rig.restart()
+  }
+  expect(target.grants).toEqual({ password: 1, refresh: 2 })
 })

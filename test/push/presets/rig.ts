@@ -2,16 +2,20 @@ import { onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { type Config, type DestinationConfig, loadConfig } from '../../../src/config/config.ts'
+import { protectionSettings } from '../../../src/config/protect.ts'
 import type { Fact } from '../../../src/model/facts.ts'
+import { verifyDestination } from '../../../src/ops/verify/verify-destination.ts'
 import type { DeliveryKind } from '../../../src/push/contract/delivery.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
 import { createKind } from '../../../src/push/kinds/create.ts'
+import type { VerificationReport, VerificationRequest } from '../../../src/push/verify/verification.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import type { CountedDestination } from '../../../src/store/outbox/destinations.ts'
 import { storeMappings } from '../../../src/store/outbox/push-map.ts'
 import type { OutboxEntry } from '../../../src/store/outbox/queries.ts'
 import { account, type Env, withFile } from '../../config/support.ts'
-import { silentLog, type TestDatabase } from '../../tools/databases.ts'
+import { databaseEnv } from '../../e2e/serve.ts'
+import { type OpenedDatabase, silentLog, type TestDatabase } from '../../tools/databases.ts'
 import { countedDestination } from '../../tools/destinations.ts'
 import { trackFact } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
@@ -21,20 +25,28 @@ import { createPushing, type Pushing } from '../pushing.ts'
 
 export const ACCOUNT = 'default'
 
-/** The way from the change log to one destination that a preset describes, with everything real. */
+/** The way from the change log to one destination of the settings, with everything real. */
 export class PushRig {
   readonly db: Db
+  /** Where the database is, for another process. */
+  readonly database: OpenedDatabase['config']
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
+  /** The environment of a command beside it. */
+  readonly env: Readonly<Record<string, string>>
+  /** Further fields of the map, by client. */
+  fieldsOf: (client: string) => Readonly<Record<string, string>> = () => ({})
   readonly #config: Config
   #pushing: Pushing
   #stop = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
 
-  private constructor(db: Db, config: Config) {
+  private constructor({ db, config: database }: OpenedDatabase, config: Config, env: Env) {
     const { destination, problems } = onlyOne(config)
     if (problems.length > 0) throw new Error(problems.join('\n'))
     this.db = db
+    this.database = database
+    this.env = env as Record<string, string>
     this.destination = destination
     this.kind = createKind(destination, { clock: systemClock, log: silentLog, proxy: {} })
     this.#config = config
@@ -44,7 +56,10 @@ export class PushRig {
   /** @param destination the YAML of one destination, in one line; it runs until the test ends. */
   static async start(database: TestDatabase, destination: string, env: Env): Promise<PushRig> {
     const opened = await database.open()
-    const rig = new PushRig(opened.db, configWith(destination, env))
+    const given = { ...account, ...withFile(`destinations:\n  - ${destination}\n`, env), ...databaseEnv(opened.config) }
+    const config = loadConfig(given)
+    opened.db.protection.use(protectionSettings(config))
+    const rig = new PushRig(opened, config, given)
     onTestFinished(async () => {
       await rig.#close()
       await opened.close()
@@ -77,11 +92,18 @@ export class PushRig {
   /** Says which client of the AMS a submission belongs to. */
   async map(submissionId: string, client: string, policy: string | null = null): Promise<void> {
     const destination = this.destination.name
-    await storeMappings(this.db, [{ destination, account: ACCOUNT, submissionId, client, policy, fields: {} }], 'import')
+    await storeMappings(this.db, [{ destination, account: ACCOUNT, submissionId, client, policy, fields: this.fieldsOf(client) }], 'import')
   }
 
   async state(): Promise<CountedDestination | null> {
     return await countedDestination(this.db.read, this.destination.name)
+  }
+
+  /** Asks the target what it has, as `destination verify` does. */
+  verify(request: Partial<VerificationRequest> = {}): Promise<VerificationReport> {
+    const parts = { db: this.db, clock: systemClock, log: silentLog, observer: silentObserver, config: this.#config, version: '0' }
+    const all = { selection: {}, sample: null, repair: false, ...request }
+    return verifyDestination({ ...parts, signal: new AbortController().signal }, this.destination, all)
   }
 
   /** The outbox, the oldest first. */
@@ -109,12 +131,8 @@ export class PushRig {
   }
 }
 
-function configWith(yaml: string, env: Env): Config {
-  return loadConfig({ ...account, ...withFile(`destinations:\n  - ${yaml}\n`, env) })
-}
-
 function onlyOne({ destinations }: Config): { readonly destination: DestinationConfig; readonly problems: readonly string[] } {
   const [destination] = destinations
-  if (destination?.kind !== 'http') throw new Error('no destination of the kind http')
-  return { destination, problems: checkTemplates(destination) }
+  if (destination === undefined) throw new Error('no destination')
+  return { destination, problems: destination.kind === 'http' ? checkTemplates(destination) : [] }
 }

@@ -1,28 +1,18 @@
 import { expect, it } from 'vitest'
-import { startSalesforce } from '../../emulators/salesforce.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
 import { until } from '../../tools/until.ts'
 import { itemOf } from '../http/support.ts'
-import { describeNotes, event, type NotesCase, SUBMISSION, startNotes } from './notes-suite.ts'
+import { salesforce } from './cases.ts'
+import { describeNotes, event, SUBMISSION, startNotes } from './notes-suite.ts'
 
-const ACCOUNT_ID = '001000000000001AAA'
-
-const salesforce: NotesCase<Awaited<ReturnType<typeof startSalesforce>>> = {
-  preset: 'salesforce',
-  env: { SALESFORCE_HOST: 'acme.my.salesforce.com', SALESFORCE_CLIENT_ID: 'the-app', SALESFORCE_CLIENT_SECRET: 'the-secret' },
-  start: () => startSalesforce({ clientId: 'the-app', clientSecret: 'the-secret', accounts: [ACCOUNT_ID] }),
-  where: ({ url }) =>
-    `settings: { base_url: "${url}", pause_seconds: 0.2, lock_seconds: 0.1 }, auth: { token_url: "${url}/services/oauth2/token" }`,
-  client: ACCOUNT_ID,
-  stranger: '001000000000002AAA',
-  hasTokens: true,
-}
+const inBatches = { ...salesforce, preset: 'salesforce-batch' }
 
 describeNotes('Salesforce', salesforce)
+describeNotes('Salesforce in batches', inBatches)
 
 it('waits while the quota is used up or a record is locked, and counts no try', async () => {
   const { target, rig } = await startNotes(salesforce, sqliteDatabase)
-  await rig.map(SUBMISSION, ACCOUNT_ID)
+  await rig.map(SUBMISSION, salesforce.client)
   target.fail('busy', 'busy')
   target.errors.push({ status: 400, errorCode: 'UNABLE_TO_LOCK_ROW' })
   await rig.apply(event(1))
@@ -32,7 +22,7 @@ it('waits while the quota is used up or a record is locked, and counts no try', 
 
 it('is parked by any other 403', async () => {
   const { target, rig } = await startNotes(salesforce, sqliteDatabase)
-  await rig.map(SUBMISSION, ACCOUNT_ID)
+  await rig.map(SUBMISSION, salesforce.client)
   target.errors.push({ status: 403, errorCode: 'API_DISABLED_FOR_ORG' })
   await rig.apply(event(1))
   await until('it is parked', async () => (await rig.state())?.state === 'parked')
@@ -41,7 +31,7 @@ it('is parked by any other 403', async () => {
 
 it('gives up at once when several records have the id, or a duplicate rule refuses it', async () => {
   const { target, rig } = await startNotes(salesforce, sqliteDatabase)
-  await rig.map(SUBMISSION, ACCOUNT_ID)
+  await rig.map(SUBMISSION, salesforce.client)
   await rig.apply(event(1))
   const [row] = await rig.becomes('delivered')
   expect(await rig.kind.lookUp?.(itemOf({ messageId: row?.message_id ?? '' }), new AbortController().signal)).toMatchObject({
@@ -51,7 +41,7 @@ it('gives up at once when several records have the id, or a duplicate rule refus
 
   const twice = { ...salesforce, start: async () => withTwo(row?.message_id ?? '') }
   const other = await startNotes(twice, sqliteDatabase)
-  await other.rig.map(SUBMISSION, ACCOUNT_ID)
+  await other.rig.map(SUBMISSION, salesforce.client)
   other.target.errors.push({ status: 400, errorCode: 'DUPLICATES_DETECTED' })
   await other.rig.apply(event(1), event(2))
   const rows = await other.rig.becomes('dead', 'dead')
@@ -62,14 +52,14 @@ it('gives up at once when several records have the id, or a duplicate rule refus
 /** Two tasks have the id already. */
 async function withTwo(externalId: string) {
   const target = await salesforce.start()
-  for (const id of ['00T1', '00T2']) target.notes.push({ id, externalId, client: ACCOUNT_ID, date: '', text: '' })
+  for (const id of ['00T1', '00T2']) target.notes.push({ id, externalId, client: salesforce.client, date: '', text: '' })
   return target
 }
 
 it('gets the task onto the record that the map names as policy', async () => {
   const { target, rig } = await startNotes({ ...salesforce, client: 'unused' }, sqliteDatabase)
-  await rig.map(SUBMISSION, 'somebody', ACCOUNT_ID)
+  await rig.map(SUBMISSION, 'somebody', salesforce.client)
   await rig.apply(event(1))
   await rig.becomes('delivered')
-  expect(target.notes).toMatchObject([{ client: ACCOUNT_ID, date: '2026-01-05' }])
+  expect(target.notes).toMatchObject([{ client: salesforce.client, date: '2026-01-05' }])
 })

@@ -5,7 +5,7 @@ import { entities } from '../../../src/model/entities.ts'
 import { columnsWhere, isInChangeLog, type Row } from '../../../src/model/entity.ts'
 import type { Fact } from '../../../src/model/facts.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { firstRows, type OutboxRow } from '../../../src/store/outbox/rows.ts'
+import type { OutboxRow } from '../../../src/store/outbox/rows.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { putOutbox } from '../../tools/destinations.ts'
 import {
@@ -23,10 +23,10 @@ import {
 import { applyAll, changesOf, rowsOf } from '../../tools/mirror.ts'
 import {
   ACCOUNT,
+  contentOf,
   destinationOf,
   fanAll,
   fanOutOf,
-  lanesIn,
   openedDb,
   openedDbs,
   outboxOf,
@@ -49,17 +49,6 @@ function filled(submissionId: string, messages: number): Fact[] {
     eventFact(ACCOUNT, submissionId, wireEvent(1)),
     stateFact(ACCOUNT, submissionId, wireRequirements(submissionId, [wireLane(1, { quotes: [quote] }), wireLane(2)]), 1),
   ]
-}
-
-/** What is in the outbox of a destination, with its content, in the order of each lane. */
-async function contentOf(db: Db, destination: string): Promise<OutboxRow[]> {
-  const lanes = (await lanesIn(db)).filter((lane) => lane.destination === destination)
-  const { byLane } = await firstRows(
-    db.read,
-    lanes.map(({ lane }) => ({ destination, account: ACCOUNT, lane })),
-    { limit: 100_000, submissions: false },
-  )
-  return [...byLane.values()].flat()
 }
 
 /** What a receiver knows that puts what it gets over what it had; it must never get a change of a row that it does not have. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Clock, ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
 import type { WebhookDestination } from '../../../src/config/config.ts'
-import type { Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
+import type { Batching, Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
 import { BatchLoop } from '../../../src/push/send/batch-loop.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
@@ -153,6 +153,127 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
   })
 })
 
+describe.each(onSqlite)('a batch whose changes are answered one by one, on $name', ({ open }) => {
+  it('has one change of a submission, and only those of one group', async () => {
+    const db = await openedDb(open)
+    // Two of each of four submissions.
+    await applyAll(
+      db,
+      Array.from({ length: 8 }, (_, n) => eventFact(ACCOUNT, uuid(9, n % 4), wireEvent(n + 1))),
+    )
+    await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
+    const seqs = (await outboxOf(db)).map(({ seq }) => seq)
+    const group = ({ seq }: PushItem) => String(seqs.indexOf(seq) % 2)
+    const { kind, run } = loopOver(db, (batches) => batches === 4, {}, systemClock, { groupOf: group })
+    await run()
+    const placesOf = (call: readonly number[]) => call.map((seq) => seqs.indexOf(seq))
+    expect(kind.calls.map(placesOf)).toEqual([
+      [0, 2],
+      [1, 3],
+      [4, 6],
+      [5, 7],
+    ])
+  })
+
+  it('goes on with the others at once when some are not taken', async () => {
+    const db = await openedDb(open)
+    await queue(db, 5)
+    const [first] = await outboxOf(db)
+    const refused: Outcome = { type: 'failed', permanent: false, alive: true, status: 200, error: 'not now', retryAfterMs: null }
+    const send = ({ seq }: PushItem) => (seq === first?.seq ? refused : delivered)
+    const over = { scheduleMs: [60_000] }
+    const { kind, run } = loopOver(db, (batches) => batches === 3, over, systemClock, { maxItems: 2, groupOf: () => '', send })
+    await run()
+    expect(kind.calls.map((seqs) => seqs.length)).toEqual([2, 2, 1])
+    expect((await outboxOf(db)).map(({ state }) => state)).toEqual(['ready', ...Array(4).fill('delivered')])
+  })
+
+  it('becomes half as large while it is refused as a whole, and twice as large when it is not, and counts no try for that', async () => {
+    const db = await openedDb(open)
+    await queue(db, 9)
+    const seqs = (await outboxOf(db)).map(({ seq }) => seq)
+    const bad = seqs[2]
+    const refusal = { status: 400, error: 'answered 400' } as const
+    const left = new Set(seqs)
+    const { kind, run } = loopOver(db, () => left.size === 0, { scheduleMs: [60_000] }, systemClock, {
+      maxItems: 8,
+      groupOf: () => '',
+      sendAll(items) {
+        const isRefused = items.some(({ seq }) => seq === bad)
+        if (isRefused && items.length > 1) return items.map(() => ({ type: 'split', ...refusal }))
+        for (const { seq } of items) left.delete(seq)
+        return items.map(() => (isRefused ? { type: 'failed', permanent: true, alive: true, retryAfterMs: null, ...refusal } : delivered))
+      },
+    })
+    await run()
+    const isSplit = (call: readonly number[]) => call.length > 1 && call.includes(bad ?? 0)
+    expect(kind.calls[0]).toHaveLength(8)
+    kind.calls.slice(0, -1).forEach((call, n) => {
+      const next = kind.calls[n + 1]?.length ?? 0
+      expect(next, `after ${call.length}`).toBeLessThanOrEqual(isSplit(call) ? call.length / 2 : call.length * 2)
+    })
+    const rows = await outboxOf(db)
+    expect(rows.map(({ state }) => state)).toEqual(seqs.map((seq) => (seq === bad ? 'ready' : 'delivered')))
+    expect(rows.map(({ attempts }) => attempts)).toEqual(seqs.map(() => 1))
+  })
+
+  it('asks for each change whose try nobody saw end, and sends only those that are missing', async () => {
+    const db = await openedDb(open)
+    await queue(db, 3)
+    const seqs = (await outboxOf(db)).map(({ seq }) => seq)
+    await db.write('test', (tx) => tx.sql.updateTable('sync_outbox').set({ uncertain: 1 }).execute())
+    const { kind, run } = loopOver(db, (batches) => batches === 1, { idempotent: false }, systemClock, {
+      groupOf: () => '',
+      lookUp: ({ seq }) => (seq === seqs[1] ? delivered : null),
+    })
+    await run()
+    expect(kind.looked).toEqual(seqs)
+    expect(kind.calls).toEqual([[seqs[0], seqs[2]]])
+    expect((await outboxOf(db)).map(({ state }) => state)).toEqual(['delivered', 'delivered', 'delivered'])
+  })
+
+  it('is not sent, and asks no further, when the target takes no lookups', async () => {
+    const db = await openedDb(open)
+    await queue(db, 3)
+    const rows = await outboxOf(db)
+    await db.write('test', (tx) =>
+      tx.sql
+        .updateTable('sync_outbox')
+        .set({ uncertain: 1 })
+        .where('outbox_id', '>', rows[0]?.outbox_id ?? 0)
+        .execute(),
+    )
+    let claims = 0
+    const counting = interrupted(db, (name) => {
+      if (name === 'outbox-claim' && ++claims === 2) throw new TransientError('that is enough')
+    })
+    const away: Outcome = { type: 'failed', permanent: false, alive: false, status: null, error: 'it is away', retryAfterMs: null }
+    const { kind, run } = loopOver(counting, () => false, { idempotent: false, scheduleMs: [60_000] }, hasty, {
+      groupOf: () => '',
+      lookUp: () => away,
+    })
+    await run()
+    expect(kind.looked).toEqual([rows[1]?.seq])
+    expect(kind.calls).toEqual([])
+    const left = await outboxOf(db)
+    expect(left.map(({ attempts, uncertain }) => [attempts, uncertain])).toEqual([
+      [0, 0],
+      [1, 1],
+      [0, 1],
+    ])
+    expect((await lanesIn(db)).filter(({ lease_token: token }) => token !== null)).toEqual([])
+  })
+})
+
+const hasty: Clock = { ...systemClock, sleep: (_, signal) => systemClock.sleep(1, signal) }
+
+interface LoopOptions extends Partial<Omit<Extract<Batching, { type: 'many' }>, 'type'>> {
+  readonly send?: (item: PushItem) => Outcome
+  /** In the place of `send`. */
+  readonly sendAll?: (items: readonly PushItem[]) => Outcome[]
+  readonly lookUp?: (item: PushItem) => Outcome | null
+}
+
 /** One event of each of the first `count` submissions waits for the destination. */
 async function queue(db: Db, count: number): Promise<void> {
   const facts = Array.from({ length: count }, (_, n) => eventFact(ACCOUNT, uuid(9, n + 1), wireEvent(n + 1)))
@@ -166,10 +287,15 @@ function loopOver(
   isEnough: (batches: number) => boolean,
   over: Partial<WebhookDestination> = {},
   clock: Clock = systemClock,
-  { maxItems = 1_000, gatherMs = 0, send = () => delivered }: { maxItems?: number; gatherMs?: number; send?: () => Outcome } = {},
+  { maxItems = 1_000, gatherMs = 0, groupOf, send = () => delivered, sendAll, lookUp }: LoopOptions = {},
 ) {
-  const batch = { type: 'many', maxItems, gatherMs } as const
-  const kind = testKind({ batch, send })
+  const batch = { type: 'many', maxItems, gatherMs, ...(groupOf && { groupOf }) } as const
+  const kind = testKind({ batch, send, ...(lookUp && { lookUp }) })
+  if (sendAll !== undefined)
+    kind.send = async (items) => {
+      kind.calls.push(items.map(({ seq }) => seq))
+      return sendAll(items)
+    }
   const ending = interrupted(db, (name) => {
     if (name === 'outbox-claim' && isEnough(kind.calls.length)) throw new TransientError('that is enough')
   })

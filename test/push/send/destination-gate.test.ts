@@ -6,9 +6,12 @@ import { localFailure } from '../../../src/push/contract/outcomes.ts'
 import { DestinationGate } from '../../../src/push/send/destination-gate.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { backOffDestination, ensureDestinations, setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { claimLanes } from '../../../src/store/outbox/work.ts'
 import { silentLog as log, type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
 import { delivered, lost } from '../kind.ts'
-import { openedDb, stateOf } from '../outbox.ts'
+import { ACCOUNT, destinationOf, fanAll, openedDb, openedDbs, stateOf } from '../outbox.ts'
 
 const HOUR_MS = 3_600_000
 const FAILURES_TO_OPEN = 5
@@ -91,6 +94,29 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     const { gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle({ ...lost, status })
     expect(gate.circuitWaitMs > 0).toBe(isDead)
+  })
+
+  it('gives a rest to the senders of every process when its circuit opens in one, and ends it for all', async () => {
+    const clock = new ManualClock(Date.now())
+    const [db, other] = (await openedDbs(open, 2, clock)) as [Db, Db]
+    const all = destinationOf('ams', { start: 'now' })
+    await ensureDestinations(db, [all])
+    const gates = [db, other].map(
+      (each) =>
+        new DestinationGate({ db: each, clock, log, observer: silentObserver, destination: { name: 'ams', rps: null, scheduleMs: [] } }),
+    )
+    await applyAll(db, [eventFact(ACCOUNT, uuid(9, 1), wireEvent(1))])
+    await fanAll(db, [all])
+    const claim = () => claimLanes(other, 'ams', { lanes: 1, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
+    const permits = Array.from({ length: FAILURES_TO_OPEN + 1 }, () => gates[0]?.admit())
+    for (const permit of permits.slice(1)) if (permit) gates[0]?.settle(permit, dead(null))
+    await gates[0]?.flush()
+    expect(await claim(), 'the other one claims nothing').toEqual([])
+    const [last] = permits
+    if (last) gates[0]?.settle(last, delivered)
+    await gates[0]?.flush()
+    expect(await claim()).toHaveLength(1)
+    expect(gates[1]?.admit()).not.toBeNull()
   })
 
   it('keeps a pause that an unclear answer asked for', async () => {

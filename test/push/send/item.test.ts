@@ -26,6 +26,7 @@ function rowOf(after: Row): OutboxRow {
     resent: null,
     remoteId: null,
     mapping: null,
+    leftFilter: false,
     submission: null,
     direction: null,
   }

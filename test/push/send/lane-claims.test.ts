@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
 import type { DeliveryKind, Outcome } from '../../../src/push/contract/delivery.ts'
-import type { Claim } from '../../../src/push/send/lane-claims.ts'
+import { type Claim, longestLaneLeaseMs } from '../../../src/push/send/lane-claims.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { type ClaimedLane, claimLanes, settleLanes } from '../../../src/store/outbox/work.ts'
@@ -17,6 +17,7 @@ import { sendingOf } from './parts.ts'
 
 const destination = webhookTo('http://unused.example', { mapping: 'required' })
 const plain = webhookTo('http://unused.example')
+const LONGEST_LEASE_MS = longestLaneLeaseMs(plain)
 
 /** One event of each of the first `count` submissions waits for the destination. */
 async function queue(db: Db, count: number): Promise<void> {
@@ -99,15 +100,47 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
     }
     const first = await (await claimOne())()
     expect(first.result.rows.map(({ state }) => state)).toEqual(['delivered'])
-    await sending.settle(first.result, first.lease)
+    await sending.settle([first.result], first.lease)
     const waiting = (await claimOne())()
     clock.advance(40_000)
     const early = await waiting
     expect(early.result.rows).toEqual([])
-    await sending.settle(early.result, early.lease)
+    await sending.settle([early.result], early.lease)
     clock.advance(60_001)
     const late = await (await claimOne())()
     expect(late.result.rows.map(({ state }) => state)).toEqual(['delivered'])
+  })
+
+  it('repeats a delivered change whose results cannot be stored once for each lease, under the same id', async () => {
+    const clock = new ManualClock(Date.now())
+    const db = await openedDb(open, clock)
+    await queue(db, 1)
+    let failures = 3
+    const refusing = meddled(db, async (name, go) => {
+      if (name === 'outbox-settle' && failures-- > 0) throw new Error('the store refuses it')
+      return go()
+    })
+    const ids: string[] = []
+    const kind = testKind({
+      send: ({ messageId }) => {
+        ids.push(messageId)
+        return delivered
+      },
+    })
+    const sending = sendingOf(refusing, plain, kind, clock)
+    const round = async () => {
+      const { lanes, lease } = await sending.claim(1, 1)
+      for (const lane of lanes) await sending.settle([await sending.context.rowSender.sendLane(lane, sending.limits(lease), false)], lease)
+    }
+    for (let lease = 1; lease <= 4; lease++) {
+      for (let look = 0; look < 5; look++) await round()
+      expect(ids).toHaveLength(lease)
+      clock.advance(LONGEST_LEASE_MS)
+    }
+    await round()
+    const [row] = await outboxOf(db)
+    expect(row).toMatchObject({ state: 'delivered', attempts: 1 })
+    expect(ids).toEqual(Array(4).fill(row?.message_id))
   })
 
   it('sends no batch when an operator pauses the destination while it waits for its turn', async () => {
@@ -118,7 +151,7 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
     const sending = sendingOf(db, slow, testKind(), clock)
     const claimOne = () => sending.claim(1, 1)
     const send = ({ lanes, lease }: Claim) => sending.context.rowSender.sendTogether(lanes, sending.limits(lease))
-    expect(await send(await claimOne())).toMatchObject([{ rows: [{ state: 'delivered' }] }])
+    expect(await send(await claimOne())).toMatchObject({ results: [{ rows: [{ state: 'delivered' }] }], isSplit: false })
     const waiting = send(await claimOne())
     await setDestinationState(db, 'ams', 'paused', 'the AMS moves')
     clock.advance(10_000)
@@ -137,8 +170,8 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
     const [first] = await outboxOf(db)
     const sending = sendingOf(db, plain, testKind({ send: ({ seq }) => (seq === first?.seq ? outcome : delivered) }))
     const { lanes, lease } = await sending.claim(10, 1)
-    const results = await sending.context.rowSender.sendTogether(lanes, sending.limits(lease))
-    expect(results?.flatMap(({ rows }) => rows.map(({ state }) => state))).toEqual(['ready', 'delivered', 'delivered'])
+    const sent = await sending.context.rowSender.sendTogether(lanes, sending.limits(lease))
+    expect(sent?.results.flatMap(({ rows }) => rows.map(({ state }) => state))).toEqual(['ready', 'delivered', 'delivered'])
     expect(sending.context.gate.admit()).toBeNull()
     await sending.context.gate.flush()
     expect(await stateOf(db, 'ams')).toMatchObject(outcome === parks ? { state: 'parked' } : { retry_at: expect.any(String) })

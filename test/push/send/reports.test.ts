@@ -27,6 +27,7 @@ const row: OutboxRow = {
   resent: null,
   remoteId: null,
   mapping: null,
+  leftFilter: false,
   submission: null,
   direction: null,
 }

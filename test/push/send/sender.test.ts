@@ -141,6 +141,23 @@ describe.each(onSqlite)('a sender on $name', (database) => {
       ).toHaveLength(1)
   })
 
+  it.each([
+    ['three times, as every refusal', 10, {}, 3],
+    ['as often as the schedule says, when that is less', 1, {}, 2],
+    ['as often as the schedule says, when it asks for a pause', 4, { 'retry-after': '0' }, 5],
+  ])('tries what is answered 403 for ever %s', async (_, waits, headers, tries) => {
+    const rig = await PushRig.open(database)
+    const receiver = await startReceiver((__, response) => response.writeHead(403, headers).end())
+    const destination = webhookTo(receiver.url, { entities: ['market_events'], scheduleMs: Array<number>(waits).fill(20) })
+    await rig.begin(destination)
+    rig.start([destination])
+    await rig.apply([event(1)])
+    await rig.until('it is given up', async () => (await rig.destination()).dead === 1)
+    const [row] = await rig.rows()
+    expect(row).toMatchObject({ state: 'dead', attempts: tries, status: 403 })
+    expect(receiver.arrived.map((request) => request.headers['webhook-id'])).toEqual(Array(tries).fill(row?.message_id))
+  })
+
   it('sends nothing to a destination during the pause that it asked for, even after a restart', async () => {
     const rig = await PushRig.open(database)
     let busy = true

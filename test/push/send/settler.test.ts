@@ -46,7 +46,10 @@ function settlerOf(db: Db, fails: (tries: number, passedMs: number) => Error | n
   }
   const inner = new Settler({ ...common, ...over })
   // The end of a lease is told in milliseconds from the beginning.
-  const settler = { add: (lane: LaneResult, untilMs: number) => inner.add(lane, { leftMs: () => untilMs - now }) }
+  const settler = {
+    add: (lane: LaneResult, untilMs: number) => settler.addAll([lane], untilMs),
+    addAll: (lanes: readonly LaneResult[], untilMs: number) => inner.add(lanes, { leftMs: () => untilMs - now }),
+  }
   return { settler, tries: () => tries, passedMs: () => now }
 }
 
@@ -107,6 +110,20 @@ describe.each(onSqlite)('the result of a lane on $name', ({ open }) => {
     expect(await transactions(1, 1, FULL - 1)).toBe(1)
     expect(await transactions(1, 2, FULL - 1)).toBe(2)
     expect(await transactions(1, FULL + 1, 1)).toBe(2)
+  })
+
+  it('is stored in one transaction with the others of its batch, up to the rows that it may have', async () => {
+    const db = await openedDb(open)
+    const of = await lostLanes(db)
+    const transactions = async (...rows: number[]) => {
+      const { settler, tries } = settlerOf(db)
+      await settler.addAll(rows.map(of), 10_000)
+      return tries()
+    }
+    expect(await transactions()).toBe(0)
+    expect(await transactions(...Array(FULL).fill(1))).toBe(1)
+    expect(await transactions(...Array(FULL + 1).fill(1))).toBe(2)
+    expect(await transactions(FULL + 1, 1)).toBe(2)
   })
 
   it('waits for others no longer when a transaction is full', async () => {

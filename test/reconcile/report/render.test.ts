@@ -250,3 +250,30 @@ describe('what differences mean', () => {
     expect(whole).not.toContain('each repair stands in')
   })
 })
+
+describe('what destinations have', () => {
+  const sectionOf = (destinations: ReportData['destinations']) =>
+    documentOf(report({ destinations })).sections.find(({ heading }) => heading === 'At the destinations')
+  const counts = { delivered: 211, has: 0, lacks: 0, differs: 0, cannot_tell: 0, repaired: 0, oldest_at: null, newest_at: null }
+
+  it('is said only where they were asked', () => {
+    const asked = {
+      ...counts,
+      destination: 'ams',
+      has: 208,
+      lacks: 2,
+      differs: 1,
+      repaired: 2,
+      oldest_at: moment(0),
+      newest_at: moment(60),
+    }
+    const [table] = sectionOf([asked, { ...counts, destination: 'hook' }])?.blocks ?? []
+    expect(table).toMatchObject({
+      rows: [
+        ['ams', 211, 208, 2, 1, 0, 2, '2026-11-20 03:00:00 UTC to 2026-11-20 03:01:00 UTC'],
+        ['hook', 211, '', '', '', '', '', 'never'],
+      ],
+    })
+    expect(sectionOf([])?.blocks).toEqual([{ kind: 'text', texts: ['No destination has taken a change of this account.'] }])
+  })
+})

@@ -89,6 +89,7 @@ export function report(over: Partial<ReportData> = {}): ReportData {
       unreachable: 0,
       trackedVia: [{ via: 'webhook', submissions: 12 }],
     },
+    destinations: [],
     madeAt: moment(90),
     version: '0.1.0',
     ...over,

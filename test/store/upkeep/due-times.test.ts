@@ -39,6 +39,7 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
   sync_destinations: {
     row: `(destination, state, cursor, log_epoch, retry_at, failures) values ('ams', 'active', 0, 'e', :now, 1)`,
   },
+  sync_push_tokens: { row: `(destination, lease_token, lease_until) values ('ams', 't', :now)` },
   sync_operator_notices: {
     row: `(operator, name, account, destination, notice_id, kind, body, queued_at, due_at, attempts, settled_at)
       values ('ops', 'push_dead', '', 'ams', 'n', 'firing', '{}', :now, :now, 0, :now)`,
@@ -90,7 +91,8 @@ const notDueTimes: Readonly<Record<string, readonly string[]>> = {
   sync_processes: ['started_at'],
   sync_migrations: ['applied_at'],
   push_map: ['mapped_at'],
-  sync_destinations: ['since', 'last_success_at'],
+  sync_destinations: ['since', 'last_success_at', 'filter_failed_at', 'verified_at'],
+  sync_push_verifications: ['verified_at', 'repaired_at'],
   sync_outbox: ['queued_at', 'tried_at', 'settled_at'],
   sync_remote_ids: ['stored_at'],
   reconcile_runs: ['requested_at', 'started_at', 'updated_at'],

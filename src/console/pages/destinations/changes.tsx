@@ -123,7 +123,7 @@ function columnsWith({ onRetry, onSkip, onMap }: Deeds): readonly Column<Push>[]
     const isStuck = row.state === 'dead' || row.state.startsWith('unknown')
     return (
       <span className="row-deeds">
-        <Exchange outboxId={row.outbox_id} seq={row.seq} />
+        <Exchange outboxId={row.outbox_id} seq={row.seq} destination={row.destination} />
         {isStuck && (
           <>
             <Button needs="operator" isSmall onClick={() => onRetry(id)} label={`Retry change ${row.seq}`}>

@@ -13,8 +13,10 @@ import { Changes } from './changes.tsx'
 import { DeadChanges } from './dead-changes.tsx'
 import { DestinationFacts } from './facts.tsx'
 import { Failures } from './failures.tsx'
+import { PreviewDialog } from './preview.tsx'
 import { ResendDialog } from './resend.tsx'
 import { StateChip } from './state.tsx'
+import { VerifyDialog } from './verify.tsx'
 
 type Shown = Schemas['Destination']
 
@@ -56,7 +58,7 @@ function Told({ destination: d }: { readonly destination: Shown }) {
 }
 
 function Actions({ destination: d }: { readonly destination: Shown }) {
-  const [asks, setAsks] = useState<'retry' | 'resend' | null>(null)
+  const [asks, setAsks] = useState<'retry' | 'resend' | 'verify' | 'preview' | null>(null)
   const path = { params: { path: { name: d.destination } } }
   const pause = useAction({
     run: () => answered(api.POST('/api/v1/destinations/{name}/pause', { ...path, body: {} })),
@@ -92,6 +94,16 @@ function Actions({ destination: d }: { readonly destination: Shown }) {
       <Button needs="operator" isSmall onClick={() => setAsks('resend')}>
         Resend…
       </Button>
+      <Button needs="operator" isSmall disabled={!d.can_verify || isStopped} onClick={() => setAsks('verify')}>
+        Verify…
+      </Button>
+      {asks === 'verify' && <VerifyDialog destination={d.destination} onClose={() => setAsks(null)} />}
+      {(d.kind === 'webhook' || d.kind === 'http') && (
+        <Button needs="operator" isSmall onClick={() => setAsks('preview')}>
+          Preview request…
+        </Button>
+      )}
+      {asks === 'preview' && <PreviewDialog destination={d.destination} onClose={() => setAsks(null)} />}
       {asks === 'resend' && <ResendDialog destination={d.destination} onClose={() => setAsks(null)} />}
       {asks === 'retry' && (
         <Confirm

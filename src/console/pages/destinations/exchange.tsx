@@ -8,9 +8,16 @@ import { Modal } from '../../parts/modal.tsx'
 import { Asked } from '../../parts/states.tsx'
 import { Moment } from '../../parts/time.tsx'
 import { useMay } from '../../session/session.ts'
+import { ChangePreview } from './preview.tsx'
+
+interface ExchangeProps {
+  readonly outboxId: number
+  readonly seq: number
+  readonly destination: string
+}
 
 /** What a destination is sent of a change, and what it answered. */
-export function Exchange({ outboxId, seq }: { readonly outboxId: number; readonly seq: number }) {
+export function Exchange({ outboxId, seq, destination }: ExchangeProps) {
   const [isOpen, setOpen] = useState(false)
   return (
     <>
@@ -20,6 +27,9 @@ export function Exchange({ outboxId, seq }: { readonly outboxId: number; readonl
       {isOpen && (
         <Modal title={`Change ${seq}: request and answer`} onClose={() => setOpen(false)} className="large">
           <Told outboxId={outboxId} />
+          <Section title="Request as it would be sent now">
+            <ChangePreview destination={destination} seq={seq} />
+          </Section>
         </Modal>
       )}
     </>

@@ -1,4 +1,4 @@
-import { headOf } from '../../../ops/output/words.ts'
+import { headOf, presenceText } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
 import { Facts } from '../../parts/fields.tsx'
 import { count, seconds, share } from '../../parts/numbers.ts'
@@ -28,6 +28,20 @@ export function DestinationFacts({ destination: d }: { readonly destination: Des
           success_rate === null ? '–' : `${share(success_rate)}${given_up > 0 ? `, ${count(given_up)} given up` : ''}`,
         ],
         ['Latency, last day', latency_p50 === null ? '–' : `${seconds(latency_p50)} (p99 ${seconds(latency_p99)})`],
+        [
+          'At the target',
+          d.verified === null ? (
+            d.can_verify ? (
+              'not verified yet'
+            ) : (
+              'cannot be asked'
+            )
+          ) : (
+            <span key="verified">
+              {presenceText(d.verified)}, verified <Age at={d.verified.at} />
+            </span>
+          ),
+        ],
         ['Last success', <Age key="success" at={d.last_success_at} />],
         ...(d.since === null ? [] : [['Since', <Age key="since" at={d.since} />] as const]),
         ...(d.retry_at === null ? [] : [[headOf('retry_at'), <Age key="retry" at={d.retry_at} mayLieAhead />] as const]),
@@ -37,6 +51,8 @@ export function DestinationFacts({ destination: d }: { readonly destination: Des
         ['Unknown outcome', count(d.unknown)],
         ['Submissions on hold', count(d.held_lanes)],
         ['Unmapped submissions', count(d.unmapped_lanes)],
+        ...(d.filtered === 0 ? [] : [['Filtered', count(d.filtered)] as const]),
+        ...(d.filter_error === null ? [] : [[headOf('filter_error'), <bdi key="filter">{d.filter_error}</bdi>] as const]),
       ]}
     />
   )

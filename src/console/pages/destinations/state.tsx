@@ -7,6 +7,7 @@ type Destination = Schemas['Destination']
 /** A destination's state, and beside it what is wrong: an active one may yet have changes that nobody sends any more. */
 export function StateChip({ destination: d }: { readonly destination: Destination }) {
   const stuck = [
+    d.filter_error !== null && 'its filter fails',
     d.dead > 0 && counted(d.dead, 'dead', 'dead'),
     d.unknown > 0 && counted(d.unknown, 'unknown outcome'),
     d.held_lanes > 0 && `${counted(d.held_lanes, 'submission')} on hold`,

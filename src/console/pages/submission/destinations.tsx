@@ -61,17 +61,43 @@ function standingOf(r: Reached) {
   const stuck = r.dead + r.unknown + r.unmapped + r.held
   const open = r.waiting + r.not_queued
   const [tone, word]: readonly [Tone, string] =
-    stuck > 0 ? ['bad', 'stuck'] : open > 0 ? ['waiting', 'waiting'] : r.delivered > 0 ? ['good', 'delivered'] : ['unknown', 'nothing sent']
+    r.lacks > 0
+      ? ['bad', 'lacks some']
+      : stuck > 0
+        ? ['bad', 'stuck']
+        : open > 0
+          ? ['waiting', 'waiting']
+          : r.delivered > 0
+            ? ['good', isVerified(r) ? 'verified' : 'delivered']
+            : ['unknown', 'nothing sent']
   return { stuck, open, tone, word }
+}
+
+/** Whether it answered of each change that it took that it has it. */
+function isVerified({ delivered, has }: Reached): boolean {
+  return delivered > 0 && has >= delivered
 }
 
 /** The answer in a few words, for the head of the page. */
 export function ReachedText({ reached }: { readonly reached: Reached }) {
   const { stuck, open } = standingOf(reached)
-  const { delivered, last_delivered_at } = reached
+  const { delivered, last_delivered_at, lacks, verified_at } = reached
   if (stuck + open === 0 && delivered === 0) return <>nothing sent</>
+  if (lacks > 0)
+    return (
+      <>
+        lacks {count(lacks)}, verified <Age at={verified_at} />
+      </>
+    )
   if (stuck + open > 0)
     return <>{[stuck > 0 && `${count(stuck)} stuck`, open > 0 && `${count(open)} waiting`].filter(Boolean).join(', ')}</>
+  if (isVerified(reached))
+    return (
+      <>
+        has {delivered > 1 && 'all '}
+        {count(delivered)}, verified <Age at={verified_at} />
+      </>
+    )
   return (
     <>
       {delivered > 1 && 'all '}
@@ -97,11 +123,26 @@ function ReachedLine({ reached: r }: { readonly reached: Reached }) {
   )
 }
 
-function HasAll({ reached: { delivered, last_delivered_at } }: { readonly reached: Reached }) {
+function HasAll({ reached }: { readonly reached: Reached }) {
+  const { delivered, last_delivered_at, lacks, differs, verified_at } = reached
   if (delivered === 0) return <>was sent nothing of it, or not lately; nothing waits.</>
+  const all = delivered === 1 ? 'the one change' : `all ${count(delivered)} changes`
+  if (isVerified(reached))
+    return (
+      <>
+        has {all}, verified <Age at={verified_at} />.
+      </>
+    )
+  const wrong = [lacks > 0 && `lacks ${count(lacks)}`, differs > 0 && `has ${count(differs)} not as sent`].filter(Boolean)
   return (
     <>
-      has {delivered === 1 ? 'the one change' : `all ${count(delivered)} changes`}, the last at <Moment at={last_delivered_at} />.
+      took {all}, the last at <Moment at={last_delivered_at} />
+      {wrong.length > 0 && (
+        <>
+          ; it {wrong.join(' and ')}, verified <Age at={verified_at} />
+        </>
+      )}
+      .
     </>
   )
 }
@@ -133,7 +174,7 @@ function Lacks({ reached: r }: { readonly reached: Reached }) {
   const said = parts.filter(([, n]) => n > 0)
   return (
     <>
-      has {count(r.delivered)} of {counted(total, 'change')}
+      took {count(r.delivered)} of {counted(total, 'change')}
       {said.map(([name, , text], index) => (
         <span key={name}>
           {index === 0 ? ': ' : '; '}

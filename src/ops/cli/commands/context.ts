@@ -30,7 +30,7 @@ export interface DemoCommandOptions {
 /** The parts of the program that lie above the commands. */
 export interface Parts {
   /** Serves until the host's signal aborts. @param load gives the settings, checked; once at the start, and again for each reload. */
-  serve(load: () => Promise<Config>, role: Exclude<ProcessRole, 'sync' | 'reconcile'>): Promise<void>
+  serve(load: () => Promise<Config>, role: Exclude<ProcessRole, 'sync' | 'reconcile' | 'verify'>): Promise<void>
   /** Serves the emulator until the host's signal aborts. @param options as they stand on the command line. */
   sandbox(options: Readonly<Record<string, unknown>>): Promise<void>
   /** Shows the whole. @returns whether service, mirror and AMS agree at its end. */

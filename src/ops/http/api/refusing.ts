@@ -57,7 +57,10 @@ export function refuseError(
   reply: FastifyReply,
 ): FastifyReply {
   const { log, signal } = p
-  if (error instanceof Refusal) return refuse(reply, error.status, error.problems, error.facts)
+  if (error instanceof Refusal) {
+    if (error.status === 503) reply.header('retry-after', RETRY_AFTER_S)
+    return refuse(reply, error.status, error.problems, error.facts)
+  }
   if (error instanceof UsageError) return refuse(reply, 400, error.problems)
   if (error instanceof BusyError) return refuse(reply, 409, [messageOf(error)])
   // Its sentence says what to do.

@@ -1,0 +1,24 @@
+/** The standard variables of OpenTelemetry, and all others. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** What goes to a collector. */
+export interface Signals {
+  readonly traces: boolean
+  readonly metrics: boolean
+}
+
+/** What the environment asks for: a signal is sent when it has an endpoint and is not switched off. */
+export function signalsIn(env: Environment): Signals {
+  const isOn = (signal: 'TRACES' | 'METRICS') =>
+    env['OTEL_SDK_DISABLED']?.toLowerCase() !== 'true' &&
+    env[`OTEL_${signal}_EXPORTER`] !== 'none' &&
+    Boolean(env['OTEL_EXPORTER_OTLP_ENDPOINT'] || env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`])
+  return { traces: isOn('TRACES'), metrics: isOn('METRICS') }
+}
+
+/** A number in a variable of OpenTelemetry; undefined when it is not set, or is none. */
+export function numberIn(env: Environment, name: string): number | undefined {
+  const text = env[name]?.trim()
+  const number = Number(text)
+  return text && Number.isFinite(number) && number >= 0 ? number : undefined
+}

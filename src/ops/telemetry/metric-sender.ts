@@ -1,0 +1,58 @@
+import type { Meter } from '@opentelemetry/api'
+import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
+import type { Resource } from '@opentelemetry/resources'
+import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
+import type { Observer } from '../../base/observer.ts'
+import { type Environment, numberIn } from './environment.ts'
+
+const PREFIX = 'submission_mirror_'
+const INTERVAL_MS = 60_000
+
+/** Sends what the stages report, under the names of `/metrics`. What `/metrics` computes from the database stays there. */
+export class MetricSender {
+  readonly #provider: MeterProvider
+  readonly #meter: Meter
+
+  constructor(resource: Resource, env: Environment) {
+    const exportIntervalMillis = numberIn(env, 'OTEL_METRIC_EXPORT_INTERVAL') ?? INTERVAL_MS
+    const timeout = { exportTimeoutMillis: Math.min(exportIntervalMillis, numberIn(env, 'OTEL_METRIC_EXPORT_TIMEOUT') ?? 30_000) }
+    const reader = new PeriodicExportingMetricReader({ exporter: new OTLPMetricExporter(), exportIntervalMillis, ...timeout })
+    this.#provider = new MeterProvider({ resource, readers: [reader] })
+    this.#meter = this.#provider.getMeter('submission-mirror')
+  }
+
+  besides(observer: Observer): Observer {
+    const counter = once((name) => this.#meter.createCounter(name))
+    const timer = once((name) => this.#meter.createHistogram(name, { unit: 's' }))
+    const gauge = once((name) => this.#meter.createGauge(name))
+    return {
+      ...observer,
+      count: (name, labels, by = 1) => {
+        observer.count(name, labels, by)
+        counter(`${PREFIX}${name}`).add(by, labels)
+      },
+      time: (name, seconds, labels) => {
+        observer.time(name, seconds, labels)
+        timer(`${PREFIX}${name}`).record(seconds, labels)
+      },
+      set: (name, value, labels) => {
+        observer.set(name, value, labels)
+        gauge(`${PREFIX}${name}`).record(value, labels)
+      },
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#provider.shutdown()
+  }
+}
+
+/** Makes each instrument once. */
+function once<T>(make: (name: string) => T): (name: string) => T {
+  const made = new Map<string, T>()
+  return (name) => {
+    const known = made.get(name) ?? make(name)
+    made.set(name, known)
+    return known
+  }
+}

@@ -1,0 +1,108 @@
+import { LeaseLostError, messageOf } from '../../base/errors.ts'
+import type { Service } from '../../base/service.ts'
+import type { HttpDestination } from '../../config/config.ts'
+import type { VerificationReport } from '../../push/verify/verification.ts'
+import { type CronSchedule, lastSlot } from '../../reconcile/run/schedule.ts'
+import { foundSince } from '../../store/outbox/verifications.ts'
+import { claimUpkeep, endUpkeep, lastUpkeep, renewUpkeep, type UpkeepLease } from '../../store/upkeep/upkeep.ts'
+import { presenceText } from '../output/words.ts'
+import { type VerifyParts, verifyDestination } from './verify-destination.ts'
+
+export interface ScheduledVerificationOptions extends Omit<VerifyParts, 'signal'> {
+  readonly destination: HttpDestination
+  /** Changes of one run; null: all. */
+  readonly sample: number | null
+  readonly schedule: CronSchedule
+}
+
+/** Other work goes first after a start. */
+const AFTER_START_MS = 5_000
+const LOOK_MS = 15_000
+/** After a failure: what it needs comes from a person, or with time. */
+const RETRY_MS = 900_000
+/** Renewed with every few answers. */
+const LEASE_MS = 120_000
+
+/**
+ * Asks a destination by its timetable what it has. One of several processes does it. When it dies, another goes on where its answers end; a
+ * sample begins anew. A time that was missed is made up for soon after the start.
+ */
+export class ScheduledVerification implements Service {
+  readonly name: string
+  readonly #o: ScheduledVerificationOptions
+
+  constructor(options: ScheduledVerificationOptions) {
+    this.#o = options
+    this.name = `verification ${options.destination.name}`
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#o
+    await clock.sleep(AFTER_START_MS, signal)
+    while (!signal.aborted) {
+      const outcome = await this.runIfDue(signal)
+      await clock.sleep(outcome === 'failed' ? RETRY_MS : LOOK_MS, signal)
+    }
+  }
+
+  /** Verifies if it is due, unless that is done, or another process does it. */
+  async runIfDue(signal: AbortSignal): Promise<'done' | 'verified' | 'held' | 'stopped' | 'failed'> {
+    const { db, clock, log, schedule, sample, destination } = this.#o
+    const turn = { slot: lastSlot(schedule, clock.now()), settings: `${schedule.cron} ${sample ?? 'all'}` }
+    const lease = await claimUpkeep(db, taskOf(destination.name), turn, LEASE_MS)
+    if (typeof lease === 'string') return lease
+    let note: string | null = null
+    try {
+      const report = await this.#verify(lease, signal)
+      const text = `destination ${destination.name} ${presenceText(report)}`
+      if (!report.isWhole) throw new Error(`${text}; it could not be asked for the rest`)
+      note = text
+      log[report.lacks + report.cannot_tell > 0 ? 'warn' : 'info'](
+        { destination: destination.name },
+        `verification: ${text}${whyOf(report)}`,
+      )
+      return 'verified'
+    } catch (error) {
+      if (signal.aborted) return 'stopped'
+      // Its answers took too long. What another process stores meanwhile is as good.
+      if (error instanceof LeaseLostError) return 'held'
+      log.warn(
+        { destination: destination.name, err: error },
+        `the verification of destination ${destination.name} failed: ${messageOf(error)}`,
+      )
+      return 'failed'
+    } finally {
+      // Of a lost lease nothing is left to end.
+      await endUpkeep(db, lease, note).catch(ignoreLost)
+    }
+  }
+
+  async #verify(lease: UpkeepLease, signal: AbortSignal): Promise<VerificationReport> {
+    const { db, sample, destination } = this.#o
+    const began = (await lastUpkeep(db.read, lease.task))?.began_at ?? null
+    const goesOn = sample === null && lease.position > 0 && began !== null
+    const continues = goesOn ? { after: lease.position, found: await foundSince(db.read, destination.name, began) } : undefined
+    return await verifyDestination({ ...this.#o, signal }, destination, {
+      selection: {},
+      sample,
+      repair: false,
+      onStored: (tx, outboxId) => renewUpkeep(tx, lease, sample === null ? outboxId : 0),
+      ...(continues && { continues }),
+    })
+  }
+}
+
+/** The task under which the runs of a destination are known. */
+function taskOf(destination: string): string {
+  return `verify ${destination}`
+}
+
+/** The first reason why something could not be told. */
+function whyOf({ changes }: VerificationReport): string {
+  const error = changes.find((change) => change.error !== null)?.error ?? null
+  return error === null ? '' : ` (${error})`
+}
+
+function ignoreLost(error: unknown): void {
+  if (!(error instanceof LeaseLostError)) throw error
+}

@@ -1,0 +1,112 @@
+import type { Log } from '../../base/log.ts'
+import type { Service } from '../../base/service.ts'
+import type { Db } from '../../store/engine/db.ts'
+import {
+  type DestinationRow,
+  type DestinationStart,
+  ensureDestinations,
+  findDestination,
+  noteFilterError,
+} from '../../store/outbox/destinations.ts'
+import { waitsForClocks } from './clock-wait.ts'
+import { ContentFilter } from './content-filter.ts'
+import { type FanOutOptions, SWEEP_MS } from './fan-out.ts'
+import { type Filtered, type FilteredStep, stepChanges, stepFilteredRestatement, stepFilteredSnapshot } from './filtered-steps.ts'
+import type { FanOutDestination } from './queued-rows.ts'
+
+/** Pause after the filter has failed. Settings that mend it end it at once: a reload starts this service anew. */
+const RETRY_MS = 60_000
+
+export interface FilteredFanOutOptions extends Pick<FanOutOptions, 'db' | 'log' | 'isClockTrusted'> {
+  readonly destination: FanOutDestination & DestinationStart
+  /** Its `filter`. */
+  readonly filter: string
+}
+
+/**
+ * change log -> outbox of one destination with a `filter`, beside the others: a filter that is slow, fails, or cannot be evaluated keeps no
+ * other destination waiting. Several processes may do this; who commits first wins, and the others look again.
+ */
+export class FilteredFanOut implements Service {
+  readonly name: string
+  readonly #db: Db
+  readonly #log: Log
+  readonly #isClockTrusted: () => Promise<boolean>
+  readonly #destination: FanOutDestination & DestinationStart
+  readonly #to: Filtered
+  #isWaitLogged = false
+
+  constructor({ db, log, isClockTrusted, destination, filter }: FilteredFanOutOptions) {
+    this.name = `fan-out to ${destination.name}`
+    this.#db = db
+    this.#log = log
+    this.#isClockTrusted = isClockTrusted
+    this.#destination = destination
+    this.#to = { db, destination, filter: new ContentFilter(filter) }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const { more, failed } = await this.step()
+      if (failed !== null) await this.#db.clock.sleep(RETRY_MS, signal)
+      else if (!more) await this.#db.signals.wait('changes', SWEEP_MS, signal)
+    }
+  }
+
+  /** @throws TransientError when the filter cannot be evaluated now. */
+  async step(): Promise<FilteredStep> {
+    const state = await findDestination(this.#db.read, this.#destination.name)
+    if (state === null) {
+      await ensureDestinations(this.#db, [this.#destination])
+      return { more: true, failed: null }
+    }
+    const step = await this.#stepFrom(state)
+    await this.#noteFailure(state, step.failed)
+    return step
+  }
+
+  close(): Promise<void> {
+    return this.#to.filter.close()
+  }
+
+  async #stepFrom(state: DestinationRow): Promise<FilteredStep> {
+    const isTrusted = async () => this.#destination.maxAgeMs === null || (await this.#isClockTrusted())
+    if (state.snapshot !== null && !(await isTrusted())) return { more: false, failed: null }
+    const changes = await this.#changes(state, isTrusted)
+    if (changes.more || changes.failed !== null) return changes
+    if (state.snapshot === null) return await stepFilteredRestatement(this.#to, await this.#again(state))
+    const { isOver, ...step } = await stepFilteredSnapshot(this.#to, await this.#again(state))
+    const { name } = this.#destination
+    if (isOver === true) this.#log.info({ destination: name }, `the snapshot for destination ${name} is complete in its outbox`)
+    return step
+  }
+
+  async #changes(state: DestinationRow, isTrusted: () => Promise<boolean>): Promise<FilteredStep> {
+    const first = await stepChanges(this.#to, state, state.snapshot !== null)
+    if (first.isHeld !== true) return first
+    if (await isTrusted()) {
+      this.#isWaitLogged = false
+      return await stepChanges(this.#to, await this.#again(state), true)
+    }
+    if (!this.#isWaitLogged) this.#log.warn({ destination: this.#destination.name }, waitsForClocks(this.#destination.name))
+    this.#isWaitLogged = true
+    return first
+  }
+
+  /** The destination after a step that may have moved it. */
+  async #again(state: DestinationRow): Promise<DestinationRow> {
+    return (await findDestination(this.#db.read, this.#destination.name)) ?? state
+  }
+
+  async #noteFailure({ filter_error: known }: DestinationRow, failed: string | null): Promise<void> {
+    if (failed === known) return
+    const { name } = this.#destination
+    await noteFilterError(this.#db, name, failed)
+    if (failed === null) this.#log.info({ destination: name }, `the filter of destination ${name} does not fail any more`)
+    else
+      this.#log.error(
+        { destination: name },
+        `the filter of destination ${name} fails, so its changes wait (${failed}); mend it, and reload`,
+      )
+  }
+}

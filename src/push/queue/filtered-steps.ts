@@ -1,0 +1,226 @@
+import { type EpochOfChange, readEpochs } from '../../store/changes/log-epoch.ts'
+import type { Db, Query, Tx } from '../../store/engine/db.ts'
+import { purgedUnderLock } from '../../store/mirror/purged.ts'
+import { type DestinationRow, findDestination, hasQueued } from '../../store/outbox/destinations.ts'
+import {
+  type CursorMove,
+  changesToFanOut,
+  type FanOutChange,
+  lockFanOut,
+  type NewOutboxRow,
+  queueRows,
+} from '../../store/outbox/fan-out.ts'
+import { passedAmong, passedText, storePassed } from '../../store/outbox/passed.ts'
+import { presentRows } from '../../store/outbox/present-rows.ts'
+import { endRestatement, nextRestatement } from '../../store/outbox/restatements.ts'
+import { rowsOfSubmission, type SnapshotRow, snapshotPage, stillToCome } from '../../store/outbox/snapshot-rows.ts'
+import { Admission } from './admission.ts'
+import type { ContentFilter } from './content-filter.ts'
+import { failureText, type JudgedRow, judgeRows } from './judge.ts'
+import { type FanOutDestination, presentRow, type Recipient, rowsFor, wholeRow } from './queued-rows.ts'
+import { isRestated, MOST_ROWS, requestRestated, tablesOf } from './restate.ts'
+import { MAX_QUEUED, PAGE_ROWS, snapshotRow, wantedOfPage } from './snapshot.ts'
+
+/** Most changes of one step: their content is read, and they are judged one after the other. */
+const MAX_CHANGES = 200
+
+/** A destination with a `filter`. */
+export interface Filtered {
+  readonly db: Db
+  readonly destination: FanOutDestination
+  readonly filter: ContentFilter
+}
+
+/** Result of a step. */
+export interface FilteredStep {
+  /** Whether there may be more to do at once. */
+  readonly more: boolean
+  /** Why the filter failed, and on what; null when it did not. */
+  readonly failed: string | null
+  /** Changes wait that would be left out for their age, which nobody may say while the clock is in doubt. */
+  readonly isHeld?: true
+}
+
+const IDLE: FilteredStep = { more: false, failed: null }
+
+/** What a step was judged by: the destination's place then, and the epochs of the log. */
+interface Basis {
+  readonly state: DestinationRow
+  readonly epochOf: (seq: number) => EpochOfChange
+}
+
+/**
+ * Fans out the next changes. They are read and judged outside of the transaction, which then queues what passes, if the destination still
+ * stands where it stood: the rows, the cursor and what is known of the records commit together (invariant 3).
+ * @param mayDrop whether changes older than `max_age` may be left out, which is for good.
+ */
+export async function stepChanges(to: Filtered, state: DestinationRow, mayDrop: boolean): Promise<FilteredStep> {
+  const { db, destination } = to
+  const changes = await changesToFanOut(db.read, state.cursor, MAX_CHANGES)
+  const last = changes.at(-1)
+  if (!last) return IDLE
+  const epochOf = await readEpochs(db.read)
+  const recipient = recipientOf(destination, state)
+  const reached = await reachedBy(db.read, state, changes)
+  const { rows, held } = await rowsFor(db.read, [recipient], reached, epochOf, mayDrop)
+  const { judged, failed } = await judgeRows(db.read, to.filter, rows)
+  const heldAt = held.get(destination.name)
+  const cursor = (failed?.row.seq ?? heldAt ?? last.seq + 1) - 1
+  const isMoved =
+    cursor > state.cursor &&
+    (await db.write(
+      'push-filter',
+      queueing(destination, { state, epochOf }, judged, {
+        take: (admission, each) => admission.takeChange(each),
+        move: { cursor },
+        also: async (tx) => {
+          const taken = changes.filter(({ seq }) => seq <= cursor)
+          await requestRestated(tx, [destination], taken, epochOf)
+          return true
+        },
+      }),
+    ))
+  if (failed !== null) return { more: false, failed: failureText(failed) }
+  if (heldAt !== undefined) return { more: false, failed: null, isHeld: true }
+  return { more: !isMoved || changes.length === MAX_CHANGES, failed: null }
+}
+
+/** Changes of records that a snapshot has still to reach are left out: their rows will show them. */
+async function reachedBy(q: Query, { snapshot }: DestinationRow, changes: readonly FanOutChange[]): Promise<readonly FanOutChange[]> {
+  if (snapshot === null) return changes
+  const toCome = await stillToCome(q, snapshot.position, changes)
+  return changes.filter((_, index) => toCome[index] !== true)
+}
+
+/**
+ * Takes one step of the snapshot. Unlike one without a filter it locks no log: each row is queued as of a number of the log, which is stored
+ * with the record, so that what it contains is not sent again.
+ */
+export async function stepFilteredSnapshot(to: Filtered, state: DestinationRow): Promise<FilteredStep & { readonly isOver?: true }> {
+  const { db, destination } = to
+  if (state.snapshot === null || (await hasQueued(db.read, destination.name, MAX_QUEUED))) return IDLE
+  const epochOf = await readEpochs(db.read)
+  const page = await snapshotPage(db.read, destination, state.snapshot.position, PAGE_ROWS[db.kind])
+  const recipient = recipientOf(destination, state)
+  const given = { epoch: epochOf(Number.POSITIVE_INFINITY), nowMs: db.clock.now() }
+  const present = await asPresent(db.read, await wantedOfPage(db.read, destination, page.rows))
+  const rows = present.map(({ row, asOf }) => snapshotRow(row, recipient, { ...given, seq: asOf }))
+  const { judged, failed } = await judgeRows(db.read, to.filter, rows)
+  if (failed !== null) return { more: false, failed: failureText(failed) }
+  const snapshot = page.position === null ? null : { position: page.position }
+  const isMoved = await db.write(
+    'push-snapshot',
+    queueing(destination, { state, epochOf }, judged, {
+      take: (admission, each) => admission.takeSnapshotRow(each),
+      move: { cursor: state.cursor, snapshot },
+    }),
+  )
+  return { more: true, failed: null, ...(isMoved && snapshot === null && { isOver: true }) }
+}
+
+/** Restates the next submission; see `stepRestatement`. */
+export async function stepFilteredRestatement(to: Filtered, state: DestinationRow): Promise<FilteredStep> {
+  const { db, destination } = to
+  const next = await nextRestatement(db.read, destination.name)
+  if (next === null || state.snapshot !== null) return IDLE
+  const { account, submission_id } = next
+  const epochOf = await readEpochs(db.read)
+  const nowMs = db.clock.now()
+  // What was tracked since the break has been sent whole.
+  const found = next.isNew ? [] : await rowsOfSubmission(db.read, tablesOf(destination), account, submission_id, MOST_ROWS)
+  const wanted = found.filter((row) => isRestated({ ...destination, operations: null }, row, nowMs))
+  const { logEpoch } = epochOf(Number.POSITIVE_INFINITY)
+  const rows = (await asPresent(db.read, wanted)).map(({ row, asOf }) =>
+    presentRow(row, destination.name, { operation: 'update', seq: asOf, uncertain: false, logEpoch, nowMs }),
+  )
+  const { judged, failed } = await judgeRows(db.read, to.filter, rows)
+  if (failed !== null) return { more: false, failed: failureText(failed) }
+  await db.write(
+    'push-restate',
+    queueing(destination, { state, epochOf }, judged, {
+      take: (admission, each) => admission.takeRestated(each),
+      move: { cursor: state.cursor },
+      also: async (tx) => {
+        const still = await nextRestatement(tx, destination.name)
+        if (still?.account !== account || still.submission_id !== submission_id) return false
+        await endRestatement(tx, next)
+        return true
+      },
+    }),
+  )
+  return { more: true, failed: null }
+}
+
+/** The same rows as of a known number of the log; what is not in the mirror any more is left out. */
+async function asPresent(q: Query, rows: readonly SnapshotRow[]): Promise<{ readonly row: SnapshotRow; readonly asOf: number }[]> {
+  const presents = await presentRows(q, rows)
+  return rows.flatMap((row) => {
+    const present = presents.get(passedText(row))
+    return present === undefined ? [] : [{ row: { ...row, after: present.after }, asOf: present.asOf }]
+  })
+}
+
+/** `operations` counts for what is sent, which content decides. */
+function recipientOf(destination: FanOutDestination, { log_epoch: logEpoch }: DestinationRow): Recipient {
+  return { ...destination, operations: null, logEpoch }
+}
+
+interface Queueing {
+  readonly take: (admission: Admission, each: JudgedRow) => void
+  readonly move: Pick<CursorMove, 'cursor' | 'snapshot'>
+  /** What else commits with it. @returns false when it was done already: then nothing is queued. */
+  readonly also?: (tx: Tx) => Promise<boolean>
+}
+
+/** The transaction that queues what is to be sent of judged rows. It returns false when another process was faster; nothing is queued then. */
+function queueing(
+  destination: FanOutDestination,
+  basis: Basis,
+  judged: readonly JudgedRow[],
+  { take, move, also }: Queueing,
+): (tx: Tx) => Promise<boolean> {
+  return async (tx) => {
+    await lockFanOut(tx)
+    if (!(await isAsBefore(tx, destination.name, basis))) return false
+    if (also && !(await also(tx))) return false
+    const known = await passedAmong(
+      tx,
+      destination.name,
+      judged.map(({ row }) => row),
+    )
+    const isIn = (row: NewOutboxRow) => known.get(passedText(row))?.isIn === true
+    const isPurged = await purgedOf(
+      tx,
+      judged.filter(({ row, passes, isCurrent }) => passes && (row.snapshot !== null || !(isIn(row) || isCurrent))),
+    )
+    const nowMs = tx.clock.now()
+    const wholeOf = (row: NewOutboxRow, present: Parameters<typeof wholeRow>[1], isAgain: boolean) =>
+      wholeRow(row, present, { isAgain, epoch: basis.epochOf(row.seq), nowMs })
+    const admission = new Admission(known, wholeOf)
+    for (const each of judged) take(admission, isPurged(each.row) ? { ...each, passes: false, present: null } : each)
+    await storePassed(tx, destination.name, admission.changed)
+    const rows = admission.rows.filter(({ operation }) => destination.operations?.includes(operation) ?? true)
+    await queueRows(tx, rows, [{ ...move, destination: destination.name, filtered: admission.filtered }])
+    return true
+  }
+}
+
+/** Whether nothing has moved since a step was judged. */
+async function isAsBefore(tx: Tx, name: string, { state, epochOf }: Basis): Promise<boolean> {
+  const now = await findDestination(tx, name)
+  const placeOf = ({ cursor, log_epoch, snapshot }: DestinationRow) => JSON.stringify([cursor, log_epoch, snapshot])
+  const newest = Number.POSITIVE_INFINITY
+  const { logEpoch } = (await readEpochs(tx))(newest)
+  return now !== null && placeOf(now) === placeOf(state) && logEpoch === epochOf(newest).logEpoch
+}
+
+/** Which rows that would go out whole were purged after they were read. Until the transaction ends no purge of the others begins. */
+async function purgedOf(tx: Tx, judged: readonly JudgedRow[]): Promise<(row: NewOutboxRow) => boolean> {
+  const keys = new Map(
+    judged.flatMap(({ row: { account, submissionId } }) =>
+      submissionId === null ? [] : [[`${account} ${submissionId}`, { account, submission_id: submissionId }] as const],
+    ),
+  )
+  const purged = await purgedUnderLock(tx, [...keys.values()])
+  return ({ account, submissionId }) => purged.has(`${account} ${submissionId}`)
+}

@@ -1,0 +1,111 @@
+import type { DestinationConfig } from '../../config/config.ts'
+import type { ServiceParts } from '../../store/engine/db.ts'
+import { storeMappings } from '../../store/outbox/push-map.ts'
+import type { OutboxRow } from '../../store/outbox/work.ts'
+import { lookupFailure } from '../adapters/adapter.ts'
+import type { DeliveryKind, Mapping, Outcome, PushItem } from '../contract/delivery.ts'
+import { type AttemptPlan, planAttempt, planLost, planNotAttempted, planSkipped } from './attempt-plan.ts'
+import { type ItemMaker, itemMaker } from './item.ts'
+import { notSentReason } from './not-sent-reason.ts'
+import type { Reports } from './reports.ts'
+
+export interface PreparerOptions extends ServiceParts {
+  readonly destination: DestinationConfig
+  readonly kind: DeliveryKind
+}
+
+/** What to do with a row: send it, or nothing, because its result is known already. `outcome`: what the target said of it. */
+export type Prepared =
+  | { readonly type: 'send'; readonly item: PushItem }
+  | { readonly type: 'done'; readonly outcome: Outcome | null; readonly plan: AttemptPlan }
+
+/** No outcome of a row is known. */
+export const NO_OUTCOME: Outcome = { type: 'unknown', error: 'the sender gave no outcome' }
+
+/** Prepares rows for an attempt, and plans what follows from its outcome. */
+export class Preparer {
+  readonly #o: PreparerOptions
+  readonly #reports: Reports
+  /** Makes the item of a row. */
+  readonly itemOf: ItemMaker
+
+  constructor(options: PreparerOptions, reports: Reports) {
+    this.#o = options
+    this.#reports = reports
+    this.itemOf = itemMaker(options.destination)
+  }
+
+  /** Whatever keeps a row from being prepared counts as a failed attempt, so that no row is prepared for ever. */
+  async prepare(row: OutboxRow, cancelled: AbortSignal): Promise<Prepared> {
+    try {
+      if (row.changedAt === '') return this.#withoutAttempt(row, planLost(row, this.#o.destination))
+      const item = this.itemOf(row)
+      const reason = notSentReason(this.#o.destination, item, row.resent !== null)
+      if (reason !== null) return this.#withoutAttempt(row, planSkipped(row, reason))
+      return await this.#complete(row, item, cancelled)
+    } catch (error) {
+      return { type: 'done', outcome: null, plan: this.plan(row, lookupFailure(error), row.uncertain, cancelled) }
+    }
+  }
+
+  /** Whether preparing the row asks the target for an earlier attempt. */
+  looksUp(row: OutboxRow): boolean {
+    return this.#o.kind.lookUp !== undefined && !this.#isSafe(row)
+  }
+
+  #isSafe(row: OutboxRow): boolean {
+    return !row.uncertain || this.#o.destination.idempotent
+  }
+
+  #withoutAttempt(row: OutboxRow, plan: AttemptPlan): Prepared {
+    this.#reports.attempted(row, NO_OUTCOME, plan)
+    return { type: 'done', outcome: null, plan }
+  }
+
+  /** Looks up at the target what is missing: the client, and whether an earlier attempt arrived. */
+  async #complete(row: OutboxRow, item: PushItem, cancelled: AbortSignal): Promise<Prepared> {
+    const { destination } = this.#o
+    const isMapped = item.mapping !== null || destination.mapping === 'none'
+    const mapping = isMapped ? item.mapping : await this.#findMapping(item, cancelled)
+    if (mapping !== null && 'type' in mapping) {
+      return { type: 'done', outcome: mapping, plan: this.plan(row, mapping, row.uncertain, cancelled) }
+    }
+    const mapped = isMapped ? item : { ...item, mapping }
+    const earlier = this.#isSafe(row) ? null : await this.#lookUp(mapped, cancelled)
+    if (earlier === null) return { type: 'send', item: mapped }
+    return { type: 'done', outcome: earlier, plan: this.plan(row, earlier, true, cancelled) }
+  }
+
+  async #findMapping(item: PushItem, cancelled: AbortSignal): Promise<Mapping | Outcome> {
+    const { db, kind, destination } = this.#o
+    const { account, submissionId } = item
+    const unmapped: Outcome = { type: 'unmapped', error: 'no client is known for this submission' }
+    if (destination.mapping !== 'lookup' || !kind.findMapping || submissionId === null) return unmapped
+    try {
+      const found = await kind.findMapping(item, cancelled)
+      if (found === null) return unmapped
+      await storeMappings(db, [{ destination: destination.name, account, submissionId, ...found }], 'lookup')
+      return found
+    } catch (error) {
+      return lookupFailure(error)
+    }
+  }
+
+  /** @returns null when the target does not have the message: it may be sent. */
+  async #lookUp(item: PushItem, cancelled: AbortSignal): Promise<Outcome | null> {
+    const { kind } = this.#o
+    if (!kind.lookUp) return { type: 'unknown', error: 'it may have been sent, by a process that died or before a backup was restored' }
+    return await kind.lookUp(item, cancelled).catch(lookupFailure)
+  }
+
+  /** @returns what follows from an outcome. @param isLookup whether it is that of a lookup of an earlier attempt. */
+  plan(row: OutboxRow, outcome: Outcome, isLookup: boolean, cancelled: AbortSignal): AttemptPlan {
+    const { destination, clock, kind } = this.#o
+    const isAborted = cancelled.aborted && (outcome.type === 'failed' ? !outcome.alive : outcome.type === 'unknown')
+    // Sending it again does no harm, or it was never sent: this attempt does not count.
+    if (isAborted && (destination.idempotent || isLookup || outcome.type === 'failed')) return planNotAttempted(row)
+    const plan = planAttempt(row, outcome, { destination, clock, canLookUp: kind.lookUp !== undefined }, isLookup)
+    if (outcome.type !== 'not_attempted' && outcome.type !== 'split') this.#reports.attempted(row, outcome, plan)
+    return plan
+  }
+}

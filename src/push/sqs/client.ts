@@ -1,0 +1,133 @@
+// Importing the client takes a while, so this file is loaded when a queue is first used.
+import {
+  GetQueueAttributesCommand,
+  type QueueAttributeName,
+  SendMessageBatchCommand,
+  type SendMessageBatchCommandOutput,
+  type SendMessageBatchRequestEntry,
+  SQSClient,
+} from '@aws-sdk/client-sqs'
+import { abortable, withTimeout } from '../../base/abortable.ts'
+import type { Clock } from '../../base/clock.ts'
+import { messageOf } from '../../base/errors.ts'
+import type { QueueDestination } from '../../config/config.ts'
+import { type Answer, type Failure, localFailure, unanswered, unclear } from '../contract/outcomes.ts'
+import type { Transport, TransportResult } from '../transport/transport.ts'
+import { reasonOf } from './judge.ts'
+
+/** What a request came to. `code`: the error that the queue answered with. `failure`: there is no such answer. */
+export type Reply<T> = { readonly output: T } | { readonly code: string; readonly answer: Answer } | { readonly failure: Failure }
+
+/** When a call is given up; `timeoutMs` is for all of it, from finding the credentials to the last byte of the answer. */
+export interface CallLimits {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** The two requests that are made of a queue. Neither rejects. */
+export interface Sqs {
+  send(entries: SendMessageBatchRequestEntry[], limits: CallLimits): Promise<Reply<SendMessageBatchCommandOutput>>
+  /** @param names attributes of the queue. */
+  attributes(names: QueueAttributeName[], limits: CallLimits): Promise<Reply<Readonly<Record<string, string>>>>
+}
+
+/** One call, as the SDK hands it through to the handler of its requests. */
+interface Call {
+  readonly abortSignal: AbortSignal
+  readonly timeoutMs: number
+  readonly got: {
+    /** What came of the request; null: nothing was sent. */
+    result: TransportResult | null
+  }
+}
+
+/** A request of the SDK, signed. */
+interface SignedRequest {
+  readonly protocol: string
+  readonly hostname: string
+  readonly port?: number
+  readonly path: string
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array
+}
+
+/**
+ * The SDK's client of one queue, which sends by `transport`: to allowed addresses alone, and never twice.
+ * @param destination `queue.access_key_id` left out: the SDK's own chain finds the credentials, by requests of its own where it needs some.
+ */
+export function openSqs({ queue }: Pick<QueueDestination, 'queue'>, transport: Transport, clock: Clock): Sqs {
+  const client = new SQSClient({ ...clientOptions(queue), requestHandler: { handle: handleBy(transport) } })
+  const QueueUrl = queue.url
+  return {
+    send: (Entries, limits) =>
+      call(clock, client, limits, (options) => client.send(new SendMessageBatchCommand({ QueueUrl, Entries }), options)),
+    async attributes(AttributeNames, limits) {
+      const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames })
+      const reply = await call(clock, client, limits, (options) => client.send(command, options))
+      return 'output' in reply ? { output: reply.output.Attributes ?? {} } : reply
+    },
+  }
+}
+
+function clientOptions({ url, region, accessKeyId, secretAccessKey }: QueueDestination['queue']) {
+  return {
+    region,
+    // Said here, so that no variable of the environment leads elsewhere.
+    endpoint: new URL(url).origin,
+    useFipsEndpoint: false,
+    useDualstackEndpoint: false,
+    // The outbox plans what is attempted again.
+    maxAttempts: 1,
+    retryMode: 'standard',
+    // Without one it writes to the console.
+    logger: { trace() {}, debug() {}, info() {}, warn() {}, error() {} },
+    ...(accessKeyId && secretAccessKey && { credentials: { accessKeyId, secretAccessKey: secretAccessKey.reveal() } }),
+  }
+}
+
+/** Makes one call, within its limits. */
+async function call<T>(clock: Clock, client: SQSClient, limits: CallLimits, send: (options: Call) => Promise<T>): Promise<Reply<T>> {
+  const { signal, timeoutMs } = limits
+  const startedAt = clock.steady()
+  try {
+    const late = new Error(`nothing gave any within ${timeoutMs} ms`)
+    await withTimeout(clock, timeoutMs, signal, (limit) => abortable(client.config.credentials(), limit), late)
+  } catch (error) {
+    return { failure: localFailure(`there are no credentials for the queue: ${reasonOf(messageOf(error))}`, false) }
+  }
+  const leftMs = Math.max(1, Math.ceil(timeoutMs - (clock.steady() - startedAt)))
+  const options: Call = { abortSignal: signal, timeoutMs: leftMs, got: { result: null } }
+  try {
+    return { output: await send(options) }
+  } catch (error) {
+    return failed(error, options.got.result)
+  }
+}
+
+function failed(error: unknown, result: TransportResult | null): Exclude<Reply<never>, { output: never }> {
+  // What follows in further lines is advice to programmers.
+  const [text = ''] = messageOf(error).split('\n')
+  if (result === null) return { failure: localFailure(reasonOf(text), false) }
+  if (result.type !== 'answer') return { failure: unanswered(result) }
+  // The queue took it, or a part of it, and does not say what.
+  if (result.status < 300) return { failure: unclear(result, `its answer cannot be used: ${reasonOf(text)}`) }
+  // Older codes come in a header.
+  const { name = '', Code: code = name } = error as { readonly name?: string; readonly Code?: string }
+  return { code, answer: { ...result, reason: reasonOf(`${code}: ${text}`) } }
+}
+
+/** @returns what sends a request of the SDK, and keeps what came of it with the call. */
+function handleBy(transport: Transport) {
+  return async (request: SignedRequest, options: object) => {
+    const call = options as Call
+    const { protocol, hostname, port, path, method, headers, body = null } = request
+    const url = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}`
+    // Its bytes as they are: `Buffer.from(body)` would ask the SDK's own kind of bytes for a text.
+    const content = body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : body
+    const result = await transport.send({ method, url, headers, body: content, timeoutMs: call.timeoutMs }, call.abortSignal)
+    call.got.result = result
+    if (result.type !== 'answer') throw new Error(result.error)
+    return { response: { statusCode: result.status, headers: result.headers, body: Buffer.from(result.body) } }
+  }
+}

@@ -1,0 +1,137 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import type { Clock } from '../../base/clock.ts'
+import type { WebhookDestination } from '../../config/config.ts'
+import type { TlsContent } from '../../upstream/network/guarded-connector.ts'
+
+/** Paths of PEM files. */
+export type TlsFiles = NonNullable<WebhookDestination['tls']>
+
+type FileName = keyof TlsFiles & string
+
+/** What the files hold, and until when the certificate is valid. */
+interface LoadedTls {
+  readonly content: TlsContent
+  /** Milliseconds since the epoch; null without a client certificate. */
+  readonly validFrom: number | null
+  readonly validTo: number | null
+}
+
+/** Files are looked at no more often. */
+const LOOK_MS = 1_000
+const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+
+/**
+ * The client certificate of a destination, from files that may be replaced at any time. Files that do not fit together, as in the middle of
+ * a replacement, leave the former ones in use.
+ */
+export class ClientTls {
+  readonly #files: TlsFiles
+  readonly #clock: Clock
+  #loaded: LoadedTls | null = null
+  #problem = ''
+  #seen = ''
+  #lookAt = Number.NEGATIVE_INFINITY
+
+  constructor(files: TlsFiles, clock: Clock) {
+    this.#files = files
+    this.#clock = clock
+  }
+
+  /** @returns what to connect with, the same object until the files change, or one sentence that says why nothing can be sent. */
+  current(): { readonly content: TlsContent } | { readonly problem: string } {
+    if (this.#clock.steady() >= this.#lookAt) this.#look()
+    if (this.#loaded === null) return { problem: this.#problem }
+    const problem = lifetimeProblem(this.#loaded, this.#clock.now())
+    return problem === null ? { content: this.#loaded.content } : { problem }
+  }
+
+  #look(): void {
+    this.#lookAt = this.#clock.steady() + LOOK_MS
+    const seen = stampOf(this.#files)
+    if (seen === this.#seen && this.#loaded !== null) return
+    const found = loadTls(this.#files)
+    if ('problem' in found) {
+      this.#problem = found.problem
+      return
+    }
+    this.#loaded = found
+    this.#seen = seen
+  }
+}
+
+/**
+ * Checks the files of a destination at the start.
+ * @returns one sentence for what is wrong with them; nothing for a certificate that ended, which must not keep everything else from starting.
+ */
+export function checkTlsFiles(destination: { readonly name: string; readonly tls: TlsFiles | null }): string[] {
+  const found = destination.tls === null ? null : loadTls(destination.tls)
+  return found !== null && 'problem' in found ? [`destination ${destination.name}: ${found.problem}`] : []
+}
+
+/** @returns a sentence about a client certificate that has ended, or has not begun; null otherwise. */
+export function tlsWarning(files: TlsFiles, nowMs: number): string | null {
+  const found = loadTls(files)
+  return 'problem' in found ? found.problem : lifetimeProblem(found, nowMs)
+}
+
+function lifetimeProblem({ validFrom, validTo }: LoadedTls, nowMs: number): string | null {
+  const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+  if (validTo !== null && validTo < nowMs)
+    return `the client certificate (tls.cert) ended on ${day(validTo)}; replace its file, which is read again by itself`
+  if (validFrom !== null && validFrom > nowMs)
+    return `the client certificate (tls.cert) is valid from ${day(validFrom)} on; use one that is valid now, or set the clock right`
+  return null
+}
+
+function loadTls(files: TlsFiles): LoadedTls | { readonly problem: string } {
+  const texts: Partial<Record<FileName, string>> = {}
+  for (const name of ['cert', 'key', 'ca'] as const) {
+    const path = files[name]
+    if (path === null) continue
+    try {
+      texts[name] = readFileSync(path, 'utf8')
+    } catch (error) {
+      const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
+      return { problem: `tls.${name} names a file that cannot be read (${reason}); check the path and its permissions` }
+    }
+  }
+  const { cert, key, ca } = texts
+  if (ca !== undefined && certificateIn(ca) === null) return { problem: 'tls.ca names a file without a certificate in PEM form' }
+  const trust = ca === undefined ? {} : { ca }
+  if (cert === undefined || key === undefined) return { content: trust, validFrom: null, validTo: null }
+  const certificate = certificateIn(cert)
+  if (certificate === null) return { problem: 'tls.cert names a file without a certificate in PEM form' }
+  const privateKey = keyIn(key)
+  if (privateKey === null) return { problem: 'tls.key names a file without a private key in PEM form that needs no passphrase' }
+  if (!certificate.checkPrivateKey(privateKey))
+    return { problem: 'the key of tls.key does not belong to the certificate of tls.cert; give both of one pair' }
+  return { content: { ...trust, cert, key }, validFrom: Date.parse(certificate.validFrom), validTo: Date.parse(certificate.validTo) }
+}
+
+/** @returns the first certificate of a file, which is the client's own; null when any of them cannot be read. */
+function certificateIn(pem: string): X509Certificate | null {
+  try {
+    const [first = null] = (pem.match(BLOCK) ?? []).map((block) => new X509Certificate(block))
+    return first
+  } catch {
+    return null
+  }
+}
+
+function keyIn(pem: string): KeyObject | null {
+  try {
+    return createPrivateKey(pem)
+  } catch {
+    return null
+  }
+}
+
+/** Changes whenever a file is written or replaced. */
+function stampOf(files: TlsFiles): string {
+  const stamps = Object.values(files).map((path) => {
+    const stat = path === null ? undefined : statSync(path, { throwIfNoEntry: false })
+    return stat === undefined ? '' : `${stat.ino} ${stat.size} ${stat.mtimeMs}`
+  })
+  return stamps.join('/')
+}

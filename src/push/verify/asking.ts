@@ -1,0 +1,101 @@
+import type { Permit } from '../../base/circuit.ts'
+import type { DestinationConfig } from '../../config/config.ts'
+import type { ServiceParts } from '../../store/engine/db.ts'
+import { destinationReadiness } from '../../store/outbox/destinations.ts'
+import type { OutboxRow } from '../../store/outbox/work.ts'
+import type { DeliveryKind, Outcome, Presence, PushItem } from '../contract/delivery.ts'
+import { localFailure } from '../contract/outcomes.ts'
+import type { DestinationGate } from '../send/destination-gate.ts'
+import { itemMaker } from '../send/item.ts'
+
+/** How long a target that does not answer, or asked for a pause, is waited for. */
+const PATIENCE_MS = 60_000
+/** Time between two looks whether it may be asked again. */
+const LOOK_MS = 500
+
+const ANSWERED: Outcome = { type: 'delivered', status: null, remoteId: null, detail: null }
+
+/** The one function of a kind that asks. */
+export type CanVerify = NonNullable<DeliveryKind['verify']>
+
+export interface AskingOptions extends ServiceParts {
+  readonly destination: DestinationConfig
+  readonly verify: CanVerify
+  readonly gate: DestinationGate
+  /** Aborts what is in flight. */
+  readonly signal: AbortSignal
+}
+
+/** Asks a target for rows that it took, at the destination's rate, and through its circuit, pauses and stops. */
+export class Asking {
+  readonly #o: AskingOptions
+  readonly #itemOf: ReturnType<typeof itemMaker>
+
+  constructor(options: AskingOptions) {
+    this.#o = options
+    this.#itemOf = itemMaker(options.destination)
+  }
+
+  /**
+   * Asks for several rows, `concurrency` at a time.
+   * @returns their answers in order; null from the first on for which the target may not be asked.
+   * @throws the reason of the signal.
+   */
+  async all(rows: readonly OutboxRow[]): Promise<(Presence | null)[]> {
+    const answers: (Presence | null)[] = rows.map(() => null)
+    const waiting = rows.entries()
+    const worker = async () => {
+      for (const [index, row] of waiting) {
+        const answer = await this.#ask(row)
+        answers[index] = answer
+        // The others end with what they have in hand.
+        if (answer === null) return void Array.from(waiting)
+      }
+    }
+    await Promise.all(Array.from({ length: this.#o.destination.concurrency }, worker))
+    this.#o.signal.throwIfAborted()
+    return answers
+  }
+
+  async #ask(row: OutboxRow): Promise<Presence | null> {
+    const { verify, gate, signal } = this.#o
+    const reason = this.#reasonNotToAsk(row)
+    if (reason !== null) return { type: 'cannot_tell', outcome: localFailure(reason, false) }
+    const permit = await this.#permit()
+    if (permit === null) return null
+    const item: PushItem = this.#itemOf(row)
+    const answer = await verify(item, signal)
+    gate.settle(permit, signal.aborted ? null : answer.type === 'cannot_tell' ? answer.outcome : ANSWERED)
+    // A stop is about the destination, and tells nothing of this row.
+    return answer.type === 'cannot_tell' && answer.outcome.type === 'stop' ? null : answer
+  }
+
+  #reasonNotToAsk({ changedAt, mapping }: OutboxRow): string | null {
+    if (changedAt === '') return 'its change is not in the change log any more'
+    return mapping === null && this.#o.destination.mapping !== 'none' ? 'no client is known for its submission any more' : null
+  }
+
+  /** @returns null when the target could not be asked for so long that it is given up. */
+  async #permit(): Promise<Permit | null> {
+    const { gate, clock, signal } = this.#o
+    const until = clock.steady() + PATIENCE_MS
+    while (await gate.turn(signal)) {
+      const permit = gate.admit()
+      if (permit !== null) return permit
+      gate.release()
+      if (!(await this.#isWorthWaiting()) || clock.steady() >= until) return null
+      await clock.sleep(Math.max(LOOK_MS, Math.min(gate.circuitWaitMs, PATIENCE_MS)), signal)
+    }
+    signal.throwIfAborted()
+    return null
+  }
+
+  /** A destination that is stopped waits for a person. A pause that has ended, by the database, is over here too. */
+  async #isWorthWaiting(): Promise<boolean> {
+    const { db, gate, destination } = this.#o
+    const halts = await gate.flush()
+    const stored = await destinationReadiness(db.read, destination.name)
+    if (stored?.isOpen) gate.reopen(halts)
+    return stored !== null && stored.state === 'active'
+  }
+}

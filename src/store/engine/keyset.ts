@@ -1,0 +1,51 @@
+import { type RawBuilder, sql } from 'kysely'
+import { columnsWhere, type Entity, isInChangeLog, type Row } from '../../model/entity.ts'
+import { encoderOf } from '../schema/codec.ts'
+import type { Query } from './db.ts'
+
+/** A place in the order of some columns: their values in the last row before it. */
+export type KeyPlace = readonly (string | number)[]
+
+/**
+ * Rows of a table of service data in the order of its key, with the columns that the change log has.
+ * @param of the values of some columns, the first ones of the key or an index; `{}` for all rows.
+ * @param after values of the key's other columns; only rows behind them.
+ */
+export async function rowsInOrder(q: Query, entity: Entity, of: Row, after: KeyPlace | null, limit: number): Promise<Row[]> {
+  const columns = columnsWhere(entity, isInChangeLog).map((column) => sql.ref(column))
+  const order = entity.key.map((column) => sql.ref(column))
+  const conditions = Object.entries(of).map(([column, value]) => sql`${sql.ref(column)} = ${value}`)
+  if (after !== null) conditions.push(isBehind(q, entity, keyWithout(entity, of), after))
+  const where = conditions.length === 0 ? sql`` : sql`where ${sql.join(conditions, sql` and `)}`
+  const { rows } = await sql<Row>`
+    select ${sql.join(columns)} from ${sql.table(entity.table)} ${where} order by ${sql.join(order)} limit ${sql.lit(limit)}`.execute(q.sql)
+  return rows
+}
+
+/** The columns of a table's key that tell rows with the same values in `of` apart. */
+export function keyWithout({ key }: Pick<Entity, 'key'>, of: Row): string[] {
+  return key.filter((column) => !(column in of))
+}
+
+/**
+ * Whether a row stands behind a place. The database compares, because only it knows its collation.
+ * @param columns text and whole numbers. @param row its values in them; those of the row at hand when left out.
+ */
+export function isBehind(
+  q: Pick<Query, 'kind'>,
+  { columns: kinds }: Pick<Entity, 'columns'>,
+  columns: readonly string[],
+  place: KeyPlace,
+  row?: KeyPlace,
+): RawBuilder<unknown> {
+  const valuesOf = (values: KeyPlace) =>
+    columns.map((column, index) => keyValue(q, kinds[column] === 'int' ? 'int' : 'text', values[index]))
+  const before = row ? valuesOf(row) : columns.map((column) => sql.ref(column))
+  return sql`(${sql.join(before)}) > (${sql.join(valuesOf(place))})`
+}
+
+/** On SQLite a damaged key is compared as it is stored. */
+function keyValue(q: Pick<Query, 'kind'>, kind: 'int' | 'text', value: string | number | undefined): RawBuilder<unknown> {
+  if (q.kind === 'sqlite') return sql`${encoderOf(kind)(value)}`
+  return sql`${value ?? null}${sql.raw(kind === 'int' ? '::bigint' : '::text')}`
+}

@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { growthOf, MOST_HELD } from '../../../../src/ops/actions/log-growth.ts'
+import { ensureAccounts } from '../../../../src/store/reads/accounts.ts'
+import { openAgain, testDatabases } from '../../../tools/databases.ts'
+import { byWebhook, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../../tools/facts.ts'
+import { applyAll } from '../../../tools/mirror.ts'
+import { until } from '../../../tools/until.ts'
+import { AdminRig, ALICE } from '../rig.ts'
+
+const SUBMISSION = uuid(9, 1)
+
+interface Page {
+  readonly items: readonly { readonly seq: number; readonly entity: string }[]
+  readonly next_cursor: string | null
+  readonly last_seq: number
+}
+
+describe.each(testDatabases)('waiting for changes, on $name', (database) => {
+  let rig: AdminRig
+  beforeEach(async () => {
+    rig = await AdminRig.open(database)
+    await ensureAccounts(rig.db, ['acme'])
+  })
+  afterEach(() => rig.close())
+
+  const wait = (query: string) => rig.ask<Page>('GET', `/changes?wait=30&${query}`)
+  const held = (n: number) => until(`${n} answers are held`, () => growthOf(rig.db).held === n)
+  const addEvent = (n: number, db = rig.db) => applyAll(db, [eventFact('acme', SUBMISSION, wireEvent(n), byWebhook)])
+  const addMessage = (n: number) => applyAll(rig.db, [messageFact('acme', SUBMISSION, wireMessage(n), byWebhook)])
+
+  it('answers at once what there is, and holds until there is something', async () => {
+    const waiting = wait('after=0')
+    await held(1)
+    await addEvent(1)
+    const { json: first } = await waiting
+    expect(first.items.length).toBeGreaterThan(0)
+    expect(first).toMatchObject({ next_cursor: null, last_seq: first.items.at(-1)?.seq })
+    expect((await wait('after=0')).json).toEqual(first)
+    expect(growthOf(rig.db).held).toBe(0)
+  })
+
+  it('holds until a change passes the filter, and looks at the others once', async () => {
+    await addEvent(1)
+    const { last_seq } = (await wait('after=0')).json
+    const waiting = wait(`after=${last_seq}&entity=thread_messages`)
+    await held(1)
+    await addEvent(2)
+    await addEvent(3)
+    await addMessage(4)
+    const { json } = await waiting
+    expect(json.items).toMatchObject([{ entity: 'thread_messages' }])
+    expect(json.items[0]?.seq).toBeGreaterThan(last_seq + 2)
+  })
+
+  it('is woken by what another process writes', async () => {
+    const listening = new AbortController()
+    const done = rig.db.listen(listening.signal)
+    const other = await openAgain(rig.opened.config)
+    const waiting = wait('after=0')
+    await held(1)
+    await addEvent(1, other)
+    expect((await waiting).json.items.length).toBeGreaterThan(0)
+    await other.close()
+    listening.abort()
+    await done
+  })
+
+  it('ends at once when the process stops, and when the client leaves', async () => {
+    const leaving = new AbortController()
+    const headers = { authorization: `Bearer ${ALICE}` }
+    const left = fetch(`${rig.origin}/api/v1/changes?wait=30`, { headers, signal: leaving.signal }).catch((error: Error) => error.name)
+    await held(1)
+    leaving.abort()
+    expect(await left).toBe('AbortError')
+    await held(0)
+    const waiting = wait('after=0')
+    await held(1)
+    rig.beginStop()
+    expect(await waiting).toMatchObject({ status: 200, json: { items: [], next_cursor: null } })
+  })
+
+  it('refuses to hold more than it may, and says so', async () => {
+    const waiting = Array.from({ length: MOST_HELD }, () => wait('after=0'))
+    await held(MOST_HELD)
+    const refused = await wait('after=0')
+    expect(refused.status).toBe(503)
+    expect(refused.headers.get('retry-after')).toBe('5')
+    expect(refused.text).toContain(`${MOST_HELD} wait for changes already`)
+    expect((await rig.ask('GET', '/changes?after=0')).status).toBe(200)
+    await addEvent(1)
+    const answers = await Promise.all(waiting)
+    expect(answers.every(({ json }) => json.items.length > 0)).toBe(true)
+  })
+
+  it('takes 1 to 30 seconds, and does not wait on the way through pages', async () => {
+    for (const wrong of ['0', '31', 'x']) expect((await rig.ask('GET', `/changes?wait=${wrong}`)).status).toBe(400)
+    await addEvent(1)
+    const { last_seq } = (await wait('after=0')).json
+    expect((await wait(`cursor=${last_seq}`)).json.items).toEqual([])
+  })
+})

@@ -1,0 +1,111 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { signalsIn } from '../../../src/ops/telemetry/environment.ts'
+import { startSandbox } from '../../../src/sandbox/http/server.ts'
+import { accountEnv, databaseEnv, startServe } from '../../e2e/serve.ts'
+import { postSigned } from '../../e2e/signed.ts'
+import { Hooks } from '../../push/hooks.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { until } from '../../tools/until.ts'
+import { attributesOf, startCollector } from './collector.ts'
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+const DELIVERY = 'msg_traced'
+const PERSONAL = 'Jane Roe of Acme Bakery'
+
+/** Serves until a delivery has been pushed, and stops. @returns the files of OpenTelemetry that the process loaded. */
+async function serveOnce(database: (typeof testDatabases)[number], telemetry: Readonly<Record<string, string>>, pushed: () => boolean) {
+  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-telemetry-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const opened = await database.open()
+  onTestFinished(() => opened.close())
+  const sandbox = await startSandbox({ submissions: 1, autoStart: false, seed: 'telemetry' })
+  onTestFinished(() => sandbox.close())
+  const hooks = await Hooks.start(SECRET)
+  onTestFinished(() => hooks.close())
+  const settings = join(folder, 'mirror.yaml')
+  const destination = {
+    name: 'ams',
+    kind: 'webhook',
+    url: hooks.urlOf('ams'),
+    secret: '${AMS_SECRET}',
+    allow_private: true,
+    backfill: true,
+  }
+  writeFileSync(settings, JSON.stringify({ destinations: [{ ...destination, entities: ['thread_messages'] }] }))
+  const loads = join(folder, 'loads')
+  writeFileSync(loads, '')
+  const environment = {
+    ...databaseEnv(opened.config),
+    ...accountEnv(sandbox),
+    CONFIG_FILE: settings,
+    AMS_SECRET: SECRET,
+    LOADS: loads,
+    NODE_OPTIONS: `--import=${new URL('noting-loads.mjs', import.meta.url)}`,
+    ...telemetry,
+  }
+  // As it is written: a bundle does not tell what it loads.
+  const running = await startServe(environment, ':', fileURLToPath(new URL('../../../src/main.ts', import.meta.url)))
+  onTestFinished(() => running.kill())
+  const submissionId = sandbox.addSubmission('default')
+  const message = sandbox.addMessage('default', submissionId, { body_text: PERSONAL }, { quiet: true })
+  const body = JSON.stringify({ type: 'submission.message', submission_id: submissionId, message })
+  const { status } = await postSigned(`${running.receiver}/webhooks`, sandbox.account('default').webhookSecret, body, DELIVERY)
+  expect(status).toBe(204)
+  await until('the message is pushed, and told of', () => hooks.arrivals.length > 0 && pushed())
+  expect(await running.stop()).toBe(0)
+  return readFileSync(loads, 'utf8').split('\n').filter(Boolean)
+}
+
+describe.each(testDatabases)('OpenTelemetry, on $name', (database) => {
+  it('is sent one trace from a delivery through apply to its push, without personal values, and the metrics', async () => {
+    const collector = await startCollector()
+    const loaded = await serveOnce(
+      database,
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_BSP_SCHEDULE_DELAY: '50',
+        OTEL_METRIC_EXPORT_INTERVAL: '200',
+        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+      },
+      () => collector.spans.some(({ name }) => name === 'push') && collector.metrics.size > 5,
+    )
+    expect(loaded.length).toBeGreaterThan(0)
+    const [delivery, apply, push, ...others] = ['delivery', 'apply', 'push'].map((name) =>
+      collector.spans.find((span) => span.name === name),
+    )
+    expect(others).toEqual([])
+    expect(new Set([delivery, apply, push].map((span) => span?.traceId)).size).toBe(1)
+    expect(delivery?.parentSpanId ?? '').toBe('')
+    expect([apply?.parentSpanId, push?.parentSpanId]).toEqual([delivery?.spanId, apply?.spanId])
+    if (!delivery || !push) throw new Error('a step was not told of')
+    expect(attributesOf(delivery)).toMatchObject({ account: 'default', 'delivery.id': DELIVERY })
+    expect(attributesOf(push)).toMatchObject({ destination: 'ams', entity: 'thread_messages', operation: 'insert', outcome: 'delivered' })
+    expect(JSON.stringify(collector.spans)).not.toContain(PERSONAL)
+    expect(Object.fromEntries(collector.resource)).toMatchObject({
+      'service.name': 'submission-mirror',
+      'deployment.environment.name': 'test',
+    })
+    expect(collector.metrics).toContain('submission_mirror_deliveries_total')
+  })
+
+  it('is not loaded where no collector is named', async () => {
+    expect(await serveOnce(database, {}, () => true)).toEqual([])
+  })
+})
+
+describe('what the environment asks for', () => {
+  it.each([
+    [{}, false, false],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }, true, true],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c:4318/v1/traces' }, true, false],
+    [{ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://c:4318/v1/metrics' }, false, true],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318', OTEL_TRACES_EXPORTER: 'none' }, false, true],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318', OTEL_SDK_DISABLED: 'true' }, false, false],
+  ])('%j', (env, traces, metrics) => {
+    expect(signalsIn(env)).toEqual({ traces, metrics })
+  })
+})

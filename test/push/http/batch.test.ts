@@ -1,0 +1,205 @@
+import { describe, expect, it } from 'vitest'
+import type { HttpDestination } from '../../../src/config/config.ts'
+import type { Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
+import { checkTemplates } from '../../../src/push/http/check-templates.ts'
+import { SETTLED_ROWS } from '../../../src/push/send/settler.ts'
+import { account, problemsOf, withFile } from '../../config/support.ts'
+import { destinationTo, itemOf, openKind, serve } from './support.ts'
+
+const RESULT = 'body.results'
+const request = {
+  method: 'POST',
+  url: '$url(settings.base_url, "batch")',
+  headers: { 'x-count': '$string($count(items))' },
+  format: 'json',
+  body: '{"notes": [items.{"id": message_id, "text": after.detail}]}',
+} as const
+
+function batching(url: string, own: Partial<HttpDestination> = {}): HttpDestination {
+  return destinationTo(url, { idempotent: true, request, batch: { max: 200, result: RESULT, by: null }, ...own })
+}
+
+function itemsOf(count: number): PushItem[] {
+  return Array.from({ length: count }, (_, n) => itemOf({ outboxId: n + 1, messageId: `m${n + 1}`, submissionId: `s${n + 1}` }))
+}
+
+/** What a target's answer means for so many items. */
+async function outcomesFor(body: string, count: number, own: Partial<HttpDestination> = {}, status = 200): Promise<readonly Outcome[]> {
+  const { baseUrl } = await serve((_, response) => response.writeHead(status).end(body))
+  return await openKind(batching(baseUrl, own)).send(itemsOf(count), new AbortController().signal)
+}
+
+const results = (...each: object[]) => JSON.stringify({ results: each })
+
+describe('several changes in one request', () => {
+  it('go in their order, in a request that sees them as items', async () => {
+    const { baseUrl, arrived } = await serve((_, response) => response.end(results({ ok: true, remote_id: 'r1' }, { ok: true })))
+    const kind = openKind(batching(baseUrl))
+    const outcomes = await kind.send(itemsOf(2), new AbortController().signal)
+    const taken = { type: 'delivered', status: 200, detail: null }
+    expect(outcomes).toEqual([
+      { ...taken, remoteId: 'r1' },
+      { ...taken, remoteId: null },
+    ])
+    const text = 'Quote "A" & <B>'
+    const notes = [
+      { id: 'm1', text },
+      { id: 'm2', text },
+    ]
+    expect(arrived.map(({ url, headers, body }) => [url, headers['x-count'], JSON.parse(body)])).toEqual([
+      ['/api/v1/batch', '2', { notes }],
+    ])
+  })
+
+  it('are shown as the request of a single one', async () => {
+    const kind = openKind(batching('https://ams.example'))
+    const built = await kind.preview?.(itemOf({ messageId: 'm1' }))
+    expect(built).toMatchObject({ method: 'POST', url: 'https://ams.example/batch', headers: { 'x-count': '1' } })
+    expect(JSON.parse(built?.body ?? '')).toEqual({ notes: [{ id: 'm1', text: 'Quote "A" & <B>' }] })
+  })
+
+  it('are of one entity or operation where that is asked for, and of one request always', () => {
+    const update = { ...request, method: 'PATCH' }
+    const groups = (by: 'entity' | 'operation' | null) => {
+      const { batch } = openKind(batching('https://ams.example', { update, batch: { max: 7, result: RESULT, by } }))
+      if (batch.type === 'one') throw new Error('one at a time')
+      expect(batch).toMatchObject({ maxItems: 7, gatherMs: 0 })
+      const all = [itemOf(), itemOf({ operation: 'update' }), itemOf({ entity: 'quotes' }), itemOf({ remoteId: 'r1' })]
+      return new Set(all.map((item) => batch.groupOf?.(item))).size
+    }
+    expect([groups(null), groups('entity'), groups('operation')]).toEqual([2, 3, 4])
+  })
+})
+
+describe('an answer about several changes', () => {
+  it('is judged for each as a single one is, in the same order', async () => {
+    const all = { throttled: 7, duplicate: true, refused: true, ok: true, remote_id: 'r1', error: 'as the test wants it' }
+    const { throttled: _, ...noWait } = all
+    const { duplicate: __, ...noDuplicate } = noWait
+    const { refused: ___, ...onlyOk } = noDuplicate
+    const outcomes = await outcomesFor(results(all, noWait, noDuplicate, onlyOk, { ...onlyOk, ok: false }, {}), 6)
+    const failed = { type: 'failed', alive: true, status: 200, retryAfterMs: null }
+    expect(outcomes).toEqual([
+      {
+        type: 'throttled',
+        status: 200,
+        error: 'it answered 200 (as the test wants it), which asks for a pause (throttled)',
+        retryAfterMs: 7_000,
+        isOwn: true,
+      },
+      { type: 'delivered', status: 200, remoteId: 'r1', detail: 'the target had it already' },
+      { ...failed, permanent: true, isFinal: true, error: 'it answered 200 (as the test wants it), which refuses it (refused)' },
+      { type: 'delivered', status: 200, remoteId: 'r1', detail: null },
+      { ...failed, permanent: false, error: 'it answered 200 (as the test wants it), which is no success (ok)' },
+      // What the answer says of others is not repeated.
+      { ...failed, permanent: false, error: 'it answered 200, which is no success (ok)' },
+    ])
+  })
+
+  it('may have taken what it denies, where that can be looked up', async () => {
+    const lookup = { ...request, method: 'GET', body: null, headers: {}, url: '$url(settings.base_url, message_id)', found: 'body.id' }
+    const { baseUrl } = await serve((asked, response) =>
+      response.end(asked.method === 'GET' ? '{"id": 1}' : results({ ok: false }, { ok: true })),
+    )
+    const kind = openKind(batching(baseUrl, { idempotent: false, lookup }))
+    const outcomes = await kind.send(itemsOf(2), new AbortController().signal)
+    expect(outcomes.map(({ type }) => type)).toEqual(['unknown', 'delivered'])
+    expect(await kind.lookUp?.(itemOf({ messageId: 'm1' }), new AbortController().signal)).toMatchObject({
+      type: 'delivered',
+      remoteId: '1',
+    })
+  })
+
+  it.each([
+    ['one value too few', results({ ok: true }), 'batch.result yields 1 values for 2 changes'],
+    ['one too many', results({ ok: true }, { ok: true }, { ok: true }), 'batch.result yields 3 values for 2 changes'],
+    ['no list', '{"results": {"ok": true}}', 'batch.result yields no values for 2 changes'],
+    ['nothing', '{}', 'batch.result yields no values for 2 changes'],
+    ['a page', '<html>Down for maintenance</html>', 'batch.result yields no values for 2 changes'],
+    ['a value that is none', '{"results": [{"ok": true}, 7]}', 'batch.result yields a value that is no object'],
+  ])('counts as none when it has %s', async (_, body, why) => {
+    const outcomes = await outcomesFor(body, 2)
+    const error = expect.stringContaining(`, but ${why}`)
+    expect(outcomes).toEqual([
+      { type: 'unknown', status: 200, error },
+      { type: 'unknown', status: 200, error },
+    ])
+  })
+
+  it('may be one value for one change, which JSONata makes of a list of one', async () => {
+    const own = { batch: { max: 200, result: 'body.results.{"ok": ok}', by: null } }
+    expect(await outcomesFor(results({ ok: true }), 1, own)).toMatchObject([{ type: 'delivered' }])
+    expect(await outcomesFor(results({ ok: true }, { ok: false }), 2, own)).toMatchObject([{ type: 'delivered' }, { type: 'failed' }])
+    expect(await outcomesFor('{}', 1, own)).toMatchObject([{ type: 'unknown' }])
+  })
+
+  it('is judged as a whole first', async () => {
+    const throttled = { throttled: 'status = 403 and body.code = "quota" ? $number(settings.pause) * $count(items)' }
+    const both = results({ ok: true }, { ok: true })
+    expect(await outcomesTo(403, '{"code": "quota"}', throttled)).toMatchObject(Array(2).fill({ type: 'throttled', retryAfterMs: 10_000 }))
+    expect((await outcomesTo(403, '{"code": "quota"}', throttled))[0]).not.toHaveProperty('isOwn')
+    expect(await outcomesTo(403, '{}', { parkOn: [403] })).toMatchObject(Array(2).fill({ type: 'stop', state: 'parked' }))
+    expect(await outcomesTo(500, both, {})).toMatchObject(Array(2).fill({ type: 'failed', permanent: false, status: 500 }))
+    expect(await outcomesTo(200, both, { success: 'body.done' })).toMatchObject(Array(2).fill({ type: 'failed', permanent: false }))
+    expect(await outcomesTo(422, both, { success: 'status = 422' })).toMatchObject(Array(2).fill({ type: 'delivered', status: 422 }))
+  })
+
+  it('that refuses the whole may be about one of them: all go again in smaller batches, and only a single one is refused', async () => {
+    const error = 'answered 400 (bad)'
+    const own = { error: 'body.message' }
+    expect(await outcomesFor('{"message": "bad"}', 2, own, 400)).toEqual(Array(2).fill({ type: 'split', status: 400, error }))
+    expect(await outcomesFor('{"message": "bad"}', 1, own, 400)).toMatchObject([{ type: 'failed', permanent: true, status: 400, error }])
+  })
+})
+
+it('is no request at all when a template fails for one of the changes', async () => {
+  const { baseUrl, arrived } = await serve()
+  const body = '{"notes": [items.(message_id = "m2" ? $error("no text") : message_id)]}'
+  const kind = openKind(batching(baseUrl, { request: { ...request, body } }))
+  const outcomes = async (items: readonly PushItem[]) => await kind.send(items, new AbortController().signal)
+  const [one, two] = itemsOf(2)
+  if (one === undefined || two === undefined) throw new Error('no items')
+  expect(await outcomes([one, two])).toMatchObject(
+    Array(2).fill({ type: 'split', status: null, error: expect.stringContaining('no text') }),
+  )
+  expect(await outcomes([two])).toMatchObject([{ type: 'failed', permanent: true, alive: null, error: expect.stringContaining('no text') }])
+  expect(arrived).toEqual([])
+})
+
+describe('at the start', () => {
+  it('a batch that is more than one transaction settles is refused, and what `by` cannot be', () => {
+    const problems = (batch: string) => {
+      const keys = `{ name: ams, kind: http, request: { url: '"https://ams.example"', body: items }, batch: ${batch} }`
+      return problemsOf({ ...account, ...withFile(`destinations:\n  - ${keys}\n`) })
+    }
+    expect(problems(`{ max: ${SETTLED_ROWS}, result: body, by: operation }`)).toEqual([])
+    expect(problems(`{ max: ${SETTLED_ROWS + 1}, result: body, by: account }`)).toEqual([
+      expect.stringContaining('batch.max in CONFIG_FILE must be a whole number from 1 to 400'),
+      expect.stringContaining('batch.by in CONFIG_FILE must be one of entity, operation'),
+    ])
+    expect(problems('{ max: 2 }')).toEqual([expect.stringContaining('batch.result in CONFIG_FILE')])
+  })
+
+  it('what cannot be told of a batch, or go in one, is named', () => {
+    const own = { duplicate: 'true', refused: 'true', remoteId: 'body.id', documents: true, request: { ...request, body: null } }
+    expect(checkTemplates(batching('https://ams.example', own))).toEqual([
+      'destination ams: remote_id cannot be told of a whole batch: let batch.result yield it for each change',
+      'destination ams: duplicate cannot be told of a whole batch: let batch.result yield it for each change',
+      'destination ams: refused cannot be told of a whole batch: let batch.result yield it for each change',
+      'destination ams: batch: a document goes along with a single change; leave out documents and upload, or batch',
+      'destination ams: request has no body, which holds the changes of a batch (items)',
+    ])
+    expect(checkTemplates(batching('https://ams.example', { batch: { max: 1, result: '[', by: null } }))).toEqual([
+      expect.stringContaining('destination ams: batch.result is no JSONata expression'),
+    ])
+    expect(checkTemplates(batching('https://ams.example', { update: request }))).toEqual([])
+  })
+})
+
+async function outcomesTo(status: number, body: string, own: Partial<HttpDestination>): Promise<readonly Outcome[]> {
+  const { baseUrl } = await serve((_, response) => response.writeHead(status).end(body))
+  return await openKind(batching(baseUrl, { ...own, settings: { base_url: baseUrl, pause: '5' } })).send(
+    itemsOf(2),
+    new AbortController().signal,
+  )
+}

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import type { HttpDestination } from '../../../src/config/config.ts'
+import type { Presence } from '../../../src/push/contract/delivery.ts'
+import { checkTemplates } from '../../../src/push/http/check-templates.ts'
+import { destinationTo, itemOf, openKind, serve } from './support.ts'
+
+const GET = { method: 'GET', headers: {}, format: 'json', body: null } as const
+const lookup: HttpDestination['lookup'] = { ...GET, url: '$url(settings.base_url, "find", message_id, remote_id)', found: 'body.id' }
+const check: HttpDestination['check'] = {
+  ...GET,
+  url: '$url(settings.base_url, "notes", remote_id)',
+  found: 'status = 404 and $not(body.code = 404) ? $error("somebody else answers") : body.id',
+  same: 'body.text = item.after.detail',
+}
+const SENT = itemOf().after?.['detail']
+
+/** What a kind tells of an item, and the path that it asked for. */
+async function told(answer: { status?: number; body?: unknown }, own: Partial<HttpDestination>, item = itemOf({ remoteId: 'n-1' })) {
+  const paths: string[] = []
+  const { baseUrl } = await serve((request, response) => {
+    paths.push((request.url ?? '').replace('/api/v1', ''))
+    response.writeHead(answer.status ?? 200, { 'content-type': 'application/json' }).end(JSON.stringify(answer.body ?? {}))
+  })
+  const kind = openKind(destinationTo(baseUrl, own))
+  const presence = (await kind.verify?.(item, new AbortController().signal)) as Presence
+  return { presence, path: paths[0] }
+}
+
+describe('whether a target has what it took', () => {
+  it('is asked by check where the id of its record is known', async () => {
+    const { presence, path } = await told({ body: { id: 'n-1', text: SENT } }, { check, lookup })
+    expect([presence, path]).toEqual([{ type: 'has' }, '/notes/n-1'])
+    expect((await told({ body: { id: 'n-1', text: 'another' } }, { check })).presence).toEqual({ type: 'differs' })
+    expect((await told({ body: { id: 'n-1', text: 'another' } }, { check: { ...check, same: null } })).presence).toEqual({ type: 'has' })
+    expect((await told({ status: 404, body: { code: 404 } }, { check })).presence).toEqual({ type: 'lacks' })
+  })
+
+  it('is else asked by lookup, which finds a record of its own by our id alone', async () => {
+    const { messageId } = itemOf()
+    const insert = await told(
+      { body: { id: 'n-1' } },
+      { lookup: { ...lookup, url: '$url(settings.base_url, "find", message_id, {"of": remote_id})' } },
+    )
+    expect([insert.presence, insert.path]).toEqual([{ type: 'has' }, `/find/${messageId}`])
+    const update = await told({ body: {} }, { lookup }, itemOf({ operation: 'update', remoteId: 'n-1' }))
+    expect([update.presence, update.path]).toEqual([{ type: 'lacks' }, `/find/${messageId}/n-1`])
+    const unknown = await told({}, { check }, itemOf())
+    expect(unknown).toMatchObject({ presence: { type: 'cannot_tell', outcome: { error: expect.stringContaining('is not known') } } })
+    expect(unknown.path).toBeUndefined()
+  })
+
+  it.each([
+    ['an error', { status: 500 }, 'answered 500'],
+    ['a 404 of somebody else', { status: 404, body: {} }, 'somebody else answers'],
+    ['an empty list, which is no id', { body: { id: [] } }, 'check.found yields neither an id nor nothing'],
+    ['a refused credential', { status: 403 }, 'answered 403'],
+  ])('cannot be told from %s', async (_, answer, error) => {
+    const { presence } = await told(answer, { check, parkOn: [403] })
+    expect(presence).toMatchObject({ type: 'cannot_tell', outcome: { error: expect.stringContaining(error) } })
+  })
+
+  it('cannot be asked without either, and verify is then refused at the start', async () => {
+    const destination = destinationTo('https://ams.example', { verify: { cron: '0 4 * * *', sample: null } })
+    expect(openKind(destination).verify).toBeUndefined()
+    expect(checkTemplates(destination)).toEqual(['destination ams: verify needs check or lookup: nothing else asks the target'])
+    expect(checkTemplates({ ...destination, check: { ...check, same: '(' } })).toEqual([
+      expect.stringContaining('check.same is no JSONata'),
+    ])
+  })
+})

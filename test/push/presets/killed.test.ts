@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { presetFiles } from '../../../src/config/sources/presets.ts'
+import { startSandbox } from '../../../src/sandbox/http/server.ts'
+import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
+import { withFile } from '../../config/support.ts'
+import { accountEnv, databaseEnv, startServe } from '../../e2e/serve.ts'
+import { letTimePass } from '../../e2e/time.ts'
+import { startEpic } from '../../emulators/applied-epic.ts'
+import { startHawkSoft } from '../../emulators/hawksoft.ts'
+import { startHook } from '../../emulators/hook.ts'
+import type { EmulatorServer, NotesEmulator } from '../../emulators/server.ts'
+import { sqliteDatabase } from '../../tools/databases.ts'
+import { until } from '../../tools/until.ts'
+import { agencyzoom, dataverse, ezlynx, hubspot, nowcerts, salesforce } from './cases.ts'
+import { event, type NotesCase, SUBMISSION } from './notes-suite.ts'
+import { PushRig } from './rig.ts'
+
+/** A target, and what it took. */
+interface Target {
+  readonly server: EmulatorServer
+  /** What it took, each as text with our id in it, the oldest first. */
+  readonly taken: () => readonly string[]
+  /** Keys of the destination: where it is. */
+  readonly where: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+interface KilledCase {
+  readonly preset: string
+  readonly env: Readonly<Record<string, string>>
+  readonly client: string
+  readonly fields?: NotesCase<NotesEmulator>['fields']
+  readonly start: () => Promise<Target>
+  /** What becomes of the change that was on its way: the target has it once in any case. */
+  readonly ends: 'delivered' | 'unknown'
+}
+
+const ours = <E extends NotesEmulator>(of: NotesCase<E>): KilledCase => ({
+  ...of,
+  ends: 'delivered',
+  async start() {
+    const server = await of.start()
+    return { server, taken: () => server.notes.map((note) => JSON.stringify(note)), where: of.where(server) }
+  },
+})
+
+const appliedEpic: KilledCase = {
+  preset: 'applied-epic',
+  env: {
+    EPIC_CLIENT_ID: 'the-key',
+    EPIC_CLIENT_SECRET: 'the-secret',
+    EPIC_ACTIVITY_CODE_ID: 'code-1',
+    EPIC_AGENCY_ID: 'agency-1',
+    EPIC_BRANCH_ID: 'branch-1',
+    EPIC_ACCESS_LEVEL_ID: 'level-1',
+  },
+  client: 'c-1',
+  ends: 'delivered',
+  async start() {
+    const server = await startEpic({
+      clientId: 'the-key',
+      clientSecret: 'the-secret',
+      audience: 'api.myappliedproducts.com/epic',
+      clients: ['c-1'],
+      policies: {},
+      codes: ['code-1'],
+      accessLevels: ['level-1'],
+      agencies: ['agency-1'],
+      branches: ['branch-1'],
+      today: new Date().toISOString().slice(0, 10),
+    })
+    const where = `settings: { base_url: "${server.url}" }, auth: { token_url: "${server.tokenUrl}" }`
+    return { server, taken: () => server.activities.map((activity) => JSON.stringify(activity)), where }
+  },
+}
+
+const hawksoft: KilledCase = {
+  preset: 'hawksoft',
+  env: { HAWKSOFT_USER: 'vendor', HAWKSOFT_PASSWORD: 'the-secret', HAWKSOFT_AGENCY_ID: '17' },
+  client: '4711',
+  ends: 'unknown',
+  async start() {
+    const server = await startHawkSoft({ user: 'vendor', password: 'the-secret', agency: '17', clients: ['4711'] })
+    return { server, taken: () => server.notes.map((note) => JSON.stringify(note)), where: `settings: { base_url: "${server.url}" }` }
+  },
+}
+
+const hook = (preset: string, variable: string, path: string): KilledCase => ({
+  preset,
+  env: {},
+  client: '4711',
+  ends: 'unknown',
+  async start() {
+    const server = await startHook({ path, mostBytes: 100_000, queued: (run) => ({ status: 200, body: { id: `run-${run}` } }) })
+    return { server, taken: () => server.runs.map((run) => JSON.stringify(run)), where: '', env: { [variable]: server.address } }
+  },
+})
+
+const cases: readonly KilledCase[] = [
+  appliedEpic,
+  hawksoft,
+  ours(nowcerts),
+  ours(agencyzoom),
+  ours(ezlynx),
+  ours(dataverse),
+  ours(hubspot),
+  ours(salesforce),
+  hook('zapier', 'ZAPIER_HOOK_URL', '/hooks/catch/123/secret-of-the-hook/'),
+  hook('power-automate', 'POWER_AUTOMATE_URL', '/workflows/abc/invoke?sig=secret-of-the-hook'),
+]
+
+/** Buses, which take the same change twice: e2e/buses.test.ts kills the program before them. */
+const BUSES = ['azure-service-bus', 'kafka-rest']
+
+/** Longer than the lease of a lane. */
+const PASS_MS = 1_200_000
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await startSandbox({ submissions: 0 })
+})
+afterAll(() => sandbox.close())
+
+it('leaves out no preset but those of buses', () => {
+  expect([...cases.map(({ preset }) => preset), ...BUSES].sort()).toEqual([...presetFiles().keys()].sort())
+})
+
+it.each(cases)('$preset has each change once, though the program is killed while one is on its way', async (of) => {
+  const { server, taken, where, env = {} } = await of.start()
+  onTestFinished(() => server.close())
+  const patient = 'start: 0, timeout: 1m, schedule: [50ms, 50ms, 50ms, 50ms], rps: 100, allow_private: true, allow_hosts: [127.0.0.1]'
+  const destination = `{ name: ams, preset: ${of.preset}, ${[patient, where].filter(Boolean).join(', ')} }`
+  const settings = { SHUTDOWN_GRACE: '1s', ...of.env, ...env }
+  const rig = await PushRig.start(sqliteDatabase, destination, settings)
+  if (of.fields !== undefined) rig.fieldsOf = of.fields
+  await rig.track(SUBMISSION)
+  await rig.map(SUBMISSION, of.client)
+  for (let n = 1; n <= 5; n += 1) await rig.apply(event(n))
+
+  server.fail('take', 'take', 'hang')
+  const file = withFile(`destinations:\n  - ${destination}\n`, settings) as Readonly<Record<string, string>>
+  const served = await startServe({ ...accountEnv(sandbox), ...databaseEnv(rig.database), ...file })
+  await until('the third is there, and its answer is not', () => taken().length === 3)
+  await served.kill()
+
+  await letTimePass(rig.db, PASS_MS, { leases: true })
+  await rig.run()
+  const rows = await rig.becomes('delivered', 'delivered', of.ends, 'delivered', 'delivered')
+  expect(taken()).toHaveLength(5)
+  for (const [n, { message_id: id }] of rows.entries()) expect(taken()[n]).toContain(id)
+})

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest'
+import { planResend, stepResend } from '../../../src/push/queue/resend.ts'
+import { previewChanges } from '../../../src/push/send/preview.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { beginPurge, endPurge, purgePushes, purgeRows } from '../../../src/store/mirror/purge.ts'
+import { beginAction } from '../../../src/store/operators/actions.ts'
+import { findDestination } from '../../../src/store/outbox/destinations.ts'
+import { requestRestatements } from '../../../src/store/outbox/restatements.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { uuid } from '../../tools/facts.ts'
+import { meddled } from '../../tools/meddled.ts'
+import { changesOf } from '../../tools/mirror.ts'
+import { ACCOUNT, contentOf, openedDb, outboxOf } from '../outbox.ts'
+import { webhookTo } from '../rig.ts'
+import { BOUND, fanFiltered, filteredFanOut, filteredTo, laneId, showLanes, wordsOf } from './filtered.ts'
+
+const ONE = uuid(9, 1)
+const some = filteredTo(BOUND)
+
+/** Sends everything again under the same ids. @returns what was queued, in words with its id. */
+async function resendAll(db: Db): Promise<string[]> {
+  const before = (await outboxOf(db, 'some')).length
+  const state = await findDestination(db.read, 'some')
+  if (state === null) throw new Error('no destination')
+  const range = { after: 0, to: state.cursor }
+  const plan = await planResend(db.read, some, state, {}, range, new AbortController().signal)
+  const actionId = await beginAction(db, { who: 'test', action: 'destination.resend', target: 'some', detail: {} })
+  await stepResend(db, some, state, { actionId, selection: {}, range, newIds: null }, { queued: 0, queuedTo: 0 })
+  const rows = (await contentOf(db, 'some')).slice(before)
+  expect(plan.changes).toBe(rows.length)
+  return rows.map((row) => `${wordsOf(row)} ${row.messageId}`)
+}
+
+async function purge(db: Db, submissionId: string): Promise<void> {
+  const of = { account: ACCOUNT, submissionId }
+  await beginPurge(db, of)
+  while ((await purgeRows(db, of)) > 0) {}
+  while ((await purgePushes(db, of)) > 0) {}
+  await endPurge(db, of)
+}
+
+describe.each(testDatabases)('a destination with a filter on $name', ({ open }) => {
+  it('is sent again what it was sent: a record whole, the changes since, and that it left', async () => {
+    const db = await openedDb(open)
+    const fanOut = filteredFanOut(db, some)
+    for (const [one, two] of [
+      ['quoted', 'bound'],
+      ['bound', 'bound'],
+      ['bound', 'declined'],
+    ] as const) {
+      await showLanes(db, ONE, { 1: one, 2: two, 3: 'quoted' })
+      await fanFiltered(fanOut)
+    }
+    await showLanes(db, ONE, { 1: 'bound', 2: 'declined', 3: 'quoted', 4: 'bound' })
+    await fanFiltered(fanOut)
+    const sent = (await contentOf(db, 'some')).map((row) => `${wordsOf(row)} ${row.messageId}`)
+    expect(sent.map((each) => each.replace(/ [^ ]*$/, ''))).toEqual(['insert', 'insert whole', 'update left', 'insert'])
+    // What has left was sent and taken back: that it left is enough.
+    expect((await resendAll(db)).sort()).toEqual(sent.slice(1).sort())
+  })
+
+  it('is told of a purge if it was sent anything of the record, and nothing of it goes out whole afterwards', async () => {
+    const db = await openedDb(open)
+    const fanOut = filteredFanOut(db, some)
+    await showLanes(db, ONE, { 1: 'bound', 2: 'quoted' })
+    await fanFiltered(fanOut)
+    await showLanes(db, ONE, { 1: 'bound', 2: 'bound' })
+    let isPurged = false
+    const overtaken = meddled(db, async (name, go) => {
+      if (name === 'push-filter' && !isPurged) {
+        isPurged = true
+        await purge(db, ONE)
+      }
+      return go()
+    })
+    await fanFiltered(filteredFanOut(overtaken, some))
+    await fanFiltered(fanOut)
+    const rows = await contentOf(db, 'some')
+    expect(rows.map(({ operation, entityId }) => `${operation} ${entityId}`)).toEqual([`purged ${laneId(ONE, 1)}`])
+  })
+
+  it('is restated what passes, and what it has and does not pass any more', async () => {
+    const db = await openedDb(open)
+    const fanOut = filteredFanOut(db, some)
+    await showLanes(db, ONE, { 1: 'bound', 2: 'bound', 3: 'quoted', 4: 'quoted' })
+    await fanFiltered(fanOut)
+    const before = (await outboxOf(db, 'some')).length
+    // As if the lost branch had told of other chips.
+    await db.write('test', async (tx) => {
+      await tx.sql.updateTable('lanes').set({ chip: 'quoted' }).where('lane_id', '=', uuid(3, 2)).execute()
+      await tx.sql.updateTable('lanes').set({ chip: 'bound' }).where('lane_id', '=', uuid(3, 3)).execute()
+      await tx.sql.updateTable('sync_log_epochs').set({ began_at: '2100-01-01T00:00:00.000000Z' }).execute()
+      await requestRestatements(tx, [{ destination: 'some', account: ACCOUNT, submission_id: ONE }])
+      await tx.sql.updateTable('sync_restatements').set({ requested_at: '2000-01-01T00:00:00.000000Z' }).execute()
+    })
+    await fanFiltered(fanOut)
+    const rows = (await contentOf(db, 'some')).slice(before)
+    expect(rows.map((row) => `${wordsOf(row)} ${row.entityId}`)).toEqual([
+      `update whole ${laneId(ONE, 1)}`,
+      `update whole left ${laneId(ONE, 2)}`,
+      `insert whole ${laneId(ONE, 3)}`,
+    ])
+    expect(await db.read.sql.selectFrom('sync_restatements').selectAll().execute()).toEqual([])
+  })
+
+  it('shows in a preview what would go out whole, what leaves, what is left out, and on what the filter fails', async () => {
+    const db = await openedDb(open)
+    const to = (filter: string) => webhookTo('https://ams.example', { name: 'some', accounts: [ACCOUNT], backfill: true, filter })
+    const preview = async (filter: string, seq: number) => (await previewChanges(db.read, to(filter), { seq }, 5))[0]
+    await showLanes(db, ONE, { 1: 'quoted' })
+    await fanFiltered(filteredFanOut(db, some))
+    await showLanes(db, ONE, { 1: 'bound' })
+    const seq = (await changesOf(db)).filter(({ entity }) => entity === 'lanes').at(-1)?.seq ?? 0
+    expect(await preview(BOUND, seq)).toMatchObject({
+      notSent: null,
+      item: { operation: 'insert', snapshot: true, leftFilter: false, after: { market_name: 'Market 1' } },
+    })
+    expect(await preview('entity = "quotes"', seq)).toMatchObject({ notSent: 'not sent: the filters of the destination leave it out' })
+    await fanFiltered(filteredFanOut(db, some))
+    expect(await preview('entity = "quotes"', seq)).toMatchObject({ notSent: null, item: { operation: 'update', leftFilter: true } })
+    expect(await preview('$number(row.chip)', seq)).toMatchObject({ notSent: null, error: expect.stringMatching(/^filter failed: /) })
+  })
+})

@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/base/clock.ts'
+import type { CounterName, Labels } from '../../../src/base/observer.ts'
+import { silentObserver } from '../../../src/base/observer.ts'
+import type { HttpDestination } from '../../../src/config/config.ts'
+import type { Presence, PushItem } from '../../../src/push/contract/delivery.ts'
+import { DestinationGate } from '../../../src/push/send/destination-gate.ts'
+import { Verification, type VerificationOptions, type VerificationRequest } from '../../../src/push/verify/verification.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { findDestination, setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { claimLanes, settleLanes } from '../../../src/store/outbox/work.ts'
+import { silentLog, testDatabases } from '../../tools/databases.ts'
+import { eventFact, trackFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+import { destinationTo } from '../http/support.ts'
+import { ACCOUNT, destinationOf, fanAll, openedDb, outboxOf, result } from '../outbox.ts'
+
+const IDS = Array.from({ length: 12 }, (_, n) => uuid(9, n + 1))
+const HAS: Presence = { type: 'has' }
+const LACKS: Presence = { type: 'lacks' }
+const failed = { type: 'failed', permanent: false, alive: true, status: 500, error: 'answered 500', retryAfterMs: null } as const
+
+describe.each(testDatabases)('a verification on $name', ({ open }) => {
+  /** As many events, all of which the target took. */
+  async function delivered(): Promise<Db> {
+    const db = await openedDb(open)
+    await applyAll(db, [...IDS.map((id) => trackFact(ACCOUNT, id)), ...IDS.map((id) => eventFact(ACCOUNT, id, wireEvent(1)))])
+    await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
+    const lanes = await claimLanes(db, 'ams', { lanes: 20, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
+    await settleLanes(
+      db,
+      lanes.map((lane) => result(lane, 'delivered')),
+    )
+    return db
+  }
+
+  interface Asked {
+    readonly db: Db
+    readonly verify: (item: PushItem) => Presence | Promise<Presence>
+    readonly destination?: Partial<HttpDestination>
+    readonly options?: Partial<VerificationOptions>
+    readonly request?: Partial<VerificationRequest>
+  }
+
+  async function ask({ db, verify, destination: own, options, request }: Asked) {
+    const destination = destinationTo('https://ams.example', { accounts: [ACCOUNT], concurrency: 2, ...own })
+    const parts = { db, clock: systemClock, log: silentLog, observer: silentObserver }
+    const gate = new DestinationGate({ ...parts, destination })
+    const asking = { ...parts, destination, gate, verify: async (item: PushItem) => await verify(item), looksFirst: true }
+    const all = { selection: {}, sample: null, repair: false, ...request }
+    const report = await new Verification({ ...asking, signal: new AbortController().signal, ...options }, all).run()
+    // What the attempts told of the destination.
+    await gate.flush()
+    return report
+  }
+
+  it('asks for a sample by chance, counts each answer, and notes the whole', async () => {
+    const db = await delivered()
+    const counted: Labels[] = []
+    const observer = {
+      ...silentObserver,
+      count: (name: CounterName, labels: Labels = {}) => void (name === 'push_verified_total' && counted.push(labels)),
+    }
+    const asked = new Set<string>()
+    const verify = ({ messageId }: PushItem) => {
+      asked.add(messageId)
+      return HAS
+    }
+    const report = await ask({ db, verify, options: { observer }, request: { sample: 5 } })
+    expect(report).toMatchObject({ delivered: 12, asked: 5, has: 5, isWhole: true })
+    expect(asked.size).toBe(5)
+    expect(counted).toEqual(Array(5).fill({ destination: 'ams', result: 'has' }))
+    expect((await findDestination(db.read, 'ams'))?.verified).toMatchObject({ delivered: 12, asked: 5, has: 5 })
+    const one = await ask({ db, verify, request: { selection: { submissionId: IDS[3] } } })
+    expect(one).toMatchObject({ delivered: 1, asked: 1 })
+    expect((await findDestination(db.read, 'ams'))?.verified).toMatchObject({ asked: 5 })
+  })
+
+  it('asks for nothing that the filters leave out now', async () => {
+    const db = await delivered()
+    const of = async (destination: Partial<HttpDestination>) => (await ask({ db, verify: () => HAS, destination })).asked
+    expect(await of({ entities: ['quotes'] })).toBe(0)
+    expect(await of({ operations: ['update'] })).toBe(0)
+    expect(await of({ eventTypes: ['bind_confirmed'] })).toBe(0)
+    expect(await of({ eventTypes: ['status_changed'], maxAgeMs: 1 })).toBe(12)
+  })
+
+  it('sends again what lacks, once, and looks once more where the sender could not look first', async () => {
+    const db = await delivered()
+    const looks = new Map<string, number>()
+    const verify = ({ messageId, submissionId }: PushItem) => {
+      const n = (looks.get(messageId) ?? 0) + 1
+      looks.set(messageId, n)
+      if (submissionId === IDS[0]) return LACKS
+      // It was only late.
+      return submissionId === IDS[1] && n === 1 ? LACKS : HAS
+    }
+    const report = await ask({ db, verify, options: { looksFirst: false }, request: { repair: true } })
+    expect(report).toMatchObject({ asked: 12, has: 10, lacks: 2, repaired: 1 })
+    expect(report.changes.map(({ row, isRepaired }) => [row.submissionId, isRepaired])).toEqual([
+      [IDS[0], true],
+      [IDS[1], false],
+    ])
+    const queued = (await outboxOf(db, 'ams')).filter(({ state }) => state === 'ready')
+    expect(queued.map(({ submission_id, uncertain }) => [submission_id, uncertain])).toEqual([[IDS[0], 0]])
+    // It is on its way: it does not count as delivered, and is not sent twice.
+    expect(await ask({ db, verify: () => LACKS, request: { repair: true, selection: { submissionId: IDS[0] } } })).toMatchObject({
+      asked: 0,
+    })
+    const wary = await ask({ db, verify: () => LACKS, request: { repair: true, selection: { submissionId: IDS[2] } } })
+    expect(wary.repaired).toBe(1)
+    expect((await outboxOf(db, 'ams')).at(-1)).toMatchObject({ submission_id: IDS[2], uncertain: 1, state: 'ready' })
+  })
+
+  it('never sends what is unknown meanwhile, and nothing of an answer that does not tell', async () => {
+    const db = await delivered()
+    const verify = async ({ submissionId }: PushItem): Promise<Presence> => {
+      if (submissionId !== IDS[0]) return { type: 'cannot_tell', outcome: failed }
+      // An operator has sent it again, and nobody knows what came of it.
+      await db.write('test', (tx) =>
+        tx.sql.updateTable('sync_outbox').set({ state: 'unknown' }).where('submission_id', '=', submissionId).execute(),
+      )
+      return LACKS
+    }
+    const report = await ask({ db, verify, request: { repair: true } })
+    expect(report).toMatchObject({ lacks: 1, cannot_tell: 11, repaired: 0 })
+    expect(report.changes.at(-1)).toMatchObject({ result: 'cannot_tell', error: 'answered 500', status: 500 })
+    expect((await outboxOf(db, 'ams')).every(({ state }) => state !== 'ready')).toBe(true)
+  })
+
+  it('ends when the destination is stopped, keeps what it was told, and goes on behind that', async () => {
+    const db = await delivered()
+    const places: number[] = []
+    let asked = 0
+    const verify = async (): Promise<Presence> => {
+      asked += 1
+      if (asked <= 4) return HAS
+      return { type: 'cannot_tell', outcome: { type: 'stop', state: 'parked', status: 403, error: 'answered 403' } }
+    }
+    const onStored = async (_: unknown, outboxId: number) => void places.push(outboxId)
+    const cut = await ask({ db, verify, request: { onStored } })
+    expect(cut).toMatchObject({ delivered: 12, asked: 4, has: 4, isWhole: false })
+    expect((await findDestination(db.read, 'ams'))?.verified).toBeNull()
+    expect((await findDestination(db.read, 'ams'))?.state).toBe('parked')
+
+    await setDestinationState(db, 'ams', 'active', null)
+    const continues = { after: places.at(-1) ?? 0, found: { has: 4, lacks: 0, differs: 0, cannot_tell: 0 } }
+    const rest: string[] = []
+    const later = ({ messageId }: PushItem) => {
+      rest.push(messageId)
+      return HAS
+    }
+    const whole = await ask({ db, verify: later, request: { continues, onStored } })
+    expect(whole).toMatchObject({ delivered: 12, asked: 12, has: 12, isWhole: true })
+    expect(rest).toHaveLength(8)
+    expect(places.at(-1)).toBe(0)
+  })
+
+  it('cannot tell of what it cannot ask for: its change is gone, or its submission is not mapped any more', async () => {
+    const db = await delivered()
+    const asked: string[] = []
+    const verify = ({ messageId }: PushItem) => {
+      asked.push(messageId)
+      return HAS
+    }
+    const unmapped = await ask({ db, verify, destination: { mapping: 'required' } })
+    expect(unmapped).toMatchObject({ cannot_tell: 12 })
+    expect(unmapped.changes[0]?.error).toBe('no client is known for its submission any more')
+    await db.write('test', (tx) =>
+      tx.sql
+        .deleteFrom('changes')
+        .where('submission_id', '=', IDS[0] ?? '')
+        .execute(),
+    )
+    const gone = await ask({ db, verify, request: { repair: true } })
+    expect(gone).toMatchObject({ cannot_tell: 1, has: 11 })
+    expect(gone.changes[0]?.error).toBe('its change is not in the change log any more')
+    expect(asked).toHaveLength(11)
+  })
+})

@@ -1,0 +1,122 @@
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { timeFromMs } from '../../../src/model/time.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { findDestination } from '../../../src/store/outbox/destinations.ts'
+import { lockFanOut, type NewOutboxRow, queueRows } from '../../../src/store/outbox/fan-out.ts'
+import { deliveredRows } from '../../../src/store/outbox/rows.ts'
+import {
+  deliveredAfter,
+  foundSince,
+  lackingAt,
+  markRepaired,
+  noteVerified,
+  stillDelivered,
+  storeVerifications,
+} from '../../../src/store/outbox/verifications.ts'
+import { claimLanes, settleLanes } from '../../../src/store/outbox/work.ts'
+import type { VerificationResult } from '../../../src/store/schema/push.ts'
+import { removeVerifications } from '../../../src/store/upkeep/retention.ts'
+import { claimUpkeep } from '../../../src/store/upkeep/upkeep.ts'
+import { ACCOUNT, destinationOf, fanAll, openedDb, outboxOf, result } from '../../push/outbox.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { eventFact, trackFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+
+const IDS = [1, 2, 3].map((n) => uuid(9, n))
+const ams = destinationOf('ams', { entities: ['market_events'] })
+
+describe.each(testDatabases)('what targets answer on $name', ({ open }) => {
+  /** Three events of as many submissions, which the target took, each under an id of its own. */
+  async function delivered(): Promise<{ db: Db; ids: number[] }> {
+    const db = await openedDb(open)
+    await applyAll(db, [...IDS.map((id) => trackFact(ACCOUNT, id)), ...IDS.map((id) => eventFact(ACCOUNT, id, wireEvent(1)))])
+    await fanAll(db, [ams])
+    const lanes = await claimLanes(db, 'ams', { lanes: 10, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
+    await settleLanes(
+      db,
+      lanes.map((lane, n) => result(lane, 'delivered', { remoteId: `note-${n}` })),
+    )
+    return { db, ids: (await outboxOf(db, 'ams')).map(({ outbox_id }) => outbox_id) }
+  }
+  const counting = async (db: Db, selection = {}) => (await deliveredAfter(db.read, 'ams', selection, 0)).ids
+  const answer = async (db: Db, ids: readonly number[], verdict: VerificationResult) => {
+    const rows = await deliveredRows(db.read, ids)
+    await db.write('test', (tx) =>
+      storeVerifications(
+        tx,
+        'ams',
+        rows.map((row) => ({ row, result: verdict })),
+      ),
+    )
+  }
+  const shown = async (db: Db) => await db.read.sql.selectFrom('push_verifications').selectAll().orderBy('submission_id').execute()
+  const again = (db: Db, row: NewOutboxRow) => db.write('test', (tx) => queueRows(tx, [row], []))
+
+  it('counts a change once, by its newest row, whether it was sent again under its own id or another', async () => {
+    const { db, ids } = await delivered()
+    expect(await counting(db)).toEqual(ids)
+    expect(await counting(db, { submissionId: IDS[1] })).toEqual([ids[1]])
+    expect(await counting(db, { since: timeFromMs(Date.now() + 60_000) })).toEqual([])
+    expect(await counting(db, { since: timeFromMs(Date.now() - 60_000) })).toEqual(ids)
+    expect((await deliveredRows(db.read, ids)).map(({ remoteId, after }) => [remoteId, after?.['type']])).toEqual(
+      ids.map((_, n) => [`note-${n}`, 'status_changed']),
+    )
+
+    const [first, second] = await db.write('test', (tx) => stillDelivered(tx, 'ams', ids))
+    if (!first || !second) throw new Error('they count as delivered')
+    await again(db, { ...first, uncertain: false })
+    await again(db, { ...second, messageId: uuid(8, 1), resent: 'new', uncertain: false })
+    expect(await counting(db)).toEqual([ids[2]])
+    expect((await db.write('test', (tx) => stillDelivered(tx, 'ams', ids))).map(({ outboxId }) => outboxId)).toEqual([ids[2]])
+    await db.write('test', (tx) => sql`update sync_outbox set state = 'unknown' where state = 'ready'`.execute(tx.sql))
+    expect(await counting(db)).toEqual([ids[2]])
+    // Given up: the first still stands for it.
+    await db.write('test', (tx) => sql`update sync_outbox set state = 'skipped' where state = 'unknown'`.execute(tx.sql))
+    expect(await counting(db)).toContain(ids[0])
+  })
+
+  it('keeps the last answer of each, and what lacks until it is sent again', async () => {
+    const { db, ids } = await delivered()
+    expect(await lackingAt(db.read, 'ams')).toEqual({ count: 0, oldestAt: null })
+    await answer(db, ids, 'has')
+    await answer(db, ids.slice(0, 2), 'lacks')
+    expect((await shown(db)).map((row) => row.result)).toEqual(['lacks', 'lacks', 'has'])
+    expect(await foundSince(db.read, 'ams', timeFromMs(Date.now() - 60_000))).toEqual({ has: 1, lacks: 2, differs: 0, cannot_tell: 0 })
+    expect((await lackingAt(db.read, 'ams')).count).toBe(2)
+
+    await db.write('test', async (tx) => {
+      await lockFanOut(tx)
+      const rows = await stillDelivered(tx, 'ams', ids.slice(0, 1))
+      await markRepaired(tx, 'ams', rows)
+    })
+    expect((await shown(db)).map((row) => row.repaired_at !== null)).toEqual([true, false, false])
+    // The record of the insert is not there any more: its id is forgotten.
+    expect((await db.read.sql.selectFrom('sync_remote_ids').select('remote_id').orderBy('remote_id').execute()).length).toBe(2)
+    expect((await lackingAt(db.read, 'ams')).count).toBe(1)
+    const [, second] = await db.write('test', (tx) => stillDelivered(tx, 'ams', ids))
+    if (!second) throw new Error('it counts as delivered')
+    await again(db, { ...second, uncertain: true })
+    expect(await lackingAt(db.read, 'ams')).toEqual({ count: 0, oldestAt: null })
+
+    await answer(db, ids.slice(0, 1), 'has')
+    expect((await shown(db))[0]).toMatchObject({ result: 'has', repaired_at: expect.any(String) })
+    await answer(db, ids.slice(0, 1), 'lacks')
+    expect((await shown(db))[0]).toMatchObject({ result: 'lacks', repaired_at: null })
+  })
+
+  it('notes the counts of a run, and retention removes answers by their age', async () => {
+    const { db, ids } = await delivered()
+    const summary = { delivered: 3, asked: 3, has: 2, lacks: 1, differs: 0, cannot_tell: 0, repaired: 0 }
+    await db.write('test', (tx) => noteVerified(tx, 'ams', summary))
+    expect(await findDestination(db.read, 'ams')).toMatchObject({ verified: summary, verified_at: expect.any(String) })
+    await answer(db, ids, 'has')
+    const lease = await claimUpkeep(db, 'retention', { slot: '2026-01-01', settings: '' }, 60_000)
+    if (typeof lease === 'string') throw new Error(lease)
+    const remove = (ms: number) => removeVerifications(db, { lease, before: timeFromMs(Date.now() + ms), limit: 2, after: 0 })
+    expect(await remove(-60_000)).toMatchObject({ removed: 0, next: null })
+    expect(await remove(60_000)).toMatchObject({ removed: 2, next: 0 })
+    expect(await remove(60_000)).toMatchObject({ removed: 1, next: null })
+    expect(await shown(db)).toEqual([])
+  })
+})
