@@ -12,6 +12,8 @@ import { atMost, type BenchRow, quantile } from './table.ts'
 /** LOOKUPS_SUBMISSIONS makes a smaller database, to see what changes. */
 const SUBMISSIONS = Number(process.env['LOOKUPS_SUBMISSIONS'] ?? 100_000)
 const SCALE: Scale = { submissions: SUBMISSIONS, events: SUBMISSIONS * 50 }
+/** Databases that were filled before and stay: `sqlite:…`, and `postgres://…` with the schema `mirror`. Where one is given, only that is measured. */
+const FILLED = { sqlite: process.env['CONSOLE_SQLITE'], postgres: process.env['CONSOLE_POSTGRES'] }
 const PEOPLE = 10
 /** How often each page is opened while nothing arrives. */
 const AT_REST = 15
@@ -23,26 +25,46 @@ const CONNECTIONS = 64
 const NAMED = 500
 const MEDIAN_MS = 150
 const P99_MS = 400
-/** How much later an acknowledgement may come with people looking. */
-const WORSE = 1.2
+/** Of acknowledgements meanwhile. */
+const ACKNOWLEDGED_MS = 100
 const TOKEN = 'bench-0123456789-abcdef'
 
 /** What each page of the console asks for, with a year of a large brokerage, while deliveries arrive; and what that does to their answers. */
 export async function consoleBench(): Promise<BenchRow[]> {
-  const sqlite = newSqlite()
-  const rows = await measure('SQLite', sqlite.config, { DATABASE_URL: `sqlite:${sqlite.config.path}` }).finally(sqlite.remove)
+  const isGiven = Object.values(FILLED).some((url) => url !== undefined)
+  const isMeasured = (kind: keyof typeof FILLED) => !isGiven || FILLED[kind] !== undefined
+  return [...(isMeasured('sqlite') ? await onSqlite() : []), ...(isMeasured('postgres') ? await onPostgres() : [])]
+}
+
+async function onSqlite(): Promise<BenchRow[]> {
+  if (FILLED.sqlite !== undefined) return await measure('SQLite', { DATABASE_URL: FILLED.sqlite })
+  const { config, remove } = newSqlite()
+  try {
+    await fill(config)
+    return await measure('SQLite', { DATABASE_URL: `sqlite:${config.path}` })
+  } finally {
+    await remove()
+  }
+}
+
+async function onPostgres(): Promise<BenchRow[]> {
+  if (FILLED.postgres !== undefined) return await measure('Postgres', { DATABASE_URL: FILLED.postgres, DATABASE_SCHEMA: 'mirror' })
   const server = await startPostgres()
   try {
     const { config } = newPostgres(server.url)
-    return [...rows, ...(await measure('Postgres', config, { DATABASE_URL: config.url.reveal(), DATABASE_SCHEMA: config.schema }))]
+    await fill(config)
+    return await measure('Postgres', { DATABASE_URL: config.url.reveal(), DATABASE_SCHEMA: config.schema })
   } finally {
     await server.remove()
   }
 }
 
-async function measure(name: string, config: DatabaseConfig, env: Record<string, string>): Promise<BenchRow[]> {
+async function fill(config: DatabaseConfig): Promise<void> {
   const db = await openFilled(config, SCALE)
   await db.close()
+}
+
+async function measure(name: string, env: Record<string, string>): Promise<BenchRow[]> {
   // A year of bodies is kept: what a night's turn would remove has not to be removed now.
   const settings = { ACCOUNT: BUSY, OPS_TOKENS: `bench:${TOKEN}:admin`, RETENTION_DAYS: 'off', CHANGES_RETENTION_DAYS: 'off' }
   const serve = await startServe({ ...env, ...settings })
@@ -51,14 +73,16 @@ async function measure(name: string, config: DatabaseConfig, env: Record<string,
     await load.says('ready')
     const port = Number(new URL(serve.receiverUrl).port)
     const requests = DELIVERIES_A_SECOND * SECONDS + CONNECTIONS
+    // New messages each time.
+    const first = Date.now() % 1_000_000_000
     const job = { port, secret: WEBHOOK_SECRET, connections: CONNECTIONS, seconds: SECONDS, rate: DELIVERIES_A_SECOND, submissions: NAMED }
     const place = { api: `${serve.opsUrl}/api/v1`, token: TOKEN, submissions: SUBMISSIONS }
     await firstSums(place)
     const atRest = await lookAlone(place, AT_REST)
-    const alone = await send(load, { ...job, requests })
+    const alone = await send(load, { ...job, requests, first })
     const looking = new AbortController()
     const people = lookAround(place, PEOPLE, looking.signal)
-    const watched = await send(load, { ...job, requests, first: requests })
+    const watched = await send(load, { ...job, requests, first: first + requests })
     looking.abort()
     return [...pageRows(name, atRest, await people), acknowledged(name, alone, watched)]
   } finally {
@@ -102,11 +126,8 @@ function pageRows(name: string, atRest: Visits, visits: Visits): BenchRow[] {
 function acknowledged(name: string, alone: LoadResult, watched: LoadResult): BenchRow {
   const [before, after] = [alone, watched].map(({ latencies }) => quantile(latencies, 0.99)) as [number, number]
   return {
-    bar: `acknowledgement at ${DELIVERIES_A_SECOND}/s, p99, with ${PEOPLE} people looking against nobody, ${name}`,
-    value: `${after.toFixed(1)} ms`,
-    baseline: `${before.toFixed(1)} ms`,
+    ...atMost(`acknowledgement at ${DELIVERIES_A_SECOND}/s, p99, with ${PEOPLE} people looking, ${name}`, 'ms', after, ACKNOWLEDGED_MS),
+    baseline: `${before.toFixed(1)} ms with nobody`,
     ratio: (after / before).toFixed(2),
-    required: `≤ ${WORSE} ×`,
-    met: after <= before * WORSE,
   }
 }

@@ -1,9 +1,8 @@
 import { sql } from 'kysely'
 import { mainReads, readKinds } from '../../model/reads.ts'
-import { earlierTime, laterTime, type TimeText, timeFromMs } from '../../model/time.ts'
+import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
-import { oldestOrNewestRead } from '../reads/account-reads.ts'
 import { rank } from '../reads/reads.ts'
 import { hasNoOptionsBut } from '../reconcile/runs.ts'
 
@@ -116,9 +115,15 @@ export async function newEvidence(
 
 /** The newest successful read of an account; null when there is none. */
 export async function newestRead(q: Query, account: string): Promise<TimeText | null> {
-  let newest: TimeText | null = null
-  for (const read of readKinds) newest = laterTime(newest, await oldestOrNewestRead(q, account, read, 'desc'))
-  return newest
+  // A kind of read at a time, so that each goes by the index of freshness; in one statement, for it is asked every few seconds.
+  const parts = readKinds.map(
+    (read) => sql`select * from (select last_read_at as at from sync_reads
+      where account = ${account} and read = ${sql.lit(read)} and last_read_at is not null order by last_read_at desc limit 1) as part`,
+  )
+  const { rows } = await sql<{ at: TimeText | null }>`select max(at) as at from (${sql.join(parts, sql` union all `)}) as parts`.execute(
+    q.sql,
+  )
+  return rows[0]?.at ?? null
 }
 
 /**
@@ -142,19 +147,20 @@ export async function failingReads(
 
 /** The oldest last read among the submissions that the service shows; null when there is none. */
 export async function stalestRead(q: Query, account: string): Promise<TimeText | null> {
-  let oldest: TimeText | null = null
-  for (const read of mainReads) {
-    const { rows } = await sql<{ at: TimeText }>`
+  const parts = mainReads.map(
+    (read) => sql`select * from (
       select last_read_at as at from (
         select submission_id, last_read_at from sync_reads
         where account = ${account} and read = ${sql.lit(read)} and last_read_at is not null
         order by last_read_at limit ${sql.lit(AT_MOST)}) as first_read
       where not exists (select 1 from submissions s where s.account = ${account} and s.submission_id = first_read.submission_id
         and s.unreachable_since is not null)
-      order by last_read_at limit 1`.execute(q.sql)
-    oldest = earlierTime(oldest, rows[0]?.at ?? null)
-  }
-  return oldest
+      order by last_read_at limit 1) as part`,
+  )
+  const { rows } = await sql<{ at: TimeText | null }>`select min(at) as at from (${sql.join(parts, sql` union all `)}) as parts`.execute(
+    q.sql,
+  )
+  return rows[0]?.at ?? null
 }
 
 /** Since when the account is served and its reconcile schedule holds; null when it never was. */

@@ -27,15 +27,15 @@ export async function countReadSubmissions(q: Query, account: string, limit: num
   return (await sampleReadSubmissions(q, account, limit)).length
 }
 
-/** When the submission read longest ago (`asc`) or most recently (`desc`) was read by one kind of read; null when none was. */
-export async function oldestOrNewestRead(q: Query, account: string, read: ReadKind, order: 'asc' | 'desc'): Promise<TimeText | null> {
+/** When the submission read longest ago was read by one kind of read; null when none was. */
+export async function oldestRead(q: Query, account: string, read: ReadKind): Promise<TimeText | null> {
   const row = await q.sql
     .selectFrom('sync_reads')
     .select('last_read_at')
     .where('account', '=', account)
     .where('read', '=', read)
     .where('last_read_at', 'is not', null)
-    .orderBy('last_read_at', order)
+    .orderBy('last_read_at')
     .limit(1)
     .executeTakeFirst()
   return row?.last_read_at ?? null

@@ -1,4 +1,5 @@
 import { systemClock } from '../../../src/base/clock.ts'
+import { protectStored } from '../../../src/ops/protect/protect-step.ts'
 import type { DatabaseConfig, Db } from '../../../src/store/engine/db.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
 import { openDb } from '../../../src/store/open/open.ts'
@@ -9,7 +10,13 @@ import type { Scale } from './rows.ts'
 /** A new database with rows in it. */
 export async function openFilled(config: DatabaseConfig, scale: Scale): Promise<Db> {
   const empty = await openDb(config, { clock: systemClock, log: silentLog })
-  await migrate(empty).finally(() => empty.close())
+  try {
+    await migrate(empty)
+    // As in a database that was served from its first day on: no start goes through millions of rows for it.
+    await protectStored({ db: empty, clock: systemClock }, new AbortController().signal)
+  } finally {
+    await empty.close()
+  }
   await fill(config, scale)
   return openDb(config, { clock: systemClock, log: silentLog })
 }

@@ -1,5 +1,10 @@
 import pg from 'pg'
+import { systemClock } from '../../../src/base/clock.ts'
+import { TASK, turnAt } from '../../../src/ops/retention/retention.ts'
+import { openDb } from '../../../src/store/open/open.ts'
+import { confirmUpkeep } from '../../../src/store/upkeep/upkeep.ts'
 import { startChild } from '../../tools/child.ts'
+import { silentLog } from '../../tools/databases.ts'
 import type { LoadResult } from '../children/receive-load.ts'
 import { BUSY } from '../lookups/rows.ts'
 import { startServe, WEBHOOK_SECRET } from '../serve-process.ts'
@@ -34,9 +39,12 @@ export async function measureLoad(url: string): Promise<BenchRow[]> {
   await client.query(`set search_path = ${configOf(url).schema}`)
   try {
     const keptDays = await daysToKeep(client)
+    await confirmRetention(url, keptDays)
     const before = await count(client)
     const { latencies } = await deliver(url, keptDays)
     const after = await count(client)
+    const oldest = await msOf(client, 'select seq from changes order by seq limit 1000')
+    const behindLast = await msOf(client, `select seq from changes where seq > ${after.first - 1} order by seq limit 1000`)
     const startedAt = performance.now()
     await client.query('vacuum changes')
     const vacuumed = await count(client)
@@ -52,6 +60,8 @@ export async function measureLoad(url: string): Promise<BenchRow[]> {
       told('size of the counter table', after.counterBytes / 1024, 'KB'),
       told('dead rows of changes at the end', after.dead, 'rows'),
       told('autovacuums of changes meanwhile', after.vacuums - before.vacuums, ''),
+      told('the oldest 1,000 changes before a vacuum, from the beginning of the index', oldest, 'ms'),
+      told('the same behind the last that was removed', behindLast, 'ms'),
       told('one vacuum of changes', (performance.now() - startedAt) / 1000, 's'),
       told('changes with its indexes', vacuumed.bytes / 2 ** 30, 'GB'),
     ]
@@ -68,6 +78,13 @@ async function daysToKeep(client: pg.Client): Promise<number> {
      where seq = first_seq + ((last_seq - first_seq) * ${OLD_SHARE})::bigint`,
   )
   return Math.floor(rows[0]?.days ?? 0)
+}
+
+/** The rows are of another time than the clock's, which retention would wait for. */
+async function confirmRetention(url: string, changesDays: number): Promise<void> {
+  const db = await openDb(configOf(url), { clock: systemClock, log: silentLog })
+  const turn = turnAt(Date.now(), { retention: { days: null, changesDays, maxShare: 100 }, cronTimezone: 'UTC' })
+  await confirmUpkeep(db, TASK, turn).finally(() => db.close())
 }
 
 async function deliver(url: string, keptDays: number): Promise<LoadResult> {
@@ -115,6 +132,17 @@ async function count(client: pg.Client): Promise<Counted> {
   const [row] = rows
   if (row === undefined) throw new Error('mirror_info has no row')
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Number(value)])) as unknown as Counted
+}
+
+/** @returns the shortest of three times. */
+async function msOf(client: pg.Client, text: string): Promise<number> {
+  const times: number[] = []
+  for (let n = 0; n < 3; n++) {
+    const startedAt = performance.now()
+    await client.query(text)
+    times.push(performance.now() - startedAt)
+  }
+  return Math.min(...times)
 }
 
 /** A row that nothing is asked of. */
