@@ -111,6 +111,7 @@ describe('the description of the admin routes', () => {
     const without = [
       'alarms/test',
       'destinations/{name}/pause',
+      'destinations/{name}/verify',
       'doctor',
       'doctor/conformance',
       'documents/check',

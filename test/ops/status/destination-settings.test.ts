@@ -17,9 +17,10 @@ it('the address of a destination holds no user, no query and no template', () =>
 })
 
 it('what a destination gets is said in words', () => {
-  const all = { entities: null, operations: null, eventTypes: null, accounts: ['a', 'b'] }
+  const all = { entities: null, operations: null, eventTypes: null, filter: null, accounts: ['a', 'b'] }
   const accounts = [{ name: 'a' }, { name: 'b' }] as unknown as Parameters<typeof narrowedTo>[1]['accounts']
   expect(narrowedTo(destination(all), { accounts })).toBe('everything')
+  expect(narrowedTo(destination({ ...all, filter: 'row.chip = "bound"' }), { accounts })).toBe('what its filter lets pass')
   expect(narrowedTo(destination({ ...all, entities: ['quotes', 'lanes'], operations: ['insert'], accounts: ['a'] }), { accounts })).toBe(
     'tables quotes, lanes; operations insert; accounts a',
   )

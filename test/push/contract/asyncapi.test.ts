@@ -65,6 +65,6 @@ describe('what destinations are sent', () => {
     expect(hold({ ...change, more: true })).toThrow('more')
     expect(hold({ ...change, type: 'thread_attachments.update' })).toThrow('/data/operation')
     expect(hold({ ...change, type: 'nothing.insert' })).toThrow('not described')
-    expect(hold({ type: 'submission-mirror.alarm' })).not.toThrow()
+    expect(hold({ type: 'alarm.firing' })).not.toThrow()
   })
 })

@@ -56,7 +56,7 @@ export class PushRig {
   /** @param destination the YAML of one destination, in one line; it runs until the test ends. */
   static async start(database: TestDatabase, destination: string, env: Env): Promise<PushRig> {
     const opened = await database.open()
-    const given = { ...account, ...withFile(`destinations:\n  - ${destination}\n`, env), ...databaseEnv(opened.config) }
+    const given = { ...account, ...databaseEnv(opened.config), ...withFile(`destinations:\n  - ${destination}\n`, env) }
     const config = loadConfig(given)
     opened.db.protection.use(protectionSettings(config))
     const rig = new PushRig(opened, config, given)
