@@ -114,13 +114,15 @@ describe.each(testDatabases)('a first load, on $name', (database) => {
     }
   })
 
-  it.runIf(database.name === 'sqlite')('goes on behind a key that somebody has stored as a blob', async () => {
-    const columns = Object.keys(threadMessages.columns)
-    const values = columns.map((column) => (column === 'message_id' ? "x'7a7a'" : column))
-    const copy = `insert into thread_messages (${columns}) select ${values} from thread_messages where account = 'other'`
-    await rig.db.write('test', (tx) => sql.raw(copy).execute(tx.sql))
-    const ids = (await load('thread_messages', 'limit=1')).map(({ entity_id }) => entity_id)
-    expect(ids.filter((id) => id.includes("x'7a7a'"))).toHaveLength(1)
-    expect(new Set(ids).size).toBe(ids.length)
-  })
+  // Postgres takes no blob for a text.
+  if (database.name === 'sqlite')
+    it('goes on behind a key that somebody has stored as a blob', async () => {
+      const columns = Object.keys(threadMessages.columns)
+      const values = columns.map((column) => (column === 'message_id' ? "x'7a7a'" : column))
+      const copy = `insert into thread_messages (${columns}) select ${values} from thread_messages where account = 'other'`
+      await rig.db.write('test', (tx) => sql.raw(copy).execute(tx.sql))
+      const ids = (await load('thread_messages', 'limit=1')).map(({ entity_id }) => entity_id)
+      expect(ids.filter((id) => id.includes("x'7a7a'"))).toHaveLength(1)
+      expect(new Set(ids).size).toBe(ids.length)
+    })
 })
