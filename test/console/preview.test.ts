@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listActions } from '../../src/store/operators/actions.ts'
+import { outboxFor } from '../push/outbox-states.ts'
 import { onSqlite } from '../tools/databases.ts'
 import { launchBrowser, Person } from './browser.ts'
 import { openScene, type Scene } from './scene.ts'
@@ -65,6 +66,8 @@ describe.each(onSqlite)('the preview of a request, on $name', (database) => {
 
   it('shows in the place of the request which template failed, and why, at a change of the list', async () => {
     const seq = await logged('status_changed', 'it moved on')
+    // From here on its row stays as it is, and so does what is opened there.
+    await expect.poll(async () => (await outboxFor(scene.db, 'notes')).find((row) => row.seq === seq)?.state).toBe('dead')
     await person.goto('/destinations/notes?state=any')
     await page.getByRole('button', { name: `Request and answer of change ${seq}` }).click()
     const dialog = page.getByRole('dialog', { name: `Change ${seq}: request and answer` })
