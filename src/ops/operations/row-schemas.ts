@@ -1,20 +1,9 @@
 import { z } from 'zod'
-import type { ColumnKind, Entity, Field } from '../../model/entity.ts'
+import type { Entity, Field } from '../../model/entity.ts'
+import { jsonTypes } from '../../model/json-types.ts'
 import { isMasked, MASK } from '../../model/masking.ts'
 import { hidden } from './hidden.ts'
 import { rowKeySchema } from './inputs.ts'
-
-/** JSON types of a column's values. */
-const TYPES: Readonly<Record<ColumnKind, { readonly type?: string; readonly format?: string }>> = {
-  text: { type: 'string' },
-  raw: { type: 'string' },
-  int: { type: 'integer' },
-  real: { type: 'number' },
-  bool: { type: 'boolean' },
-  json: {},
-  time: { type: 'string', format: 'date-time' },
-  date: { type: 'string', format: 'date' },
-}
 
 /** The schema of a table's rows without the service's own objects, by its descriptor. */
 export function rowSchemaOf(entity: Entity) {
@@ -27,7 +16,7 @@ export function rowSchemaOf(entity: Entity) {
 
 /** As anybody may have stored anything on SQLite, the type is told and not enforced. */
 function columnSchema(field: Field, isKey: boolean) {
-  const { type, format } = TYPES[field.kind]
+  const { type, format } = jsonTypes[field.kind]
   const isPersonal = isMasked(field)
   const masked = isPersonal ? `; \`${MASK}\` in its place: ask for the row to see it` : ''
   const description = `${field.meaning}${field.cents ? ', in cents' : ''}${masked}`

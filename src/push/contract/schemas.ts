@@ -1,5 +1,6 @@
 import { columnsWhere, type Entity, type Field, isInChangeLog } from '../../model/entity.ts'
 import type { Json } from '../../model/json.ts'
+import { jsonTypes } from '../../model/json-types.ts'
 
 /** A JSON Schema of draft 7, as AsyncAPI takes it. */
 export type Schema = { readonly [keyword: string]: Json }
@@ -8,17 +9,6 @@ export type Schema = { readonly [keyword: string]: Json }
 export type Ref = (name: string) => Schema
 
 const CAUSES = ['webhook', 'poll', 'backfill', 'reconcile', 'command', 'snapshot']
-
-const TYPES: Readonly<Record<Field['kind'], Schema>> = {
-  text: { type: 'string' },
-  raw: { type: 'string' },
-  int: { type: 'integer' },
-  real: { type: 'number' },
-  bool: { type: 'boolean' },
-  json: {},
-  time: { type: 'string', format: 'date-time' },
-  date: { type: 'string', format: 'date' },
-}
 
 /** What happens to rows of a table. A table without `gone_at` has no `gone`. */
 export function operationsOn(entity: Entity): string[] {
@@ -38,7 +28,7 @@ export function columnsSchema(entity: Entity): Schema {
 
 function columnSchema({ fields, key }: Entity, column: string): Schema {
   const { kind, meaning, cents } = fields[column] as Field
-  const { type, ...form } = TYPES[kind]
+  const { type, ...form } = jsonTypes[kind]
   const nullable = type === undefined ? {} : { type: key.includes(column) ? type : [type, 'null'] }
   return { description: `${meaning}${cents ? ', in cents' : ''}`, ...nullable, ...form }
 }

@@ -1,0 +1,13 @@
+import type { ColumnKind } from './entity.ts'
+
+/** The JSON type of the values of each kind of column, in words of JSON Schema; `json` takes any. */
+export const jsonTypes: Readonly<Record<ColumnKind, { readonly type?: string; readonly format?: string }>> = {
+  text: { type: 'string' },
+  raw: { type: 'string' },
+  int: { type: 'integer' },
+  real: { type: 'number' },
+  bool: { type: 'boolean' },
+  json: {},
+  time: { type: 'string', format: 'date-time' },
+  date: { type: 'string', format: 'date' },
+}
