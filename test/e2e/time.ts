@@ -25,6 +25,8 @@ export async function letTimePass(db: Db, ms: number, { leases = false, submissi
     await sql`update sync_reads_off set ${older(['retry_at'])}`.execute(tx.sql)
     await sql`update sync_push_lanes set ${older(['due_at'])} where ${free}`.execute(tx.sql)
     await sql`update sync_destinations set ${older(['retry_at'])}`.execute(tx.sql)
+    await sql`update sync_log_epochs set ${older(['began_at'])}`.execute(tx.sql)
+    await sql`update sync_restatements set ${older(['requested_at'])}`.execute(tx.sql)
     await sql`update sync_inbox set ${older(['available_at'])} where state = 'ready' and (${free} or attempts > 0)`.execute(tx.sql)
   })
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { canonicalJson } from '../../src/model/json.ts'
 import { personalDataFilter } from '../../src/model/personal.ts'
 import type { Db } from '../../src/store/engine/db.ts'
@@ -97,11 +98,15 @@ export async function outboxFaults(db: Db, { destination, wants = () => true }: 
   return faults.map((fault) => `${destination}: ${fault}`)
 }
 
-/** Whether everything was sent: no row waits and none was given up. */
+/**
+ * Whether everything was sent: no row waits, none was given up, and no submission waits to be restated after a lost branch. One statement, so
+ * that nothing comes between its looks.
+ */
 export async function isDone(db: Db, destination: string): Promise<boolean> {
-  const { last_seq } = await db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()
-  const state = await countedDestination(db.read, destination)
-  if (state === null) return false
-  const { cursor, queued, dead, unknown, snapshot } = state
-  return cursor >= last_seq && queued + dead + unknown === 0 && snapshot === null
+  const { rows } = await sql`
+    select 1 from sync_destinations d where d.destination = ${destination} and d.snapshot is null
+      and d.cursor >= (select last_seq from mirror_info)
+      and not exists (select 1 from sync_outbox o where o.destination = d.destination and o.state in ('ready', 'dead', 'unknown'))
+      and not exists (select 1 from sync_restatements r where r.destination = d.destination)`.execute(db.read.sql)
+  return rows.length > 0
 }
