@@ -3,6 +3,6 @@ import { isNightly } from '../tools/nightly.ts'
 import { postgresPlace } from './place.ts'
 import { adminGroup, coreGroups, crashSuite, operatorGroups, postgresGroups } from './suite.ts'
 
-// Of the operators' transactions SQLite is enough in the proofs, but for what notes an action.
+// In the proofs SQLite is enough of the operators' transactions, but for what notes an action, and Postgres has one of three points.
 const operators = isNightly ? operatorGroups : [adminGroup]
-crashSuite('Postgres', () => postgresPlace(inject('postgresUrl')), [coreGroups, [...operators, ...postgresGroups]])
+crashSuite('Postgres', () => postgresPlace(inject('postgresUrl')), [coreGroups, [...operators, ...postgresGroups]], 3)

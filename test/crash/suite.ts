@@ -59,7 +59,7 @@ export const operatorGroups: readonly Group[] = [
  * done, and is made when there is room.
  */
 export function fullDiskSuite(groups: readonly Group[]): void {
-  describe.each(isNightly ? groups : groups.map(everyOther))('without room on the disk at each commit of %s', (_, points) => {
+  describe.each(groups.map((group) => oneIn(2, group)))('without room on the disk at each commit of %s', (_, points) => {
     let rig: CrashRig
     beforeAll(async () => {
       rig = await openRig(sqlitePlace(), points, 'processes')
@@ -80,12 +80,13 @@ export function fullDiskSuite(groups: readonly Group[]): void {
 }
 
 /**
- * Kills the product on one database at every point of `sets`, in the process of the test before each commit, which is also after the one
- * before it; in a process of its own after one commit of each group, and at random moments. Each night it is in one of its own before and
- * after each.
+ * Kills the product on one database at every point of `sets`, or at one of `nth`, in the process of the test before each commit, which is
+ * also after the one before it; in a process of its own after one commit of each group, and at random moments. Each night it is in one of
+ * its own before and after each of all points.
  */
-export function crashSuite(name: string, place: () => Promise<CrashPlace>, sets: readonly (readonly Group[])[]): void {
-  describe.each(sets.flat().flatMap(inParts))(`killed on ${name} at each commit of %s`, (_, points) => {
+export function crashSuite(name: string, place: () => Promise<CrashPlace>, sets: readonly (readonly Group[])[], nth = 1): void {
+  const groups = sets.flat().map((group) => oneIn(nth, group))
+  describe.each(groups.flatMap(inParts))(`killed on ${name} at each commit of %s`, (_, points) => {
     let rig: CrashRig
     beforeAll(async () => {
       rig = await openRig(await place(), points, isNightly ? 'processes' : 'here')
@@ -140,8 +141,9 @@ export function crashSuite(name: string, place: () => Promise<CrashPlace>, sets:
   })
 }
 
-function everyOther([name, points]: Group): Group {
-  return [name, points.length === 1 ? points : points.filter((_, place) => place % 2 === 1)]
+/** Every nth point of a group, and each night all. */
+function oneIn(n: number, [name, points]: Group): Group {
+  return [name, isNightly || points.length < n ? points : points.filter((_, place) => place % n === n - 1)]
 }
 
 /** The group, a few points a product. What starts do begins with an empty database, and stays together. */

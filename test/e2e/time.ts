@@ -31,6 +31,17 @@ export async function letTimePass(db: Db, ms: number, { leases = false, submissi
   })
 }
 
+/** Lets the leases of claims run out, as those of a server that was killed do, and makes nothing else due. */
+export async function endLeases(db: Db, ms: number): Promise<void> {
+  const leased = ['sync_reads', 'sync_known_ids', 'sync_path_reads', 'sync_push_lanes'].map((table) => [table, 'due_at'])
+  await db.write('test-leases', async (tx) => {
+    for (const [table = '', column = ''] of [...leased, ['sync_inbox', 'available_at']]) {
+      const ended = sql`${sql.ref(column)} = ${earlier(db.kind, column, ms)}`
+      await sql`update ${sql.table(table)} set ${ended} where lease_token is not null`.execute(tx.sql)
+    }
+  })
+}
+
 /**
  * Makes due now what was not read to its end since, of these submissions or of all, and lets a stopped account try again.
  * @returns whether anything had to wait; when not, nothing is written.

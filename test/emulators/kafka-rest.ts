@@ -51,5 +51,6 @@ function recordIn(request: Arrived): TopicRecord | null {
 }
 
 function failed(status: number, code: number, message: string): Reply {
-  return { status, body: { error_code: code, message } }
+  const isBusy = String(code).startsWith('429')
+  return { status, headers: isBusy ? { 'retry-after': '1' } : {}, body: { error_code: code, message } }
 }

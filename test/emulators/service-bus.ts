@@ -48,7 +48,11 @@ export async function startServiceBus({ clientId, clientSecret, mostBytes = 262_
     if (!isRight || !isAsked) return { status: 401, body: { error: 'invalid_client' } }
     return { status: 200, body: { token_type: 'Bearer', expires_in: 3599, access_token: tokens.give() } }
   }
-  const server = await startServer(answer, ({ path }) => path.endsWith('/messages'), failed(429, 'The server is busy'))
+  const server = await startServer(
+    answer,
+    ({ path }) => path.endsWith('/messages'),
+    failed(429, 'The server is busy', { 'retry-after': '1' }),
+  )
   return Object.assign(state, { ...server, revokeTokens: () => tokens.revoke(), withdraw: () => tokens.withdraw() })
 }
 
@@ -61,6 +65,6 @@ function messageIn({ headers, body }: Arrived): BusMessage | null {
   return isName(id) && isName(session) ? { id, session, body } : null
 }
 
-function failed(status: number, detail: string): Reply {
-  return { status, type: 'application/xml', body: `<Error><Code>${status}</Code><Detail>${detail}</Detail></Error>` }
+function failed(status: number, detail: string, headers: Reply['headers'] = {}): Reply {
+  return { status, headers, type: 'application/xml', body: `<Error><Code>${status}</Code><Detail>${detail}</Detail></Error>` }
 }

@@ -23,9 +23,8 @@ import { type Acknowledged, Senders } from './senders.ts'
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 export const DESTINATION = 'agency'
 const SUBMISSIONS = 4
-/** On a machine that has much else to do. */
 /** Longer than any lease. */
-const LEASE_MS = 130_000
+export const LEASE_MS = 130_000
 /** Short, and so many that no change is given up. */
 const SCHEDULE = Array.from({ length: 50 }, () => '50ms')
 const FAULTS: readonly FaultInput[] = [
