@@ -38,3 +38,12 @@ export async function supervise(service: Service, clock: Clock, log: Log, signal
     }
   }
 }
+
+/**
+ * Does `work` again and again until `signal` aborts, first a while after the start.
+ * @param work returns how long the pause after it is, in milliseconds.
+ */
+export async function repeat(clock: Clock, signal: AbortSignal, afterStartMs: number, work: () => Promise<number>): Promise<void> {
+  await clock.sleep(afterStartMs, signal)
+  while (!signal.aborted) await clock.sleep(await work(), signal)
+}

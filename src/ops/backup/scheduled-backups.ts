@@ -3,14 +3,14 @@ import { join, resolve } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
-import type { Service } from '../../base/service.ts'
+import { repeat, type Service } from '../../base/service.ts'
 import { type CronSchedule, lastSlot } from '../../reconcile/run/schedule.ts'
 import { backupSqlite, megabytes } from '../../store/backup/backup.ts'
 import { tryRestore } from '../../store/backup/trial.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { type ActionDetail, auditAction } from '../../store/operators/actions.ts'
 import { backupActions } from '../../store/operators/backups.ts'
-import { claimUpkeep, endUpkeep, setUpkeepWait } from '../../store/upkeep/upkeep.ts'
+import { runUpkeep, setUpkeepWait } from '../../store/upkeep/upkeep.ts'
 import { BACKUP_TASK } from '../alarms/watch-backups.ts'
 import { pluralize } from '../output/text.ts'
 import { copyName, type Kept, prepareFolder, removeOldCopies } from './copies.ts'
@@ -48,36 +48,29 @@ export class ScheduledBackups implements Service {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#o
-    await clock.sleep(AFTER_START_MS, signal)
-    while (!signal.aborted) {
-      const outcome = await this.runIfDue(signal)
-      await clock.sleep(outcome === 'failed' ? RETRY_MS : LOOK_MS, signal)
-    }
+    await repeat(this.#o.clock, signal, AFTER_START_MS, async () => ((await this.runIfDue(signal)) === 'failed' ? RETRY_MS : LOOK_MS))
   }
 
   /** Makes the backup that is due, unless it is made, or a process that died holds its turn for a moment yet. */
-  async runIfDue(signal: AbortSignal): Promise<'done' | 'made' | 'held' | 'stopped' | 'failed'> {
+  async runIfDue(signal: AbortSignal): Promise<'done' | 'ran' | 'held' | 'stopped' | 'failed'> {
     const { db, clock, log, settings } = this.#o
     const slot = lastSlot(settings, clock.now())
     const turn = { slot, settings: `${settings.keep} ${settings.keepDays} ${settings.dir}` }
-    const lease = await claimUpkeep(db, BACKUP_TASK, turn, LEASE_MS)
-    if (typeof lease === 'string') return lease
-    let note: string | null = null
-    let problem: string | null = null
     try {
-      note = await this.#make(join(resolve(settings.dir), copyName(slot)), signal)
-      log.info(`backup: ${note}`)
-      return 'made'
+      const outcome = await runUpkeep(db, BACKUP_TASK, turn, LEASE_MS, async () => {
+        const note = await this.#make(join(resolve(settings.dir), copyName(slot)), signal)
+        log.info(`backup: ${note}`)
+        return note
+      })
+      if (outcome === 'ran') this.#problem = null
+      return outcome
     } catch (error) {
       if (signal.aborted) return 'stopped'
-      problem = messageOf(error)
+      const problem = messageOf(error)
       if (problem !== this.#problem) log.error({ err: error }, `the backup due at ${slot} failed: ${problem}`)
-      return 'failed'
-    } finally {
       this.#problem = problem
-      await endUpkeep(db, lease, note)
-      if (problem !== null) await setUpkeepWait(db, BACKUP_TASK, problem)
+      await setUpkeepWait(db, BACKUP_TASK, problem)
+      return 'failed'
     }
   }
 

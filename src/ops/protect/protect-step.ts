@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
-import type { Service } from '../../base/service.ts'
+import { repeat, type Service } from '../../base/service.ts'
 import type { Protection } from '../../model/protection/protection.ts'
 import type { Db } from '../../store/engine/db.ts'
 import {
@@ -45,12 +45,11 @@ export class ProtectStep implements Service {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#o
-    await clock.sleep(AFTER_START_MS, signal)
-    while (!signal.aborted) {
+    await repeat(clock, signal, AFTER_START_MS, async () => {
       const result = await protectStored(this.#o, signal)
       if (typeof result === 'object') log.info({ ...result }, `tax ids: ${result.rewritten} stored rows rewritten as PROTECT says`)
-      await clock.sleep(LOOK_MS, signal)
-    }
+      return LOOK_MS
+    })
   }
 }
 

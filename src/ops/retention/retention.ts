@@ -1,11 +1,11 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
-import type { Service } from '../../base/service.ts'
+import { repeat, type Service } from '../../base/service.ts'
 import type { Config } from '../../config/config.ts'
 import { msFromTime } from '../../model/time.ts'
 import { lastSlot } from '../../reconcile/run/schedule.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { claimUpkeep, endUpkeep, isUpkeepDone, setUpkeepWait, type UpkeepSlot } from '../../store/upkeep/upkeep.ts'
+import { isUpkeepDone, runUpkeep, setUpkeepWait, type UpkeepSlot } from '../../store/upkeep/upkeep.ts'
 import type { ClockJudge } from '../clocks/clock-watch.ts'
 import { waitText } from '../clocks/retention-wait.ts'
 import { withAdvice } from '../health/rules.ts'
@@ -45,12 +45,10 @@ export class Retention implements Service {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#o
-    await clock.sleep(AFTER_START_MS, signal)
-    while (!signal.aborted) {
+    await repeat(this.#o.clock, signal, AFTER_START_MS, async () => {
       await this.runIfDue(signal)
-      await clock.sleep(LOOK_MS, signal)
-    }
+      return LOOK_MS
+    })
   }
 
   /** Runs today's retention, unless it is done, waits for an operator, or another process holds the lease. */
@@ -64,19 +62,14 @@ export class Retention implements Service {
     this.#waitsFor = plan.waitsFor
     await setUpkeepWait(db, TASK, plan.waitsFor)
     if (plan.waitsFor !== null) return 'waits'
-    const lease = await claimUpkeep(db, TASK, due, LEASE_MS)
-    if (lease === 'done' || lease === 'held') return lease
-    let note: string | null = null
-    try {
+    const outcome = await runUpkeep(db, TASK, due, LEASE_MS, async (lease) => {
       const result = await removeExpired({ db, clock, config }, lease, signal)
-      if (signal.aborted) return 'stopped'
-      note = summaryOf(result)
+      if (signal.aborted) return null
+      const note = summaryOf(result)
       log.info({ ...result }, `retention: ${note}`)
-      return 'done'
-    } finally {
-      // Also after a failure: the supervisor starts it again soon.
-      await endUpkeep(db, lease, note)
-    }
+      return note
+    })
+    return outcome === 'ran' ? 'done' : outcome
   }
 }
 

@@ -1,12 +1,12 @@
 import { messageOf } from '../../base/errors.ts'
-import type { Service } from '../../base/service.ts'
+import { repeat, type Service } from '../../base/service.ts'
 import { timeFromMs } from '../../model/time.ts'
 import { sumUp } from '../../store/completeness/sum-up.ts'
 import type { DatabaseConfig, Db, ServiceParts } from '../../store/engine/db.ts'
 import { listAccounts } from '../../store/reads/accounts.ts'
 import { openReportReader } from '../../store/sqlite/report-reader.ts'
 import { keepSums } from '../../store/upkeep/kept-sums.ts'
-import { claimUpkeep, endUpkeep } from '../../store/upkeep/upkeep.ts'
+import { runUpkeep } from '../../store/upkeep/upkeep.ts'
 import { pluralize } from '../output/text.ts'
 
 const TASK = 'sums'
@@ -38,31 +38,24 @@ export class SumKeeper implements Service {
     // On SQLite in a thread of its own: nothing else waits for it.
     const reader = openReportReader(db, database)
     try {
-      await clock.sleep(AFTER_START_MS, signal)
-      while (!signal.aborted) {
+      await repeat(clock, signal, AFTER_START_MS, async () => {
         const startedAt = clock.steady()
         await this.count(reader).catch((error: unknown) => log.debug({ err: error }, `sums are counted later: ${messageOf(error)}`))
-        await clock.sleep(Math.max(MINUTE_MS, (clock.steady() - startedAt) * SHARE), signal)
-      }
+        return Math.max(MINUTE_MS, (clock.steady() - startedAt) * SHARE)
+      })
     } finally {
       await reader.close()
     }
   }
 
   /** Counts and keeps them, unless it is done for this minute, or another process is at it. @param reader what it is counted by. */
-  async count(reader: Pick<Db, 'read'>): Promise<'kept' | 'done' | 'held'> {
+  async count(reader: Pick<Db, 'read'>): Promise<'ran' | 'done' | 'held' | 'stopped'> {
     const { clock, db } = this.#o
     const turn = { slot: timeFromMs(Math.floor(clock.now() / MINUTE_MS) * MINUTE_MS), settings: '' }
-    const lease = await claimUpkeep(db, TASK, turn, LEASE_MS)
-    if (typeof lease === 'string') return lease
-    let note: string | null = null
-    try {
+    return runUpkeep(db, TASK, turn, LEASE_MS, async (lease) => {
       const names = (await listAccounts(reader.read)).map(({ account }) => account)
       await keepSums(db, lease, await sumUp(reader.read, names))
-      note = `counted ${pluralize(names.length, 'account')}`
-      return 'kept'
-    } finally {
-      await endUpkeep(db, lease, note)
-    }
+      return `counted ${pluralize(names.length, 'account')}`
+    })
   }
 }

@@ -1,10 +1,10 @@
 import { LeaseLostError, messageOf } from '../../base/errors.ts'
-import type { Service } from '../../base/service.ts'
+import { repeat, type Service } from '../../base/service.ts'
 import type { HttpDestination } from '../../config/config.ts'
 import type { VerificationReport } from '../../push/verify/verification.ts'
 import { type CronSchedule, lastSlot } from '../../reconcile/run/schedule.ts'
 import { foundSince } from '../../store/outbox/verifications.ts'
-import { claimUpkeep, endUpkeep, lastUpkeep, renewUpkeep, type UpkeepLease } from '../../store/upkeep/upkeep.ts'
+import { lastUpkeep, renewUpkeep, runUpkeep, type UpkeepLease } from '../../store/upkeep/upkeep.ts'
 import { presenceText } from '../output/words.ts'
 import { type VerifyParts, verifyDestination } from './verify-destination.ts'
 
@@ -37,43 +37,29 @@ export class ScheduledVerification implements Service {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#o
-    await clock.sleep(AFTER_START_MS, signal)
-    while (!signal.aborted) {
-      const outcome = await this.runIfDue(signal)
-      await clock.sleep(outcome === 'failed' ? RETRY_MS : LOOK_MS, signal)
-    }
+    await repeat(this.#o.clock, signal, AFTER_START_MS, async () => ((await this.runIfDue(signal)) === 'failed' ? RETRY_MS : LOOK_MS))
   }
 
   /** Verifies if it is due, unless that is done, or another process does it. */
-  async runIfDue(signal: AbortSignal): Promise<'done' | 'verified' | 'held' | 'stopped' | 'failed'> {
+  async runIfDue(signal: AbortSignal): Promise<'done' | 'ran' | 'held' | 'stopped' | 'failed'> {
     const { db, clock, log, schedule, sample, destination } = this.#o
     const turn = { slot: lastSlot(schedule, clock.now()), settings: `${schedule.cron} ${sample ?? 'all'}` }
-    const lease = await claimUpkeep(db, taskOf(destination.name), turn, LEASE_MS)
-    if (typeof lease === 'string') return lease
-    let note: string | null = null
     try {
-      const report = await this.#verify(lease, signal)
-      const text = `destination ${destination.name} ${presenceText(report)}`
-      if (!report.isWhole) throw new Error(`${text}; it could not be asked for the rest`)
-      note = text
-      log[report.lacks + report.cannot_tell > 0 ? 'warn' : 'info'](
-        { destination: destination.name },
-        `verification: ${text}${whyOf(report)}`,
-      )
-      return 'verified'
+      return await runUpkeep(db, taskOf(destination.name), turn, LEASE_MS, async (lease) => {
+        const report = await this.#verify(lease, signal)
+        const text = `destination ${destination.name} ${presenceText(report)}`
+        if (!report.isWhole) throw new Error(`${text}; it could not be asked for the rest`)
+        const level = report.lacks + report.cannot_tell > 0 ? 'warn' : 'info'
+        log[level]({ destination: destination.name }, `verification: ${text}${whyOf(report)}`)
+        return text
+      })
     } catch (error) {
       if (signal.aborted) return 'stopped'
       // Its answers took too long. What another process stores meanwhile is as good.
       if (error instanceof LeaseLostError) return 'held'
-      log.warn(
-        { destination: destination.name, err: error },
-        `the verification of destination ${destination.name} failed: ${messageOf(error)}`,
-      )
+      const text = `the verification of destination ${destination.name} failed: ${messageOf(error)}`
+      log.warn({ destination: destination.name, err: error }, text)
       return 'failed'
-    } finally {
-      // Of a lost lease nothing is left to end.
-      await endUpkeep(db, lease, note).catch(ignoreLost)
     }
   }
 
@@ -101,8 +87,4 @@ function taskOf(destination: string): string {
 function whyOf({ changes }: VerificationReport): string {
   const error = changes.find((change) => change.error !== null)?.error ?? null
   return error === null ? '' : ` (${error})`
-}
-
-function ignoreLost(error: unknown): void {
-  if (!(error instanceof LeaseLostError)) throw error
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { LeaseLostError } from '../../base/errors.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { Leased, newLeaseToken } from '../engine/leased.ts'
@@ -54,6 +55,35 @@ export async function claimUpkeep(db: Db, task: string, turn: UpkeepSlot, leaseM
     const taken = await claimedTasks.claimOne(tx, leaseToken, { task }, { leaseMs, set })
     return taken === null ? 'held' : { task, leaseToken, leaseMs, position: row.position }
   })
+}
+
+/**
+ * Does a run of a task and ends it. What failed, or was interrupted, is due again at once.
+ * @param work returns a sentence on what it did; null when it was interrupted.
+ * @returns `done` and `held` as `claimUpkeep` does.
+ * @throws what `work` throws.
+ */
+export async function runUpkeep(
+  db: Db,
+  task: string,
+  turn: UpkeepSlot,
+  leaseMs: number,
+  work: (lease: UpkeepLease) => Promise<string | null>,
+): Promise<'done' | 'held' | 'ran' | 'stopped'> {
+  const lease = await claimUpkeep(db, task, turn, leaseMs)
+  if (typeof lease === 'string') return lease
+  let note: string | null = null
+  try {
+    note = await work(lease)
+    return note === null ? 'stopped' : 'ran'
+  } finally {
+    // Of a lost lease nothing is left to end.
+    await endUpkeep(db, lease, note).catch(ignoreLost)
+  }
+}
+
+function ignoreLost(error: unknown): void {
+  if (!(error instanceof LeaseLostError)) throw error
 }
 
 async function addTask(tx: Tx, task: string): Promise<void> {

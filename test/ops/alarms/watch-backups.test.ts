@@ -26,7 +26,7 @@ it.each(onSqlite)('a backup that fails, or does not come, is an alarm until one 
   expect((await rig.alarm('backup_overdue'))?.text).toBe(
     'the backup by BACKUP_CRON failed: there is no room; the log of `serve` tells more (`backup`)',
   )
-  await (await begin())('made')
+  await (await begin())('ran')
   expect(await lookLater()).toEqual([])
   // Two hours without one, while one begins after the next.
   expect(await look(HOUR)).toEqual([])
@@ -35,6 +35,6 @@ it.each(onSqlite)('a backup that fails, or does not come, is an alarm until one 
     /^a backup was due at \d{4}-\d\d-\d\d \d\d:00:00 UTC, and none has been made and restored on trial since;/,
   )
   const made = await begin()
-  await made('made')
+  await made('ran')
   expect(await lookLater()).toEqual([])
 })

@@ -66,12 +66,12 @@ async function reasonOf({ db }: Awaited<ReturnType<typeof open>>): Promise<strin
 describe('backups by a timetable', () => {
   it('are made once for each time, restored on trial, and kept by number and age', async () => {
     const { db, clock, dir, files, told, timetable } = await open()
-    expect(await timetable().runIfDue(never)).toBe('made')
+    expect(await timetable().runIfDue(never)).toBe('ran')
     expect(await timetable().runIfDue(never)).toBe('done')
     writeFileSync(join(dir, 'mirror-by-hand.db'), 'mine')
     for (let day = 1; day <= 3; day++) {
       clock.advance(DAY_MS)
-      expect(await timetable().runIfDue(never)).toBe('made')
+      expect(await timetable().runIfDue(never)).toBe('ran')
     }
     const last = ['mirror-20260617T020000Z.db', 'mirror-20260618T020000Z.db']
     expect(files()).toEqual([...last, 'mirror-by-hand.db'])
@@ -79,7 +79,7 @@ describe('backups by a timetable', () => {
       /^backup: .*\/mirror-20260618T020000Z\.db \(.* MB\), verified and restored on trial; removed 1 older copy$/,
     )
     clock.advance(DAY_MS)
-    expect(await timetable({ keep: 1, keepDays: 2 }).runIfDue(never)).toBe('made')
+    expect(await timetable({ keep: 1, keepDays: 2 }).runIfDue(never)).toBe('ran')
     expect(files()).toEqual(['mirror-20260618T020000Z.db', 'mirror-20260619T020000Z.db', 'mirror-by-hand.db'])
     const { madeAt, bytes, triedAt } = await lastBackups(db.read)
     expect([madeAt, triedAt]).toEqual(['2026-06-19T12:00:00.000000Z', '2026-06-19T12:00:00.000000Z'])
@@ -90,17 +90,17 @@ describe('backups by a timetable', () => {
 
   it('are due again under other settings, without another copy of the same time', async () => {
     const { db, clock, files, timetable } = await open()
-    expect(await timetable().runIfDue(never)).toBe('made')
+    expect(await timetable().runIfDue(never)).toBe('ran')
     const { madeAt } = await lastBackups(db.read)
     clock.advance(1_000)
-    expect(await timetable({ keep: 1 }).runIfDue(never)).toBe('made')
+    expect(await timetable({ keep: 1 }).runIfDue(never)).toBe('ran')
     expect(files()).toEqual(ALONE)
     expect(await lastBackups(db.read)).toMatchObject({ madeAt, triedAt: '2026-06-15T12:00:01.000000Z' })
   })
 
   it('that cannot be restored cost no older one, and are told in one sentence', async () => {
     const rig = await open()
-    expect(await rig.timetable({ keep: 1 }).runIfDue(never)).toBe('made')
+    expect(await rig.timetable({ keep: 1 }).runIfDue(never)).toBe('ran')
     rig.clock.advance(DAY_MS)
     const next = join(rig.dir, 'mirror-20260616T020000Z.db')
     writeFileSync(next, 'bytes that were a database')
@@ -112,7 +112,7 @@ describe('backups by a timetable', () => {
     )
     expect(rig.told().filter(({ level }) => level === 50)).toHaveLength(1)
     rmSync(next)
-    expect(await timetable.runIfDue(never)).toBe('made')
+    expect(await timetable.runIfDue(never)).toBe('ran')
     expect(rig.files()).toEqual(['mirror-20260616T020000Z.db'])
     expect(await reasonOf(rig)).toBe('')
   })
@@ -150,7 +150,7 @@ describe('backups by a timetable', () => {
     writeFileSync(join(rig.dir, `${rig.files()[0]}.partial-0a0b0c0d`), 'half a copy')
     expect(await rig.timetable().runIfDue(never)).toBe('held')
     rig.clock.advance(120_000)
-    expect(await rig.timetable().runIfDue(never)).toBe('made')
+    expect(await rig.timetable().runIfDue(never)).toBe('ran')
     expect(rig.files()).toEqual([expect.stringMatching(/^mirror-\d{8}T020000Z\.db$/)])
     expect((await listActions(rig.db.read, { action: 'backup.try' }, 9)).map(({ outcome }) => outcome)).toEqual(['done', 'begun'])
   })
@@ -165,7 +165,7 @@ describe('backups by a timetable', () => {
     stopping.abort(new Error('the process is stopping'))
     expect(await turn).toBe('stopped')
     expect(rig.files().filter((name) => !ALONE.includes(name))).toEqual([])
-    expect(await rig.timetable().runIfDue(never)).toBe('made')
+    expect(await rig.timetable().runIfDue(never)).toBe('ran')
   })
 })
 

@@ -39,7 +39,7 @@ describe.each(testDatabases)('sums over everything, as requests get them on $nam
         expect(text).toMatch(FOUND)
       }
 
-      expect(await keeperOf(rig).count(db)).toBe('kept')
+      expect(await keeperOf(rig).count(db)).toBe('ran')
       const counted = (await rig.ask<Overview>('GET', '/overview')).json
       expect(counted).toMatchObject({ submissions: { known: 1, unreachable: 0, never_read: 1 }, counted_at: expect.any(String) })
       // Another one is known, and shown as soon as it is counted.
@@ -63,7 +63,7 @@ describe.each(testDatabases)('sums over everything, as requests get them on $nam
       const { db } = rig.opened
       const keepers = [keeperOf(rig), new SumKeeper({ db: other, clock: other.clock, log: silentLog, database: rig.opened.config })]
       const outcomes = await Promise.all(keepers.map((keeper) => keeper.count(db)))
-      expect(outcomes).toContain('kept')
+      expect(outcomes).toContain('ran')
       expect(await lastUpkeep(db.read, 'sums')).toMatchObject({ note: 'counted 1 account' })
     } finally {
       await other.close()

@@ -144,7 +144,7 @@ describe('the timetable of a verification', () => {
   it('asks once for each time that is due, repairs nothing, and tells of what lacks', async () => {
     const { target, rig, note, service } = await open()
     target.remove(note(0).id)
-    expect(await service().runIfDue(never)).toBe('verified')
+    expect(await service().runIfDue(never)).toBe('ran')
     expect(await service().runIfDue(never)).toBe('done')
     const [row] = await rig.db.read.sql.selectFrom('push_verifications').selectAll().where('result', '=', 'lacks').execute()
     expect(row).toMatchObject({ destination: 'ams', submission_id: SUBMISSION, entity: 'market_events', repaired_at: null })
@@ -161,7 +161,7 @@ describe('the timetable of a verification', () => {
     await until('it waits for an answer', () => reads() === 4)
     stopping.abort()
     expect(await cut).toBe('stopped')
-    expect(await service().runIfDue(never)).toBe('verified')
+    expect(await service().runIfDue(never)).toBe('ran')
     // Two were asked for again, whose answers were not stored together yet.
     expect(reads()).toBe(4 + 3)
   })
@@ -172,7 +172,7 @@ describe('the timetable of a verification', () => {
     await rig.db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set({ state: 'parked' }).execute())
     expect(await service().runIfDue(never)).toBe('failed')
     await rig.db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set({ state: 'active' }).execute())
-    expect(await service().runIfDue(never)).toBe('verified')
+    expect(await service().runIfDue(never)).toBe('ran')
     expect(target.arrived.slice(before).filter(({ method }) => method === 'GET')).toHaveLength(2)
   })
 })
