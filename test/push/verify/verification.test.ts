@@ -44,7 +44,7 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
 
   async function ask({ db, verify, destination: own, options, request }: Asked) {
     const destination = destinationTo('https://ams.example', { accounts: [ACCOUNT], concurrency: 2, ...own })
-    const parts = { db, clock: systemClock, log: silentLog, observer: silentObserver }
+    const parts = { db, clock: options?.clock ?? systemClock, log: silentLog, observer: silentObserver }
     const gate = new DestinationGate({ ...parts, destination })
     const asking = { ...parts, destination, gate, verify: async (item: PushItem) => await verify(item), looksFirst: true }
     const all = { selection: {}, sample: null, repair: false, ...request }
@@ -154,6 +154,29 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     expect(whole).toMatchObject({ delivered: 12, asked: 12, has: 12, isWhole: true })
     expect(rest).toHaveLength(8)
     expect(places.at(-1)).toBe(0)
+  })
+
+  it('waits as long as the target asks, and asks again', async () => {
+    const db = await delivered()
+    let steady = 0
+    const sleep = async (ms: number) => {
+      steady += ms
+    }
+    const clock = { ...systemClock, steady: () => steady, sleep }
+    const busy: Presence = {
+      type: 'cannot_tell',
+      outcome: { type: 'throttled', status: 429, error: 'answered 429', retryAfterMs: 45 * 60_000 },
+    }
+    let asked = 0
+    const verify = () => {
+      asked += 1
+      return asked === 3 ? busy : HAS
+    }
+    const report = await ask({ db, verify, options: { clock } })
+    expect(report).toMatchObject({ asked: 12, has: 12, isWhole: true })
+    expect(asked).toBe(13)
+    // What never answers otherwise is asked for by a later run.
+    expect(await ask({ db, verify: () => busy, options: { clock } })).toMatchObject({ asked: 0, isWhole: false })
   })
 
   it('cannot tell of what it cannot ask for: its change is gone, or its submission is not mapped any more', async () => {
