@@ -3,10 +3,11 @@ import type { Query, Tx } from '../../store/engine/db.ts'
 import type { VerificationSummary } from '../../store/outbox/destinations.ts'
 import { lockFanOut } from '../../store/outbox/fan-out.ts'
 import { deliveredRows } from '../../store/outbox/rows.ts'
-import { type DeliveredSelection, deliveredAfter, noteVerified, storeVerifications } from '../../store/outbox/verifications.ts'
+import { type DeliveredSelection, deliveredAfter, mappedAnew, noteVerified, storeVerifications } from '../../store/outbox/verifications.ts'
 import type { OutboxRow } from '../../store/outbox/work.ts'
 import { type VerificationResult, verificationResults } from '../../store/schema/push.ts'
 import type { Presence } from '../contract/delivery.ts'
+import { localFailure } from '../contract/outcomes.ts'
 import { Asking, type AskingOptions } from './asking.ts'
 import { queueRepairs } from './repair.ts'
 import { stillWanted } from './wanted.ts'
@@ -89,13 +90,14 @@ export class Verification {
     const { db, destination, observer } = this.#o
     const rows = await stillWanted(db.read, destination, await deliveredRows(db.read, ids))
     const answers = await this.#asking.all(rows)
-    const told: Told[] = []
+    const given: Told[] = []
     for (const [index, row] of rows.entries()) {
       const answer = answers[index] ?? null
       // Those behind it are asked for again by a run that continues this one.
       if (answer === null) break
-      told.push({ row, answer })
+      given.push({ row, answer })
     }
+    const told = await asFarAsAsked(db.read, given)
     const isWhole = told.length === rows.length
     const upTo = isWhole ? ids.at(-1) : told.at(-1)?.row.outboxId
     const repaired = await this.#store(told, upTo ?? null)
@@ -151,6 +153,18 @@ interface Told {
   readonly row: OutboxRow
   readonly answer: Presence
 }
+
+/** A client lacks what went to another one before its submission was mapped anew: that does not tell whether the other has it. */
+async function asFarAsAsked(q: Query, told: readonly Told[]): Promise<Told[]> {
+  const lacking = told.filter(({ answer }) => answer.type === 'lacks')
+  const anew = await mappedAnew(
+    q,
+    lacking.map(({ row }) => row.outboxId),
+  )
+  return told.map((one) => (anew.has(one.row.outboxId) ? { ...one, answer: MAPPED_ANEW } : one))
+}
+
+const MAPPED_ANEW: Presence = { type: 'cannot_tell', outcome: localFailure('its submission was mapped anew since', false) }
 
 function changeOf(row: OutboxRow, answer: Presence, result: VerifiedChange['result'], isRepaired: boolean): VerifiedChange {
   const { error, status = null } = answer.type === 'cannot_tell' ? { status: null, ...answer.outcome } : { error: null }

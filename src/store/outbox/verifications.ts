@@ -55,6 +55,16 @@ const IS_NEWEST = sql`
 /** Whether a delivered row is asked for. */
 const COUNTS = sql`${IS_NEWEST} and ${sql.raw(isKept)}`
 
+/** Those of delivered rows whose submission was mapped anew behind them: the target is asked for its present client's, not for what it took. */
+export async function mappedAnew(q: Query, outboxIds: readonly number[]): Promise<ReadonlySet<number>> {
+  if (outboxIds.length === 0) return new Set()
+  const { rows } = await sql<{ outbox_id: number }>`
+    select o.outbox_id from sync_outbox o
+    join push_map m on m.destination = o.destination and m.account = o.account and m.submission_id = o.submission_id
+    where o.outbox_id in ${amongIds(q, outboxIds)} and m.mapped_at > o.settled_at`.execute(q.sql)
+  return new Set(rows.map((row) => Number(row.outbox_id)))
+}
+
 /** A row, and what the target answered about it. */
 export interface Verified {
   readonly row: Pick<OutboxRow, 'messageId' | 'account' | 'submissionId' | 'entity' | 'entityId'>

@@ -8,6 +8,7 @@ import { DestinationGate } from '../../../src/push/send/destination-gate.ts'
 import { Verification, type VerificationOptions, type VerificationRequest } from '../../../src/push/verify/verification.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { findDestination, setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { storeMappings } from '../../../src/store/outbox/push-map.ts'
 import { claimLanes, settleLanes } from '../../../src/store/outbox/work.ts'
 import { silentLog, testDatabases } from '../../tools/databases.ts'
 import { eventFact, trackFact, uuid, wireEvent } from '../../tools/facts.ts'
@@ -177,6 +178,30 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     expect(asked).toBe(13)
     // What never answers otherwise is asked for by a later run.
     expect(await ask({ db, verify: () => busy, options: { clock } })).toMatchObject({ asked: 0, isWhole: false })
+  })
+
+  it('cannot tell of what a target lacks whose submission was mapped anew since, and does not copy it to the new client', async () => {
+    const db = await delivered()
+    const clients = IDS.slice(0, 2).map((submissionId) => ({ destination: 'ams', account: ACCOUNT, submissionId, client: 'C-1' }))
+    await storeMappings(
+      db,
+      clients.map((client) => ({ ...client, policy: null, fields: {} })),
+      'import',
+    )
+    const early = { mapped_at: '2000-01-01T00:00:00.000000Z' }
+    await db.write('test', (tx) =>
+      tx.sql
+        .updateTable('push_map')
+        .set(early)
+        .where('submission_id', '=', IDS[1] ?? '')
+        .execute(),
+    )
+    const report = await ask({ db, verify: ({ submissionId }) => (submissionId === IDS[2] ? HAS : LACKS), request: { repair: true } })
+    expect(report).toMatchObject({ has: 1, lacks: 10, cannot_tell: 1, repaired: 10 })
+    expect(report.changes.find(({ result: answer }) => answer === 'cannot_tell')).toMatchObject({
+      row: { submissionId: IDS[0] },
+      error: 'its submission was mapped anew since',
+    })
   })
 
   it('cannot tell of what it cannot ask for: its change is gone, or its submission is not mapped any more', async () => {
