@@ -113,6 +113,31 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     expect((await outboxOf(db, 'ams')).at(-1)).toMatchObject({ submission_id: IDS[2], uncertain: 1, state: 'ready' })
   })
 
+  it('asks for later changes of a record, whose insert it sends again, by the id that the target had given it before', async () => {
+    const db = await delivered()
+    const take = async (remoteId: string) => {
+      const lanes = await claimLanes(db, 'ams', { lanes: 20, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
+      await settleLanes(
+        db,
+        lanes.map((lane) => result(lane, 'delivered', { remoteId })),
+      )
+    }
+    await applyAll(db, [eventFact(ACCOUNT, IDS[0] ?? '', wireEvent(1, { detail: 'Loss runs' }))])
+    await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
+    await take('old')
+    const verify = async ({ submissionId, remoteId }: PushItem): Promise<Presence> => {
+      // By now the sender has made the record anew, as it was at first.
+      if (submissionId === IDS[5]) await take('new')
+      return submissionId === IDS[0] && remoteId !== 'new' ? LACKS : HAS
+    }
+    const report = await ask({ db, verify, destination: { concurrency: 1 }, request: { repair: true } })
+    expect(report).toMatchObject({ asked: 13, lacks: 2, repaired: 2 })
+    expect((await outboxOf(db, 'ams')).slice(13).map(({ operation, state }) => [operation, state])).toEqual([
+      ['insert', 'delivered'],
+      ['update', 'ready'],
+    ])
+  })
+
   it('never sends what is unknown meanwhile, and nothing of an answer that does not tell', async () => {
     const db = await delivered()
     const verify = async ({ submissionId }: PushItem): Promise<Presence> => {
