@@ -59,6 +59,9 @@ function outbox(t: ColumnTypes): string[] {
     "create index sync_outbox_ready on sync_outbox (destination, outbox_id) where state = 'ready'",
     "create index sync_outbox_stopped on sync_outbox (destination, state, outbox_id) where state in ('dead', 'unknown', 'skipped')",
     'create index sync_outbox_message on sync_outbox (message_id)',
+    // With what a receiver that keeps records has dropped one: such a record is not asked for.
+    `create index sync_outbox_dropped on sync_outbox (destination, account, entity, entity_id)
+      where operation in ('gone', 'purged') or left_filter = 1`,
     // Resent changes stand behind younger ones, so what they need of the change log is looked up by an index of their own.
     "create index sync_outbox_resent on sync_outbox (destination, seq) where resent is not null and state <> 'delivered'",
     ...(t.kind === 'sqlite' ? SQLITE_LOOKUPS : POSTGRES_LOOKUPS),

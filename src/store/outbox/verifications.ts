@@ -2,8 +2,9 @@ import { sql } from 'kysely'
 import type { Row } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query, Tx } from '../engine/db.ts'
-import { dbTime, distinctIn, rowLock, timeValue, valuesTable } from '../engine/sql.ts'
+import { dbTime, distinctIn, rowLock, timeValue, unindexed, valuesTable } from '../engine/sql.ts'
 import type { VerificationResult } from '../schema/push.ts'
+import { isKept } from '../schema/push-states.ts'
 import type { VerificationSummary } from './destinations.ts'
 import type { NewOutboxRow } from './fan-out.ts'
 import { amongIds, type OutboxRow } from './rows.ts'
@@ -19,7 +20,8 @@ export interface DeliveredSelection {
 const LOOKED = 5_000
 
 /**
- * Which rows of the outbox stand for a change that counts as delivered to a destination: of a change that was sent again, the newest row.
+ * Which rows of the outbox stand for a change that counts as delivered to a destination: of a change that was sent again, the newest row. What
+ * the destination may have dropped, because it was told to, does not count.
  * One look through the next rows behind `after` (0 to begin).
  * @returns their numbers, and behind which number to go on; null at the end.
  */
@@ -34,8 +36,8 @@ export async function deliveredAfter(
   const isYoung = since === undefined ? sql`1 = 1` : sql`o.settled_at >= ${timeValue(q, since)}`
   const { rows } = await sql<{ outbox_id: number; counts: number }>`
     select o.outbox_id,
-      case when o.destination = ${destination} and o.state = 'delivered' and ${isYoung} then case when ${IS_NEWEST} then 1 else 0 end else 0 end
-        as counts
+      case when o.destination = ${destination} and o.state = 'delivered' and ${isYoung}
+        then case when ${COUNTS} then 1 else 0 end else 0 end as counts
     from sync_outbox o where o.outbox_id > ${after} ${ofSubmission} order by o.outbox_id limit ${sql.lit(LOOKED)}`.execute(q.sql)
   const ids = rows.filter(({ counts }) => Number(counts) === 1).map(({ outbox_id }) => Number(outbox_id))
   return { ids, next: rows.length < LOOKED ? null : Number(rows.at(-1)?.outbox_id) }
@@ -49,6 +51,19 @@ const IS_NEWEST = sql`
     select 1 from sync_outbox n where n.account = o.account and n.seq = o.seq and n.state in ('ready', 'delivered', 'dead', 'unknown')
       and n.destination = o.destination and n.entity = o.entity and n.entity_id = o.entity_id and n.snapshot is null
       and n.resent is not null and n.outbox_id > o.outbox_id))`
+
+/** Whether a delivered row is asked for. */
+const COUNTS = sql`${IS_NEWEST} and ${sql.raw(isKept)}`
+
+/** Those of delivered rows whose submission was mapped anew behind them: the target is asked for its present client's, not for what it took. */
+export async function mappedAnew(q: Query, outboxIds: readonly number[]): Promise<ReadonlySet<number>> {
+  if (outboxIds.length === 0) return new Set()
+  const { rows } = await sql<{ outbox_id: number }>`
+    select o.outbox_id from sync_outbox o
+    join push_map m on m.destination = o.destination and m.account = o.account and m.submission_id = o.submission_id
+    where o.outbox_id in ${amongIds(q, outboxIds)} and m.mapped_at > o.settled_at`.execute(q.sql)
+  return new Set(rows.map((row) => Number(row.outbox_id)))
+}
 
 /** A row, and what the target answered about it. */
 export interface Verified {
@@ -80,12 +95,20 @@ export async function storeVerifications(tx: Tx, destination: string, verified: 
 
 const GIVEN = { account: 'text', message_id: 'text', submission_id: 'text', entity: 'text', entity_id: 'text', result: 'text' } as const
 
+/**
+ * Whether a newer change of its record still waits. It would go first, without the record's id at the target, which a repair forgets, and be
+ * skipped for good. What was queued once more of the same record is older, and rightly goes before the row.
+ */
+const aNewerWaits = (tx: Tx) => sql`
+  exists (select 1 from sync_outbox n where n.destination = o.destination and n.account = o.account and n.lane = o.lane and n.state = 'ready'
+    and n.entity = o.entity and n.entity_id = o.entity_id and ${unindexed(tx, 'n.seq')} > o.seq)`
+
 /** A row as it goes out once more, under its id. */
 export type Requeued = Omit<NewOutboxRow, 'uncertain'> & { readonly outboxId: number }
 
 /**
  * The rows among these that still count as delivered, to be queued once more, in their order. Whatever is under way, given up or unknown
- * meanwhile is left out, and so is what a purge has emptied.
+ * meanwhile is left out, and so is what a newer change of its record waits for, and what a purge has emptied.
  */
 export async function stillDelivered(tx: Tx, destination: string, outboxIds: readonly number[]): Promise<Requeued[]> {
   if (outboxIds.length === 0) return []
@@ -100,7 +123,7 @@ export async function stillDelivered(tx: Tx, destination: string, outboxIds: rea
     select o.outbox_id as "outboxId", o.destination, o.account, o.submission_id as "submissionId", o.entity, o.entity_id as "entityId",
       o.operation, o.cause, o.seq, o.message_id as "messageId", o.snapshot as content, o.left_filter
     from sync_outbox o where o.outbox_id in ${amongIds(tx, outboxIds)} and o.destination = ${destination} and o.state = 'delivered'
-      and ${IS_NEWEST} order by o.outbox_id`.execute(tx.sql)
+      and ${COUNTS} and not ${aNewerWaits(tx)} order by o.outbox_id`.execute(tx.sql)
   return rows.map(({ content, left_filter: left, ...row }) => ({
     ...row,
     ...(Number(left) === 1 && { leftFilter: true as const }),
@@ -145,13 +168,16 @@ export async function foundSince(q: Query, destination: string, since: TimeText)
   return { has: count('has'), lacks: count('lacks'), differs: count('differs'), cannot_tell: count('cannot_tell') }
 }
 
-/** How many changes a target lacks, by its last answers, that were not sent again since; and since when that is known. */
+/**
+ * How many changes a target lacks, by its last answers, that were not sent again since, and that it was not told to drop; and since when that
+ * is known.
+ */
 export async function lackingAt(q: Query, destination: string): Promise<{ readonly count: number; readonly oldestAt: TimeText | null }> {
   const { rows } = await sql<{ count: number; verified_at: TimeText | null }>`
     select count(*) as count, min(v.verified_at) as verified_at from sync_push_verifications v
     where v.destination = ${destination} and v.result = 'lacks' and v.repaired_at is null and not exists (
       select 1 from sync_outbox o where o.message_id = v.message_id and o.destination = v.destination
-        and o.queued_at > v.verified_at)`.execute(q.sql)
+        and (o.queued_at > v.verified_at or not (${sql.raw(isKept)})))`.execute(q.sql)
   const [row] = rows
   return { count: Number(row?.count ?? 0), oldestAt: row?.verified_at ?? null }
 }

@@ -32,7 +32,7 @@ export const pushMap = relation({
         class: 'free',
       }),
     ),
-    mapped_at: time('when it was stored', { source: 'program, else the database' }),
+    mapped_at: time('when it was stored, or changed last', { source: 'program, else the database' }),
     mapped_via: text('`import`, `admin`, `lookup` (the system was asked), or `sql` (written by hand)', {
       source: 'program, else the database',
     }),
