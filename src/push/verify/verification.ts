@@ -4,7 +4,7 @@ import { recordText } from '../../store/mirror/record-times.ts'
 import type { VerificationSummary } from '../../store/outbox/destinations.ts'
 import { lockFanOut } from '../../store/outbox/fan-out.ts'
 import { deliveredRows } from '../../store/outbox/rows.ts'
-import { type DeliveredSelection, deliveredAfter, mappedAnew, noteVerified, storeVerifications } from '../../store/outbox/verifications.ts'
+import { type DeliveredSelection, deliveredAfter, noteVerified, storeVerifications, unexpected } from '../../store/outbox/verifications.ts'
 import type { OutboxRow } from '../../store/outbox/work.ts'
 import { type VerificationResult, verificationResults } from '../../store/schema/push.ts'
 import type { Presence } from '../contract/delivery.ts'
@@ -104,7 +104,7 @@ export class Verification {
       if (answer === null) break
       given.push({ row, answer })
     }
-    const told = await asFarAsAsked(db.read, given)
+    const told = await asFarAsExpected(db.read, given)
     const isWhole = told.length === rows.length
     const upTo = isWhole ? ids.at(-1) : told.at(-1)?.row.outboxId
     const repaired = await this.#store(told, upTo ?? null)
@@ -171,17 +171,23 @@ function recordOf({ account, entity, entityId }: OutboxRow): string {
   return recordText({ account, entity, entity_id: entityId })
 }
 
-/** A client lacks what went to another one before its submission was mapped anew: that does not tell whether the other has it. */
-async function asFarAsAsked(q: Query, told: readonly Told[]): Promise<Told[]> {
+/** What lacks may have gone elsewhere, or be dropped rightly: that does not tell whether a delivery was lost. */
+async function asFarAsExpected(q: Query, told: readonly Told[]): Promise<Told[]> {
   const lacking = told.filter(({ answer }) => answer.type === 'lacks')
-  const anew = await mappedAnew(
+  const reasons = await unexpected(
     q,
     lacking.map(({ row }) => row.outboxId),
   )
-  return told.map((one) => (anew.has(one.row.outboxId) ? { ...one, answer: MAPPED_ANEW } : one))
+  return told.map((one) => {
+    const reason = reasons.get(one.row.outboxId)
+    return reason === undefined ? one : { ...one, answer: { type: 'cannot_tell', outcome: localFailure(UNEXPECTED[reason], false) } }
+  })
 }
 
-const MAPPED_ANEW: Presence = { type: 'cannot_tell', outcome: localFailure('its submission was mapped anew since', false) }
+const UNEXPECTED = {
+  mapped: 'it lacks it, and its submission was mapped anew since',
+  dropped: 'it lacks it, and was told that the record is gone, purged or out of the filter',
+} as const
 
 function changeOf(row: OutboxRow, answer: Presence, result: VerifiedChange['result'], isRepaired: boolean): VerifiedChange {
   const { error, status = null } = answer.type === 'cannot_tell' ? { status: null, ...answer.outcome } : { error: null }

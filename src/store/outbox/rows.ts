@@ -6,7 +6,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { valuesTable } from '../engine/sql.ts'
 import { decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
-import { isKept, itsRemoteId } from '../schema/push-states.ts'
+import { itsRemoteId } from '../schema/push-states.ts'
 import { relationOf, specOf } from '../schema/table.ts'
 import { firstIds } from './first-ids.ts'
 import type { LaneKey } from './lanes.ts'
@@ -162,13 +162,9 @@ export async function rowsAsSent(q: Query, rows: readonly UnsentRow[], destinati
   return await completed(q, await readRows(q, asSent))
 }
 
-/**
- * Rows that their destinations have taken and may be expected to keep, of those with these numbers, with all that was sent, in their order.
- * Nothing is claimed.
- */
+/** Rows that their destinations have taken, of those with these numbers, with all that was sent, in their order. Nothing is claimed. */
 export async function deliveredRows(q: Query, outboxIds: readonly number[]): Promise<OutboxRow[]> {
-  const taken = sql`
-    ${givenIds(q, outboxIds)} join sync_outbox o on o.outbox_id = given.outbox_id and o.state = 'delivered' and ${sql.raw(isKept)}`
+  const taken = sql`${givenIds(q, outboxIds)} join sync_outbox o on o.outbox_id = given.outbox_id and o.state = 'delivered'`
   return await completed(q, await readRows(q, taken))
 }
 

@@ -20,8 +20,7 @@ export interface DeliveredSelection {
 const LOOKED = 5_000
 
 /**
- * Which rows of the outbox stand for a change that counts as delivered to a destination: of a change that was sent again, the newest row. What
- * the destination may have dropped, because it was told to, does not count.
+ * Which rows of the outbox stand for a change that counts as delivered to a destination: of a change that was sent again, the newest row.
  * One look through the next rows behind `after` (0 to begin).
  * @returns their numbers, and behind which number to go on; null at the end.
  */
@@ -36,8 +35,8 @@ export async function deliveredAfter(
   const isYoung = since === undefined ? sql`1 = 1` : sql`o.settled_at >= ${timeValue(q, since)}`
   const { rows } = await sql<{ outbox_id: number; counts: number }>`
     select o.outbox_id,
-      case when o.destination = ${destination} and o.state = 'delivered' and ${isYoung}
-        then case when ${COUNTS} then 1 else 0 end else 0 end as counts
+      case when o.destination = ${destination} and o.state = 'delivered' and ${isYoung} then case when ${IS_NEWEST} then 1 else 0 end else 0 end
+        as counts
     from sync_outbox o where o.outbox_id > ${after} ${ofSubmission} order by o.outbox_id limit ${sql.lit(LOOKED)}`.execute(q.sql)
   const ids = rows.filter(({ counts }) => Number(counts) === 1).map(({ outbox_id }) => Number(outbox_id))
   return { ids, next: rows.length < LOOKED ? null : Number(rows.at(-1)?.outbox_id) }
@@ -52,17 +51,17 @@ const IS_NEWEST = sql`
       and n.destination = o.destination and n.entity = o.entity and n.entity_id = o.entity_id and n.snapshot is null
       and n.resent is not null and n.outbox_id > o.outbox_id))`
 
-/** Whether a delivered row is asked for. */
-const COUNTS = sql`${IS_NEWEST} and ${sql.raw(isKept)}`
-
-/** Those of delivered rows whose submission was mapped anew behind them: the target is asked for its present client's, not for what it took. */
-export async function mappedAnew(q: Query, outboxIds: readonly number[]): Promise<ReadonlySet<number>> {
-  if (outboxIds.length === 0) return new Set()
-  const { rows } = await sql<{ outbox_id: number }>`
-    select o.outbox_id from sync_outbox o
-    join push_map m on m.destination = o.destination and m.account = o.account and m.submission_id = o.submission_id
-    where o.outbox_id in ${amongIds(q, outboxIds)} and m.mapped_at > o.settled_at`.execute(q.sql)
-  return new Set(rows.map((row) => Number(row.outbox_id)))
+/**
+ * Those of delivered rows of which an answer that the target lacks them tells nothing: their submission was `mapped` anew behind them, and the
+ * target is asked for its present client's; or it may have `dropped` the record, because it was told to.
+ */
+export async function unexpected(q: Query, outboxIds: readonly number[]): Promise<ReadonlyMap<number, 'mapped' | 'dropped'>> {
+  if (outboxIds.length === 0) return new Map()
+  const { rows } = await sql<{ outbox_id: number; why: 'mapped' | 'dropped' }>`
+    select o.outbox_id, case when ${sql.raw(isKept)} then 'mapped' else 'dropped' end as why from sync_outbox o
+    left join push_map m on m.destination = o.destination and m.account = o.account and m.submission_id = o.submission_id
+    where o.outbox_id in ${amongIds(q, outboxIds)} and (m.mapped_at > o.settled_at or not (${sql.raw(isKept)}))`.execute(q.sql)
+  return new Map(rows.map(({ outbox_id: id, why }) => [Number(id), why]))
 }
 
 /** A row, and what the target answered about it. */
@@ -108,7 +107,8 @@ export type Requeued = Omit<NewOutboxRow, 'uncertain'> & { readonly outboxId: nu
 
 /**
  * The rows among these that still count as delivered, to be queued once more, in their order. Whatever is under way, given up or unknown
- * meanwhile is left out, and so is what a newer change of its record waits for, and what a purge has emptied.
+ * meanwhile is left out, and so is what a newer change of its record waits for, what the target may have dropped because it was told to, and
+ * what a purge has emptied.
  */
 export async function stillDelivered(tx: Tx, destination: string, outboxIds: readonly number[]): Promise<Requeued[]> {
   if (outboxIds.length === 0) return []
@@ -123,7 +123,7 @@ export async function stillDelivered(tx: Tx, destination: string, outboxIds: rea
     select o.outbox_id as "outboxId", o.destination, o.account, o.submission_id as "submissionId", o.entity, o.entity_id as "entityId",
       o.operation, o.cause, o.seq, o.message_id as "messageId", o.snapshot as content, o.left_filter
     from sync_outbox o where o.outbox_id in ${amongIds(tx, outboxIds)} and o.destination = ${destination} and o.state = 'delivered'
-      and ${COUNTS} and not ${aNewerWaits(tx)} order by o.outbox_id`.execute(tx.sql)
+      and ${IS_NEWEST} and ${sql.raw(isKept)} and not ${aNewerWaits(tx)} order by o.outbox_id`.execute(tx.sql)
   return rows.map(({ content, left_filter: left, ...row }) => ({
     ...row,
     ...(Number(left) === 1 && { leftFilter: true as const }),

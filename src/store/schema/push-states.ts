@@ -18,9 +18,9 @@ export const isKept = `coalesce(o.left_filter, 0) <> 1 and o.operation not in ('
     and e.entity_id = o.entity_id and (e.operation in ('gone', 'purged') or e.left_filter = 1)
     and e.state = 'delivered' and e.outbox_id > o.outbox_id)`
 
-/** Whether the row `v` of `sync_push_verifications` answers for a delivery that is still known, and that counts. */
-export const isAnswered = `exists (
-  select 1 from sync_outbox o where o.message_id = v.message_id and o.destination = v.destination and o.state = 'delivered' and ${isKept})`
+/** Whether the row `v` of `sync_push_verifications` answers for a delivery that is still known. */
+export const isAnswered =
+  "exists (select 1 from sync_outbox o where o.message_id = v.message_id and o.destination = v.destination and o.state = 'delivered')"
 
 /** Of a row that is ready, when it is in which state. */
 export const readyAs = {

@@ -225,7 +225,7 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     expect(report).toMatchObject({ has: 1, lacks: 10, cannot_tell: 1, repaired: 10 })
     expect(report.changes.find(({ result: answer }) => answer === 'cannot_tell')).toMatchObject({
       row: { submissionId: IDS[0] },
-      error: 'its submission was mapped anew since',
+      error: 'it lacks it, and its submission was mapped anew since',
     })
   })
 
