@@ -5,9 +5,9 @@ import type { Db, Tx } from '../../store/engine/db.ts'
 import {
   type DestinationRow,
   type DestinationStart,
+  endFilter,
   ensureDestinations,
   listDestinations,
-  noteFilterError,
 } from '../../store/outbox/destinations.ts'
 import { changesToFanOut, lockFanOut, queueRows } from '../../store/outbox/fan-out.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
@@ -72,8 +72,7 @@ export class FanOut implements Service {
     const { lastSeq } = await changeLogEnds(db.read)
     // The row of a destination was deleted.
     if (states.length < configured.size) await this.prepare()
-    // Left from a `filter` that it had.
-    for (const { destination, filter_error } of states) if (filter_error !== null) await noteFilterError(db, destination, null)
+    for (const { destination, filtered_from } of states) if (filtered_from !== null) await endFilter(db, destination)
     let more = states.length < configured.size
     for (const names of groupsOf(states, lastSeq)) {
       const group = names.flatMap((name) => configured.get(name) ?? [])

@@ -103,7 +103,10 @@ describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
     const { failed } = await fanFiltered(filteredFanOut(db, filteredTo('row.type')))
     expect(await stateOf(db, 'some')).toMatchObject({ filter_error: failed, filter_failed_at: expect.any(String) })
     await fanAll(db, [destinationOf('some')])
-    expect(await stateOf(db, 'some')).toMatchObject({ filter_error: null, filter_failed_at: null, cursor: (await changesOf(db)).length })
+    const { length: cursor } = await changesOf(db)
+    expect(await stateOf(db, 'some')).toMatchObject({ filter_error: null, filter_failed_at: null, filtered_from: null, cursor })
+    await fanFiltered(filteredFanOut(db, filteredTo(BOUND)))
+    expect(await stateOf(db, 'some')).toMatchObject({ filtered_from: cursor })
   })
 
   it.each([
