@@ -28,7 +28,7 @@ function destinations(t: ColumnTypes): string[] {
       state text not null, reason text, since ${t.time}, cursor ${t.int} not null, log_epoch ${t.id} not null,
       retry_at ${t.time}, failures ${t.int} not null, snapshot ${t.raw}, last_success_at ${t.time},
       verified_at ${t.time}, verified ${t.raw},
-      filtered ${t.int} not null default 0, filter_error text, filter_failed_at ${t.time})`,
+      filtered ${t.int} not null default 0, filtered_from ${t.int}, filter_error text, filter_failed_at ${t.time})`,
     `create table sync_remote_ids (
       destination ${t.id} not null, account ${t.id} not null, entity ${t.id} not null, entity_id ${t.id} not null,
       remote_id text not null, stored_at ${t.time} not null,
