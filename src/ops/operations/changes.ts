@@ -67,7 +67,7 @@ const list = operation({
   shows: ({ items }, { account, entity, whole }) => {
     const [first, last] = [items[0]?.seq, items.at(-1)?.seq]
     if (!whole || first === undefined || last === undefined) return null
-    return { target: entity ?? null, detail: { account: account ?? null, from: first, to: last } }
+    return { target: entity ?? null, detail: { account: account ?? null, from: first, to: last, changes: items.length } }
   },
   run: async (c, asked) => {
     await refuseUnknownNames(c.db.read, c.config, { account: asked.account })
