@@ -75,7 +75,10 @@ const list = operation({
     const read = pageReader(c, asked)
     if (wait === undefined || cursor !== undefined) return read()
     const signal = AbortSignal.any([c.signal, c.left])
-    return growthOf(c.db).hold(read, ({ items, next_cursor }) => items.length > 0 || next_cursor !== null, wait * 1_000, signal)
+    const answer = await growthOf(c.db).hold(read, isTelling, wait * 1_000, signal)
+    // With nothing to tell the reader would ask again at once, until nobody answers.
+    if (!isTelling(answer)) c.signal.throwIfAborted()
+    return answer
   },
   table: [
     'Changes, the oldest first',
@@ -83,6 +86,10 @@ const list = operation({
     'No change.',
   ],
 })
+
+function isTelling({ items, next_cursor }: { readonly items: readonly unknown[]; readonly next_cursor: string | null }): boolean {
+  return items.length > 0 || next_cursor !== null
+}
 
 /** Reads the page that is asked for; called again, it looks only at changes that have come since. */
 function pageReader(c: OperationContext, asked: z.output<typeof input>) {
