@@ -94,7 +94,7 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
   for (const warning of config.warnings) log.warn(warning)
   const closing = new AsyncDisposableStack()
   try {
-    const telemetry = await openTelemetry(options.env ?? {}, packageJson.version)
+    const telemetry = await openTelemetry(options.env ?? {}, packageJson.version, { log, clock, secrets })
     closing.defer(() => telemetry?.close())
     const { database } = config
     if (database.kind === 'sqlite') {

@@ -31,7 +31,7 @@ it('`serve` makes the backups of BACKUP_CRON, which `restore` takes, and `status
   expect(await serve.stop()).toBe(0)
   const status = json<Status>(await runHere(['status', '--json'], env))
   expect(status.backup).toEqual({ made_at: expect.any(String), bytes: expect.any(Number), tried_at: expect.any(String) })
-  const [name = ''] = readdirSync(backups)
+  const name = readdirSync(backups).find((each) => each.endsWith('.db')) ?? ''
   const restored = await runHere(['restore', join(backups, name)], { DATABASE_URL: `sqlite:${join(folder, 'restored.db')}` })
   expect([restored.code, restored.err]).toEqual([0, ''])
 })

@@ -5,7 +5,6 @@ import { AlarmWatch } from '../../src/ops/alarms/alarm-watch.ts'
 import { listCompleteness } from '../../src/store/completeness/ledger-list.ts'
 import type { Db, Query, Tx } from '../../src/store/engine/db.ts'
 import { createKysely } from '../../src/store/engine/kysely.ts'
-import { dbWith, Parts } from '../../src/store/engine/parts.ts'
 import { changeDeliveries, countDeliveries, countInbox, findDeliveries, listDeliveries, makeReady } from '../../src/store/inbox/queries.ts'
 import { reachedOf } from '../../src/store/mirror/reached.ts'
 import { submissionItems } from '../../src/store/mirror/submission-items.ts'
@@ -23,6 +22,7 @@ import { openWatch } from '../ops/alarms/rig.ts'
 import { newPostgres, newSqlite, type OpenedDatabase, sqliteDatabase } from '../tools/databases.ts'
 import { putOutbox } from '../tools/destinations.ts'
 import { uuid } from '../tools/facts.ts'
+import { readsInterrupted } from '../tools/meddled.ts'
 
 /** Small, and large enough that an index is worth its while. */
 const SCALE = { submissions: 400, events: 20_000 }
@@ -33,18 +33,10 @@ const MOST_READ = (50 * SCALE.events) / SCALE.submissions
 /** @returns the statements that a lookup makes; what it asks later depends on what was answered. */
 async function statementsOf(db: Db, run: (db: Db, n: number) => Promise<unknown>): Promise<CompiledQuery[]> {
   const asked: CompiledQuery[] = []
-  const noting = createKysely(db.kind, async (query) => {
-    asked.push(query)
-    return await db.read.sql.executeQuery(query)
-  })
-  const read: Query = {
-    ...new Parts(db),
-    sql: noting,
-    selectMany: (...given) => db.read.selectMany(...given),
-    selectWhere: (...given) => db.read.selectWhere(...given),
-    selectOfSubmissions: (...given) => db.read.selectOfSubmissions(...given),
-  }
-  await run(dbWith(db, { read }), 1)
+  await run(
+    readsInterrupted(db, (query) => asked.push(query)),
+    1,
+  )
   return asked
 }
 

@@ -1,5 +1,7 @@
-import type { Db } from '../../src/store/engine/db.ts'
-import { dbWith } from '../../src/store/engine/parts.ts'
+import type { CompiledQuery } from 'kysely'
+import type { Db, Query } from '../../src/store/engine/db.ts'
+import { createKysely } from '../../src/store/engine/kysely.ts'
+import { dbWith, Parts } from '../../src/store/engine/parts.ts'
 
 /** @param around what is done in the place of each transaction, by name; `go` runs it. @returns the same database. */
 export function meddled(db: Db, around: <T>(name: string, go: () => Promise<T>) => Promise<T>): Db {
@@ -12,4 +14,20 @@ export function interrupted(db: Db, before: (name: string) => unknown): Db {
     await before(name)
     return go()
   })
+}
+
+/** @param before what is done before each query outside of a transaction. @returns the same database. */
+export function readsInterrupted(db: Db, before: (query: CompiledQuery) => unknown): Db {
+  const sql = createKysely(db.kind, async (query) => {
+    await before(query)
+    return await db.read.sql.executeQuery(query)
+  })
+  const read: Query = {
+    ...new Parts(db),
+    sql,
+    selectMany: (...given) => db.read.selectMany(...given),
+    selectWhere: (...given) => db.read.selectWhere(...given),
+    selectOfSubmissions: (...given) => db.read.selectOfSubmissions(...given),
+  }
+  return dbWith(db, { read })
 }

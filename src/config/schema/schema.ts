@@ -180,7 +180,7 @@ export const settingsSchema = section({
         env: 'BACKUP_DIR',
         shown: '`data/backups` (`/data/backups` in the image)',
         description:
-          'folder of these backups, best on another volume; created when it is missing. One mirror, one folder: old copies in it are removed',
+          'folder of these backups, best on another volume; created when it is missing. One mirror, one folder: a file in it names the mirror, and copies of another one make backups fail',
       }),
     keep: value(number(1, 10_000))
       .prefault(7)

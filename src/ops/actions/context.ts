@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Observer } from '../../base/observer.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { type ActionDetail, type AuditEntry, auditAction, auditedDb } from '../../store/operators/actions.ts'
+import { type ActionDetail, type AuditEntry, auditAction, auditedDb, noteFollowing } from '../../store/operators/actions.ts'
 
 /** What an action works with, and who runs it. */
 export interface ActionContext {
@@ -72,4 +72,9 @@ export function filterForAudit(filter: object): ActionDetail {
 /** Notes that somebody is shown what is masked otherwise. Called before it is handed out: whoever cannot be noted is shown nothing. */
 export async function noteShowing(a: ActionContext, action: string, target: string | null, detail: ActionDetail): Promise<void> {
   await auditedDb(a.db, { who: a.who, action, target, detail }).write('showing-noted', async () => undefined)
+}
+
+/** The same of one page of a list that a program follows: what it is shown in an hour is one note. */
+export async function notePageShown(a: ActionContext, action: string, target: string | null, detail: ActionDetail): Promise<void> {
+  await noteFollowing(a.db, { who: a.who, action, target, detail })
 }

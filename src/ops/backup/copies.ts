@@ -1,12 +1,15 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { messageOf, PermanentError } from '../../base/errors.ts'
+import { replaceFile, syncFolder } from '../../base/durable-file.ts'
+import { codeOf, messageOf, PermanentError } from '../../base/errors.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 
 /** Names of the copies that are made by a timetable. Other files in their folder are left alone. */
 const COPY = /^mirror-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/
 /** What a copy or its trial left when the process died. */
 const LEFT = /^mirror-\d{8}T\d{6}Z\.db\.(?:partial|trial)-/
+/** Its text is the first log epoch of the mirror whose copies lie in the folder. */
+const OWNER = 'mirror-of-backups.txt'
 const DAY_MS = 86_400_000
 
 /** How many copies are kept: the newest, and further ones for so many days. */
@@ -20,13 +23,38 @@ export function copyName(slot: TimeText): string {
   return `mirror-${new Date(msFromTime(slot)).toISOString().replace(/[-:]|\.\d+/g, '')}.db`
 }
 
-/** Creates the folder where it is missing, and removes what a process that died left unfinished in it. */
-export async function prepareFolder(folder: string): Promise<void> {
+/**
+ * Whether a mirror may keep its copies in a folder: one that is missing, has none yet, or has its own.
+ * @param mirror its first log epoch. @returns why it may not; null when it may. @throws what the file system throws.
+ */
+export async function foreignCopies(folder: string, mirror: string): Promise<string | null> {
+  const owner = await ownerOf(folder)
+  if (owner === mirror) return null
+  if (owner === null && !(await namesIn(folder)).some((name) => COPY.test(name))) return null
+  const found =
+    owner === null
+      ? `${folder} holds copies, and no ${OWNER} that says of which mirror`
+      : `${folder} is for the copies of another mirror (${OWNER} there names ${owner}, and this one is ${mirror})`
+  return `${found}: check DATABASE_URL, set BACKUP_DIR to another folder, or, where the other mirror is given up, move its files out of this one`
+}
+
+/**
+ * Creates the folder where it is missing, makes it this mirror's, and removes what a process that died left unfinished in it.
+ * @param mirror its first log epoch. @throws PermanentError when it cannot be created, or holds another mirror's copies; it is then as it was.
+ */
+export async function prepareFolder(folder: string, mirror: string): Promise<void> {
   try {
     // Whoever reads a copy reads the mirror.
     await mkdir(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
     throw new PermanentError(`the folder ${folder} cannot be created (${messageOf(error)}); create it, or set BACKUP_DIR to another place`)
+  }
+  const problem = await foreignCopies(folder, mirror)
+  if (problem !== null) throw new PermanentError(`${problem}; nothing was copied or removed`)
+  if ((await ownerOf(folder)) === null) {
+    const file = join(folder, OWNER)
+    await replaceFile(file, `${file}.new`, `${mirror}\n`)
+    await syncFolder(folder)
   }
   for (const name of await readdir(folder)) if (LEFT.test(name)) await rm(join(folder, name), { recursive: true, force: true })
 }
@@ -40,6 +68,25 @@ export async function removeOldCopies(folder: string, { keep, keepDays }: Kept, 
   const old = copies.slice(keep).filter((name) => keepDays === null || nowMs - dueMs(name) > keepDays * DAY_MS)
   for (const name of old) await rm(join(folder, name))
   return old.length
+}
+
+/** null when the folder, or the file in it, is missing. */
+async function ownerOf(folder: string): Promise<string | null> {
+  return unlessMissing(
+    readFile(join(folder, OWNER), 'utf8').then((text) => text.trim()),
+    null,
+  )
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return unlessMissing(readdir(folder), [])
+}
+
+async function unlessMissing<T>(call: Promise<T>, otherwise: T): Promise<T> {
+  return call.catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return otherwise
+    throw error
+  })
 }
 
 function dueMs(name: string): number {

@@ -7,6 +7,7 @@ import { repeat, type Service } from '../../base/service.ts'
 import { type CronSchedule, lastSlot } from '../../reconcile/run/schedule.ts'
 import { backupSqlite, megabytes } from '../../store/backup/backup.ts'
 import { tryRestore } from '../../store/backup/trial.ts'
+import { firstEpochOf } from '../../store/changes/log-branch.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { type ActionDetail, auditAction } from '../../store/operators/actions.ts'
 import { backupActions } from '../../store/operators/backups.ts'
@@ -76,8 +77,8 @@ export class ScheduledBackups implements Service {
 
   /** @returns what was done, in a sentence. */
   async #make(file: string, signal: AbortSignal): Promise<string> {
-    const { clock, settings, source } = this.#o
-    await prepareFolder(settings.dir)
+    const { db, clock, settings, source } = this.#o
+    await prepareFolder(resolve(settings.dir), await firstEpochOf(db.read))
     if (!existsSync(file))
       await this.#audited(backupActions.made, file, async () => ({ bytes: (await backupSqlite(source, file, signal)).bytes }))
     await this.#audited(backupActions.tried, file, async () => {

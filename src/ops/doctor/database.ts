@@ -6,6 +6,7 @@ import { FatalError, messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Config } from '../../config/config.ts'
 import { megabytes } from '../../store/backup/backup.ts'
+import { firstEpochOf } from '../../store/changes/log-branch.ts'
 import { findWrongEnds, wrongEndText } from '../../store/changes/log-ends.ts'
 import { hasInfo } from '../../store/changes/log-info.ts'
 import type { Db } from '../../store/engine/db.ts'
@@ -21,6 +22,7 @@ import { readReplication } from '../../store/upkeep/replication.ts'
 import { lastUpkeep } from '../../store/upkeep/upkeep.ts'
 import { retentionConditions } from '../alarms/watch-clocks.ts'
 import { diskNearlyFull, diskSpace } from '../alarms/watch-disk.ts'
+import { foreignCopies } from '../backup/copies.ts'
 import { ago, pluralize } from '../output/text.ts'
 import { replicationNotes } from '../status/replication.ts'
 import { bad, badCondition, type Finding, good, skipped, unchecked } from './finding.ts'
@@ -81,7 +83,7 @@ export async function* checkDatabase(config: Config, db: Db): AsyncGenerator<Fin
   yield durabilityOf(health)
   if (config.database.kind === 'postgres') yield* copiesOf(config.database, db)
   yield* roomOf(config, health)
-  yield* backupsOf(config)
+  yield* backupsOf(config, db)
   if (db.kind === 'postgres') yield listeningOf(await probeListening(db))
   yield* retentionOf(db)
 }
@@ -140,8 +142,8 @@ async function* roomOf({ database }: Config, { sizeBytes }: DatabaseHealth): Asy
   )
 }
 
-/** Whether a backup by the timetable can be written, where there is one. */
-async function* backupsOf({ backup, database }: Config): AsyncGenerator<Finding> {
+/** Whether a backup by the timetable can be written, where there is one, beside no other mirror's. */
+async function* backupsOf({ backup, database }: Config, db: Db): AsyncGenerator<Finding> {
   if (backup.cron === null || database.kind === 'postgres') return
   const folder = resolve(backup.dir)
   // A backup creates it where it is missing.
@@ -149,7 +151,8 @@ async function* backupsOf({ backup, database }: Config): AsyncGenerator<Finding>
   while (!existsSync(at)) at = dirname(at)
   try {
     await rmdir(await mkdtemp(join(at, '.submission-mirror-')))
-    yield good('backups', `${folder} can be written to`)
+    const foreign = await foreignCopies(folder, await firstEpochOf(db.read))
+    yield foreign === null ? good('backups', `${folder} can be written to`) : bad('backups', foreign)
   } catch (error) {
     yield bad(
       'backups',

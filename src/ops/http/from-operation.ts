@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { together } from '../../base/together.ts'
-import { attemptsOf, noteShowing } from '../actions/context.ts'
+import { attemptsOf, notePageShown, noteShowing } from '../actions/context.ts'
 import { isDocument } from '../operations/from-text.ts'
 import { masked } from '../operations/hidden.ts'
 import { showMend } from '../operations/index.ts'
@@ -57,7 +57,7 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
       const showing = op.shows?.(output, input) ?? null
       if (showing === null) return masked(op.output, output)
       const { action = op.name, target, detail } = showing
-      await noteShowing(context, action, target, detail)
+      await (op.goesOn ? notePageShown : noteShowing)(context, action, target, detail)
       return output
     },
   })

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { CounterName, GaugeName, Labels, Observer, TimerName } from '../../base/observer.ts'
 
 /** Prefix of all metrics of the product. Those of the process keep their usual names (`process_…`, `nodejs_…`). */
-const PREFIX = 'submission_mirror_'
+export const PREFIX = 'submission_mirror_'
 
 /** A metric: what it tells, and by which labels. */
 export type Definition = readonly [help: string, labels: readonly string[]]
@@ -98,6 +98,11 @@ const timers: Readonly<Record<TimerName, readonly [...Definition, buckets: reado
     ['destination'],
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 3600, 86400],
   ],
+}
+
+/** Upper bounds of the buckets of a timer, in seconds. */
+export function bucketsOf(name: TimerName): readonly number[] {
+  return timers[name][2]
 }
 
 const gauges: Readonly<Record<GaugeName, Definition>> = {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Row } from '../../model/entity.ts'
 import { maskedRow } from '../../model/masking.ts'
+import { infoOf } from '../../store/changes/log-info.ts'
 import { changesAfter } from '../../store/changes/reader.ts'
 import { growthOf } from '../actions/log-growth.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
@@ -66,7 +67,7 @@ const list = operation({
   shows: ({ items }, { account, entity, whole }) => {
     const [first, last] = [items[0]?.seq, items.at(-1)?.seq]
     if (!whole || first === undefined || last === undefined) return null
-    return { target: entity ?? null, detail: { account: account ?? null, from: first, to: last } }
+    return { target: entity ?? null, detail: { account: account ?? null, from: first, to: last, changes: items.length } }
   },
   run: async (c, asked) => {
     await refuseUnknownNames(c.db.read, c.config, { account: asked.account })
@@ -74,7 +75,10 @@ const list = operation({
     const read = pageReader(c, asked)
     if (wait === undefined || cursor !== undefined) return read()
     const signal = AbortSignal.any([c.signal, c.left])
-    return growthOf(c.db).hold(read, ({ items, next_cursor }) => items.length > 0 || next_cursor !== null, wait * 1_000, signal)
+    const answer = await growthOf(c.db).hold(read, isTelling, wait * 1_000, signal)
+    // With nothing to tell the reader would ask again at once, until nobody answers.
+    if (!isTelling(answer)) c.signal.throwIfAborted()
+    return answer
   },
   table: [
     'Changes, the oldest first',
@@ -83,23 +87,35 @@ const list = operation({
   ],
 })
 
+function isTelling({ items, next_cursor }: { readonly items: readonly unknown[]; readonly next_cursor: string | null }): boolean {
+  return items.length > 0 || next_cursor !== null
+}
+
 /** Reads the page that is asked for; called again, it looks only at changes that have come since. */
 function pageReader(c: OperationContext, asked: z.output<typeof input>) {
   const { account, entity, limit, cursor, after } = asked
   let from = seqIn(cursor) ?? after
   return async () => {
     // Before the rows: whatever it counts can be read by then.
-    const { log_epoch, first_seq, last_seq } = await logEndsFor(c, asked)
-    const behind = from ?? first_seq - 1
-    if (behind < first_seq - 1)
-      throw new GoneError([`changes before ${first_seq} are no longer kept: start over from the tables, or from there`], { first_seq })
+    const { log_epoch, first_seq: oldest, last_seq } = await logEndsFor(c, asked)
+    const behind = from ?? oldest - 1
+    refuseGone(behind, oldest)
     const until = Math.min(last_seq, behind + MOST_LOOKED_AT)
     const found = await changesAfter(c.db.read, behind, limit + 1, { account, entity, until })
+    // Retention may have removed what comes next before it was read.
+    const { first_seq } = await infoOf(c.db.read)
+    if (from !== undefined) refuseGone(from, first_seq)
     const items = found.slice(0, limit)
     const end = found.length > limit ? (items.at(-1)?.seq ?? behind) : until
     from = Math.max(behind, end)
     return { items, next_cursor: end < last_seq ? String(end) : null, log_epoch, first_seq, last_seq }
   }
+}
+
+/** @param behind the number behind which a reader goes on. @throws GoneError when what follows it is no longer kept. */
+function refuseGone(behind: number, first_seq: number): void {
+  if (behind < first_seq - 1)
+    throw new GoneError([`changes before ${first_seq} are no longer kept: start over from the tables, or from there`], { first_seq })
 }
 
 /** The number in a cursor of this list, which is that number. */

@@ -2,10 +2,10 @@ import type { Meter } from '@opentelemetry/api'
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
 import type { Resource } from '@opentelemetry/resources'
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
-import type { Observer } from '../../base/observer.ts'
+import type { CounterName, GaugeName, Observer, TimerName } from '../../base/observer.ts'
+import { bucketsOf, PREFIX } from '../metrics/metrics.ts'
 import { type Environment, numberIn } from './environment.ts'
 
-const PREFIX = 'submission_mirror_'
 const INTERVAL_MS = 60_000
 
 /** Sends what the stages report, under the names of `/metrics`. What `/metrics` computes from the database stays there. */
@@ -22,22 +22,25 @@ export class MetricSender {
   }
 
   besides(observer: Observer): Observer {
-    const counter = once((name) => this.#meter.createCounter(name))
-    const timer = once((name) => this.#meter.createHistogram(name, { unit: 's' }))
-    const gauge = once((name) => this.#meter.createGauge(name))
+    const counter = once((name: CounterName) => this.#meter.createCounter(`${PREFIX}${name}`))
+    const timer = once((name: TimerName) => {
+      const advice = { explicitBucketBoundaries: [...bucketsOf(name)] }
+      return this.#meter.createHistogram(`${PREFIX}${name}`, { unit: 's', advice })
+    })
+    const gauge = once((name: GaugeName) => this.#meter.createGauge(`${PREFIX}${name}`))
     return {
       ...observer,
       count: (name, labels, by = 1) => {
         observer.count(name, labels, by)
-        counter(`${PREFIX}${name}`).add(by, labels)
+        counter(name).add(by, labels)
       },
       time: (name, seconds, labels) => {
         observer.time(name, seconds, labels)
-        timer(`${PREFIX}${name}`).record(seconds, labels)
+        timer(name).record(seconds, labels)
       },
       set: (name, value, labels) => {
         observer.set(name, value, labels)
-        gauge(`${PREFIX}${name}`).record(value, labels)
+        gauge(name).record(value, labels)
       },
     }
   }
@@ -48,8 +51,8 @@ export class MetricSender {
 }
 
 /** Makes each instrument once. */
-function once<T>(make: (name: string) => T): (name: string) => T {
-  const made = new Map<string, T>()
+function once<N, T>(make: (name: N) => T): (name: N) => T {
+  const made = new Map<N, T>()
   return (name) => {
     const known = made.get(name) ?? make(name)
     made.set(name, known)

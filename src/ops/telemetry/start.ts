@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto'
+import { diag } from '@opentelemetry/api'
 import { defaultResource, detectResources, envDetector, type Resource, resourceFromAttributes } from '@opentelemetry/resources'
 import type { Observer } from '../../base/observer.ts'
 import type { Environment, Signals } from './environment.ts'
 import { MetricSender } from './metric-sender.ts'
+import { type ProblemParts, tellProblems } from './problems.ts'
 import { SpanSender } from './span-sender.ts'
 
 /** What goes to a collector besides the metrics that are asked for. */
@@ -13,7 +16,9 @@ export interface Telemetry {
 }
 
 /** Starts what sends the signals. The exporters read their endpoints, headers and limits from the environment themselves. */
-export function startTelemetry(signals: Signals, env: Environment, version: string): Telemetry {
+export function startTelemetry(signals: Signals, env: Environment, version: string, parts: ProblemParts): Telemetry {
+  // First: what is wrong in the environment is told when the exporters are made.
+  tellProblems(env, parts)
   const resource = resourceOf(version)
   const spans = signals.traces ? new SpanSender(resource, env) : null
   const metrics = signals.metrics ? new MetricSender(resource, env) : null
@@ -24,13 +29,18 @@ export function startTelemetry(signals: Signals, env: Environment, version: stri
     },
     async close() {
       await Promise.allSettled([spans?.close(), metrics?.close()])
+      diag.disable()
     },
   }
 }
 
-/** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win. */
+/** Each process is an instance of its own: its metrics are other series. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win. */
 function resourceOf(version: string): Resource {
-  const own = resourceFromAttributes({ 'service.name': 'submission-mirror', 'service.version': version })
+  const own = resourceFromAttributes({
+    'service.name': 'submission-mirror',
+    'service.version': version,
+    'service.instance.id': randomUUID(),
+  })
   return defaultResource()
     .merge(own)
     .merge(detectResources({ detectors: [envDetector] }))

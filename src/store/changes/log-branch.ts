@@ -4,6 +4,7 @@ import type { KnownLog, LogMark } from '../engine/log-seen.ts'
 import type { LogEpochsTable } from '../schema/log.ts'
 import { lastAssignedSeq } from './log-ends.ts'
 import { fingerprintsOf } from './log-fingerprint.ts'
+import { infoOf } from './log-info.ts'
 import { originOf, serverOf } from './log-origin.ts'
 
 /**
@@ -52,6 +53,12 @@ export async function readState(q: Query): Promise<LogState> {
 /** All epochs, the newest first. */
 export function epochsOf(q: Query): Promise<LogEpochsTable[]> {
   return q.sql.selectFrom('sync_log_epochs').selectAll().orderBy('epoch_no', 'desc').execute()
+}
+
+/** What names a mirror for good: its first epoch, which its copies and what is restored of them have too. */
+export async function firstEpochOf(q: Query): Promise<string> {
+  const first = (await epochsOf(q)).at(-1)
+  return first?.log_epoch ?? (await infoOf(q)).log_epoch
 }
 
 /** The newest epoch, if it followed a break and not everything has been replayed since; else null. */

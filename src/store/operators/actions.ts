@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Json, storableJson, storableText } from '../../model/json.ts'
+import { type Json, sameJson, storableJson, storableText } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbWith } from '../engine/parts.ts'
@@ -65,6 +65,49 @@ export async function auditAction<T extends { readonly detail: ActionDetail; rea
   }
   await endNote(db, actionId, ended.failed === true ? 'failed' : 'done', { ...note.detail, ...ended.detail })
   return ended
+}
+
+/** A note tells of what one person was shown of a list within this time of its beginning. */
+const ONE_SHOWING_MS = 3_600_000
+/** Notes of that time that are looked at: one person may follow several lists of one kind. */
+const SHOWINGS = 20
+
+/**
+ * Notes that a program was shown one more page of a list that it follows. A note of the last hour on the same list is extended in place of a new
+ * one: of its numbers `from` becomes the least and `to` the greatest, and all others are added up.
+ * @param note its detail names the list by what is no number.
+ */
+export async function noteFollowing(db: Db, note: AuditEntry): Promise<void> {
+  await db.write('showing-noted', async (tx) => {
+    const target = note.target === null ? null : storableText(note.target)
+    const { rows } = await sql<{ action_id: number; detail: ActionDetail | null }>`
+      select action_id, detail from operator_actions
+      where action = ${note.action} and who = ${storableText(note.who)} and outcome = 'done' and target is not distinct from ${target}
+        and at >= ${dbTime(tx, -ONE_SHOWING_MS)}
+      order by action_id desc limit ${sql.lit(SHOWINGS)} ${rowLock(tx, 'for update')}`.execute(tx.sql)
+    for (const { action_id, detail } of rows) {
+      const extended = extendedDetail(detail ?? {}, note.detail)
+      if (extended !== null) return await noteProgress(tx, action_id, extended)
+    }
+    await insertNote(tx, note, 'done')
+  })
+}
+
+/** null when both are about different lists. */
+function extendedDetail(before: ActionDetail, now: ActionDetail): ActionDetail | null {
+  const extended: Record<string, Json> = {}
+  for (const [name, value] of Object.entries(now)) {
+    const known = before[name] ?? null
+    if (typeof value === 'number' && typeof known === 'number') extended[name] = extendedNumber(name, known, value)
+    else if (sameJson(known, value)) extended[name] = value
+    else return null
+  }
+  return extended
+}
+
+function extendedNumber(name: string, known: number, value: number): number {
+  if (name === 'from') return Math.min(known, value)
+  return name === 'to' ? Math.max(known, value) : known + value
 }
 
 async function insertNote(tx: Tx, note: AuditEntry, outcome: ActionOutcome): Promise<number> {

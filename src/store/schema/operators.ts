@@ -76,7 +76,7 @@ export const operatorActions = relation({
   key: ['action_id'],
   columns: {
     action_id: serial('in the order in which the actions began'),
-    at: time('when it began'),
+    at: time('when it began; a program that is shown page after page has one row for an hour'),
     who: text(
       'the name of the token (`OPS_TOKENS`); `command`: whoever could run commands; `signal`: whoever could send SIGHUP; `schedule`: `serve` itself, by BACKUP_CRON',
       {

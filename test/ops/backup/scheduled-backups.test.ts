@@ -7,11 +7,13 @@ import { ManualClock } from '../../../src/base/clock.ts'
 import { createLog } from '../../../src/base/log.ts'
 import { ScheduledBackups, type ScheduledBackupsOptions } from '../../../src/ops/backup/scheduled-backups.ts'
 import { backupText } from '../../../src/ops/status/status-text.ts'
+import { restoreSqlite } from '../../../src/store/backup/restore.ts'
+import { firstEpochOf } from '../../../src/store/changes/log-branch.ts'
 import { listActions } from '../../../src/store/operators/actions.ts'
 import { lastBackups } from '../../../src/store/operators/backups.ts'
 import { lastUpkeep } from '../../../src/store/upkeep/upkeep.ts'
 import { startChild } from '../../tools/child.ts'
-import { sqliteDatabase } from '../../tools/databases.ts'
+import { openAgain, silentLog, sqliteDatabase } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 import { until } from '../../tools/until.ts'
@@ -19,6 +21,7 @@ import { until } from '../../tools/until.ts'
 const DAY_MS = 86_400_000
 const NOON_MS = Date.UTC(2026, 5, 15, 12)
 const ALONE = ['mirror-20260615T020000Z.db']
+const OWNER = 'mirror-of-backups.txt'
 const never = new AbortController().signal
 
 /** A database with events, a folder for its backups, and the timetable of 02:00 at noon of a day. */
@@ -39,16 +42,21 @@ async function open(events = 3, nowMs = NOON_MS) {
   const dir = join(parent, 'backups')
   const lines: string[] = []
   const log = createLog({ level: 'info', pretty: false, secrets: [], destination: { write: (line: string) => void lines.push(line) } })
-  const timetable = (settings: Partial<ScheduledBackupsOptions['settings']> = {}) =>
+  const timetable = (settings: Partial<ScheduledBackupsOptions['settings']> = {}, other: Partial<ScheduledBackupsOptions> = {}) =>
     new ScheduledBackups({
       db,
       clock,
       log,
       source,
       settings: { cron: '0 2 * * *', timeZone: 'UTC', dir, keep: 2, keepDays: null, ...settings },
+      ...other,
     })
   const told = () => lines.map((line) => JSON.parse(line) as { level: number; msg: string })
-  return { db, clock, source, dir, parent, told, timetable, files: () => readdirSync(dir).sort() }
+  const files = () =>
+    readdirSync(dir)
+      .filter((name) => name !== OWNER)
+      .sort()
+  return { db, clock, source, dir, parent, told, timetable, files }
 }
 
 /** Resolves when a file whose name has `part` in it comes into a folder. */
@@ -117,6 +125,38 @@ describe('backups by a timetable', () => {
     expect(await reasonOf(rig)).toBe('')
   })
 
+  it('fail beside the copies of another mirror, which stay, and go on where that is given up', async () => {
+    const [lost, rig] = [await open(), await open()]
+    const shared = { dir: lost.dir, keep: 1 }
+    expect(await lost.timetable(shared).runIfDue(never)).toBe('ran')
+    rig.clock.advance(DAY_MS)
+    for (const _ of ['at its time', 'again']) expect(await rig.timetable(shared).runIfDue(never)).toBe('failed')
+    expect(lost.files()).toEqual(ALONE)
+    expect(await reasonOf(rig)).toMatch(
+      /\/backups is for the copies of another mirror \(mirror-of-backups\.txt there names \S+, and this one is \S+\): check DATABASE_URL, .* nothing was copied or removed$/,
+    )
+    rmSync(join(lost.dir, OWNER))
+    expect(await rig.timetable(shared).runIfDue(never)).toBe('failed')
+    expect(await reasonOf(rig)).toMatch(/\/backups holds copies, and no mirror-of-backups\.txt that says of which mirror: check /)
+    rmSync(join(lost.dir, ALONE[0] ?? ''))
+    expect(await rig.timetable(shared).runIfDue(never)).toBe('ran')
+    expect(await reasonOf(rig)).toBe('')
+    lost.clock.advance(DAY_MS)
+    expect(await lost.timetable(shared).runIfDue(never)).toBe('failed')
+  })
+
+  it('go on in their folder after one of them was restored', async () => {
+    const rig = await open()
+    expect(await rig.timetable().runIfDue(never)).toBe('ran')
+    const restored = { kind: 'sqlite', path: join(rig.parent, 'restored.db') } as const
+    await restoreSqlite(restored, join(rig.dir, ALONE[0] ?? ''), { clock: rig.clock, log: silentLog, who: 'command' })
+    rig.clock.advance(DAY_MS)
+    const db = await openAgain(restored)
+    onTestFinished(() => db.close())
+    expect(await rig.timetable({}, { db, source: restored.path }).runIfDue(never)).toBe('ran')
+    expect(rig.files()).toHaveLength(2)
+  })
+
   it('say which folder cannot be made', async () => {
     const rig = await open()
     writeFileSync(rig.dir, 'in the way')
@@ -129,6 +169,7 @@ describe('backups by a timetable', () => {
   it('leave nothing where their disk is full, keep what is there, and say so in one sentence', async () => {
     const rig = await open(4_000, Date.now())
     mkdirSync(rig.dir)
+    writeFileSync(join(rig.dir, OWNER), await firstEpochOf(rig.db.read))
     writeFileSync(join(rig.dir, 'mirror-20200101T020000Z.db'), 'an older copy')
     // The limit holds for the log of the database too, so that begins anew.
     const database = new Database(rig.source)

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -146,6 +146,13 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     const right = await findings({ ...scheduled, BACKUP_DIR: missing })
     expect(textsOf(right, 'backups')).toEqual([`${missing} can be written to`])
     expect(existsSync(join(folder, 'backups'))).toBe(false)
+    mkdirSync(missing, { recursive: true })
+    writeFileSync(join(missing, 'mirror-20260615T020000Z.db'), 'a copy of some mirror')
+    expect((await findings({ ...scheduled, BACKUP_DIR: missing })).wrong).toEqual([
+      expect.stringMatching(
+        /^backups: .*nightly holds copies, and no mirror-of-backups\.txt that says of which mirror: check DATABASE_URL, /,
+      ),
+    ])
     const { code, wrong } = await findings({ ...scheduled, BACKUP_DIR: import.meta.filename })
     expect(code).toBe(1)
     expect(wrong).toEqual([

@@ -23,28 +23,33 @@ interface Resource {
   readonly attributes: readonly Attribute[]
 }
 
+interface CollectedMetric {
+  readonly name: string
+  readonly histogram?: { readonly dataPoints: readonly { readonly explicitBounds: readonly number[] }[] }
+}
+
 /** What is looked at of the bodies that a collector is sent. */
 interface Sent {
   readonly resourceSpans?: readonly {
     readonly resource: Resource
     readonly scopeSpans: readonly { readonly spans: readonly CollectedSpan[] }[]
   }[]
-  readonly resourceMetrics?: readonly { readonly scopeMetrics: readonly { readonly metrics: readonly { readonly name: string }[] }[] }[]
+  readonly resourceMetrics?: readonly { readonly scopeMetrics: readonly { readonly metrics: readonly CollectedMetric[] }[] }[]
 }
 
 /** A collector of OpenTelemetry on loopback that takes JSON by HTTP. */
 export interface Collector {
   readonly url: string
   readonly spans: CollectedSpan[]
-  /** Names of metrics. */
-  readonly metrics: Set<string>
+  /** Metrics by their names: bounds of the buckets of a histogram, and null for others. */
+  readonly metrics: Map<string, readonly number[] | null>
   /** Values of the resource that sent spans last. */
   readonly resource: Map<string, unknown>
 }
 
 export async function startCollector(): Promise<Collector> {
   const spans: CollectedSpan[] = []
-  const metrics = new Set<string>()
+  const metrics: Collector['metrics'] = new Map()
   const resource = new Map<string, unknown>()
   const server = createServer(async (request, response) => {
     const sent = (await json(request)) as Sent
@@ -53,7 +58,8 @@ export async function startCollector(): Promise<Collector> {
       spans.push(...each.scopeSpans.flatMap((scope) => scope.spans))
     }
     for (const { scopeMetrics } of sent.resourceMetrics ?? [])
-      for (const { name } of scopeMetrics.flatMap((scope) => scope.metrics)) metrics.add(name)
+      for (const { name, histogram } of scopeMetrics.flatMap((scope) => scope.metrics))
+        metrics.set(name, histogram?.dataPoints[0]?.explicitBounds ?? null)
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
   })
   server.listen(0, '127.0.0.1')

@@ -1,9 +1,17 @@
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import { createLog, KnownSecrets } from '../../../src/base/log.ts'
+import { silentObserver } from '../../../src/base/observer.ts'
+import { bucketsOf } from '../../../src/ops/metrics/metrics.ts'
 import { signalsIn } from '../../../src/ops/telemetry/environment.ts'
+import { openTelemetry } from '../../../src/ops/telemetry/telemetry.ts'
 import { startSandbox } from '../../../src/sandbox/http/server.ts'
 import { accountEnv, databaseEnv, startServe } from '../../e2e/serve.ts'
 import { postSigned } from '../../e2e/signed.ts'
@@ -69,7 +77,7 @@ describe.each(testDatabases)('OpenTelemetry, on $name', (database) => {
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
         OTEL_BSP_SCHEDULE_DELAY: '50',
         OTEL_METRIC_EXPORT_INTERVAL: '200',
-        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,service.version=ours',
       },
       () => collector.spans.some(({ name }) => name === 'push') && collector.metrics.size > 5,
     )
@@ -87,14 +95,43 @@ describe.each(testDatabases)('OpenTelemetry, on $name', (database) => {
     expect(JSON.stringify(collector.spans)).not.toContain(PERSONAL)
     expect(Object.fromEntries(collector.resource)).toMatchObject({
       'service.name': 'submission-mirror',
+      'service.instance.id': expect.stringMatching(/^[\da-f-]{36}$/),
+      'service.version': 'ours',
       'deployment.environment.name': 'test',
     })
-    expect(collector.metrics).toContain('submission_mirror_deliveries_total')
+    expect(collector.metrics.get('submission_mirror_deliveries_total')).toBe(null)
+    expect(collector.metrics.get('submission_mirror_acknowledge_seconds')).toEqual(bucketsOf('acknowledge_seconds'))
   })
 
   it('is not loaded where no collector is named', async () => {
     expect(await serveOnce(database, {}, () => true)).toEqual([])
   })
+})
+
+it('what a collector refuses is told at most once a minute, without the headers that it is sent', async () => {
+  const collector = createServer((request, response) => response.writeHead(401, `not ${request.headers.authorization}`).end('{}'))
+  collector.listen(0, '127.0.0.1')
+  await once(collector, 'listening')
+  onTestFinished(() => void collector.close())
+  const lines: string[] = []
+  const secrets = new KnownSecrets([])
+  const log = createLog({ level: 'info', pretty: false, secrets, destination: { write: (line: string) => void lines.push(line) } })
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20token-of-a-collector,x-tenant=acme',
+  }
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  for (const _ of ['a process', 'another']) {
+    const telemetry = await openTelemetry(env, '0.0.0', { log, clock: new ManualClock(0), secrets })
+    const observer = telemetry?.besides(silentObserver)
+    observer?.count('reloads_total', { outcome: 'applied' })
+    const of = { account: 'acme', deliveryId: DELIVERY }
+    observer?.trace?.({ name: 'delivery', of, startMs: 0, endMs: 1, failed: false, attributes: {} })
+    await telemetry?.close()
+  }
+  expect(lines).toEqual(Array.from({ length: 2 }, () => expect.stringMatching(/"msg":"OpenTelemetry: .*not \[redacted\].*\. Check /)))
+  expect(lines.join()).not.toContain('token-of-a-collector')
 })
 
 describe('what the environment asks for', () => {

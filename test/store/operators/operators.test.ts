@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { LeaseLostError } from '../../../src/base/errors.ts'
 import { type TimeText, timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
+import { dbTime } from '../../../src/store/engine/sql.ts'
 import {
   actionInProgress,
   auditAction,
@@ -10,6 +11,7 @@ import {
   beginAction,
   endAction,
   listActions,
+  noteFollowing,
   noteProgress,
   unfinishedActions,
 } from '../../../src/store/operators/actions.ts'
@@ -63,6 +65,29 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
         }),
       ).rejects.toThrow('it failed')
       expect(await told(db)).toEqual([['alice', 'destination.pause', 'done', note.detail]])
+    })
+
+    it('is one note an hour for each list of which a program is shown pages', async () => {
+      const db = await opened()
+      const shown = (from: number, to: number, of: { who?: string; target?: string | null; account?: string | null } = {}) => {
+        const { who = 'copier', target = null, account = null } = of
+        return noteFollowing(db, { who, action: 'changes.list', target, detail: { account, from, to, changes: to - from + 1 } })
+      }
+      for (const of of [{}, { who: 'bob' }, { target: 'quotes' }, { account: 'acme' }]) {
+        await shown(6, 9, of)
+        await shown(10, 12, of)
+        await shown(1, 2, of)
+      }
+      const detail = { account: null, from: 1, to: 12, changes: 9 }
+      expect((await told(db)).map(([who, , , each]) => [who, each])).toEqual([
+        ['copier', { ...detail, account: 'acme' }],
+        ['copier', detail],
+        ['bob', detail],
+        ['copier', detail],
+      ])
+      await db.write('test', (tx) => sql`update operator_actions set at = ${dbTime(tx, -3_601_000)}`.execute(tx.sql))
+      await shown(13, 13)
+      expect(await told(db)).toHaveLength(5)
     })
 
     it('is noted before it is done, and ends with what became of it', async () => {

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { operations } from '../../../../src/ops/operations/changes.ts'
+import { type OperationContext, unattended } from '../../../../src/ops/operations/operation.ts'
+import type { Tx } from '../../../../src/store/engine/db.ts'
 import { ensureAccounts } from '../../../../src/store/reads/accounts.ts'
 import { json, runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
+import { readsInterrupted } from '../../../tools/meddled.ts'
 import { fillScene } from '../../../tools/query-scene.ts'
 import { AdminRig } from '../rig.ts'
 
@@ -84,5 +88,20 @@ describe.each(testDatabases)('the change log, read by others, on $name', (databa
       next_cursor: null,
     })
     await setLog({ last_seq })
+  })
+
+  it('tells of no hole where retention removes what comes next while it is read', async () => {
+    const retain = async (tx: Tx) => {
+      await tx.sql.deleteFrom('changes').where('seq', '<=', 4).execute()
+      await tx.sql.updateTable('mirror_info').set({ first_seq: 5 }).execute()
+    }
+    const db = readsInterrupted(rig.db, async ({ sql }) => {
+      if (sql.includes('from changes')) await rig.db.write('test', retain)
+    })
+    const [list] = operations
+    const context = { ...unattended, db, config: rig.config, role: 'viewer' } as unknown as OperationContext
+    const read = (after: number) => list?.run(context, { after, limit: 1, whole: false })
+    await expect(read(2)).rejects.toMatchObject({ status: 410, facts: { first_seq: 5 } })
+    expect(await read(4)).toMatchObject({ items: [{ seq: 5 }], first_seq: 5 })
   })
 })

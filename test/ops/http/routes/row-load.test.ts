@@ -105,6 +105,8 @@ describe.each(testDatabases)('a first load, on $name', (database) => {
       target: 'thread_messages',
       detail: { account: 'other', rows: 1 },
     })
+    await load('thread_messages', 'account=other&whole=true')
+    expect((await rig.notes()).slice(before)).toMatchObject([{ detail: { account: 'other', rows: 2 } }])
     const changes = await rig.ask<Changes>('GET', '/changes?account=other&entity=thread_messages&whole=true')
     expect(changes.json.items[0]?.after).toMatchObject({ from_address: 'desk@service.example' })
     expect((await rig.notes()).at(-1)).toMatchObject({ action: 'changes.list', target: 'thread_messages', detail: { account: 'other' } })

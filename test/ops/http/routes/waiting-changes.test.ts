@@ -65,7 +65,7 @@ describe.each(testDatabases)('waiting for changes, on $name', (database) => {
     await done
   })
 
-  it('ends at once when the process stops, and when the client leaves', async () => {
+  it('ends at once when the process stops, to be asked of another, and when the client leaves', async () => {
     const leaving = new AbortController()
     const headers = { authorization: `Bearer ${ALICE}` }
     const left = fetch(`${rig.origin}/api/v1/changes?wait=30`, { headers, signal: leaving.signal }).catch((error: Error) => error.name)
@@ -76,7 +76,9 @@ describe.each(testDatabases)('waiting for changes, on $name', (database) => {
     const waiting = wait('after=0')
     await held(1)
     rig.beginStop()
-    expect(await waiting).toMatchObject({ status: 200, json: { items: [], next_cursor: null } })
+    const stopped = await waiting
+    expect(stopped).toMatchObject({ status: 503, json: { detail: expect.stringContaining('the process is stopping') as string } })
+    expect(stopped.headers.get('retry-after')).toBe('5')
   })
 
   it('refuses to hold more than it may, and says so', async () => {
