@@ -27,7 +27,7 @@ const salesforce: NotesCase<Awaited<ReturnType<typeof startSalesforce>>> = {
 }
 
 /** A target that took so many changes. */
-async function delivered(count: number, own = '') {
+async function delivered(count: number, own = 'timeout: 1m') {
   const { target, rig } = await startNotes(salesforce, sqliteDatabase, own)
   await rig.map(SUBMISSION, salesforce.client)
   for (let n = 1; n <= count; n += 1) await rig.apply(event(n))
