@@ -28,7 +28,7 @@ function destinations(t: ColumnTypes): string[] {
       state text not null, reason text, since ${t.time}, cursor ${t.int} not null, log_epoch ${t.id} not null,
       retry_at ${t.time}, failures ${t.int} not null, snapshot ${t.raw}, last_success_at ${t.time},
       verified_at ${t.time}, verified ${t.raw},
-      filtered ${t.int} not null default 0, filter_error text, filter_failed_at ${t.time})`,
+      filtered ${t.int} not null default 0, filtered_from ${t.int}, filter_error text, filter_failed_at ${t.time})`,
     `create table sync_remote_ids (
       destination ${t.id} not null, account ${t.id} not null, entity ${t.id} not null, entity_id ${t.id} not null,
       remote_id text not null, stored_at ${t.time} not null,
@@ -59,6 +59,9 @@ function outbox(t: ColumnTypes): string[] {
     "create index sync_outbox_ready on sync_outbox (destination, outbox_id) where state = 'ready'",
     "create index sync_outbox_stopped on sync_outbox (destination, state, outbox_id) where state in ('dead', 'unknown', 'skipped')",
     'create index sync_outbox_message on sync_outbox (message_id)',
+    // With what a receiver that keeps records has dropped one: such a record is not asked for.
+    `create index sync_outbox_dropped on sync_outbox (destination, account, entity, entity_id)
+      where operation in ('gone', 'purged') or left_filter = 1`,
     // Resent changes stand behind younger ones, so what they need of the change log is looked up by an index of their own.
     "create index sync_outbox_resent on sync_outbox (destination, seq) where resent is not null and state <> 'delivered'",
     ...(t.kind === 'sqlite' ? SQLITE_LOOKUPS : POSTGRES_LOOKUPS),

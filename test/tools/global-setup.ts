@@ -1,7 +1,7 @@
 import type { TestProject } from 'vitest/node'
 import { shareCompiled } from './compile-cache.ts'
 import { shareDatabaseFolder } from './database-folder.ts'
-import { type PostgresVersion, startPostgres } from './postgres-server.ts'
+import { type PostgresVersion, QUICK, startPostgres } from './postgres-server.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -14,7 +14,7 @@ declare module 'vitest' {
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   shareCompiled()
   shareDatabaseFolder()
-  const server = await startPostgres({ fsync: false })
+  const server = await startPostgres(QUICK)
   project.provide('postgresUrl', server.url)
   project.provide('postgresVersion', 18)
   return () => server.remove()

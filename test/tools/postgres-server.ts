@@ -64,6 +64,9 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Serv
   return server
 }
 
+/** What the databases of tests go without: flushed writes, and statistics that come whenever the server has time. */
+export const QUICK = { fsync: false, settings: ['autovacuum=off'] } as const
+
 export interface PostgresOptions {
   readonly version?: PostgresVersion
   readonly fsync?: boolean

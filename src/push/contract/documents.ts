@@ -18,6 +18,7 @@ export type OpenDocument = (document: AttachedDocument) => Promise<OpenedDocumen
 /** What is looked at of a change. */
 interface StoringChange extends Pick<QueuedChange, 'account' | 'submissionId' | 'entity' | 'entityId' | 'operation'> {
   readonly after: Row | null
+  readonly leftFilter: boolean
 }
 
 /** The file that a change says was stored, whole. */
@@ -30,9 +31,13 @@ export interface AttachedDocument {
   readonly documentKey: string
 }
 
-/** @returns the document that was stored by a change; null for every other change, and for one that only tells of a document. */
-export function attachedDocument({ entity, entityId, operation, account, submissionId, after }: StoringChange): AttachedDocument | null {
-  if (entity !== 'documents' || (operation !== 'insert' && operation !== 'update')) return null
+/**
+ * @returns the document that was stored by a change; null for every other change, for one that only tells of a document, and for one with
+ * which the record ceases to pass the `filter` of the destination: its file is not for the receiver.
+ */
+export function attachedDocument(change: StoringChange): AttachedDocument | null {
+  const { entity, entityId, operation, account, submissionId, after, leftFilter } = change
+  if (leftFilter || entity !== 'documents' || (operation !== 'insert' && operation !== 'update')) return null
   const path = after?.['stored_path']
   if (typeof path !== 'string') return null
   const [documentKey] = JSON.parse(entityId) as readonly unknown[]

@@ -89,20 +89,26 @@ export class AnswerJudge {
     const byStatus = success === null && isSuccess(answer.status)
     // Taken, whether it is new or a duplicate: nothing in the answer could change that.
     if (byStatus && refuses === null && later === null) return { type: 'success' }
-    const told = await this.#evaluate(this.#names, answer, sent)
+    const { told, problem } = await this.#evaluate(this.#names, answer, sent)
+    if (problem !== null) return decidedBefore(told, problem)
     return judgementOf(byStatus ? { ...told, success: true } : told, parkOn.includes(answer.status))
   }
 
   async #pause(answer: Answer, sent: TemplateInput): Promise<number | null> {
-    return pauseIn((await this.#evaluate(['throttled'], answer, sent)).throttled)
+    return pauseIn((await this.#evaluate(['throttled'], answer, sent)).told.throttled)
   }
 
-  async #evaluate(names: readonly Verdict[], answer: Answer, sent: TemplateInput): Promise<Told> {
-    if (names.length === 0) return {}
+  /** @returns what the expressions yield, up to the first that fails, and why it does. */
+  async #evaluate(
+    names: readonly Verdict[],
+    answer: Answer,
+    sent: TemplateInput,
+  ): Promise<{ readonly told: Told; readonly problem: string | null }> {
+    if (names.length === 0) return { told: {}, problem: null }
     // Of an answer that is not whole nothing can be told but by its status.
     if (isSuccess(answer.status)) refuseCut(answer)
-    const values = await this.#templates.evaluate(names, seen(answer, sent), bodyOf(answer))
-    return Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]))
+    const { values, problem } = await this.#templates.evaluateInTurn(names, seen(answer, sent), bodyOf(answer))
+    return { told: Object.fromEntries(names.map((name, index) => [name, values[index] ?? null])), problem }
   }
 
   /** @param told the answer with its reason. @param id the target's, where it has the message. @param by the value that tells a success. */
@@ -184,6 +190,16 @@ function judgementOf(told: Told, isParked: boolean): Judgement {
   if (told.refused === true) return { type: 'refused' }
   if (isParked) return { type: 'parked' }
   return { type: told.success === true ? 'success' : 'none' }
+}
+
+/**
+ * A verdict counts before all that are evaluated after it, so that one of them that fails cannot undo it.
+ * @throws PermanentError when none of those before the failed one is true.
+ */
+function decidedBefore(told: Told, problem: string): Judgement {
+  const judgement = judgementOf(told, false)
+  if (judgement.type === 'none') throw new PermanentError(problem)
+  return judgement
 }
 
 /** @throws PermanentError when there is not one for each message. */

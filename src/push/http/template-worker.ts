@@ -30,7 +30,7 @@ for (const [name, text] of Object.entries(workerData as Record<string, string>))
 parentPort?.on('message', (job: TemplateJob) => {
   void answer(job)
     .then(post)
-    .catch((error) => post(failed(problemOf(error))))
+    .catch((error) => post({ values: [], problem: problemOf(error) }))
 })
 parentPort?.postMessage('ready')
 
@@ -38,7 +38,10 @@ function post(result: TemplateAnswer): void {
   parentPort?.postMessage(result)
 }
 
-/** @throws Error when the body of the job cannot be read. */
+/**
+ * Ends at the first expression that fails.
+ * @throws Error when the body of the job cannot be read.
+ */
 async function answer({ names, input, body }: TemplateJob): Promise<TemplateAnswer> {
   const seen = body === null ? input : { ...input, body: bodyValue(body) }
   const values: Json[] = []
@@ -46,14 +49,10 @@ async function answer({ names, input, body }: TemplateJob): Promise<TemplateAnsw
     try {
       values.push(plain(await expressions.get(name)?.evaluate(seen)))
     } catch (error) {
-      return failed(`${name} failed: ${problemOf(error)}`)
+      return { values, problem: `${name} failed: ${problemOf(error)}` }
     }
   }
   return { values, problem: null }
-}
-
-function failed(problem: string): TemplateAnswer {
-  return { values: null, problem }
 }
 
 /** JSONata may yield nothing, or functions. Only JSON leaves the thread, and only as deep as can be passed on. */

@@ -18,8 +18,11 @@ export interface TemplateJob {
 /** The input that expressions see as `$`. */
 export type TemplateInput = { readonly [name: string]: Json }
 
-/** The values in the order of the names, or the problem. */
-export type TemplateAnswer = { readonly values: Json[]; readonly problem: null } | { readonly values: null; readonly problem: string }
+/** The values in the order of the names, up to the first that failed, and why it did; null: all have a value. */
+export interface TemplateAnswer {
+  readonly values: Json[]
+  readonly problem: string | null
+}
 
 export interface TemplateLimits {
   /** Longest time for all expressions of one job. Starting a worker does not count. An evaluation for one change takes microseconds. */
@@ -36,7 +39,7 @@ const TICKS = 10
 
 interface Pending {
   readonly job: TemplateJob
-  readonly resolve: (values: Json[]) => void
+  readonly resolve: (answer: TemplateAnswer) => void
   readonly reject: (error: Error) => void
 }
 
@@ -74,7 +77,19 @@ export class Templates {
    * read.
    * @throws TransientError when they cannot be evaluated now.
    */
-  evaluate(names: readonly string[], input: TemplateInput, body: AnswerBody | null = null): Promise<Json[]> {
+  async evaluate(names: readonly string[], input: TemplateInput, body: AnswerBody | null = null): Promise<Json[]> {
+    const { values, problem } = await this.evaluateInTurn(names, input, body)
+    if (problem !== null) throw new PermanentError(problem)
+    return values
+  }
+
+  /**
+   * The same, one after the other up to the first that fails.
+   * @returns the values of those before it, and why it failed.
+   * @throws PermanentError when an expression does not end in time or takes too much memory: then no value is known.
+   * @throws TransientError when they cannot be evaluated now.
+   */
+  evaluateInTurn(names: readonly string[], input: TemplateInput, body: AnswerBody | null = null): Promise<TemplateAnswer> {
     if (this.#closed) return Promise.reject(new TransientError('the destination is being closed'))
     return new Promise((resolve, reject) => {
       this.#queue.push({ job: { names, input, body }, resolve, reject })
@@ -158,8 +173,7 @@ export class Templates {
   #finish(slot: Slot, answer: TemplateAnswer): void {
     const pending = slot.current
     this.#free(slot)
-    if (answer.values !== null) pending?.resolve(answer.values)
-    else pending?.reject(new PermanentError(answer.problem))
+    pending?.resolve(answer)
   }
 
   /** A worker ended by itself. Its current job was too much for it. Before its first job, starting failed. */

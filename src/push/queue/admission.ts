@@ -1,5 +1,5 @@
 import type { NewOutboxRow } from '../../store/outbox/fan-out.ts'
-import { type Passed, type PassedRecord, passedText } from '../../store/outbox/passed.ts'
+import { type Known, type Passed, type PassedRecord, passedText } from '../../store/outbox/passed.ts'
 import type { PresentRow } from '../../store/outbox/present-rows.ts'
 import type { JudgedRow } from './judge.ts'
 
@@ -16,16 +16,19 @@ export class Admission {
   /** How many were left out. */
   filtered = 0
   readonly #known: Map<string, Passed>
-  readonly #changed = new Map<string, PassedRecord & Passed>()
+  readonly #changed: Map<string, PassedRecord & Passed>
+  readonly #isPartial: boolean
   readonly #wholeOf: WholeOf
 
-  /** @param known what is known of the records of the rows before them, by `passedText`. */
-  constructor(known: ReadonlyMap<string, Passed>, wholeOf: WholeOf) {
-    this.#known = new Map(known)
+  /** @param known what is known of the records of the rows before them. */
+  constructor({ passed, unstored, isPartial }: Known, wholeOf: WholeOf) {
+    this.#known = new Map(passed)
+    this.#changed = new Map(unstored.map((each) => [passedText(each), each]))
+    this.#isPartial = isPartial
     this.#wholeOf = wholeOf
   }
 
-  /** What is known now of the records of which something else is known now. */
+  /** What is known now of the records of which something else is known now than is stored. */
   get changed(): readonly (PassedRecord & Passed)[] {
     return [...this.#changed.values()]
   }
@@ -33,7 +36,7 @@ export class Admission {
   /** A change of the log, in its order. */
   takeChange({ row, passes, present, isCurrent }: JudgedRow): void {
     const known = this.#known.get(passedText(row))
-    if (row.operation === 'purged' && known !== undefined) this.#purge(row)
+    if (row.operation === 'purged' && (known !== undefined || this.#isPartial)) this.#purge(row)
     else if (known?.isIn === true && !passes) this.#leave(row)
     // What the whole row contained is not told again.
     else if (known?.isIn === true) this.#queueIf(row.seq > known.through, row)
@@ -65,7 +68,7 @@ export class Admission {
     this.#note(row, { isIn: false, seq: row.seq, through: row.seq })
   }
 
-  /** Whoever was sent anything of a record is told that it was purged. */
+  /** Whoever was, or may have been, sent anything of a record is told that it was purged. */
   #purge(row: NewOutboxRow): void {
     this.rows.push(row)
     this.#note(row, { isIn: false, seq: row.seq, through: row.seq })

@@ -2,7 +2,13 @@ import type { Log } from '../../base/log.ts'
 import type { Service } from '../../base/service.ts'
 import { readEpochs } from '../../store/changes/log-epoch.ts'
 import type { Db, Tx } from '../../store/engine/db.ts'
-import { type DestinationRow, type DestinationStart, ensureDestinations, listDestinations } from '../../store/outbox/destinations.ts'
+import {
+  type DestinationRow,
+  type DestinationStart,
+  endFilter,
+  ensureDestinations,
+  listDestinations,
+} from '../../store/outbox/destinations.ts'
 import { changesToFanOut, lockFanOut, queueRows } from '../../store/outbox/fan-out.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { waitsForClocks } from './clock-wait.ts'
@@ -66,6 +72,7 @@ export class FanOut implements Service {
     const { lastSeq } = await changeLogEnds(db.read)
     // The row of a destination was deleted.
     if (states.length < configured.size) await this.prepare()
+    for (const { destination, filtered_from } of states) if (filtered_from !== null) await endFilter(db, destination)
     let more = states.length < configured.size
     for (const names of groupsOf(states, lastSeq)) {
       const group = names.flatMap((name) => configured.get(name) ?? [])

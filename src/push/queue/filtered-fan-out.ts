@@ -2,6 +2,7 @@ import type { Log } from '../../base/log.ts'
 import type { Service } from '../../base/service.ts'
 import type { Db } from '../../store/engine/db.ts'
 import {
+  beginFilter,
   type DestinationRow,
   type DestinationStart,
   ensureDestinations,
@@ -58,6 +59,10 @@ export class FilteredFanOut implements Service {
     const state = await findDestination(this.#db.read, this.#destination.name)
     if (state === null) {
       await ensureDestinations(this.#db, [this.#destination])
+      return { more: true, failed: null }
+    }
+    if (state.filtered_from === null) {
+      await beginFilter(this.#db, this.#destination.name)
       return { more: true, failed: null }
     }
     const step = await this.#stepFrom(state)

@@ -10,7 +10,7 @@ import {
   type NewOutboxRow,
   queueRows,
 } from '../../store/outbox/fan-out.ts'
-import { passedAmong, passedText, storePassed } from '../../store/outbox/passed.ts'
+import { knownAmong, passedText, storePassed } from '../../store/outbox/passed.ts'
 import { presentRows } from '../../store/outbox/present-rows.ts'
 import { endRestatement, nextRestatement } from '../../store/outbox/restatements.ts'
 import { rowsOfSubmission, type SnapshotRow, snapshotPage, stillToCome } from '../../store/outbox/snapshot-rows.ts'
@@ -183,12 +183,12 @@ function queueing(
     await lockFanOut(tx)
     if (!(await isAsBefore(tx, destination.name, basis))) return false
     if (also && !(await also(tx))) return false
-    const known = await passedAmong(
+    const known = await knownAmong(
       tx,
-      destination.name,
+      basis.state,
       judged.map(({ row }) => row),
     )
-    const isIn = (row: NewOutboxRow) => known.get(passedText(row))?.isIn === true
+    const isIn = (row: NewOutboxRow) => known.passed.get(passedText(row))?.isIn === true
     const isPurged = await purgedOf(
       tx,
       judged.filter(({ row, passes, isCurrent }) => passes && (row.snapshot !== null || !(isIn(row) || isCurrent))),

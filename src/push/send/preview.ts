@@ -1,8 +1,9 @@
 import type { DestinationConfig } from '../../config/config.ts'
 import { type EpochOfChange, readEpochs } from '../../store/changes/log-epoch.ts'
 import type { Query } from '../../store/engine/db.ts'
+import { findDestination } from '../../store/outbox/destinations.ts'
 import type { NewOutboxRow } from '../../store/outbox/fan-out.ts'
-import { passedAmong, passedText } from '../../store/outbox/passed.ts'
+import { knownAmong, passedText } from '../../store/outbox/passed.ts'
 import { changesToPreview } from '../../store/outbox/resend.ts'
 import { rowsAsSent } from '../../store/outbox/rows.ts'
 import type { PushItem } from '../contract/delivery.ts'
@@ -79,10 +80,11 @@ async function byContent(
 ): Promise<ShownRow[]> {
   const plain = (row: NewOutboxRow): ShownRow => ({ row, of: row.seq, notSent: null, error: null })
   if (expression === null) return rows.map(plain)
-  const known = await passedAmong(q, name, rows)
+  const state = (await findDestination(q, name)) ?? { destination: name, cursor: 0, filtered_from: 0 }
+  const { passed } = await knownAmong(q, state, rows)
   const filter = new ContentFilter(expression)
   const asSent = ({ row, passes, present }: JudgedRow): ShownRow => {
-    const isIn = known.get(passedText(row))?.isIn === true
+    const isIn = passed.get(passedText(row))?.isIn === true
     if (!passes) return isIn ? { ...plain(row), row: { ...row, leftFilter: true } } : { ...plain(row), notSent: FILTERED }
     if (isIn || row.operation === 'insert' || present === null) return plain(row)
     return { ...plain(row), row: wholeRow(row, present, { isAgain: false, epoch: epochOf(row.seq), nowMs: q.clock.now() }) }

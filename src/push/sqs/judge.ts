@@ -11,6 +11,7 @@ const REASON_LENGTH = 300
 
 /** It has had too much of it for now. */
 const THROTTLED = new Set([
+  'KMS.ThrottlingException',
   'KmsThrottled',
   'OverLimit',
   'RequestLimitExceeded',
@@ -47,6 +48,13 @@ const STOPS: Readonly<Record<string, string>> = {
   QueueDoesNotExist: QUEUE,
   InvalidSecurity: QUEUE,
   UnsupportedOperation: QUEUE,
+  // As the queue's older interface names them, which the SDK repeats, and as the newer one does.
+  'KMS.AccessDeniedException': ENCRYPTION,
+  'KMS.DisabledException': ENCRYPTION,
+  'KMS.InvalidKeyUsageException': ENCRYPTION,
+  'KMS.InvalidStateException': ENCRYPTION,
+  'KMS.NotFoundException': ENCRYPTION,
+  'KMS.OptInRequired': ENCRYPTION,
   KmsAccessDenied: ENCRYPTION,
   KmsDisabled: ENCRYPTION,
   KmsInvalidKeyUsage: ENCRYPTION,

@@ -127,11 +127,19 @@ function keyIn(pem: string): KeyObject | null {
   }
 }
 
-/** Changes whenever a file is written or replaced. */
+/** Changes whenever a file is written or replaced, or cannot be reached. */
 function stampOf(files: TlsFiles): string {
-  const stamps = Object.values(files).map((path) => {
-    const stat = path === null ? undefined : statSync(path, { throwIfNoEntry: false })
-    return stat === undefined ? '' : `${stat.ino} ${stat.size} ${stat.mtimeMs}`
-  })
-  return stamps.join('/')
+  return Object.values(files)
+    .map((path) => (path === null ? '' : stampOfFile(path)))
+    .join('/')
+}
+
+/** @returns nothing for a file that cannot be reached. */
+function stampOfFile(path: string): string {
+  try {
+    const { ino, size, mtimeMs } = statSync(path)
+    return `${ino} ${size} ${mtimeMs}`
+  } catch {
+    return ''
+  }
 }

@@ -5,7 +5,7 @@ import { messageOf } from '../../base/errors.ts'
 import { retryAfterMs } from '../../upstream/http/answer.ts'
 import { decodedBody, encodingsOf } from '../../upstream/http/encoding.ts'
 import { codeOf, proxyFault } from '../../upstream/http/http.ts'
-import { hintFor } from './network-hints.ts'
+import { hintFor, refusesClient } from './network-hints.ts'
 
 /** Error text of a request that we aborted ourselves. People read it about a change that may have arrived. */
 export const ABORTED = 'no answer before the program, or sending to this destination, was stopped'
@@ -156,7 +156,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #fail(error: unknown, why = describe(error)): void {
     // A status is the target's verdict, even when the rest of its answer is missing. A 1xx only announces the status to come.
     if (this.#status >= 200) this.#answer({ isTooLong: false, text: 'broke off' })
-    else if (this.#controller === null || proxyFault(error) !== null) {
+    else if (this.#controller === null || proxyFault(error) !== null || refusesClient(codeOf(error))) {
       this.#settle({ type: 'not_sent', error: why, permanent: codeOf(error) === 'UND_ERR_INVALID_ARG' })
     } else this.#settle({ type: 'no_answer', error: why })
   }

@@ -48,6 +48,17 @@ const HINTS: Readonly<Record<string, string>> = {
   'the proxy answered 407': PROXY,
 }
 
+const OF_CLIENT = new Set<string | undefined>([ASKS, NO_HANDSHAKE, REFUSES])
+
+/**
+ * @param code of a network or TLS error.
+ * @returns whether the server ended the handshake because of the client's certificate. In TLS 1.3 the client hears of it when its request is
+ * on its way already, but no server reads a request before it has the certificate that it asks for.
+ */
+export function refusesClient(code: string): boolean {
+  return OF_CLIENT.has(HINTS[code])
+}
+
 /** Text that `codeOf` gives when the proxy is unreachable. */
 const PROXY_CAUSE = /^the proxy cannot be reached: (.*)$/
 

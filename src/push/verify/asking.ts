@@ -4,12 +4,16 @@ import type { ServiceParts } from '../../store/engine/db.ts'
 import { destinationReadiness } from '../../store/outbox/destinations.ts'
 import type { OutboxRow } from '../../store/outbox/work.ts'
 import type { DeliveryKind, Outcome, Presence, PushItem } from '../contract/delivery.ts'
-import { localFailure } from '../contract/outcomes.ts'
+import { localFailure, requestedPauseMs } from '../contract/outcomes.ts'
 import type { DestinationGate } from '../send/destination-gate.ts'
 import { itemMaker } from '../send/item.ts'
 
-/** How long a target that does not answer, or asked for a pause, is waited for. */
+/** How long a target that does not answer is waited for; one that asked for a pause, from the end of that on. */
 const PATIENCE_MS = 60_000
+/** Longest pause that is waited for. */
+const LONGEST_PAUSE_MS = 3_600_000
+/** How often one row is asked for while each answer asks for a pause. */
+const MOST_LOOKS = 5
 /** Time between two looks whether it may be asked again. */
 const LOOK_MS = 500
 
@@ -30,6 +34,8 @@ export interface AskingOptions extends ServiceParts {
 export class Asking {
   readonly #o: AskingOptions
   readonly #itemOf: ReturnType<typeof itemMaker>
+  /** End of the pause that the target asked for, by the steady clock. */
+  #pausedUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: AskingOptions) {
     this.#o = options
@@ -58,16 +64,28 @@ export class Asking {
   }
 
   async #ask(row: OutboxRow): Promise<Presence | null> {
-    const { verify, gate, signal } = this.#o
     const reason = this.#reasonNotToAsk(row)
     if (reason !== null) return { type: 'cannot_tell', outcome: localFailure(reason, false) }
-    const permit = await this.#permit()
-    if (permit === null) return null
     const item: PushItem = this.#itemOf(row)
+    for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
+      const permit = await this.#permit()
+      if (permit === null) return null
+      const answer = await this.#look(item, permit)
+      // A stop and a pause are about the destination, and tell nothing of this row.
+      if (answer.type !== 'cannot_tell' || !['stop', 'throttled'].includes(answer.outcome.type)) return answer
+      if (answer.outcome.type === 'stop') return null
+    }
+    return null
+  }
+
+  async #look(item: PushItem, permit: Permit): Promise<Presence> {
+    const { verify, gate, clock, signal } = this.#o
     const answer = await verify(item, signal)
-    gate.settle(permit, signal.aborted ? null : answer.type === 'cannot_tell' ? answer.outcome : ANSWERED)
-    // A stop is about the destination, and tells nothing of this row.
-    return answer.type === 'cannot_tell' && answer.outcome.type === 'stop' ? null : answer
+    const outcome = answer.type === 'cannot_tell' ? answer.outcome : ANSWERED
+    gate.settle(permit, signal.aborted ? null : outcome)
+    const pauseMs = Math.min(requestedPauseMs(outcome) ?? 0, LONGEST_PAUSE_MS)
+    if (pauseMs > 0) this.#pausedUntil = Math.max(this.#pausedUntil, clock.steady() + pauseMs)
+    return answer
   }
 
   #reasonNotToAsk({ changedAt, mapping }: OutboxRow): string | null {
@@ -78,13 +96,15 @@ export class Asking {
   /** @returns null when the target could not be asked for so long that it is given up. */
   async #permit(): Promise<Permit | null> {
     const { gate, clock, signal } = this.#o
-    const until = clock.steady() + PATIENCE_MS
+    const since = clock.steady()
     while (await gate.turn(signal)) {
       const permit = gate.admit()
       if (permit !== null) return permit
       gate.release()
-      if (!(await this.#isWorthWaiting()) || clock.steady() >= until) return null
-      await clock.sleep(Math.max(LOOK_MS, Math.min(gate.circuitWaitMs, PATIENCE_MS)), signal)
+      const now = clock.steady()
+      if (!(await this.#isWorthWaiting()) || now >= Math.max(since, this.#pausedUntil) + PATIENCE_MS) return null
+      const waitMs = Math.max(gate.circuitWaitMs, this.#pausedUntil - now)
+      await clock.sleep(Math.max(LOOK_MS, Math.min(waitMs, PATIENCE_MS)), signal)
     }
     signal.throwIfAborted()
     return null

@@ -5,7 +5,7 @@ import { markRepaired, stillDelivered } from '../../store/outbox/verifications.t
 
 /**
  * Queues rows that the target lacks once more, under their ids, behind what waits. What is under way again meanwhile, given up or unknown is
- * left out, and so are submissions that are being purged. The transaction has locked the fan-out.
+ * left out, and so are records of which a newer change waits, and submissions that are being purged. The transaction has locked the fan-out.
  * @param looksFirst whether the sender looks for each before it sends it.
  * @returns the numbers of the rows that are queued once more.
  */

@@ -1,12 +1,14 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Query, Tx } from '../../store/engine/db.ts'
+import { recordText } from '../../store/mirror/record-times.ts'
 import type { VerificationSummary } from '../../store/outbox/destinations.ts'
 import { lockFanOut } from '../../store/outbox/fan-out.ts'
 import { deliveredRows } from '../../store/outbox/rows.ts'
-import { type DeliveredSelection, deliveredAfter, noteVerified, storeVerifications } from '../../store/outbox/verifications.ts'
+import { type DeliveredSelection, deliveredAfter, noteVerified, storeVerifications, unexpected } from '../../store/outbox/verifications.ts'
 import type { OutboxRow } from '../../store/outbox/work.ts'
 import { type VerificationResult, verificationResults } from '../../store/schema/push.ts'
 import type { Presence } from '../contract/delivery.ts'
+import { localFailure } from '../contract/outcomes.ts'
 import { Asking, type AskingOptions } from './asking.ts'
 import { queueRepairs } from './repair.ts'
 import { stillWanted } from './wanted.ts'
@@ -59,6 +61,11 @@ export class Verification {
   readonly #asking: Asking
   readonly #counts: Record<VerificationResult, number>
   readonly #changes: VerifiedChange[] = []
+  /**
+   * What the target called records whose inserts are queued once more, by `recordText`. It may have made them anew meanwhile, as they were at
+   * first: that it has them under their new ids does not tell that it has their later changes.
+   */
+  readonly #formerIds = new Map<string, string | null>()
   #repaired = 0
 
   constructor(options: VerificationOptions, request: VerificationRequest) {
@@ -87,15 +94,17 @@ export class Verification {
   /** @returns whether the target could be asked for all of them. */
   async #step(ids: readonly number[]): Promise<boolean> {
     const { db, destination, observer } = this.#o
-    const rows = await stillWanted(db.read, destination, await deliveredRows(db.read, ids))
+    const wanted = await stillWanted(db.read, destination, await deliveredRows(db.read, ids))
+    const rows = wanted.map((row) => this.#asItWasCalled(row))
     const answers = await this.#asking.all(rows)
-    const told: Told[] = []
+    const given: Told[] = []
     for (const [index, row] of rows.entries()) {
       const answer = answers[index] ?? null
       // Those behind it are asked for again by a run that continues this one.
       if (answer === null) break
-      told.push({ row, answer })
+      given.push({ row, answer })
     }
+    const told = await asFarAsExpected(db.read, given)
     const isWhole = told.length === rows.length
     const upTo = isWhole ? ids.at(-1) : told.at(-1)?.row.outboxId
     const repaired = await this.#store(told, upTo ?? null)
@@ -104,9 +113,15 @@ export class Verification {
       observer.count('push_verified_total', { destination: destination.name, result: answer.type })
       if (answer.type !== 'has' && this.#changes.length < LISTED)
         this.#changes.push(changeOf(row, answer, answer.type, repaired.has(row.outboxId)))
+      if (row.operation === 'insert' && repaired.has(row.outboxId)) this.#formerIds.set(recordOf(row), row.remoteId)
     }
     this.#repaired += repaired.size
     return isWhole
+  }
+
+  #asItWasCalled(row: OutboxRow): OutboxRow {
+    const formerId = this.#formerIds.get(recordOf(row))
+    return formerId === undefined ? row : { ...row, remoteId: formerId }
   }
 
   /** Stores answers, and queues what lacks, in one transaction. @returns the numbers of the rows that are queued once more. */
@@ -151,6 +166,28 @@ interface Told {
   readonly row: OutboxRow
   readonly answer: Presence
 }
+
+function recordOf({ account, entity, entityId }: OutboxRow): string {
+  return recordText({ account, entity, entity_id: entityId })
+}
+
+/** What lacks may have gone elsewhere, or be dropped rightly: that does not tell whether a delivery was lost. */
+async function asFarAsExpected(q: Query, told: readonly Told[]): Promise<Told[]> {
+  const lacking = told.filter(({ answer }) => answer.type === 'lacks')
+  const reasons = await unexpected(
+    q,
+    lacking.map(({ row }) => row.outboxId),
+  )
+  return told.map((one) => {
+    const reason = reasons.get(one.row.outboxId)
+    return reason === undefined ? one : { ...one, answer: { type: 'cannot_tell', outcome: localFailure(UNEXPECTED[reason], false) } }
+  })
+}
+
+const UNEXPECTED = {
+  mapped: 'it lacks it, and its submission was mapped anew since',
+  dropped: 'it lacks it, and was told that the record is gone, purged or out of the filter',
+} as const
 
 function changeOf(row: OutboxRow, answer: Presence, result: VerifiedChange['result'], isRepaired: boolean): VerifiedChange {
   const { error, status = null } = answer.type === 'cannot_tell' ? { status: null, ...answer.outcome } : { error: null }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
-import { itsLane, ofPush, readyAs } from '../schema/push-states.ts'
+import { isAnswered, itsLane, ofPush, readyAs } from '../schema/push-states.ts'
 
 const COUNTS = ['delivered', 'waiting', 'unmapped', 'held', 'dead', 'unknown', 'skipped', 'not_queued', 'has', 'lacks', 'differs'] as const
 
@@ -8,8 +8,7 @@ type Key = { readonly account: string; readonly submission_id: string }
 
 /**
  * How many changes of a submission every destination that was ever served here has, what became of the others, and what it answered when it was
- * last asked. What it took and retention has
- * removed is left out.
+ * last asked. What it took and retention has removed is left out, of the answers too.
  * @template T the columns that are read.
  */
 export async function reachedOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
@@ -36,7 +35,7 @@ export async function reachedOf<T>(q: Query, { account, submission_id }: Key): P
     left join (
       select destination, min(verified_at) as verified_at, ${answered('has')} as has,
         sum(case when result = 'lacks' and repaired_at is null then 1 else 0 end) as lacks, ${answered('differs')} as differs
-      from sync_push_verifications where account = ${account} and submission_id = ${submission_id}
+      from sync_push_verifications v where account = ${account} and submission_id = ${submission_id} and ${sql.raw(isAnswered)}
       group by destination) as v on v.destination = d.destination
     order by d.destination`.execute(q.sql)
   return rows.map((row) => ({ ...row, ...Object.fromEntries(COUNTS.map((name) => [name, Number(row[name])])) }))

@@ -38,6 +38,8 @@ export interface DestinationRow extends Omit<DestinationsTable, 'snapshot' | 've
 export interface DestinationStart {
   readonly name: string
   readonly start: 'now' | 'snapshot' | number
+  /** Left out, or null: it has none. */
+  readonly filter?: string | null
 }
 
 /** How many of the newest outbox rows are searched for a destination whose row was lost. */
@@ -57,13 +59,15 @@ export async function ensureDestinations(db: Db, starts: readonly DestinationSta
   })
 }
 
-async function addDestination(tx: Tx, { name, start }: DestinationStart): Promise<void> {
+async function addDestination(tx: Tx, { name, start, filter = null }: DestinationStart): Promise<void> {
   const info = await tx.sql.selectFrom('mirror_info').selectAll().where('id', '=', 1).executeTakeFirstOrThrow()
   const lost = start === 'now' ? await lostCursor(tx, name) : null
   const from = typeof start === 'number' ? Math.max(start, info.first_seq - 1) : (lost ?? info.last_seq)
+  const filteredFrom = filter === null ? null : (lost ?? 0)
   await sql`
-    insert into sync_destinations (destination, state, cursor, log_epoch, failures, snapshot)
-    values (${name}, 'active', ${Math.min(from, info.last_seq)}, ${info.log_epoch}, 0, ${start === 'snapshot' ? '{"position":null}' : null})
+    insert into sync_destinations (destination, state, cursor, log_epoch, failures, snapshot, filtered_from)
+    values (${name}, 'active', ${Math.min(from, info.last_seq)}, ${info.log_epoch}, 0, ${start === 'snapshot' ? '{"position":null}' : null},
+      ${filteredFrom})
     on conflict do nothing`.execute(tx.sql)
 }
 
@@ -196,6 +200,22 @@ export async function noteFilterError(db: Db, name: string, error: string | null
     const since = error === null ? sql`null` : sql`coalesce(filter_failed_at, ${dbTime(tx)})`
     await sql`
       update sync_destinations set filter_error = ${error === null ? null : storableText(error)}, filter_failed_at = ${since}
+      where destination = ${name}`.execute(tx.sql)
+  })
+}
+
+/** Records where the first `filter` of a destination begins. */
+export async function beginFilter(db: Db, name: string): Promise<void> {
+  await db.write('destination-state', async (tx) => {
+    await sql`update sync_destinations set filtered_from = cursor where destination = ${name} and filtered_from is null`.execute(tx.sql)
+  })
+}
+
+/** Records that a destination has no `filter` any more, which then cannot fail either. */
+export async function endFilter(db: Db, name: string): Promise<void> {
+  await db.write('destination-state', async (tx) => {
+    await sql`
+      update sync_destinations set filtered_from = null, filter_error = null, filter_failed_at = null
       where destination = ${name}`.execute(tx.sql)
   })
 }

@@ -22,8 +22,12 @@ const STEP = 200
 /** Condition: row `m` of `push_map` names a client. A blank one, written by hand, counts as none, and the submission waits. */
 export const namesClient = sql<boolean>`trim(m.client) <> ''`
 
+/** Whether what is stored is not the mapping that is to replace it. */
+const isOther = sql<boolean>`
+  push_map.client <> excluded.client or push_map.policy is distinct from excluded.policy or push_map.fields is distinct from excluded.fields`
+
 /**
- * Stores mappings, replacing those of the same submissions, and unblocks the lanes that waited for them. Runs in steps; steps before a
+ * Stores mappings, replacing others of the same submissions (what stays the same keeps its time and its source), and unblocks the lanes that waited for them. Runs in steps; steps before a
  * failure stay.
  * @param via `import`, `admin`, `lookup`.
  */
@@ -48,7 +52,7 @@ async function storeStep(db: Db, rows: readonly MappingRow[], via: string): Prom
       await tx.sql
         .insertInto('push_map')
         .values({ destination: row.destination, account: row.account, submission_id: row.submissionId, ...mapping })
-        .onConflict((conflict) => conflict.columns(['destination', 'account', 'submission_id']).doUpdateSet(mapping))
+        .onConflict((conflict) => conflict.columns(['destination', 'account', 'submission_id']).doUpdateSet(mapping).where(isOther))
         .execute()
     }
     await unblock(tx, rows.map(laneOf))

@@ -2,8 +2,9 @@ import { sql } from 'kysely'
 import type { Row } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query, Tx } from '../engine/db.ts'
-import { dbTime, distinctIn, rowLock, timeValue, valuesTable } from '../engine/sql.ts'
+import { dbTime, distinctIn, rowLock, timeValue, unindexed, valuesTable } from '../engine/sql.ts'
 import type { VerificationResult } from '../schema/push.ts'
+import { isKept } from '../schema/push-states.ts'
 import type { VerificationSummary } from './destinations.ts'
 import type { NewOutboxRow } from './fan-out.ts'
 import { amongIds, type OutboxRow } from './rows.ts'
@@ -50,6 +51,19 @@ const IS_NEWEST = sql`
       and n.destination = o.destination and n.entity = o.entity and n.entity_id = o.entity_id and n.snapshot is null
       and n.resent is not null and n.outbox_id > o.outbox_id))`
 
+/**
+ * Those of delivered rows of which an answer that the target lacks them tells nothing: their submission was `mapped` anew behind them, and the
+ * target is asked for its present client's; or it may have `dropped` the record, because it was told to.
+ */
+export async function unexpected(q: Query, outboxIds: readonly number[]): Promise<ReadonlyMap<number, 'mapped' | 'dropped'>> {
+  if (outboxIds.length === 0) return new Map()
+  const { rows } = await sql<{ outbox_id: number; why: 'mapped' | 'dropped' }>`
+    select o.outbox_id, case when ${sql.raw(isKept)} then 'mapped' else 'dropped' end as why from sync_outbox o
+    left join push_map m on m.destination = o.destination and m.account = o.account and m.submission_id = o.submission_id
+    where o.outbox_id in ${amongIds(q, outboxIds)} and (m.mapped_at > o.settled_at or not (${sql.raw(isKept)}))`.execute(q.sql)
+  return new Map(rows.map(({ outbox_id: id, why }) => [Number(id), why]))
+}
+
 /** A row, and what the target answered about it. */
 export interface Verified {
   readonly row: Pick<OutboxRow, 'messageId' | 'account' | 'submissionId' | 'entity' | 'entityId'>
@@ -80,12 +94,21 @@ export async function storeVerifications(tx: Tx, destination: string, verified: 
 
 const GIVEN = { account: 'text', message_id: 'text', submission_id: 'text', entity: 'text', entity_id: 'text', result: 'text' } as const
 
+/**
+ * Whether a newer change of its record still waits. It would go first, without the record's id at the target, which a repair forgets, and be
+ * skipped for good. What was queued once more of the same record is older, and rightly goes before the row.
+ */
+const aNewerWaits = (tx: Tx) => sql`
+  exists (select 1 from sync_outbox n where n.destination = o.destination and n.account = o.account and n.lane = o.lane and n.state = 'ready'
+    and n.entity = o.entity and n.entity_id = o.entity_id and ${unindexed(tx, 'n.seq')} > o.seq)`
+
 /** A row as it goes out once more, under its id. */
 export type Requeued = Omit<NewOutboxRow, 'uncertain'> & { readonly outboxId: number }
 
 /**
  * The rows among these that still count as delivered, to be queued once more, in their order. Whatever is under way, given up or unknown
- * meanwhile is left out, and so is what a purge has emptied.
+ * meanwhile is left out, and so is what a newer change of its record waits for, what the target may have dropped because it was told to, and
+ * what a purge has emptied.
  */
 export async function stillDelivered(tx: Tx, destination: string, outboxIds: readonly number[]): Promise<Requeued[]> {
   if (outboxIds.length === 0) return []
@@ -100,7 +123,7 @@ export async function stillDelivered(tx: Tx, destination: string, outboxIds: rea
     select o.outbox_id as "outboxId", o.destination, o.account, o.submission_id as "submissionId", o.entity, o.entity_id as "entityId",
       o.operation, o.cause, o.seq, o.message_id as "messageId", o.snapshot as content, o.left_filter
     from sync_outbox o where o.outbox_id in ${amongIds(tx, outboxIds)} and o.destination = ${destination} and o.state = 'delivered'
-      and ${IS_NEWEST} order by o.outbox_id`.execute(tx.sql)
+      and ${IS_NEWEST} and ${sql.raw(isKept)} and not ${aNewerWaits(tx)} order by o.outbox_id`.execute(tx.sql)
   return rows.map(({ content, left_filter: left, ...row }) => ({
     ...row,
     ...(Number(left) === 1 && { leftFilter: true as const }),
@@ -145,13 +168,16 @@ export async function foundSince(q: Query, destination: string, since: TimeText)
   return { has: count('has'), lacks: count('lacks'), differs: count('differs'), cannot_tell: count('cannot_tell') }
 }
 
-/** How many changes a target lacks, by its last answers, that were not sent again since; and since when that is known. */
+/**
+ * How many changes a target lacks, by its last answers, that were not sent again since, and that it was not told to drop; and since when that
+ * is known.
+ */
 export async function lackingAt(q: Query, destination: string): Promise<{ readonly count: number; readonly oldestAt: TimeText | null }> {
   const { rows } = await sql<{ count: number; verified_at: TimeText | null }>`
     select count(*) as count, min(v.verified_at) as verified_at from sync_push_verifications v
     where v.destination = ${destination} and v.result = 'lacks' and v.repaired_at is null and not exists (
       select 1 from sync_outbox o where o.message_id = v.message_id and o.destination = v.destination
-        and o.queued_at > v.verified_at)`.execute(q.sql)
+        and (o.queued_at > v.verified_at or not (${sql.raw(isKept)})))`.execute(q.sql)
   const [row] = rows
   return { count: Number(row?.count ?? 0), oldestAt: row?.verified_at ?? null }
 }

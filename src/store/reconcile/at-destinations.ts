@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import type { VerificationResult } from '../schema/push.ts'
+import { isAnswered } from '../schema/push-states.ts'
 
 /** What a destination took of an account, and what it answered when it was asked for that. */
 export interface AtDestination extends Readonly<Record<VerificationResult, number>> {
@@ -28,7 +29,7 @@ export async function atDestinations(q: Query, account: string): Promise<AtDesti
     left join (
       select destination, ${of('has')} as has, ${of('lacks')} as lacks, ${of('differs')} as differs, ${of('cannot_tell')} as cannot_tell,
         count(repaired_at) as repaired, min(verified_at) as oldest_at, max(verified_at) as newest_at
-      from sync_push_verifications where account = ${account} group by destination) as v on v.destination = d.destination
+      from sync_push_verifications v where account = ${account} and ${sql.raw(isAnswered)} group by destination) as v on v.destination = d.destination
     where o.delivered is not null or v.newest_at is not null
     order by d.destination`.execute(q.sql)
   return rows.map((row) => ({

@@ -9,6 +9,19 @@ export const itsLane = 'l.destination = o.destination and l.account = o.account 
 /** Which id, `r` of `sync_remote_ids`, the destination has given its record. */
 export const itsRemoteId = 'r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id'
 
+/**
+ * Whether its destination may be expected to keep what the row brought. A receiver that keeps records drops one when it is told that it is gone
+ * or purged, or has left the filter, until something of it is sent again.
+ */
+export const isKept = `coalesce(o.left_filter, 0) <> 1 and o.operation not in ('gone', 'purged') and not exists (
+  select 1 from sync_outbox e where e.destination = o.destination and e.account = o.account and e.entity = o.entity
+    and e.entity_id = o.entity_id and (e.operation in ('gone', 'purged') or e.left_filter = 1)
+    and e.state = 'delivered' and e.outbox_id > o.outbox_id)`
+
+/** Whether the row `v` of `sync_push_verifications` answers for a delivery that is still known. */
+export const isAnswered =
+  "exists (select 1 from sync_outbox o where o.message_id = v.message_id and o.destination = v.destination and o.state = 'delivered')"
+
 /** Of a row that is ready, when it is in which state. */
 export const readyAs = {
   waiting: 'l.blocked is null and o.attempts = 0',

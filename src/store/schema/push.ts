@@ -32,7 +32,7 @@ export const pushMap = relation({
         class: 'free',
       }),
     ),
-    mapped_at: time('when it was stored', { source: 'program, else the database' }),
+    mapped_at: time('when it was stored, or changed last', { source: 'program, else the database' }),
     mapped_via: text('`import`, `admin`, `lookup` (the system was asked), or `sql` (written by hand)', {
       source: 'program, else the database',
     }),
@@ -152,6 +152,7 @@ export const syncDestinations = internal({
     verified_at: orNull(time('when its last verification ended, of all that it took or of a sample')),
     verified: orNull(raw('the counts of that verification as JSON text')),
     filtered: int('changes that its `filter` left out'),
+    filtered_from: orNull(int('the newest change that was fanned out before its `filter` began; 0: it began with one; null: it has none')),
     filter_error: orNull(text('why its `filter` fails, and on which change; null while it does not')),
     filter_failed_at: orNull(time('since when its `filter` fails')),
   },
@@ -231,7 +232,7 @@ export const syncPassed = internal({
     entity: text(),
     entity_id: text(),
     is_in: int('1: it passes; 0: it has ceased to'),
-    seq: int('the change with which it began, or ceased, to pass'),
+    seq: int('the change with which it began, or ceased, to pass; 0: it was sent before there was a `filter`'),
     through: int('the newest change that is contained in what was sent of it as a whole row'),
   },
 })

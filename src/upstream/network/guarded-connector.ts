@@ -30,7 +30,7 @@ export function guardedConnector(
   lookup: LookupAll,
   tls: TlsContent = {},
 ): buildConnector.connector {
-  return buildConnector({
+  const connect = buildConnector({
     ...tls,
     allowH2: false,
     timeout: timeoutMs,
@@ -48,6 +48,13 @@ export function guardedConnector(
       })
     },
   })
+  return (options, done) =>
+    connect(options, (...[error, socket]) => {
+      if (error !== null) return done(error, null)
+      // An alert behind the handshake leaves the socket open, and undici would report the end of the connection, which follows, in its place.
+      socket.once('error', () => socket.destroy())
+      done(null, socket)
+    })
 }
 
 /** The message for a refused address. @param host the name that resolved to it, or the address itself. */

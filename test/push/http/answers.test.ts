@@ -234,6 +234,19 @@ describe('an answer that the settings judge', () => {
     })
   })
 
+  it('counts by the first that is true, though one after it fails; by the failure where none before is', async () => {
+    const all = { throttled: 'body.t', duplicate: 'body.d', refused: '$number(body.r) = 1', parkOn: [403], success: '$number(body.s) = 1' }
+    for (const [body, type] of [
+      ['{"t": true, "r": 0, "s": "?"}', 'throttled'],
+      ['{"d": true, "r": "?"}', 'delivered'],
+      ['{"r": 1, "s": "?"}', 'failed'],
+      ['{"r": 0, "s": "?"}', 'stop'],
+    ] as const)
+      expect(await sent(body, all, 403), body).toMatchObject({ type })
+    expect(await sent('{"t": true, "r": "?"}', all)).toMatchObject({ type: 'throttled' })
+    expect(await sent('{"r": "?", "s": 1}', all)).toMatchObject({ type: 'unknown', error: expect.stringContaining('refused failed') })
+  })
+
   it('that throttles a lookup says nothing of the change', async () => {
     expect(await lookedUp('{"wait": 7}', { throttled: 'body.wait' }, 403)).toMatchObject({ type: 'throttled', retryAfterMs: 7_000 })
   })

@@ -159,6 +159,24 @@ it('skips changes of documents that store none, and sends a stored one though it
   expect(notSentReason(destination, { ...told, after: { stored_path: `ab/${'ab'.repeat(32)}` } }, false)).toBeNull()
 })
 
+it('sends that a document left the filter without the document, where its request can say so', async () => {
+  const service = await serve()
+  const { stored, open } = await keeping(TEXT)
+  const request = {
+    ...RAW,
+    url: '$url(settings.base_url, "notes")',
+    format: 'json',
+    body: '{"left": left_filter, "has": $exists(document.file)}',
+  } as const
+  const leaving = { ...storing(stored), leftFilter: true }
+  await sendOne(kindTo(service.baseUrl, { request }, open), leaving)
+  expect(service.arrived.map(({ body: text }) => text)).toEqual(['{"left":true,"has":false}'])
+  const reasonAt = (own: Partial<HttpDestination>) =>
+    notSentReason(destinationTo('http://127.0.0.1/', { documents: true, ...own }), leaving, false)
+  expect(reasonAt({ request })).toBeNull()
+  expect(reasonAt({ request: RAW })).toBe('not sent: it left the filter, and a request that is a file cannot say so')
+})
+
 it('tells at the start of a body that is a file where no documents go along', () => {
   const destination = destinationTo('http://127.0.0.1/', { documents: false, request: RAW })
   expect(checkTemplates(destination)).toEqual(['destination ams: request: format file needs documents: true'])

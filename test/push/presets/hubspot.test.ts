@@ -26,13 +26,17 @@ it('counts no try that HubSpot throttles', async () => {
 })
 
 it('has a note once that the lookup does not show yet, when HubSpot keeps our ids unique', async () => {
-  const { target, rig } = await startNotes(hubspot, sqliteDatabase)
+  const { target, rig } = await startNotes(hubspot, sqliteDatabase, 'personal_fields: [market_events.detail]')
   await rig.map(SUBMISSION, '4711')
   target.forget()
   target.fail('lose')
   await rig.apply(event(1))
   expect(await rig.becomes('delivered')).toMatchObject([{ status: 400, detail: 'the target had it already' }])
   expect(target.notes).toHaveLength(1)
+  // HubSpot has not told its id: what is filled in later goes out all the same.
+  await rig.apply(event(1, { detail: 'Loss runs' }))
+  await rig.becomes('delivered', 'delivered')
+  expect(target.notes).toHaveLength(2)
 })
 
 it('tells the reason of a refusal', async () => {

@@ -7,10 +7,10 @@ import { beginAction } from '../../../src/store/operators/actions.ts'
 import { findDestination } from '../../../src/store/outbox/destinations.ts'
 import { requestRestatements } from '../../../src/store/outbox/restatements.ts'
 import { testDatabases } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
+import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
-import { changesOf } from '../../tools/mirror.ts'
-import { ACCOUNT, contentOf, openedDb, outboxOf } from '../outbox.ts'
+import { applyAll, changesOf } from '../../tools/mirror.ts'
+import { ACCOUNT, contentOf, destinationOf, fanAll, openedDb, outboxOf } from '../outbox.ts'
 import { webhookTo } from '../rig.ts'
 import { BOUND, fanFiltered, filteredFanOut, filteredTo, laneId, showLanes, wordsOf } from './filtered.ts'
 
@@ -77,6 +77,44 @@ describe.each(testDatabases)('a destination with a filter on $name', ({ open }) 
     await fanFiltered(fanOut)
     const rows = await contentOf(db, 'some')
     expect(rows.map(({ operation, entityId }) => `${operation} ${entityId}`)).toEqual([`purged ${laneId(ONE, 1)}`])
+  })
+
+  it('with a first filter has what it was sent before: it gets the changes as they are, and that a record does not pass', async () => {
+    const db = await openedDb(open)
+    const event = (detail: string | null) => eventFact(ACCOUNT, ONE, wireEvent(1, { detail }))
+    await applyAll(db, [event(null)])
+    await showLanes(db, ONE, { 1: 'bound', 2: 'quoted', 3: 'declined' })
+    await fanAll(db, [destinationOf('some')])
+    const before = (await outboxOf(db, 'some')).length
+    const fanOut = filteredFanOut(db, filteredTo(`entity = "market_events" or (${BOUND})`))
+    await showLanes(db, ONE, { 1: 'quoted', 2: 'bound', 3: 'quoted', 4: 'bound', 5: 'quoted' })
+    await applyAll(db, [event('Filled in later')])
+    await fanFiltered(fanOut)
+    await showLanes(db, ONE, { 1: 'bound', 2: 'quoted', 3: 'quoted', 4: 'bound', 5: 'quoted' })
+    await fanFiltered(fanOut)
+    const sentOf = async (id: string) =>
+      (await contentOf(db, 'some'))
+        .slice(before)
+        .filter(({ entityId }) => entityId === id)
+        .map(wordsOf)
+    expect(await sentOf(JSON.stringify([ONE, uuid(1, 1)]))).toEqual(['update'])
+    expect(await Promise.all([1, 2, 3, 4, 5].map((n) => sentOf(laneId(ONE, n))))).toEqual([
+      ['update left', 'insert whole'],
+      ['update', 'update left'],
+      ['update left'],
+      ['insert'],
+      [],
+    ])
+  })
+
+  it('with a first filter is told of each purge, since nothing says any more what it was sent', async () => {
+    const db = await openedDb(open)
+    await showLanes(db, ONE, { 1: 'quoted' })
+    await fanAll(db, [destinationOf('some')])
+    await purge(db, ONE)
+    await fanFiltered(filteredFanOut(db, some))
+    const rows = await contentOf(db, 'some')
+    expect(rows.map(({ operation, entityId }) => `${operation} ${entityId}`)).toContain(`purged ${laneId(ONE, 1)}`)
   })
 
   it('is restated what passes, and what it has and does not pass any more', async () => {

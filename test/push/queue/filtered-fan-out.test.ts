@@ -97,6 +97,18 @@ describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
     expect(await stateOf(db, 'some')).toMatchObject({ filter_error: null, filter_failed_at: null, cursor: (await changesOf(db)).length })
   })
 
+  it('does not fail any more once its destination has no filter', async () => {
+    const db = await openedDb(open)
+    await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(1))])
+    const { failed } = await fanFiltered(filteredFanOut(db, filteredTo('row.type')))
+    expect(await stateOf(db, 'some')).toMatchObject({ filter_error: failed, filter_failed_at: expect.any(String) })
+    await fanAll(db, [destinationOf('some')])
+    const { length: cursor } = await changesOf(db)
+    expect(await stateOf(db, 'some')).toMatchObject({ filter_error: null, filter_failed_at: null, filtered_from: null, cursor })
+    await fanFiltered(filteredFanOut(db, filteredTo(BOUND)))
+    expect(await stateOf(db, 'some')).toMatchObject({ filtered_from: cursor })
+  })
+
   it.each([
     ['says neither true nor false', 'row.type', 'filter must say true or false, and says neither'],
     ['never ends', '($f := function() { $f() }; $f())', 'filter did not end within 1000 ms'],

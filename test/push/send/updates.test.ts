@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { HttpDestination } from '../../../src/config/config.ts'
 import type { Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
+import { notSentReason } from '../../../src/push/send/not-sent-reason.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { retryRows, skipRows } from '../../../src/store/outbox/retry.ts'
+import { ID_NOT_KNOWN } from '../../../src/store/outbox/rows.ts'
 import { undeliveredAfter } from '../../../src/store/reconcile/pushes.ts'
 import { onSqlite, type TestDatabase } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
-import { destinationTo } from '../http/support.ts'
+import { destinationTo, itemOf } from '../http/support.ts'
 import { delivered, testKind } from '../kind.ts'
 import { counters } from '../outbox.ts'
 import { PushRig, webhookTo } from '../rig.ts'
@@ -162,6 +164,25 @@ describe.each(onSqlite)('a destination that updates its records, on $name', (dat
     await settled('delivered', 'skipped')
     expect(tried()).toEqual([['insert', null]])
     expect((await shown(rig))[1]?.error).toBe('not sent: nothing is left of it without the columns that personal_fields does not name')
+  })
+
+  it('gets that a record left its filter, though personal_fields leaves nothing of the change', async () => {
+    const { rig, begin, tried, settled } = await rigWith(database, { personalFields: [], filter: 'row.detail != "Ended"' })
+    await begin()
+    await rig.apply([event(1)])
+    await settled('delivered')
+    await rig.apply([event(1, { detail: 'Ended' })])
+    await settled('delivered', 'delivered')
+    expect(tried()).toEqual([
+      ['insert', null],
+      ['update', expect.stringMatching(/^r-/)],
+    ])
+  })
+
+  it('gets nothing of a record that left its filter under no id', () => {
+    const leaving = itemOf({ operation: 'update', after: {}, leftFilter: true })
+    expect(notSentReason(updating, leaving, false)).toBe(ID_NOT_KNOWN)
+    expect(notSentReason(updating, { ...leaving, remoteId: 'r-1' }, false)).toBeNull()
   })
 
   it('uses no turn of its rate for updates that are not sent', async () => {

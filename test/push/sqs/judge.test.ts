@@ -20,6 +20,9 @@ it.each([
   ['AccessDenied', 403, { type: 'stop', state: 'parked' }],
   ['QueueDoesNotExist', 400, { type: 'stop', state: 'parked' }],
   ['KmsDisabled', 400, { type: 'stop', state: 'parked' }],
+  ['KMS.AccessDeniedException', 400, { type: 'stop', state: 'parked' }],
+  ['KMS.OptInRequired', 403, { type: 'stop', state: 'parked' }],
+  ['KMS.ThrottlingException', 400, { type: 'throttled' }],
   ['ExpiredTokenException', 403, { type: 'failed', permanent: false, alive: true }],
   ['InvalidMessageContents', 400, { type: 'failed', permanent: true, alive: true }],
   ['ServiceUnavailable', 503, { type: 'failed', permanent: false, alive: false }],
@@ -48,6 +51,11 @@ it.each([
   ],
   [{ Id: '0', Code: 'AWS.SimpleQueueService.RequestThrottled', SenderFault: true }, { type: 'throttled' }],
   [{ Id: '0', Code: 'KmsThrottled', SenderFault: true }, { type: 'throttled' }],
+  [{ Id: '0', Code: 'KMS.ThrottlingException', SenderFault: true }, { type: 'throttled' }],
+  [
+    { Id: '0', Code: 'KMS.DisabledException', SenderFault: true },
+    { type: 'stop', state: 'parked' },
+  ],
 ])('judges a message of a batch by itself: %o', (entry, outcome) => {
   expect(judgedEntry(entry, true)).toMatchObject(outcome)
 })

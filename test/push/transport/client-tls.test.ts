@@ -1,8 +1,8 @@
 import { once } from 'node:events'
-import { copyFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type ServerOptions } from 'node:https'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
@@ -40,6 +40,24 @@ async function startServer(own: ServerOptions = {}): Promise<{ url: string; clie
     server.closeAllConnections()
   })
   return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/`, clients }
+}
+
+/**
+ * A way to a server on which the client hears whatever alert the server ends the handshake with. On a direct one the server closes the
+ * connection with a request unread, which resets it, and the alert may be lost.
+ */
+async function startPatientWay(to: string): Promise<string> {
+  const way = createTcpServer((socket) => {
+    const target = connect(Number(new URL(to).port), '127.0.0.1')
+    socket.on('data', (chunk) => target.write(chunk)).on('error', () => undefined)
+    target.on('data', (chunk) => socket.write(chunk)).on('error', () => undefined)
+    target.on('close', () => socket.end())
+    for (const end of [socket, target]) onTestFinished(() => void end.destroy())
+  })
+  way.listen(0, '127.0.0.1')
+  await once(way, 'listening')
+  onTestFinished(() => void way.close())
+  return `https://127.0.0.1:${(way.address() as AddressInfo).port}/`
 }
 
 /** A proxy that makes tunnels to wherever it is asked. @returns its URL. */
@@ -118,11 +136,15 @@ describe('a client certificate', () => {
     rmSync(files.key)
     clock.advance(1_000)
     await send(server.url)
-    expect(server.clients).toEqual(['one', 'one', 'two', 'two'])
+    // As a folder that may not be entered any more, which root may.
+    symlinkSync(files.key, files.key)
+    clock.advance(1_000)
+    await send(server.url)
+    expect(server.clients).toEqual(['one', 'one', 'two', 'two', 'two'])
   })
 
   it('that a webhook needs is told where it is missing', async () => {
-    // In TLS 1.3 a server refuses when the request is on its way already, and its reason is lost.
+    // In TLS 1.3 a server refuses when the request is on its way already, and its reason may be lost.
     const server = await startServer({ maxVersion: 'TLSv1.2' })
     const { files } = filesOf(clientOne)
     const kind = createWebhook(webhookTo(server.url, { tls: { cert: null, key: null, ca: files.ca } }), {
@@ -136,6 +158,18 @@ describe('a client certificate', () => {
       type: 'failed',
       permanent: false,
       error: expect.stringContaining('it may ask for a client certificate (tls.cert, tls.key)'),
+    })
+    expect(server.clients).toEqual([])
+  })
+
+  it('that a server of TLS 1.3 asks for in vain has let nothing arrive, though the client hears of it behind its request', async () => {
+    const server = await startServer({ minVersion: 'TLSv1.3' })
+    const { files } = filesOf(clientOne)
+    const send = transportWith({ cert: null, key: null, ca: files.ca })
+    expect(await send(await startPatientWay(server.url))).toMatchObject({
+      type: 'not_sent',
+      permanent: false,
+      error: expect.stringContaining('the server asks for a client certificate'),
     })
     expect(server.clients).toEqual([])
   })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type TlsOptions } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
-import { directHintFor, hintFor } from '../../../src/push/transport/network-hints.ts'
+import { directHintFor, hintFor, refusesClient } from '../../../src/push/transport/network-hints.ts'
 import { selfSigned } from '../certificate.ts'
 
 /** @returns the code of the error that a client meets at a server with these options. */
@@ -34,4 +34,15 @@ test('the hint for a direct connection does not suggest a proxy', () => {
   expect(directHintFor('EHOSTUNREACH')).toBe('nothing answers there; check for a firewall in between')
   expect(directHintFor('ENOTFOUND')).toBe(hintFor('ENOTFOUND'))
   expect(directHintFor('EPIPE')).toBeNull()
+})
+
+test('a server that refuses a client, or asks for its certificate, is told from one that fails otherwise', () => {
+  const alerts = [
+    'TLSV13_ALERT_CERTIFICATE_REQUIRED',
+    'TLSV1_ALERT_UNKNOWN_CA',
+    'SSL/TLS_ALERT_BAD_CERTIFICATE',
+    'SSL/TLS_ALERT_HANDSHAKE_FAILURE',
+  ]
+  for (const alert of alerts) expect(refusesClient(`ERR_SSL_${alert}`)).toBe(true)
+  for (const code of ['ECONNRESET', 'UND_ERR_SOCKET', 'CERT_HAS_EXPIRED', 'unknown']) expect(refusesClient(code)).toBe(false)
 })

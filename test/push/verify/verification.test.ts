@@ -8,6 +8,7 @@ import { DestinationGate } from '../../../src/push/send/destination-gate.ts'
 import { Verification, type VerificationOptions, type VerificationRequest } from '../../../src/push/verify/verification.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { findDestination, setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { storeMappings } from '../../../src/store/outbox/push-map.ts'
 import { claimLanes, settleLanes } from '../../../src/store/outbox/work.ts'
 import { silentLog, testDatabases } from '../../tools/databases.ts'
 import { eventFact, trackFact, uuid, wireEvent } from '../../tools/facts.ts'
@@ -44,7 +45,7 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
 
   async function ask({ db, verify, destination: own, options, request }: Asked) {
     const destination = destinationTo('https://ams.example', { accounts: [ACCOUNT], concurrency: 2, ...own })
-    const parts = { db, clock: systemClock, log: silentLog, observer: silentObserver }
+    const parts = { db, clock: options?.clock ?? systemClock, log: silentLog, observer: silentObserver }
     const gate = new DestinationGate({ ...parts, destination })
     const asking = { ...parts, destination, gate, verify: async (item: PushItem) => await verify(item), looksFirst: true }
     const all = { selection: {}, sample: null, repair: false, ...request }
@@ -112,6 +113,31 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     expect((await outboxOf(db, 'ams')).at(-1)).toMatchObject({ submission_id: IDS[2], uncertain: 1, state: 'ready' })
   })
 
+  it('asks for later changes of a record, whose insert it sends again, by the id that the target had given it before', async () => {
+    const db = await delivered()
+    const take = async (remoteId: string) => {
+      const lanes = await claimLanes(db, 'ams', { lanes: 20, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
+      await settleLanes(
+        db,
+        lanes.map((lane) => result(lane, 'delivered', { remoteId })),
+      )
+    }
+    await applyAll(db, [eventFact(ACCOUNT, IDS[0] ?? '', wireEvent(1, { detail: 'Loss runs' }))])
+    await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
+    await take('old')
+    const verify = async ({ submissionId, remoteId }: PushItem): Promise<Presence> => {
+      // By now the sender has made the record anew, as it was at first.
+      if (submissionId === IDS[5]) await take('new')
+      return submissionId === IDS[0] && remoteId !== 'new' ? LACKS : HAS
+    }
+    const report = await ask({ db, verify, destination: { concurrency: 1 }, request: { repair: true } })
+    expect(report).toMatchObject({ asked: 13, lacks: 2, repaired: 2 })
+    expect((await outboxOf(db, 'ams')).slice(13).map(({ operation, state }) => [operation, state])).toEqual([
+      ['insert', 'delivered'],
+      ['update', 'ready'],
+    ])
+  })
+
   it('never sends what is unknown meanwhile, and nothing of an answer that does not tell', async () => {
     const db = await delivered()
     const verify = async ({ submissionId }: PushItem): Promise<Presence> => {
@@ -154,6 +180,53 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     expect(whole).toMatchObject({ delivered: 12, asked: 12, has: 12, isWhole: true })
     expect(rest).toHaveLength(8)
     expect(places.at(-1)).toBe(0)
+  })
+
+  it('waits as long as the target asks, and asks again', async () => {
+    const db = await delivered()
+    let steady = 0
+    const sleep = async (ms: number) => {
+      steady += ms
+    }
+    const clock = { ...systemClock, steady: () => steady, sleep }
+    const busy: Presence = {
+      type: 'cannot_tell',
+      outcome: { type: 'throttled', status: 429, error: 'answered 429', retryAfterMs: 45 * 60_000 },
+    }
+    let asked = 0
+    const verify = () => {
+      asked += 1
+      return asked === 3 ? busy : HAS
+    }
+    const report = await ask({ db, verify, options: { clock } })
+    expect(report).toMatchObject({ asked: 12, has: 12, isWhole: true })
+    expect(asked).toBe(13)
+    // What never answers otherwise is asked for by a later run.
+    expect(await ask({ db, verify: () => busy, options: { clock } })).toMatchObject({ asked: 0, isWhole: false })
+  })
+
+  it('cannot tell of what a target lacks whose submission was mapped anew since, and does not copy it to the new client', async () => {
+    const db = await delivered()
+    const clients = IDS.slice(0, 2).map((submissionId) => ({ destination: 'ams', account: ACCOUNT, submissionId, client: 'C-1' }))
+    await storeMappings(
+      db,
+      clients.map((client) => ({ ...client, policy: null, fields: {} })),
+      'import',
+    )
+    const early = { mapped_at: '2000-01-01T00:00:00.000000Z' }
+    await db.write('test', (tx) =>
+      tx.sql
+        .updateTable('push_map')
+        .set(early)
+        .where('submission_id', '=', IDS[1] ?? '')
+        .execute(),
+    )
+    const report = await ask({ db, verify: ({ submissionId }) => (submissionId === IDS[2] ? HAS : LACKS), request: { repair: true } })
+    expect(report).toMatchObject({ has: 1, lacks: 10, cannot_tell: 1, repaired: 10 })
+    expect(report.changes.find(({ result: answer }) => answer === 'cannot_tell')).toMatchObject({
+      row: { submissionId: IDS[0] },
+      error: 'it lacks it, and its submission was mapped anew since',
+    })
   })
 
   it('cannot tell of what it cannot ask for: its change is gone, or its submission is not mapped any more', async () => {

@@ -47,6 +47,21 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
     expect(await listMappings(db.read, {}, 1)).toHaveLength(1)
   })
 
+  it('is as old as its client, policy and fields, however often they are stored', async () => {
+    const db = await openedDb(open)
+    const same = mapping(ONE, 'C-1', { policy: 'P-1', fields: { branch: '7' } })
+    await storeMappings(db, [same, mapping(TWO, 'C-2')], 'import')
+    const shown = () => listMappings(db.read, {}, 10)
+    const before = await shown()
+    await storeMappings(db, [same, mapping(TWO, 'C-2')], 'admin')
+    expect(await shown()).toEqual(before)
+    const without = { ...same, policy: null }
+    await storeMappings(db, [without], 'admin')
+    expect((await shown())[0]).toMatchObject({ policy: null, mapped_via: 'admin' })
+    await storeMappings(db, [{ ...without, fields: { branch: '8' } }], 'lookup')
+    expect((await shown())[0]).toMatchObject({ fields: { branch: '8' }, mapped_via: 'lookup' })
+  })
+
   it('lets the lanes go on that waited for it, and no others, with all that waits in them', async () => {
     const db = await openedDb(open)
     for (const submission of [ONE, TWO])

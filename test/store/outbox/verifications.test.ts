@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
+import { reachedOf } from '../../../src/store/mirror/reached.ts'
 import { findDestination } from '../../../src/store/outbox/destinations.ts'
 import { lockFanOut, type NewOutboxRow, queueRows } from '../../../src/store/outbox/fan-out.ts'
 import { deliveredRows } from '../../../src/store/outbox/rows.ts'
@@ -11,10 +12,13 @@ import {
   lackingAt,
   markRepaired,
   noteVerified,
+  type Requeued,
   stillDelivered,
   storeVerifications,
+  unexpected,
 } from '../../../src/store/outbox/verifications.ts'
 import { claimLanes, settleLanes } from '../../../src/store/outbox/work.ts'
+import { atDestinations } from '../../../src/store/reconcile/at-destinations.ts'
 import type { VerificationResult } from '../../../src/store/schema/push.ts'
 import { removeVerifications } from '../../../src/store/upkeep/retention.ts'
 import { claimUpkeep } from '../../../src/store/upkeep/upkeep.ts'
@@ -103,6 +107,84 @@ describe.each(testDatabases)('what targets answer on $name', ({ open }) => {
     expect((await shown(db))[0]).toMatchObject({ result: 'has', repaired_at: expect.any(String) })
     await answer(db, ids.slice(0, 1), 'lacks')
     expect((await shown(db))[0]).toMatchObject({ result: 'lacks', repaired_at: null })
+  })
+
+  const firstOf = async (db: Db, ids: readonly number[]): Promise<Requeued> => {
+    const [first] = await db.write('test', (tx) => stillDelivered(tx, 'ams', ids))
+    if (!first) throw new Error('it counts as delivered')
+    return first
+  }
+  /** Queues a later change of the record of a row. */
+  const queueLater = async (db: Db, { outboxId: _, ...row }: Requeued, n: number, own: Partial<NewOutboxRow> = {}) => {
+    await again(db, { ...row, operation: 'update', seq: row.seq + n, messageId: uuid(7, n), uncertain: false, ...own })
+  }
+  const deliverWaiting = async (db: Db) => {
+    const lanes = await claimLanes(db, 'ams', { lanes: 10, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
+    await settleLanes(
+      db,
+      lanes.map((lane) => result(lane, 'delivered')),
+    )
+  }
+  const repairable = async (db: Db, ids: readonly number[]) =>
+    (await db.write('test', (tx) => stillDelivered(tx, 'ams', ids))).map(({ outboxId }) => outboxId)
+
+  it('leaves out of a repair what a newer change of its record still waits behind, and takes it afterwards', async () => {
+    const { db, ids } = await delivered()
+    await queueLater(db, await firstOf(db, ids), 100)
+    expect(await repairable(db, ids)).toEqual(ids.slice(1))
+    await deliverWaiting(db)
+    expect(await repairable(db, ids)).toEqual(ids)
+  })
+
+  it('queues a change behind an older one of its record that is repaired already', async () => {
+    const { db, ids } = await delivered()
+    const first = await firstOf(db, ids)
+    await queueLater(db, first, 100)
+    await deliverWaiting(db)
+    await again(db, { ...first, uncertain: false })
+    const later = (await outboxOf(db, 'ams')).filter(({ operation }) => operation === 'update').map(({ outbox_id }) => outbox_id)
+    expect(await repairable(db, later)).toEqual(later)
+  })
+
+  it.each([
+    ['gone', { operation: 'gone' }],
+    ['purged', { operation: 'purged' }],
+    ['out of the filter', { leftFilter: true }],
+  ] as const)('expects of no target to keep a record that it was told is %s, until it is sent again', async (_, told) => {
+    const { db, ids } = await delivered()
+    const first = await firstOf(db, ids)
+    await answer(db, ids.slice(0, 2), 'lacks')
+    await queueLater(db, first, 100, told)
+    expect(await unexpected(db.read, ids)).toEqual(new Map())
+    expect((await lackingAt(db.read, 'ams')).count).toBe(2)
+    await deliverWaiting(db)
+    const counted = await counting(db)
+    expect(counted).toHaveLength(ids.length + 1)
+    expect(await unexpected(db.read, counted)).toEqual(new Map([ids[0], counted.at(-1)].map((id) => [id, 'dropped'])))
+    expect(await repairable(db, ids)).toEqual(ids.slice(1))
+    expect((await lackingAt(db.read, 'ams')).count).toBe(1)
+    await queueLater(db, first, 200)
+    await deliverWaiting(db)
+    const [again] = (await counting(db)).slice(-1)
+    expect((await unexpected(db.read, [again ?? 0])).size).toBe(0)
+  })
+
+  it('counts answers of what is still known to be delivered alone', async () => {
+    const { db, ids } = await delivered()
+    const key = { account: ACCOUNT, submission_id: IDS[0] ?? '' }
+    await answer(db, ids, 'has')
+    const [row] = await deliveredRows(db.read, ids)
+    if (!row) throw new Error('it is delivered')
+    // Nothing is known of its push any more: retention has removed it.
+    const removed = { ...row, messageId: uuid(6, 1) }
+    await db.write('test', (tx) => storeVerifications(tx, 'ams', [{ row: removed, result: 'has' }]))
+    expect(await reachedOf(db.read, key)).toMatchObject([{ delivered: 1, has: 1, verified_at: expect.any(String) }])
+    expect(await atDestinations(db.read, ACCOUNT)).toMatchObject([{ delivered: 3, has: 3, newest_at: expect.any(String) }])
+    await again(db, { ...(await firstOf(db, ids)), resent: 'new', messageId: uuid(6, 2), uncertain: false })
+    await deliverWaiting(db)
+    await db.write('test', (tx) => sql`delete from sync_outbox where outbox_id = ${ids[0]}`.execute(tx.sql))
+    expect(await reachedOf(db.read, key)).toMatchObject([{ delivered: 1, has: 0, verified_at: null }])
+    expect(await atDestinations(db.read, ACCOUNT)).toMatchObject([{ delivered: 3, has: 2 }])
   })
 
   it('notes the counts of a run, and retention removes answers by their age', async () => {
