@@ -50,6 +50,6 @@ function textOf(said: unknown): string {
   if (typeof said !== 'string') return messageOf(said)
   const error = parsedJson(said)
   if (typeof error !== 'object' || error === null || !('message' in error)) return said
-  const code = 'code' in error ? ` (${error.code})` : ''
-  return `${error.message}${code}`
+  const code = 'code' in error ? ` (${error['code']})` : ''
+  return `${error['message']}${code}`
 }
