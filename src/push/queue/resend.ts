@@ -84,7 +84,7 @@ export async function planResend(
     signal.throwIfAborted()
     const found = await selectedChanges(q, destination.accounts, selection, after, to)
     const there = await withoutPurged(q, found)
-    const rows = await wantedRows(q, destination, state, there)
+    const rows = await wantedRows(q, destination, state, there, { selection, to: range.to })
     tally.add(rows)
     tally.purged += found.length - there.length
     tally.filtered += there.length - rows.length
@@ -100,7 +100,8 @@ export async function planResend(
     signal.throwIfAborted()
     const { submissionId } = selection
     const later = await selectedChanges(q, destination.accounts, { submissionId }, after, to)
-    for (const row of await wantedRows(q, destination, state, later)) overtaken.add(tally.overtakenBy(row) ?? '')
+    for (const row of await wantedRows(q, destination, state, later, { selection: { submissionId }, to: rest.to }))
+      overtaken.add(tally.overtakenBy(row) ?? '')
   }
   overtaken.delete('')
   const { changes, submissions, filtered, purged, waiting, givenUp, firstSeq, lastSeq } = tally
@@ -150,7 +151,7 @@ export async function stepResend(
   resend: Resend,
   progress: ResendProgress,
 ): Promise<ResendProgress | null> {
-  const { selection, range, newIds } = resend
+  const { selection, range } = resend
   const after = Math.max(range.after, progress.queuedTo)
   const to = Math.min(range.to, after + WINDOW)
   const found = (await selectedChanges(db.read, destination.accounts, selection, after, to)).slice(0, STEP)
@@ -162,7 +163,7 @@ export async function stepResend(
     const stored = progressOf(detail)
     // Another process has gone on with it meanwhile.
     if (Math.max(range.after, stored.queuedTo) !== after) return stored
-    const rows = await rowsToQueue(tx, destination, state, found, newIds)
+    const rows = await rowsToQueue(tx, destination, state, found, resend)
     const moved = { queued: stored.queued + rows.length, queuedTo: end }
     await noteProgress(tx, resend.actionId, { ...detail, queued: moved.queued, queued_to: end })
     await queueRows(tx, rows, [])
@@ -175,14 +176,14 @@ async function rowsToQueue(
   destination: FanOutDestination,
   state: DestinationRow,
   found: readonly FanOutChange[],
-  newIds: string | null,
+  { selection, range, newIds }: Resend,
 ): Promise<NewOutboxRow[]> {
   if (found.length === 0) return []
   const changes = await changesToResend(
     tx,
     found.map(({ seq }) => seq),
   )
-  const rows = await wantedRows(tx, destination, state, await withoutPurged(tx, changes))
+  const rows = await wantedRows(tx, destination, state, await withoutPurged(tx, changes), { selection, to: range.to })
   return rows.map((row) => ({
     ...row,
     messageId: newIds === null ? row.messageId : renewedMessageId(row.messageId, newIds),
@@ -196,14 +197,16 @@ async function rowsToQueue(
 async function wantedRows(
   q: Query,
   destination: FanOutDestination,
-  { log_epoch: logEpoch }: DestinationRow,
+  state: DestinationRow,
   changes: readonly FanOutChange[],
+  selected: { readonly selection: ResendSelection; readonly to: number },
 ): Promise<NewOutboxRow[]> {
   if (changes.length === 0) return []
+  const { log_epoch: logEpoch } = state
   const epochOf = await readEpochs(q)
   if (destination.filter === null) return (await rowsFor(q, [{ ...destination, logEpoch }], changes, epochOf, true)).rows
   const { rows } = await rowsFor(q, [{ ...destination, operations: null, logEpoch }], changes, epochOf, true)
-  return await sentAgain(q, destination, rows, epochOf)
+  return await sentAgain(q, destination, state, rows, selected, epochOf)
 }
 
 /** Leaves out what must not be sent any more, and what a purge has emptied. That a submission was purged may be told again. */

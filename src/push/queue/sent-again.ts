@@ -1,26 +1,34 @@
 import type { EpochOfChange } from '../../store/changes/log-epoch.ts'
 import type { Query } from '../../store/engine/db.ts'
+import type { DestinationRow } from '../../store/outbox/destinations.ts'
 import type { NewOutboxRow } from '../../store/outbox/fan-out.ts'
-import { type Passed, passedAmong, passedText } from '../../store/outbox/passed.ts'
+import { knownAmong, type Passed, passedText } from '../../store/outbox/passed.ts'
 import { presentRows } from '../../store/outbox/present-rows.ts'
+import { newestSelected, type ResendSelection } from '../../store/outbox/resend.ts'
 import { type FanOutDestination, wholeRow } from './queued-rows.ts'
 
 /**
  * What a destination with a `filter` is sent again of changes: what it was sent of them, by what is known of their records. The filter itself
  * is not asked: it judged them when they were fanned out. Of the changes that a whole row contained, the newest is the record whole, as it is
  * now, under the same id.
- * @param rows of changes of the log, in order, whatever their operation.
+ * @param rows of selected changes of the log, in order, whatever their operation: a step of all that are.
+ * @param selected which changes are, up to a number.
  */
 export async function sentAgain(
   q: Query,
-  { name, operations }: FanOutDestination,
+  { operations }: FanOutDestination,
+  state: DestinationRow,
   rows: readonly NewOutboxRow[],
+  selected: { readonly selection: ResendSelection; readonly to: number },
   epochOf: (seq: number) => EpochOfChange,
 ): Promise<NewOutboxRow[]> {
-  const known = await passedAmong(q, name, rows)
-  const knownOf = (row: NewOutboxRow) => known.get(passedText(row))
+  const known = await knownAmong(q, state, rows)
+  const knownOf = (row: NewOutboxRow) => known.passed.get(passedText(row))
   const contained = rows.filter((row) => isContained(row, knownOf(row)))
-  const newest = new Map(contained.map((row) => [passedText(row), row.seq]))
+  const records = new Map(
+    contained.map((row) => [passedText(row), { ...row, upTo: Math.min(knownOf(row)?.through ?? 0, selected.to) }] as const),
+  )
+  const newest = await newestSelected(q, selected.selection, [...records.values()])
   const presents = await presentRows(q, contained)
   const nowMs = q.clock.now()
   const sent = rows.flatMap((row): NewOutboxRow[] => {

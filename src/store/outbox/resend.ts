@@ -3,6 +3,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query, Tx } from '../engine/db.ts'
 import { rowLock, timeValue, valuesTable } from '../engine/sql.ts'
 import { type FanOutChange, fanOutColumns } from './fan-out.ts'
+import { passedText, type SentRecord } from './passed.ts'
 
 /** Which changes of the log to send again; fields left out do not narrow. */
 export interface ResendSelection {
@@ -31,13 +32,53 @@ export async function selectedChanges(
   to: number,
 ): Promise<ResendChange[]> {
   if (accounts.length === 0) return []
-  const { since, until, submissionId, entity } = selection
-  const conditions = [sql`seq > ${after} and seq <= ${to}`, sql`account in (${sql.join(accounts)})`]
-  if (since !== undefined) conditions.push(sql`changed_at >= ${timeValue(q, since)}`)
-  if (until !== undefined) conditions.push(sql`changed_at < ${timeValue(q, until)}`)
+  const { submissionId, entity } = selection
+  const conditions = [sql`seq > ${after} and seq <= ${to}`, sql`account in (${sql.join(accounts)})`, ...isLogged(q, selection)]
   if (submissionId !== undefined) conditions.push(sql`submission_id = ${submissionId}`)
   if (entity !== undefined) conditions.push(sql`entity = ${entity}`)
   return await changesWhere(q, sql.join(conditions, sql` and `))
+}
+
+/** Whether a change was logged when a selection says. */
+function isLogged(q: Query, { since, until }: ResendSelection): RawBuilder<unknown>[] {
+  const conditions: RawBuilder<unknown>[] = []
+  if (since !== undefined) conditions.push(sql`changed_at >= ${timeValue(q, since)}`)
+  if (until !== undefined) conditions.push(sql`changed_at < ${timeValue(q, until)}`)
+  return conditions
+}
+
+/** A record of which changes are selected. */
+export interface SelectedRecord extends SentRecord {
+  /** The number up to which its changes are looked at. */
+  readonly upTo: number
+}
+
+/** The newest selected change of each record, by `passedText`. @param records each once; of each a change is selected. */
+export async function newestSelected(
+  q: Query,
+  selection: ResendSelection,
+  records: readonly SelectedRecord[],
+): Promise<ReadonlyMap<string, number>> {
+  if (records.length === 0) return new Map()
+  const rows = records.map(({ submissionId, entityId, upTo, account, entity }) => ({
+    account,
+    submission_id: submissionId,
+    entity,
+    entity_id: entityId,
+    up_to: upTo,
+  }))
+  const given = valuesTable(q, { account: 'text', submission_id: 'text', entity: 'text', entity_id: 'text', up_to: 'int' }, rows)
+  const isNamed = [sql`c.account = given.account and c.entity = given.entity and c.entity_id = given.entity_id and seq <= up_to`]
+  const named = sql.join([...isNamed, ...isLogged(q, selection)], sql` and `)
+  // By the index of a submission's changes.
+  const found = await sql<{ account: string; entity: string; entity_id: string; seq: number }>`
+    select given.account, given.entity, given.entity_id, coalesce(
+      (select max(seq) from changes c where c.submission_id = given.submission_id and ${named}),
+      case when given.submission_id is null then (select max(seq) from changes c where c.submission_id is null and ${named}) end) as seq
+    from ${given}`.execute(q.sql)
+  return new Map(
+    found.rows.map(({ account, entity, entity_id: entityId, seq }) => [passedText({ account, entity, entityId }), Number(seq)]),
+  )
 }
 
 /** The newest changes of a submission, or the one with this number; in order. */
