@@ -70,10 +70,15 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
       .getByRole('button', { name: /^answered 400/ })
       .first()
       .click()
-    await page
-      .getByRole('dialog', { name: /what went wrong$/ })
-      .getByText('answered 400 (the client is closed)')
-      .waitFor()
+    const whole = page.getByRole('dialog', { name: /what went wrong$/ }).getByText('answered 400 (the client is closed)')
+    await whole.waitFor()
+    // The list is read anew as things happen, and once more when it was drawn: what is open stays.
+    for (const detail of ['one more', 'and another']) {
+      const readAnew = page.waitForResponse(/\/api\/v1\/outbox\?/)
+      scene.sandbox.addEvent('default', id, { type: 'status_changed', detail })
+      await readAnew
+    }
+    expect(await whole.isVisible()).toBe(true)
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Clear filters' }).click()
     await page.getByLabel('Search changes for agency').fill('nothing is called that')

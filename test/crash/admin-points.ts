@@ -16,6 +16,13 @@ export const adminPoints: readonly KillPoint[] = [
       provoke: (rig) => ask(rig, '/submissions/track', { ids: [rig.sandbox.addSubmission(ACCOUNT)] }),
     }),
   ),
+  {
+    transaction: 'showing-noted',
+    async provoke(rig) {
+      const headers = { authorization: `Bearer ${rig.opsToken}` }
+      await fetch(`${rig.ops}/api/v1/changes?after=0&whole=true&limit=5`, { headers }).catch(() => null)
+    },
+  },
   { transaction: 'session-begin', action: 'session.begin', provoke: async (rig) => void (await signIn(rig)) },
   {
     transaction: 'session-end',

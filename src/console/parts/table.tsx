@@ -14,6 +14,7 @@ export interface Column<Row> {
   readonly id: string
   /** Empty where a box or buttons say by themselves what they are: it is read out all the same. */
   readonly head: string
+  /** Called, and not a component of its own: with new columns what is open in a cell would be gone. */
   readonly cell: (row: Row) => ReactNode
   /** Numbers and money stand at the right. */
   readonly isNumber?: boolean
@@ -46,7 +47,7 @@ export function Table<Row extends RowData>({ label, columns, rows, keyOf, hidden
   const byId = useMemo(() => new Map(columns.map((column) => [column.id, column])), [columns])
   const defs = useMemo(() => {
     const helper = createColumnHelper<typeof features, Row>()
-    return columns.map(({ id, head, cell }) => helper.display({ id, header: head, cell: ({ row }) => cell(row.original) }))
+    return columns.map(({ id, head }) => helper.display({ id, header: head }))
   }, [columns])
   const columnVisibility = useMemo(() => Object.fromEntries(hidden.map((id) => [id, false])), [hidden])
   const data = useMemo(() => [...rows], [rows])
@@ -92,7 +93,7 @@ export function Table<Row extends RowData>({ label, columns, rows, keyOf, hidden
             >
               {row.getVisibleCells().map((cell) => (
                 <td key={cell.id} className={classOf(cell.column.id)} data-head={byId.get(cell.column.id)?.head}>
-                  <table.FlexRender cell={cell} />
+                  {byId.get(cell.column.id)?.cell(row.original)}
                 </td>
               ))}
             </tr>
