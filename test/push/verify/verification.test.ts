@@ -213,14 +213,14 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
       clients.map((client) => ({ ...client, policy: null, fields: {} })),
       'import',
     )
-    const early = { mapped_at: '2000-01-01T00:00:00.000000Z' }
-    await db.write('test', (tx) =>
-      tx.sql
-        .updateTable('push_map')
-        .set(early)
-        .where('submission_id', '=', IDS[1] ?? '')
-        .execute(),
-    )
+    for (const [place, mapped_at] of ['2100-01-01T00:00:00.000000Z', '2000-01-01T00:00:00.000000Z'].entries())
+      await db.write('test', (tx) =>
+        tx.sql
+          .updateTable('push_map')
+          .set({ mapped_at })
+          .where('submission_id', '=', IDS[place] ?? '')
+          .execute(),
+      )
     const report = await ask({ db, verify: ({ submissionId }) => (submissionId === IDS[2] ? HAS : LACKS), request: { repair: true } })
     expect(report).toMatchObject({ has: 1, lacks: 10, cannot_tell: 1, repaired: 10 })
     expect(report.changes.find(({ result: answer }) => answer === 'cannot_tell')).toMatchObject({
