@@ -66,7 +66,10 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   readonly isShared?: boolean
   /** Method and path under `/api/v1`; `:name` comes from the input, and all else is the query of a GET or the body. */
   readonly http: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
-  /** Whether a reader goes on from what it was told before, so that it can be refused: 409 for another log epoch, 410 for what is not kept any more. What it is shown in an hour is one note. */
+  /**
+   * Whether a reader goes on from what it was told before, so that it can be refused: 409 for another log epoch, 410 for what is not kept any
+   * more. What it is shown in an hour is one note.
+   */
   readonly goesOn?: boolean
   /** Whether its list is handed out as a CSV, too, all pages in one: at its path with `.csv` behind. */
   readonly hasCsv?: boolean

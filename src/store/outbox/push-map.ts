@@ -27,8 +27,8 @@ const isOther = sql<boolean>`
   push_map.client <> excluded.client or push_map.policy is distinct from excluded.policy or push_map.fields is distinct from excluded.fields`
 
 /**
- * Stores mappings, replacing others of the same submissions (what stays the same keeps its time and its source), and unblocks the lanes that waited for them. Runs in steps; steps before a
- * failure stay.
+ * Stores mappings, replacing others of the same submissions (what stays the same keeps its time and its source), and unblocks the lanes that
+ * waited for them. Runs in steps; steps before a failure stay.
  * @param via `import`, `admin`, `lookup`.
  */
 export async function storeMappings(db: Db, rows: readonly MappingRow[], via: string): Promise<void> {

@@ -29,7 +29,8 @@ export async function atDestinations(q: Query, account: string): Promise<AtDesti
     left join (
       select destination, ${of('has')} as has, ${of('lacks')} as lacks, ${of('differs')} as differs, ${of('cannot_tell')} as cannot_tell,
         count(repaired_at) as repaired, min(verified_at) as oldest_at, max(verified_at) as newest_at
-      from sync_push_verifications v where account = ${account} and ${sql.raw(isAnswered)} group by destination) as v on v.destination = d.destination
+      from sync_push_verifications v where account = ${account} and ${sql.raw(isAnswered)}
+      group by destination) as v on v.destination = d.destination
     where o.delivered is not null or v.newest_at is not null
     order by d.destination`.execute(q.sql)
   return rows.map((row) => ({
