@@ -32,6 +32,11 @@ export class Follower {
     await until(`the reader has ${count} more changes`, () => this.#kept.length >= wanted)
   }
 
+  /** Waits until it has the change with this number. */
+  async reach(seq: number): Promise<void> {
+    await until(`the reader has change ${seq}`, () => this.#kept.length >= seq)
+  }
+
   /** Reads what is left, and ends. @returns one line for each change that it passed over, or has other than the log. */
   async end(): Promise<string[]> {
     this.#over = true
