@@ -338,8 +338,7 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
       await reader.goto(view)
       await reader.page.getByRole('heading', { level: 1 }).waitFor()
       await expect.poll(() => reader.page.locator('.loading').count()).toBe(0)
-      // A list that is read anew while it is looked at has two layouts in one look.
-      await expect.poll(() => reader.violations(), { message: `${view}, ${theme}` }).toEqual([])
+      expect(await reader.violations(), `${view}, ${theme}`).toEqual([])
     }
     await reader.close()
   })

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
+import { IMMUTABLE } from '../../src/push/contract/message-id.ts'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { FaultInput } from '../../src/sandbox/service/faults.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
@@ -106,11 +107,15 @@ export class Scene {
     return (await this.db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()).last_seq
   }
 
-  /** Waits until the destination takes a change with a number greater than `seq`. */
+  /** Waits until the destination takes a change with a number greater than `seq` whose id no other branch of the log has. */
   async pushedBehind(seq: number): Promise<void> {
     const from = this.hooks.arrivals.length
+    const isOfThisBranch = (body: string) => {
+      const { data } = JSON.parse(body) as { data: { seq: number; entity: string } }
+      return data.seq > seq && !IMMUTABLE.has(data.entity)
+    }
     await until(`the destination has a change behind ${seq}`, () =>
-      this.hooks.arrivals.slice(from).some(({ taken, body }) => taken && (JSON.parse(body) as { data: { seq: number } }).data.seq > seq),
+      this.hooks.arrivals.slice(from).some(({ taken, body }) => taken && isOfThisBranch(body)),
     )
   }
 

@@ -68,8 +68,8 @@ export async function newestSelected(
     up_to: upTo,
   }))
   const given = valuesTable(q, { account: 'text', submission_id: 'text', entity: 'text', entity_id: 'text', up_to: 'int' }, rows)
-  const isNamed = [sql`c.account = given.account and c.entity = given.entity and c.entity_id = given.entity_id and seq <= up_to`]
-  const named = sql.join([...isNamed, ...isLogged(q, selection)], sql` and `)
+  const isIts = sql`c.account = given.account and c.entity = given.entity and c.entity_id = given.entity_id and seq <= up_to`
+  const named = sql.join([isIts, ...isLogged(q, selection)], sql` and `)
   // By the index of a submission's changes.
   const found = await sql<{ account: string; entity: string; entity_id: string; seq: number }>`
     select given.account, given.entity, given.entity_id, coalesce(
