@@ -1,15 +1,15 @@
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import jsonata from 'jsonata'
 import type { Json } from '../../model/json.ts'
 import { bodyValue, MAX_LEVELS } from './answer-body.ts'
 import { surveyJson } from './json-survey.ts'
 import { noteOf } from './note.ts'
 import { problemOf } from './template-problem.ts'
-import type { TemplateAnswer, TemplateJob } from './templates.ts'
+import type { TemplateAnswer, TemplateJob, TemplateRequest } from './template-thread.ts'
 import { urlOf } from './url.ts'
 
 /**
- * The worker thread of templates.ts. It compiles every expression once, reports that it is ready, and then answers one job after another.
+ * The worker thread of template-thread.ts. It compiles every expression once, reports that it is ready, and then answers one job after another.
  * An expression reaches nothing but its input, not even the environment. One that never ends is ended together with this thread.
  */
 
@@ -20,19 +20,24 @@ import { urlOf } from './url.ts'
 const BOUNDS = { stack: 1_000, sequence: 100_000 }
 
 const expressions = new Map<string, jsonata.Expression>()
-for (const [name, text] of Object.entries(workerData as Record<string, string>)) {
-  const expression = jsonata(text, BOUNDS)
-  expression.registerFunction('url', (...parts: readonly unknown[]) => urlOf(parts[0], ...parts.slice(1)))
-  expression.registerFunction('note', (change: unknown, most?: unknown) => noteOf(change, most))
-  expressions.set(name, expression)
-}
 
-parentPort?.on('message', (job: TemplateJob) => {
-  void answer(job)
+parentPort?.on('message', (request: TemplateRequest) => {
+  if ('expressions' in request) return compile(request.expressions)
+  void answer(request)
     .then(post)
     .catch((error) => post({ values: [], problem: problemOf(error) }))
 })
-parentPort?.postMessage('ready')
+
+function compile(texts: Readonly<Record<string, string>>): void {
+  expressions.clear()
+  for (const [name, text] of Object.entries(texts)) {
+    const expression = jsonata(text, BOUNDS)
+    expression.registerFunction('url', (...parts: readonly unknown[]) => urlOf(parts[0], ...parts.slice(1)))
+    expression.registerFunction('note', (change: unknown, most?: unknown) => noteOf(change, most))
+    expressions.set(name, expression)
+  }
+  parentPort?.postMessage('ready')
+}
 
 function post(result: TemplateAnswer): void {
   parentPort?.postMessage(result)

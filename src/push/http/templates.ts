@@ -1,28 +1,8 @@
-import { Worker } from 'node:worker_threads'
 import { messageOf, PermanentError, TransientError } from '../../base/errors.ts'
 import type { Json } from '../../model/json.ts'
 import type { AnswerBody } from './answer-body.ts'
 import type { Expression } from './expressions.ts'
-
-/** A job of a worker thread: evaluate some expressions over one input. */
-export interface TemplateJob {
-  readonly names: readonly string[]
-  readonly input: TemplateInput
-  /**
-   * Body of the answer that the expressions are about, which they see as `body`. The worker parses it, so that a long one blocks only the
-   * worker.
-   */
-  readonly body: AnswerBody | null
-}
-
-/** The input that expressions see as `$`. */
-export type TemplateInput = { readonly [name: string]: Json }
-
-/** The values in the order of the names, up to the first that failed, and why it did; null: all have a value. */
-export interface TemplateAnswer {
-  readonly values: Json[]
-  readonly problem: string | null
-}
+import { type TemplateAnswer, type TemplateInput, type TemplateJob, TemplateThread } from './template-thread.ts'
 
 export interface TemplateLimits {
   /** Longest time for all expressions of one job. Starting a worker does not count. An evaluation for one change takes microseconds. */
@@ -43,10 +23,10 @@ interface Pending {
   readonly reject: (error: Error) => void
 }
 
-/** One worker and its current job. */
+/** One thread and its current job. */
 interface Slot {
-  readonly worker: Worker
-  ready: boolean
+  readonly thread: TemplateThread
+  isReady: boolean
   current: Pending | null
   deadline: NodeJS.Timeout | null
 }
@@ -97,21 +77,25 @@ export class Templates {
     })
   }
 
-  /** Ends every worker. Jobs in progress fail. */
+  /** Ends every thread that has a job, which fails, and leaves the others to whoever is next. */
   async close(): Promise<void> {
     this.#closed = true
-    const slots = [...this.#slots]
     this.#failAll('the destination is being closed')
-    for (const slot of slots) this.#drop(slot, new TransientError('the destination is being closed'))
-    await Promise.all(slots.map((slot) => slot.worker.terminate()))
+    await Promise.all(
+      [...this.#slots].map((slot) => {
+        const isIdle = slot.isReady && slot.current === null
+        this.#drop(slot, new TransientError('the destination is being closed'))
+        return isIdle ? slot.thread.giveBack() : slot.thread.end()
+      }),
+    )
   }
 
   #pump(): void {
     while (this.#queue.length > 0) {
       const slots = [...this.#slots]
-      const idle = slots.find((slot) => slot.ready && slot.current === null)
+      const idle = slots.find((slot) => slot.isReady && slot.current === null)
       if (idle === undefined) {
-        const starting = slots.some((slot) => !slot.ready)
+        const starting = slots.some((slot) => !slot.isReady)
         if (!starting && slots.length < this.#limits.workers) this.#startOrFail()
         return
       }
@@ -124,19 +108,18 @@ export class Templates {
   #assign(slot: Slot, pending: Pending): void {
     const { job } = pending
     try {
-      slot.worker.postMessage(job)
+      slot.thread.post(job)
     } catch (error) {
       pending.reject(new PermanentError(`${job.names.join(', ')} cannot be evaluated: ${messageOf(error)}`))
       return
     }
     slot.current = pending
-    slot.worker.ref()
     let ticks = 0
     slot.deadline = setInterval(() => {
       ticks += 1
       if (ticks < TICKS) return
       this.#drop(slot, new PermanentError(`${job.names.join(', ')} did not end within ${this.#limits.deadlineMs} ms`))
-      void slot.worker.terminate()
+      void slot.thread.end()
       this.#pump()
     }, this.#limits.deadlineMs / TICKS)
   }
@@ -150,24 +133,19 @@ export class Templates {
   }
 
   #start(): void {
-    // The worker ends in .ts when run from source, and in .js when built.
-    const file = import.meta.url.endsWith('.ts') ? './template-worker.ts' : './template-worker.js'
-    const worker = new Worker(new URL(file, import.meta.url), {
-      workerData: this.#expressions,
-      env: {},
-      resourceLimits: { maxOldGenerationSizeMb: this.#limits.memoryMb },
+    const thread = TemplateThread.take(this.#expressions, this.#limits.memoryMb, {
+      ready: () => {
+        slot.isReady = true
+        this.#pump()
+      },
+      answered: (answer) => {
+        this.#finish(slot, answer)
+        this.#pump()
+      },
+      ended: (why) => this.#ended(slot, why),
     })
-    const slot: Slot = { worker, ready: false, current: null, deadline: null }
+    const slot: Slot = { thread, isReady: false, current: null, deadline: null }
     this.#slots.add(slot)
-    worker.on('message', (message: TemplateAnswer | 'ready') => {
-      if (message === 'ready') slot.ready = true
-      else this.#finish(slot, message)
-      // An idle worker does not keep the process alive.
-      worker.unref()
-      this.#pump()
-    })
-    worker.on('error', (error) => this.#ended(slot, messageOf(error)))
-    worker.on('exit', () => this.#ended(slot, 'the thread ended'))
   }
 
   #finish(slot: Slot, answer: TemplateAnswer): void {
@@ -181,7 +159,7 @@ export class Templates {
     if (!this.#slots.has(slot)) return
     const names = slot.current?.job.names.join(', ')
     this.#drop(slot, new PermanentError(`${names} broke its thread, which had ${this.#limits.memoryMb} MB: ${why}`))
-    if (slot.ready) this.#pump()
+    if (slot.isReady) this.#pump()
     else this.#failAll(`templates cannot be evaluated: ${why}`)
   }
 

@@ -14,7 +14,8 @@ import { type DocumentMarks, documentView, newMarks, type StreamedBody, withDocu
 import { allExpressions, type RequestName } from '../http/expressions.ts'
 import { AnswerJudge } from '../http/judge.ts'
 import { explainProbe } from '../http/probe.ts'
-import { type TemplateInput, Templates } from '../http/templates.ts'
+import type { TemplateInput } from '../http/template-thread.ts'
+import { Templates } from '../http/templates.ts'
 import { batchView, viewOf } from '../http/view.ts'
 import { type OutgoingRequest, openTransport, type Transport } from '../transport/transport.ts'
 

@@ -3,7 +3,8 @@ import type { Row } from '../../model/entity.ts'
 import type { ChangeContent } from '../../store/outbox/present-rows.ts'
 import type { QueuedChange } from '../../store/outbox/rows.ts'
 import { directionOf } from '../contract/direction.ts'
-import { type TemplateInput, Templates } from '../http/templates.ts'
+import type { TemplateInput } from '../http/template-thread.ts'
+import { Templates } from '../http/templates.ts'
 
 /** What the `filter` of a destination sees of a change. */
 export interface FilterSubject {

@@ -1,3 +1,4 @@
+import { Worker } from 'node:worker_threads'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { PermanentError, TransientError } from '../../../src/base/errors.ts'
 import type { Json } from '../../../src/model/json.ts'
@@ -15,6 +16,9 @@ function open(expressions: Readonly<Record<string, string>>, limits: Partial<Tem
   onTestFinished(() => templates.close())
   return templates
 }
+
+/** Starts a thread. @returns its number: the process numbers all that it starts. */
+const numberOfNewThread = () => new Worker('', { eval: true }).threadId
 
 describe('templates', () => {
   it('yield JSON, and null for nothing', async () => {
@@ -74,6 +78,16 @@ describe('templates', () => {
     const templates = open({ reach: '$string($.constructor) & $string(($f := function($x){$x}; $f.constructor))' })
     const [seen] = await templates.evaluate(['reach'], {})
     expect(seen).toBe('')
+  })
+
+  it('of one destination after another are evaluated in one thread, each by its own text', async () => {
+    const first = open({ same: '1', gone: '2' }, { memoryMb: 64 })
+    expect(await first.evaluate(['same', 'gone'], {})).toEqual([1, 2])
+    await first.close()
+    const before = numberOfNewThread()
+    const second = open({ same: 'n' }, { memoryMb: 64 })
+    expect(await second.evaluate(['same', 'gone'], { n: 3 })).toEqual([3, null])
+    expect(numberOfNewThread()).toBe(before + 1)
   })
 
   it('fail as something that passes when they are closed meanwhile', async () => {
