@@ -1,16 +1,17 @@
-// Makes the backup that is due, and says what came of it. Arguments: the database, the folder of the backups, and a part of the name of the file
-// at whose coming it is killed.
+// Makes the backup that is due, and says what came of it. Arguments: the time, in ms, the database, the folder of the backups, and a part of the
+// name of the file at whose coming it is killed.
 import { watch } from 'node:fs'
-import { systemClock } from '../../../../src/base/clock.ts'
+import { ManualClock } from '../../../../src/base/clock.ts'
 import { ScheduledBackups } from '../../../../src/ops/backup/scheduled-backups.ts'
 import { lastUpkeep } from '../../../../src/store/upkeep/upkeep.ts'
 import { openAgain, silentLog } from '../../../tools/databases.ts'
 
-const [, , path = '', dir = '', fatal] = process.argv
+const [, , nowMs, path = '', dir = '', fatal] = process.argv
 if (fatal !== undefined) watch(dir, (_, name) => name?.includes(fatal) && process.kill(process.pid, 'SIGKILL'))
-const db = await openAgain({ kind: 'sqlite', path })
+const clock = new ManualClock(Number(nowMs))
+const db = await openAgain({ kind: 'sqlite', path }, { clock })
 const settings = { cron: '0 2 * * *', timeZone: 'UTC', dir, keep: 1, keepDays: null }
-const backups = new ScheduledBackups({ db, clock: systemClock, log: silentLog, source: path, settings })
+const backups = new ScheduledBackups({ db, clock, log: silentLog, source: path, settings })
 console.log(await backups.runIfDue(new AbortController().signal))
 console.log(`because ${(await lastUpkeep(db.read, 'backup'))?.waits_for}`)
 process.exit(0)
