@@ -1,12 +1,14 @@
+import { globSync, readFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/tools/longest-first.ts'
 
-/** What kills, restarts, outlasts, or tells long stories: `npm run test:proofs`. All other tests are `npm test`. */
+/** What kills, restarts, outlasts, or tells long stories: `npm run test:proofs`, as what runs on Postgres. All other tests are `npm test`. */
 const proofs = [
   ...['console', 'crash', 'chaos', 'failover', 'outage', 'paused', 'hostile', 'simulation'].map((folder) => `test/${folder}/**/*.test.ts`),
   ...[
     'e2e/buses',
     'e2e/faults',
+    'e2e/filter',
     'e2e/postgres',
     'e2e/sqlite',
     'e2e/submit-to-bound',
@@ -14,9 +16,13 @@ const proofs = [
     'app/demo',
     'app/reload-rotation',
     'app/reload-settings',
+    'ops/http/random-requests',
     'poll/fairness',
     'poll/not-found',
     'poll/reads-off',
+    'receive/database-away',
+    'receive/slow-senders',
+    'work/store-away',
   ].map((file) => `test/${file}.test.ts`),
   ...['alarms/runbook', 'cli/push-commands', 'cli/sync'].map((file) => `test/ops/${file}.test.ts`),
   // What `damage.test.ts` proves of a run stays with the other tests; these try every kind of damage.
@@ -41,6 +47,12 @@ const longer = ['crash/*', 'failover/*synchronous', 'simulation/*', 'plants/*', 
 const onlyNightly = ['crash/full-disk-operators', 'plants/found', 'docker/release', 'e2e/upgrade'].map((file) => `test/${file}.test.ts`)
 const nightly = { NIGHTLY: '1', SIMULATION_SEEDS: '1-1000' }
 
+const naming = (words: RegExp) => globSync('test/**/*.test.ts').filter((file) => words.test(readFileSync(file, 'utf8')))
+/** What runs on both databases: `npm test` runs it on SQLite. */
+const onBoth = naming(/\btestDatabases\b/)
+/** What is about Postgres alone, or about both at once. */
+const aboutPostgres = naming(/\bpostgresDatabase\b|inject\('postgresUrl'/).filter((file) => !onBoth.includes(file))
+
 /** Migrations, the store and the queries of the documents, as far as they speak to Postgres: `npm run test:proofs` tries them on the oldest, too. */
 const onPostgres14 = [
   ...['changes', 'inbox', 'migrate', 'mirror', 'reads', 'upkeep'].map((room) => `store/${room}/*`),
@@ -56,7 +68,7 @@ export default defineConfig({
     globalSetup: ['test/tools/global-setup.ts'],
     setupFiles: ['test/tools/bundled-threads.ts'],
     pool: 'forks',
-    // Two cores, and tests that wait for a process or a pause as often as they compute.
+    // Two cores, and tests that wait for a process or a pause as often as they compute. `npm test`, which waits more, has six.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     // Several times what the slowest takes on a machine that has much else to do, and twice what anything is awaited for.
@@ -70,7 +82,15 @@ export default defineConfig({
     // Files share their process: loading the modules anew for each took a third of the time.
     isolate: false,
     projects: [
-      { extends: true, test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [...proofs, ...onlyNightly, ...mocks] } },
+      {
+        extends: true,
+        test: {
+          name: 'tests',
+          include: ['test/**/*.test.ts'],
+          exclude: [...proofs, ...onlyNightly, ...mocks, ...aboutPostgres],
+          env: { TEST_DATABASE: 'sqlite' },
+        },
+      },
       { extends: true, test: { name: 'mocks', include: mocks, isolate: true } },
       {
         extends: true,
@@ -78,7 +98,21 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'postgres-14', include: onPostgres14, globalSetup: ['test/tools/on-postgres-14.ts'], env: { ONLY_POSTGRES: '1' } },
+        test: {
+          name: 'postgres',
+          include: [...onBoth, ...aboutPostgres],
+          exclude: [...proofs, ...onlyNightly, ...mocks],
+          env: { TEST_DATABASE: 'postgres' },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'postgres-14',
+          include: onPostgres14,
+          globalSetup: ['test/tools/on-postgres-14.ts'],
+          env: { TEST_DATABASE: 'postgres' },
+        },
       },
       { extends: true, test: { name: 'nightly', include: longer, env: nightly } },
     ],

@@ -74,7 +74,7 @@ it('the demo shows arrivals of every kind, ends with agreement of service, mirro
 
 /** A demo that everything was told of, and that runs on. */
 async function heldDemo() {
-  const child = spawn(process.execPath, [await programPath('main'), 'demo', '--folder', folder, '--hold'], {
+  const child = spawn(process.execPath, [programPath('main'), 'demo', '--folder', folder, '--hold'], {
     env: { PATH: process.env['PATH'] ?? '', ...compiledEnv() },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

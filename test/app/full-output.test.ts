@@ -8,7 +8,7 @@ import { programPath } from '../tools/program.ts'
 /** Runs a command of which one stream goes to a disk that is full. @returns its exit code, and what the other stream got. */
 async function withFull(stream: 'stdout' | 'stderr', args: readonly string[]): Promise<[number | null, string]> {
   const full = openSync('/dev/full', 'w')
-  const child = spawn(process.execPath, [await programPath('main'), ...args], {
+  const child = spawn(process.execPath, [programPath('main'), ...args], {
     stdio: stream === 'stdout' ? ['ignore', full, 'pipe'] : ['ignore', 'pipe', full],
   })
   closeSync(full)

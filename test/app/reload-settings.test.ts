@@ -5,21 +5,19 @@ import { findAccount } from '../../src/store/reads/accounts.ts'
 import { hook } from '../config/support.ts'
 import { postSigned } from '../e2e/signed.ts'
 import { startReceiver } from '../push/receiver.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { postgresDatabase, sqliteDatabase } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
 import { until } from '../tools/until.ts'
 import { ReloadStage, reload } from './reload-stage.ts'
 import { json, run, runHere } from './run.ts'
 import { Traffic } from './traffic.ts'
 
-const [sqlite, postgres] = testDatabases
-if (sqlite === undefined || postgres === undefined) throw new Error('both databases are needed')
 /** Little enough for a poll to come soon. */
 const poll = { active: '1s', quiet: '1s', max: '1s', dormant: '1s' }
 const [TOKEN_A, TOKEN_B] = ['a-token-of-16-characters', 'b-token-of-16-characters']
 
 it('an account that is parked asks again at once, with the credentials of a reload', async () => {
-  const stage = await ReloadStage.open(sqlite)
+  const stage = await ReloadStage.open(sqliteDatabase)
   const secret = stage.secret('client', stage.sandbox.account('default').credentials[0]?.clientSecret ?? '')
   const credential = (id = '') => ({ client_credentials: [{ id, secret }] })
   const first = stage.sandbox.account('default').credentials[0]?.clientId
@@ -44,7 +42,7 @@ it('an account that is parked asks again at once, with the credentials of a relo
 })
 
 it('an account comes and goes: it is received and read for, and its rows stay', async () => {
-  const stage = await ReloadStage.open(sqlite, ['acme', 'beta'])
+  const stage = await ReloadStage.open(sqliteDatabase, ['acme', 'beta'])
   const acme = stage.account('acme', { default: true })
   stage.settings({ accounts: [acme], poll })
   const serve = await stage.serve()
@@ -69,7 +67,7 @@ it('an account comes and goes: it is received and read for, and its rows stay', 
 })
 
 it('what only a new start can change is named and stays, and the rest comes into force', async () => {
-  const stage = await ReloadStage.open(sqlite)
+  const stage = await ReloadStage.open(sqliteDatabase)
   const [old, fresh] = [hook(21), hook(22)]
   const settings = (webhookSecret: string, more: object = {}) => ({
     accounts: [stage.account('default', { default: true, webhook_secrets: [webhookSecret] })],
@@ -95,7 +93,7 @@ it('what only a new start can change is named and stays, and the rest comes into
 })
 
 it('who asks while it starts is heard when it has started', async () => {
-  const stage = await ReloadStage.open(sqlite)
+  const stage = await ReloadStage.open(sqliteDatabase)
   const pipe = stage.pipe('hooks')
   stage.settings({ accounts: [stage.account('default', { default: true, webhook_secrets: pipe.reference })] })
   const starting = stage.serve({}, `echo $$ > ${stage.path('pid')}`)
@@ -112,7 +110,7 @@ it('who asks while it starts is heard when it has started', async () => {
 })
 
 it('tokens of the admin routes are valid from the next request on, and a reload can be asked for there', async () => {
-  const stage = await ReloadStage.open(sqlite)
+  const stage = await ReloadStage.open(sqliteDatabase)
   const settings = (tokens: object[], more: object = {}) => ({
     accounts: [stage.account('default', { default: true })],
     ops: { tokens },
@@ -145,7 +143,7 @@ it('tokens of the admin routes are valid from the next request on, and a reload 
 })
 
 it('each role goes by what concerns it: one process takes by the new secret, another sends to the new destination', async () => {
-  const stage = await ReloadStage.open(postgres)
+  const stage = await ReloadStage.open(postgresDatabase)
   const ams = await startReceiver()
   const [old, fresh] = [hook(33), hook(34)]
   const settings = (webhookSecret: string, destinations: object[]) => ({
@@ -171,7 +169,7 @@ it('each role goes by what concerns it: one process takes by the new secret, ano
 })
 
 it('destinations change under traffic in two processes: each gets every change while it is in the settings, once, and none after', async () => {
-  const stage = await ReloadStage.open(postgres)
+  const stage = await ReloadStage.open(postgresDatabase)
   const [one, two, three] = [await startReceiver(), await startReceiver(), await startReceiver()]
   const secret = stage.secret('push', hook(31))
   const destination = (name: string, url: string, over: object = {}) => ({

@@ -21,7 +21,7 @@ type Environment = Readonly<Record<string, string>>
 
 /** Runs the program, in a process of its own, to its end. @param env its whole environment, but for the path. */
 export async function run(args: readonly string[], env: Environment = {}): Promise<Ended> {
-  const child = spawn(process.execPath, [await programPath('main'), ...args], {
+  const child = spawn(process.execPath, [programPath('main'), ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...compiledEnv(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -3,18 +3,15 @@ import { expect, it, onTestFinished } from 'vitest'
 import { lanes } from '../../src/model/entities/lanes.ts'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
 import type { Db } from '../../src/store/engine/db.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { sqliteDatabase } from '../tools/databases.ts'
 import { byPoll, eventFact, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
 
 const ACCOUNT = 'acme'
 const ID = uuid(9, 1)
-const [sqlite] = testDatabases
-
 /** A mirror with two events and a lane, to which something is done that only SQLite lets anybody do. */
 async function damaged(...statements: readonly string[]): Promise<Db> {
-  if (sqlite === undefined) throw new Error('there is no SQLite')
-  const { db, close } = await sqlite.open()
+  const { db, close } = await sqliteDatabase.open()
   onTestFinished(close)
   await applyAll(db, [event(1, { detail: 'Kept' }), event(2), stateFact(ACCOUNT, ID, wireRequirements(ID, [wireLane(1)]), 1)])
   await db.write('test', async (tx) => {

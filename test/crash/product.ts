@@ -27,7 +27,7 @@ export interface Products {
 
 /** Each in a process of its own, which the system kills. */
 export async function processes(): Promise<Products> {
-  const program = await programPath('crash-child')
+  const program = programPath('crash-child')
   // Loaded and waiting for its orders, so that nobody waits for it.
   let spare = startChild(program, [])
   return {

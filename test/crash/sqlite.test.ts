@@ -1,4 +1,5 @@
 import { sqlitePlace } from './place.ts'
 import { coreGroups, crashSuite, operatorGroups, sqliteGroups } from './suite.ts'
 
-crashSuite('SQLite', () => Promise.resolve(sqlitePlace()), [coreGroups, [...operatorGroups, ...sqliteGroups]])
+// In the proofs it has every other point; Postgres has others of them.
+crashSuite('SQLite', () => Promise.resolve(sqlitePlace()), [coreGroups, [...operatorGroups, ...sqliteGroups]], 2)

@@ -80,11 +80,11 @@ export function fullDiskSuite(groups: readonly Group[]): void {
 }
 
 /**
- * Kills the product on one database at every point of `sets`, or at one of `nth`, in the process of the test before each commit, which is
- * also after the one before it; in a process of its own after one commit of each group, and at random moments. Each night it is in one of
- * its own before and after each of all points.
+ * Kills the product on one database at every `nth` point of `sets`, in the process of the test before each commit, which is also after the
+ * one before it; in a process of its own after one commit of each group, and at random moments. Each night it is in one of its own before
+ * and after each of all points.
  */
-export function crashSuite(name: string, place: () => Promise<CrashPlace>, sets: readonly (readonly Group[])[], nth = 1): void {
+export function crashSuite(name: string, place: () => Promise<CrashPlace>, sets: readonly (readonly Group[])[], nth: number): void {
   const groups = sets.flat().map((group) => oneIn(nth, group))
   describe.each(groups.flatMap(inParts))(`killed on ${name} at each commit of %s`, (_, points) => {
     let rig: CrashRig

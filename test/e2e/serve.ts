@@ -73,12 +73,12 @@ export class LogLines {
  * @throws Error with the last lines of its log when it ends before it is ready.
  */
 export async function startServe(env: Environment, shell = ':', main?: string): Promise<ServeProcess> {
-  return await whenReady([main ?? (await programPath('main')), 'serve'], { env, shell, canWake: false })
+  return await whenReady([main ?? programPath('main'), 'serve'], { env, shell, canWake: false })
 }
 
 /** The same of a `serve` that can be woken. */
 export async function startWakingServe(env: Environment): Promise<ServeProcess> {
-  return await whenReady([await programPath('serve-child')], { env, shell: ':', canWake: true })
+  return await whenReady([programPath('serve-child')], { env, shell: ':', canWake: true })
 }
 
 async function whenReady(
@@ -128,7 +128,7 @@ async function whenReady(
  * @throws Error with what it wrote when it ends with anything but 0.
  */
 export async function runCommand(env: Environment, args: readonly string[]): Promise<string> {
-  const child = spawn(process.execPath, [await programPath('main'), ...args], {
+  const child = spawn(process.execPath, [programPath('main'), ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...compiledEnv(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -7,7 +7,7 @@ import { hook, withSettings } from '../config/support.ts'
 import { logFaults, untilAgreed } from '../e2e/agreement.ts'
 import { databaseEnv, type Environment, type ServeProcess, startServe } from '../e2e/serve.ts'
 import { type Receiver, startReceiver } from '../push/receiver.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { postgresDatabase } from '../tools/databases.ts'
 import { until } from '../tools/until.ts'
 
 const ACCOUNT = 'default'
@@ -23,11 +23,9 @@ interface Stage {
 }
 
 async function openStage(): Promise<Stage> {
-  const postgres = testDatabases.find(({ name }) => name === 'postgres')
-  if (!postgres) throw new Error('no database')
   const sandbox = await startSandbox({ submissions: 0, autoStart: false })
   onTestFinished(() => sandbox.close())
-  const opened = await postgres.open()
+  const opened = await postgresDatabase.open()
   onTestFinished(() => opened.close())
   const [ams, once] = [await startReceiver(), await startReceiver()]
   const { credentials, webhookSecret } = sandbox.account(ACCOUNT)

@@ -4,12 +4,9 @@ import { readKinds } from '../../src/model/reads.ts'
 import { READ_LEASE_MS } from '../../src/poll/claimed-read.ts'
 import { claimReads } from '../../src/store/reads/claims.ts'
 import { recordHeartbeat } from '../../src/store/upkeep/processes.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { sqliteDatabase, testDatabases } from '../tools/databases.ts'
 import { rowsOf } from '../tools/mirror.ts'
 import { Rig } from '../tools/poller.ts'
-
-const [sqlite] = testDatabases
-if (!sqlite) throw new Error('there is no database to test on')
 
 const ACCOUNT = 'default'
 
@@ -24,14 +21,14 @@ async function claimed(rig: Rig): Promise<string> {
 }
 
 it('on SQLite a read that a killed process had in hand is made at once after the start', async () => {
-  const rig = await Rig.open(sqlite)
+  const rig = await Rig.open(sqliteDatabase)
   await claimed(rig)
   rig.startPoller()
   await rig.until('it is read', async () => (await rowsOf(rig.db, marketEvents)).length === 1)
 })
 
 it('what a command reads beside the start is left to it', async () => {
-  const rig = await Rig.open(sqlite)
+  const rig = await Rig.open(sqliteDatabase)
   const id = await claimed(rig)
   await recordHeartbeat(rig.db, { id: 'beside', role: 'sync', version: '1.2.3' })
   const other = rig.sandbox.addSubmission(ACCOUNT)

@@ -7,7 +7,7 @@ import { ensureDestinations } from '../../src/store/outbox/destinations.ts'
 import { storeMappings } from '../../src/store/outbox/push-map.ts'
 import { retryRows, skipRows } from '../../src/store/outbox/retry.ts'
 import { type ClaimedLane, claimLanes, type LaneResult, releaseLanes, settleLanes } from '../../src/store/outbox/work.ts'
-import { openAgain, type TestDatabase, testDatabases } from '../tools/databases.ts'
+import { openAgain, sqliteDatabase, testDatabases } from '../tools/databases.ts'
 import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
 import { meddled } from '../tools/meddled.ts'
 import { applyAll, changesOf } from '../tools/mirror.ts'
@@ -192,7 +192,7 @@ describe.each(testDatabases)('the outbox on $name', ({ name, open }) => {
 
 describe('invariant 13: on SQLite', () => {
   it('no transaction of the push stage awaits anything but the store', async () => {
-    const rig = await PushRig.open(testDatabases.find(({ name }) => name === 'sqlite') as TestDatabase)
+    const rig = await PushRig.open(sqliteDatabase)
     const seen = new Set<string>()
     const slow: string[] = []
     const db = watched(rig.db, (transaction, turned) => {

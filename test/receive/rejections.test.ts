@@ -2,14 +2,11 @@ import { expect, it, onTestFinished } from 'vitest'
 import { BadSignatures } from '../../src/receive/bad-signatures.ts'
 import { Rejections } from '../../src/receive/rejections.ts'
 import { RejectedStore } from '../../src/store/inbox/rejected.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { sqliteDatabase } from '../tools/databases.ts'
 import { Counts, recordingLog } from './support.ts'
 
-const [sqlite] = testDatabases
-
 it('of many that are refused at once only those that are kept are logged, and no more of each than tells them apart', async () => {
-  const opened = await sqlite?.open()
-  if (!opened) throw new Error('there is no SQLite')
+  const opened = await sqliteDatabase.open()
   onTestFinished(() => opened.close())
   const { log, lines } = recordingLog()
   const [store, observer] = [new RejectedStore(opened.db, log), new Counts()]

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock, systemClock } from '../../src/base/clock.ts'
-import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
+import { type OpenedDatabase, sqliteDatabase } from '../tools/databases.ts'
 import { until } from '../tools/until.ts'
 import { account, deliver, head, inboxOf, newSecret, openRaw, sign, startTestReceiver, type TestReceiver } from './support.ts'
 import { HeldAppender } from './support-appenders.ts'
 
-const [sqlite] = testDatabases
 const BODY = '{"type":"submission.message"}'
 
 describe('senders that are slow or cut', () => {
@@ -14,8 +13,7 @@ describe('senders that are slow or cut', () => {
   let receiver: TestReceiver | undefined
 
   beforeEach(async () => {
-    if (!sqlite) throw new Error('there is no SQLite')
-    opened = await sqlite.open()
+    opened = await sqliteDatabase.open()
   })
   afterEach(async () => {
     await receiver?.running.stop(1_000)

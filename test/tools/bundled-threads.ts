@@ -12,7 +12,7 @@ import { programPath } from './program.ts'
 const require = createRequire(import.meta.url)
 const threads = require('node:worker_threads') as { Worker: typeof workerThreads.Worker & { isBundled?: true } }
 if (!threads.Worker.isBundled) {
-  const folder = dirname(await programPath('main'))
+  const folder = dirname(programPath('main'))
   threads.Worker = class extends threads.Worker {
     static override readonly isBundled = true
     constructor(file: string | URL, options?: WorkerOptions) {

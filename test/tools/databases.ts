@@ -41,12 +41,14 @@ export const postgresDatabase: TestDatabase = {
   open: (options) => openNew(() => newPostgres(inject('postgresUrl')), migratedPostgres, options),
 }
 
-/** For `describe.each(testDatabases)`: what holds on one database must hold on both. Beside an older Postgres SQLite is not tried again. */
-export const testDatabases: readonly TestDatabase[] =
-  process.env['ONLY_POSTGRES'] === undefined ? [sqliteDatabase, postgresDatabase] : [postgresDatabase]
+/** Whether the project of the run tries this database: `npm test` tries SQLite, a project of the proofs Postgres (`vitest.config.ts`). */
+const isTried = ({ name }: TestDatabase) => (process.env['TEST_DATABASE'] ?? name) === name
+
+/** For `describe.each(testDatabases)`: what holds on one database must hold on both. */
+export const testDatabases: readonly TestDatabase[] = [sqliteDatabase, postgresDatabase].filter(isTried)
 
 /** For what sends Postgres no SQL that the tests on both do not send it, too: HTTP, rules of an AMS, scheduling. */
-export const onSqlite: readonly TestDatabase[] = [sqliteDatabase]
+export const onSqlite: readonly TestDatabase[] = [sqliteDatabase].filter(isTried)
 
 /** One more handle on a database, as another process would have. */
 export function openAgain(config: DatabaseConfig, options: TestOptions = {}): Promise<Db> {

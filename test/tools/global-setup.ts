@@ -2,6 +2,7 @@ import type { TestProject } from 'vitest/node'
 import { shareCompiled } from './compile-cache.ts'
 import { shareDatabaseFolder } from './database-folder.ts'
 import { type PostgresVersion, QUICK, startPostgres } from './postgres-server.ts'
+import { buildPrograms } from './program.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -14,7 +15,7 @@ declare module 'vitest' {
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   shareCompiled()
   shareDatabaseFolder()
-  const server = await startPostgres(QUICK)
+  const [server] = await Promise.all([startPostgres(QUICK), buildPrograms()])
   project.provide('postgresUrl', server.url)
   project.provide('postgresVersion', 18)
   return () => server.remove()

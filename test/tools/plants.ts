@@ -153,7 +153,7 @@ async function copyTree(): Promise<string> {
 async function run(copy: string, tests: readonly string[], further: readonly string[] = []): Promise<Report | null> {
   const output = join(copy, 'report.json')
   const vitest = join(copy, 'node_modules/vitest/vitest.mjs')
-  const flags = ['--project=tests', '--project=proofs', '--reporter=json', `--outputFile=${output}`]
+  const flags = ['--project=tests', '--project=postgres', '--project=proofs', '--reporter=json', `--outputFile=${output}`]
   const env = Object.fromEntries(KEPT.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
   const child = spawn(process.execPath, [vitest, 'run', ...flags, ...further, ...tests], {
     cwd: copy,

@@ -1,4 +1,4 @@
-import { globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { sharedFolder } from './compile-cache.ts'
 
@@ -11,26 +11,23 @@ const APART = ['better-sqlite3', 'pg-native', 'ssh2-sftp-client']
 /** As deep as `src/config/sources`, from where the presets are looked for. */
 const FOLDER = 'dist/src/built'
 
-let built: Promise<string> | undefined
-
 /**
  * The file to start for one of the programs: in a run of the tests all of its modules, and the packages that it uses, in a few files, for
  * then it starts in half of the time. Outside of a run the source itself.
  */
-export async function programPath(name: keyof typeof PROGRAMS): Promise<string> {
+export function programPath(name: keyof typeof PROGRAMS): string {
   const folder = sharedFolder()
-  if (folder === undefined) return join(ROOT, PROGRAMS[name])
-  built ??= buildIn(folder)
-  return join(await built, `${name}.js`)
+  return folder === undefined ? join(ROOT, PROGRAMS[name]) : join(folder, FOLDER, `${name}.js`)
 }
 
-/** @returns the folder of the built files, which the first of the workers that came to an end has made. */
-async function buildIn(folder: string): Promise<string> {
+/** Builds the programs in the folder of the run, before any test begins. */
+export async function buildPrograms(): Promise<void> {
+  const folder = sharedFolder() as string
   // Where the program looks for what lies beside it: its presets, packages, and the built console.
-  const own = mkdtempSync(join(folder, 'program-'))
-  for (const name of ['config', 'node_modules', 'package.json']) symlinkSync(join(ROOT, name), join(own, name))
-  mkdirSync(join(own, 'dist'))
-  symlinkSync(join(ROOT, 'dist/console'), join(own, 'dist/console'))
+  for (const name of ['config', 'node_modules', 'package.json']) symlinkSync(join(ROOT, name), join(folder, name))
+  mkdirSync(join(folder, 'dist'))
+  symlinkSync(join(ROOT, 'dist/console'), join(folder, 'dist/console'))
+  // Not for the workers, which only want to know where it is.
   const { rolldown } = await import('rolldown')
   const bundle = await rolldown({
     input: { ...absolute(PROGRAMS), ...threads() },
@@ -39,16 +36,8 @@ async function buildIn(folder: string): Promise<string> {
     external: APART,
     logLevel: 'warn',
   })
-  await bundle.write({ dir: join(own, FOLDER), format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' })
+  await bundle.write({ dir: join(folder, FOLDER), format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' })
   await bundle.close()
-  const shared = join(folder, 'program')
-  try {
-    renameSync(own, shared)
-  } catch (error) {
-    // Another worker was first; what it made is the same.
-    if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
-  }
-  return join(shared, FOLDER)
 }
 
 /** The files that the sources start as threads, by a name beside their own. */

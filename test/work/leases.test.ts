@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { threadMessages } from '../../src/model/entities/thread-messages.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { type ClaimedDelivery, claimDeliveries, settleDeliveries } from '../../src/store/inbox/work.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { onSqlite, testDatabases } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
 import { interrupted } from '../tools/meddled.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
@@ -93,9 +93,7 @@ describe.each(testDatabases)('a worker that loses its lease on $name', (database
   })
 })
 
-const sqlite = testDatabases.filter(({ name }) => name === 'sqlite')
-
-describe.each(sqlite)('a worker that starts on $name, where it is the only one', (database) => {
+describe.each(onSqlite)('a worker that starts on $name, where it is the only one', (database) => {
   it('takes at once what a process that was killed had claimed, but not what waits for another try', async () => {
     const rig = await Rig.open(database)
     await rig.deliver([messageOf(1), messageOf(2)], { ids: ['msg_1', 'msg_2'] })

@@ -5,13 +5,11 @@ import { silentObserver } from '../../src/base/observer.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { InboxAppender } from '../../src/store/inbox/append.ts'
 import { Worker } from '../../src/work/worker.ts'
-import { silentLog, testDatabases } from '../tools/databases.ts'
+import { onSqlite, silentLog, testDatabases } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
 import { Rig } from '../tools/poller.ts'
 
 const BATCHES = 6
-const sqlite = testDatabases.filter(({ name }) => name === 'sqlite')
-
 it.each(testDatabases)('a worker on $name rests after each batch as long as it is told, if at all', async (database) => {
   const rig = await Rig.open(database)
   const rests: number[] = []
@@ -35,7 +33,7 @@ it.each(testDatabases)('a worker on $name rests after each batch as long as it i
 })
 
 /** SQLite works in the thread of the receiver: what arrives is seen only when the event loop turns. */
-it.each(sqlite)('a full inbox on $name does not keep the event loop from turning: it turns with every batch', async ({ open }) => {
+it.each(onSqlite)('a full inbox on $name does not keep the event loop from turning: it turns with every batch', async ({ open }) => {
   const { db, close } = await open()
   const bodies = Array.from({ length: BATCHES * 100 }, (_, n) =>
     Buffer.from(JSON.stringify({ type: 'submission.message', submission_id: uuid(9, 1), message: wireMessage(n) })),

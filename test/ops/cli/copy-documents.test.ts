@@ -8,13 +8,11 @@ import { checkLogEpoch } from '../../../src/store/changes/log-epoch.ts'
 import { json, runHere } from '../../app/run.ts'
 import { anything, body } from '../../documents/storage/suite.ts'
 import { databaseEnv } from '../../e2e/serve.ts'
-import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
-
-const [sqlite, postgres] = testDatabases as readonly [TestDatabase, TestDatabase]
+import { postgresDatabase, sqliteDatabase } from '../../tools/databases.ts'
 
 /** A mirror whose table names two documents, of which one is kept; three rows have the same bytes. */
 async function scene() {
-  const [source, target] = [await sqlite.open(), await postgres.open()]
+  const [source, target] = [await sqliteDatabase.open(), await postgresDatabase.open()]
   const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-copied-'))
   onTestFinished(async () => void (await Promise.all([source.close(), target.close(), rm(folder, { recursive: true })])))
   await checkLogEpoch(source.db)

@@ -20,7 +20,7 @@ const ENDLESS = {
 const THOUSANDS = 'with recursive n (i) as (select 1 union all select i + 1 from n where i < 2500) select i from n'
 
 async function start(args: readonly string[], env: Environment) {
-  return spawn(process.execPath, [await programPath('main'), 'query', ...args], {
+  return spawn(process.execPath, [programPath('main'), 'query', ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...compiledEnv(), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })

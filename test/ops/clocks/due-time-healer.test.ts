@@ -5,7 +5,7 @@ import { msFromTime, timeFromMs } from '../../../src/model/time.ts'
 import { DueTimeHealer } from '../../../src/ops/clocks/due-time-healer.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { addReads } from '../../../src/store/reads/reads.ts'
-import { silentLog, testDatabases } from '../../tools/databases.ts'
+import { onSqlite, silentLog, testDatabases } from '../../tools/databases.ts'
 
 const HOUR = 3_600_000
 const YEAR = 365 * 24 * HOUR
@@ -64,7 +64,7 @@ describe.each(testDatabases)('bringing due times forward on $name', ({ open }) =
   )
 })
 
-describe.each(testDatabases.filter(({ name }) => name === 'sqlite'))('the clock of the database is ours on $name', ({ open }) => {
+describe.each(onSqlite)('the clock of the database is ours on $name', ({ open }) => {
   it.each([10 * 60_000, 3 * HOUR, 2 * YEAR])(
     'within seconds: the clock ran ahead by %s ms and is put right while the program runs',
     async (aheadMs) => {

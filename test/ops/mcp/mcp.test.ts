@@ -51,7 +51,7 @@ async function pages(client: Client, name: string, given: Record<string, unknown
 async function overStdio(rig: AdminRig): Promise<{ client: Client; said: () => string }> {
   const client = new Client({ name: 'test', version: '1' })
   const env = { PATH: process.env['PATH'] ?? '', ...rig.env }
-  const transport = new StdioClientTransport({ command: process.execPath, args: [await programPath('main'), 'mcp'], env, stderr: 'pipe' })
+  const transport = new StdioClientTransport({ command: process.execPath, args: [programPath('main'), 'mcp'], env, stderr: 'pipe' })
   let said = ''
   transport.stderr?.on('data', (piece: Buffer) => {
     said += piece.toString()

@@ -17,7 +17,7 @@ import { insertRun, listRuns, newRun } from '../../../src/store/reconcile/runs.t
 import type { RunOptions, RunState } from '../../../src/store/schema/reconcile.ts'
 import { claimUpkeep, endUpkeep, lastUpkeep, type UpkeepLease } from '../../../src/store/upkeep/upkeep.ts'
 import { destinationOf, fanAll, openedDb, openedDbs, outboxOf } from '../../push/outbox.ts'
-import { silentLog, testDatabases } from '../../tools/databases.ts'
+import { silentLog, sqliteDatabase, testDatabases } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
@@ -485,8 +485,7 @@ it('its steps grow while they are short, and shrink when they are not, but never
 })
 
 it('the service waits a while after the start, looks now and then, and ends when it is told', async () => {
-  const opened = await testDatabases[0]?.open()
-  if (!opened) throw new Error('no database')
+  const opened = await sqliteDatabase.open()
   onTestFinished(() => opened.close())
   const stopping = new AbortController()
   const slept: number[] = []

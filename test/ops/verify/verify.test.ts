@@ -111,7 +111,7 @@ describe('destination verify', () => {
     const { target, rig, note } = await delivered(12, 'concurrency: 1')
     for (const place of [11, 6, 1]) target.remove(note(place).id)
     const before = target.arrived.length
-    const child = spawn(process.execPath, [await programPath('main'), 'destination', 'verify', 'ams', '--repair'], {
+    const child = spawn(process.execPath, [programPath('main'), 'destination', 'verify', 'ams', '--repair'], {
       env: { PATH: process.env['PATH'] ?? '', ...compiledEnv(), ...rig.env },
       stdio: 'ignore',
     })

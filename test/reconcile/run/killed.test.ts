@@ -28,7 +28,7 @@ describe.each(onSqlite)('the command on $name', (database) => {
     }
     // It cannot come to its end before it is killed.
     rig.sandbox.faults.add({ kind: 'slow', ms: 600_000, operation: 'events', submissionId: rig.ids[20] ?? '' })
-    const child = spawn(process.execPath, [await programPath('main'), 'reconcile', '--concurrency', '2'], { env, stdio: 'ignore' })
+    const child = spawn(process.execPath, [programPath('main'), 'reconcile', '--concurrency', '2'], { env, stdio: 'ignore' })
     const visited = async () =>
       (await rig.db.read.sql.selectFrom('reconcile_runs').select('submissions_done').execute())[0]?.submissions_done ?? 0
     await until('it has noted how far it is', async () => (await visited()) > 3)

@@ -20,7 +20,7 @@ it('a copy whose process is killed is not served, and goes on', async () => {
     Array.from({ length: 4_000 }, (_, n) => eventFact('acme', uuid(9, 5), wireEvent(n))),
   )
   if (source.config.kind !== 'sqlite' || target.config.kind !== 'postgres') throw new Error('from SQLite to Postgres')
-  const program = await programPath('main')
+  const program = programPath('main')
   const set = `export DATABASE_URL='sqlite:${source.config.path}'`
   const args = ['copy', '--to', target.config.url.reveal(), '--schema', target.config.schema]
   const killed = startChild(program, args, set)

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { type Rejected, RejectedStore } from '../../../src/store/inbox/rejected.ts'
-import { type OpenedDatabase, silentLog, testDatabases } from '../../tools/databases.ts'
+import { type OpenedDatabase, silentLog, sqliteDatabase, testDatabases } from '../../tools/databases.ts'
 
 const MIB = 1024 * 1024
 
@@ -134,9 +134,7 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
 
 describe('RejectedStore on a database that is away', () => {
   it('neither fails nor keeps anything', async () => {
-    const [sqlite] = testDatabases
-    const opened = await sqlite?.open()
-    if (!opened) throw new Error('there is no SQLite')
+    const opened = await sqliteDatabase.open()
     await opened.close()
     const store = new RejectedStore(opened.db, silentLog)
     expect(store.keep(rejected(1))).toBe(true)

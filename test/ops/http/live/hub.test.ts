@@ -6,17 +6,14 @@ import { ManualClock } from '../../../../src/base/clock.ts'
 import { loadConfig } from '../../../../src/config/config.ts'
 import { LiveHub } from '../../../../src/ops/http/live/hub.ts'
 import { account } from '../../../config/support.ts'
-import { type OpenedDatabase, silentLog, testDatabases } from '../../../tools/databases.ts'
-
-const [sqlite] = testDatabases
-if (!sqlite) throw new Error('there is no database to test on')
+import { type OpenedDatabase, silentLog, sqliteDatabase } from '../../../tools/databases.ts'
 
 let opened: OpenedDatabase
 let stopping: AbortController
 let clock: ManualClock
 beforeEach(async () => {
   clock = new ManualClock(Date.now())
-  opened = await sqlite.open({ clock })
+  opened = await sqliteDatabase.open({ clock })
   stopping = new AbortController()
 })
 afterEach(async () => {

@@ -3,12 +3,10 @@ import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { json, runHere } from '../../../app/run.ts'
-import { type TestDatabase, testDatabases } from '../../../tools/databases.ts'
+import { postgresDatabase, sqliteDatabase } from '../../../tools/databases.ts'
 import { byPoll, eventFact, uuid, wireEvent } from '../../../tools/facts.ts'
 import { applyAll } from '../../../tools/mirror.ts'
 import { AdminRig } from '../rig.ts'
-
-const [sqlite, postgres] = testDatabases as [TestDatabase, TestDatabase]
 
 interface Backup {
   readonly path: string
@@ -24,7 +22,7 @@ const ask = (file: unknown) => rig.ask<Backup & { detail: string }>('POST', '/ba
 describe('backup by the admin routes, on sqlite', () => {
   let folder: string
   beforeEach(async () => {
-    rig = await AdminRig.open(sqlite)
+    rig = await AdminRig.open(sqliteDatabase)
     const { config } = rig.opened
     if (config.kind !== 'sqlite') throw new Error('this is no file')
     folder = dirname(config.path)
@@ -78,7 +76,7 @@ describe('backup by the admin routes, on sqlite', () => {
 
 describe('backup by the admin routes, on postgres', () => {
   it('tells how Postgres is backed up', async () => {
-    rig = await AdminRig.open(postgres)
+    rig = await AdminRig.open(postgresDatabase)
     expect(await ask('copy.db')).toMatchObject({ status: 422, json: { detail: expect.stringMatching(/pg_dump/) } })
     expect(await rig.notes()).toEqual([])
   })
