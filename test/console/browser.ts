@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import bundled from '@sparticuz/chromium'
-import { type Browser, type BrowserContext, chromium, type Page, type Request, type Route } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { PATIENCE_MS } from '../tools/until.ts'
 import { type Scene, type TestRole, tokens } from './scene.ts'
@@ -62,8 +62,6 @@ export class Person {
   readonly #scene: Scene
   /** Requests that left the console's origin, violations of its policy, and errors of its scripts. */
   readonly faults: string[] = []
-  /** Requests that are not answered yet, but for the stream of live events. */
-  readonly #waiting = new Set<Request>()
 
   private constructor(context: BrowserContext, page: Page, scene: Scene) {
     this.#context = context
@@ -72,9 +70,6 @@ export class Person {
     page.on('request', (request) => {
       if (!request.url().startsWith(scene.serve.ops)) this.faults.push(`a request left the origin: ${request.url()}`)
     })
-    page.on('request', (request) => !request.url().endsWith('/live') && this.#waiting.add(request))
-    for (const end of ['requestfinished', 'requestfailed'] as const)
-      page.on(end as 'requestfinished', (request) => this.#waiting.delete(request))
     page.on('pageerror', (error) => this.faults.push(`an error of the page: ${error.message}`))
     page.on('console', (message) => {
       if (/Content Security Policy|violates/i.test(message.text())) this.faults.push(message.text())
@@ -120,23 +115,6 @@ export class Person {
 
   /** What axe holds to be serious or critical on the page as it is. */
   async violations(): Promise<string[]> {
-    return await this.#atRest(() => this.#violations())
-  }
-
-  /** Does `look` while the page reads nothing: a list that is read anew meanwhile has two layouts in one look. */
-  async #atRest<T>(look: () => Promise<T>): Promise<T> {
-    const held: Route[] = []
-    await this.page.route('**/api/v1/**', (route) => void held.push(route))
-    try {
-      await expect.poll(() => this.#waiting.size - held.length).toBe(0)
-      return await look()
-    } finally {
-      await this.page.unroute('**/api/v1/**')
-      for (const route of held) await route.continue()
-    }
-  }
-
-  async #violations(): Promise<string[]> {
     // Not as a script element, which the policy of the page forbids.
     await this.page.evaluate(axeSource)
     const violations = (await this.page.evaluate(AXE_AT_REST)) as Violation[]

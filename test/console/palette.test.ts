@@ -4,6 +4,18 @@ import { sqliteDatabase } from '../tools/databases.ts'
 import { launchBrowser, Person } from './browser.ts'
 import { openScene, type Scene, type TestRole } from './scene.ts'
 
+/** Types a third letter into the search of a list when the address takes the first two. */
+const TYPE_WHILE_SENT = `(() => {
+  const replace = history.replaceState.bind(history)
+  history.replaceState = (...args) => {
+    history.replaceState = replace
+    replace(...args)
+    const field = document.querySelector('main input[type="search"]')
+    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, 'alb')
+    field.dispatchEvent(new Event('input', { bubbles: true }))
+  }
+})()`
+
 describe('what is found by its name from anywhere', () => {
   let browser: Browser
   let scene: Scene
@@ -83,6 +95,23 @@ describe('what is found by its name from anywhere', () => {
       await page.keyboard.press('Enter')
       await page.waitForURL(/\/destinations\/agency$/)
     }
+    await person.close()
+  })
+
+  it('stays while the list behind it is narrowed by what was typed there before, and keeps what was typed last', async () => {
+    const person = await open('viewer')
+    const { page } = person
+    await person.goto('/submissions')
+    const search = page.getByLabel('Search submissions')
+    await search.fill('a')
+    await typed(page, 'alarms')
+    await page.waitForURL(/search=a$/)
+    expect(await page.getByRole('dialog', { name: 'Command palette' }).getByRole('combobox').inputValue()).toBe('alarms')
+    await leave(page)
+    await page.evaluate(TYPE_WHILE_SENT)
+    await search.fill('al')
+    await page.waitForURL(/search=alb$/)
+    expect(await search.inputValue()).toBe('alb')
     await person.close()
   })
 

@@ -5,7 +5,6 @@ import { basename, join } from 'node:path'
 import { sql } from 'kysely'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { SPARED_MS } from '../../src/documents/storage/storage.ts'
-import { TEMPORARY } from '../../src/documents/storage/sweep-folder.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import type { Db, Tx } from '../../src/store/engine/db.ts'
 import { dbTime } from '../../src/store/engine/sql.ts'
@@ -118,10 +117,10 @@ async function unfound(db: Db, folder: string): Promise<string[]> {
   })
 }
 
-/** What a killed process left half-written is removed by the first sweep that finds it old. */
+/** What a killed process left, half-written or without a row that names it, is removed by the first sweep that finds it old. */
 function ageLeftovers(folder: string): void {
   const old = new Date(Date.now() - 2 * SPARED_MS)
-  for (const name of readdirSync(folder)) if (name.startsWith(TEMPORARY)) utimesSync(join(folder, name), old, old)
+  for (const name of readdirSync(folder, { recursive: true })) utimesSync(join(folder, String(name)), old, old)
 }
 
 /** @returns the names of all files below the folder, what a process would leave half-written included. */

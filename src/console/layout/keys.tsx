@@ -114,7 +114,9 @@ export function useKeys(): { readonly openPalette: () => void; readonly dialogs:
   useEffect(
     () =>
       router.subscribe('onBeforeNavigate', ({ fromLocation, pathChanged }) => {
-        if (pathChanged) cameFrom.current = fromLocation?.pathname ?? null
+        // What narrows the list behind a dialog changes the address, too.
+        if (!pathChanged) return
+        cameFrom.current = fromLocation?.pathname ?? null
         close()
       }),
     [router, close],

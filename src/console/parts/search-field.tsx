@@ -1,5 +1,5 @@
 import { Search } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 
 const PAUSE_MS = 250
 
@@ -15,10 +15,18 @@ interface SearchFieldProps {
 /** A search that goes off when one pauses. */
 export function SearchField({ label, value, onChange, placeholder, name }: SearchFieldProps) {
   const [text, setText] = useState(value)
-  useEffect(() => setText(value), [value])
+  const sent = useRef(value)
+  useEffect(() => {
+    // What comes back of what was sent takes no letter away that was typed meanwhile.
+    if (value !== sent.current) setText(value)
+    sent.current = value
+  }, [value])
   useEffect(() => {
     if (text === value) return
-    const timer = setTimeout(() => onChange(text.trim()), PAUSE_MS)
+    const timer = setTimeout(() => {
+      sent.current = text.trim()
+      onChange(sent.current)
+    }, PAUSE_MS)
     return () => clearTimeout(timer)
   }, [text, value, onChange])
   return (
