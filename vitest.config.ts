@@ -69,7 +69,7 @@ export default defineConfig({
     setupFiles: ['test/tools/bundled-threads.ts'],
     pool: 'forks',
     // Two cores, and tests that wait for a process or a pause as often as they compute. `npm test`, which waits more, has six.
-    maxWorkers: 5,
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     // Several times what the slowest takes on a machine that has much else to do, and twice what anything is awaited for.
     testTimeout: 300_000,

@@ -362,7 +362,7 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
     await page.keyboard.type('a')
     await page.keyboard.press('Escape')
     expect(await page.getByLabel('Search submissions').inputValue()).toBe('a')
-    await page.goto(`${page.url()}?sort=name`)
+    await person.goto('/submissions?sort=name')
     await page.getByRole('table', { name: 'Submissions' }).waitFor()
     for (const key of ['j', 'j', 'k']) await page.keyboard.press(key)
     const rows = page.getByRole('table', { name: 'Submissions' }).getByRole('row').getByRole('link')
