@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/tools/longest-first.ts'
 
-/** What kills, restarts, outlasts, or tells long stories: `npm run test:proofs`, as what runs on Postgres. All other tests are `npm test`. */
+/** What kills, restarts, outlasts, or tells long stories: `npm run test:proofs`, like what runs on Postgres. All other tests are `npm test`. */
 const proofs = [
   ...['console', 'crash', 'chaos', 'failover', 'outage', 'paused', 'hostile', 'simulation'].map((folder) => `test/${folder}/**/*.test.ts`),
   ...[

@@ -11,7 +11,7 @@ declare module 'vitest' {
   }
 }
 
-/** One Postgres server for the whole run. When it cannot start, the run fails: no store test is ever skipped. */
+/** One Postgres server for the whole run, and the programs that tests start. When it cannot start, the run fails: no store test is ever skipped. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   shareCompiled()
   shareDatabaseFolder()

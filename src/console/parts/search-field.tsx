@@ -22,7 +22,7 @@ export function SearchField({ label, value, onChange, placeholder, name }: Searc
     sent.current = value
   }, [value])
   useEffect(() => {
-    if (text === value) return
+    if (text.trim() === value) return
     const timer = setTimeout(() => {
       sent.current = text.trim()
       onChange(sent.current)

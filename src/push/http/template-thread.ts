@@ -36,7 +36,7 @@ export interface ThreadOwner {
 }
 
 /** Threads that nobody has: starting one takes a tenth of a second of processor, and a reload opens what another closes. */
-const spare: TemplateThread[] = []
+const spare = new Set<TemplateThread>()
 const MOST_SPARE = 4
 
 /** A worker thread that evaluates the expressions of one destination after another. */
@@ -66,8 +66,8 @@ export class TemplateThread {
    * @throws Error when there can be none now.
    */
   static take(expressions: Readonly<Record<string, string>>, memoryMb: number, owner: ThreadOwner): TemplateThread {
-    const found = spare.findIndex((thread) => thread.#memoryMb === memoryMb)
-    const thread = spare.splice(found, found === -1 ? 0 : 1)[0] ?? new TemplateThread(memoryMb)
+    const thread = [...spare].find((each) => each.#memoryMb === memoryMb) ?? new TemplateThread(memoryMb)
+    spare.delete(thread)
     thread.#owner = owner
     try {
       thread.post({ expressions })
@@ -86,9 +86,9 @@ export class TemplateThread {
 
   /** Leaves it, with no job in progress, to whoever needs one next. Its owner hears nothing more. */
   async giveBack(): Promise<void> {
-    if (spare.length >= MOST_SPARE) return this.end()
+    if (spare.size >= MOST_SPARE) return this.end()
     this.#owner = null
-    spare.push(this)
+    spare.add(this)
   }
 
   /** Ends it and its job. Its owner hears nothing more. */
@@ -98,8 +98,7 @@ export class TemplateThread {
   }
 
   #ended(why: string): void {
-    const at = spare.indexOf(this)
-    if (at !== -1) spare.splice(at, 1)
+    spare.delete(this)
     this.#owner?.ended(why)
   }
 }

@@ -9,8 +9,8 @@ import type { TemplateAnswer, TemplateJob, TemplateRequest } from './template-th
 import { urlOf } from './url.ts'
 
 /**
- * The worker thread of template-thread.ts. It compiles every expression once, reports that it is ready, and then answers one job after another.
- * An expression reaches nothing but its input, not even the environment. One that never ends is ended together with this thread.
+ * The worker thread of template-thread.ts. It compiles the expressions of a destination once, reports that it is ready, and then answers one
+ * job after another, until it is given those of another destination. An expression reaches nothing but its input, not even the environment. One that never ends is ended together with this thread.
  */
 
 /**
