@@ -20,6 +20,13 @@ const SMALL = `[...document.querySelectorAll('main table.list td :is(a, button, 
   .filter((each) => each.offsetParent !== null && each.getBoundingClientRect().height < 24)
   .map((each) => each.outerHTML.slice(0, 200))`
 
+/** Makes the text of a row longer than its column. @returns how far its link reaches beyond that, in pixels. */
+const BEYOND_COLUMN = `(() => {
+  const link = document.querySelector('main td.wide > .row-link')
+  link.firstChild.textContent = 'a long text '.repeat(40)
+  return Math.max(0, link.getBoundingClientRect().right - link.closest('td').getBoundingClientRect().right)
+})()`
+
 interface Listed {
   readonly submission_id: string
   readonly insured_name: string
@@ -300,6 +307,14 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
       await reader.page.getByRole('table').last().waitFor()
       expect(await reader.page.evaluate(OUT_OF_SIGHT), view).toEqual([])
     }
+    await reader.close()
+  })
+
+  it('cuts the link of a row with its text, where another link stands beside it', async () => {
+    const reader = await Person.open(browser, scene)
+    await reader.signIn('viewer', '/deliveries')
+    await reader.page.locator('main td.wide > .row-link').first().waitFor()
+    expect(await reader.page.evaluate(BEYOND_COLUMN)).toBe(0)
     await reader.close()
   })
 
