@@ -60,7 +60,7 @@ export async function restoreSqlite(
       await db.close()
     }
     await syncFile(fresh)
-    const previous = existsSync(path) ? keepPrevious(path, clock) : null
+    const previous = keepPrevious(path, clock)
     renameSync(fresh, path)
     await syncFolder(dirname(path))
     return { facts, ...made, previous }
@@ -106,10 +106,22 @@ function verify(fresh: string, file: string): SqliteFacts {
   }
 }
 
-/** Gives the database a second name first, so that its own name always has a file. @returns the second name. */
-function keepPrevious(path: string, clock: Clock): string {
+/**
+ * Gives the database a second name first, so that its own name always has a file. What lies beside it goes along, also where it is missing itself.
+ * @returns the second name; null when there was no database.
+ */
+function keepPrevious(path: string, clock: Clock): string | null {
   const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
   const previous = freeName(`${path}.before-${stamp}`)
+  const isThere = existsSync(path)
+  if (isThere) giveName(path, previous)
+  // Only a damaged database, or one that is missing, still has them. They must never meet the new file.
+  // The file with marks goes with its database: beside the new one it would tell of another log.
+  for (const ending of [...LOG_ENDINGS, '-mark']) if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${previous}${ending}`)
+  return isThere ? previous : null
+}
+
+function giveName(path: string, previous: string): void {
   foldLog(path)
   try {
     linkSync(path, previous)
@@ -117,10 +129,6 @@ function keepPrevious(path: string, clock: Clock): string {
     // Some file systems have no hard links.
     renameSync(path, previous)
   }
-  // Only a damaged database still has them. They must never meet the new file.
-  // The file with marks goes with its database: beside the new one it would tell of another log.
-  for (const ending of [...LOG_ENDINGS, '-mark']) if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${previous}${ending}`)
-  return previous
 }
 
 /** A name may be taken by a restore in the same second, or after a clock was set back. */

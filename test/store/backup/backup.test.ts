@@ -237,6 +237,24 @@ describe('a restore', () => {
     expect(await events(now)).toBe(5)
   })
 
+  it('takes the log of a database that is missing out of the way', async () => {
+    const { config, file } = await place()
+    const db = await filled(config, 5)
+    await backupSqlite(config.path, file('a.db'), never)
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(6))])
+    const log = readFileSync(`${config.path}-wal`)
+    await db.close()
+    rmSync(config.path)
+    writeFileSync(`${config.path}-wal`, log)
+    const { previous } = await restoreSqlite(config, file('a.db'), parts)
+    expect(previous).toBeNull()
+    const beside = readdirSync(dirname(config.path)).filter((name) => name.startsWith(basename(config.path)) && name.endsWith('-wal'))
+    expect(beside).toEqual([expect.stringMatching(/\.before-\d{8}T\d{6}Z-wal$/)])
+    const now = await openAgain(config)
+    onTestFinished(() => now.close())
+    expect(await events(now)).toBe(5)
+  })
+
   it('is refused while `serve` runs or another process has the database open, and changes nothing then', async () => {
     const { config, file } = await place()
     const db = await filled(config, 3)
