@@ -40,6 +40,8 @@ process.stderr.on('error', () => {})
 // Mirrored data is personal: files that are written here are not readable by other users.
 process.umask(0o027)
 
+const words = process.argv.slice(2).filter((word) => word !== NO_COLOR)
+
 const stopping = new AbortController()
 const stop = (signal: string) => {
   if (stopping.signal.aborted) process.exit(1)
@@ -54,7 +56,7 @@ let reload = () => {
 process.on('SIGHUP', (signal) => {
   // A closed terminal also sends SIGHUP, and only `serve` can reload: otherwise it means stop.
   const closed = process.stdout.isTTY === true && !isatty(1)
-  if (closed || process.argv[2] !== 'serve') stop(signal)
+  if (closed || words[0] !== 'serve') stop(signal)
   else reload()
 })
 
@@ -69,7 +71,7 @@ const outputOf = (stream: NodeJS.WriteStream): Output => ({
 })
 
 const host: Host = {
-  argv: process.argv.slice(2).filter((word) => word !== NO_COLOR),
+  argv: words,
   env: process.env,
   // Opened only by who reads it: an open one would keep the process.
   get stdin() {

@@ -140,8 +140,8 @@ function alarming({ config, clients, ...common }: BackgroundParts, clocks: Clock
     const { AlarmWatch } = await import('../ops/alarms/alarm-watch.ts')
     return new AlarmWatch({ ...common, showMend, config, clients, clocks, senders: new Senders(config.operators, { clock, proxy }) })
   })
-  const { destinations, operators, poll, webhooks, reconcile, backup, cronTimezone } = config
-  const watched = groupOf(watch, [destinations, operators, poll, webhooks, reconcile, backup, cronTimezone])
+  const { destinations, operators, poll, webhooks, reconcile, backup, cronTimezone, documents } = config
+  const watched = groupOf(watch, [destinations, operators, poll, webhooks, reconcile, backup, cronTimezone, documents])
   // One notifier each, so that an operator that does not answer delays nobody else.
   const telling = config.operators.map((operator) =>
     groupOf(new Notifier({ ...common, senders: new Senders([operator], { clock, proxy }) }), [operator]),

@@ -53,9 +53,14 @@ export function compareSettings(before: Config, wanted: Config): SettingsChange 
       ...destinationChanges(before.destinations, config.destinations),
       ...(sameSettings(before.ops.tokens, ops.tokens) ? [] : [`OPS_TOKENS: ${tokensText(ops.tokens)}`]),
       ...(sameSettings(before.ops.oidc, ops.oidc) ? [] : ['ops.oidc: changed']),
+      ...(sameSettings(otherOps(before), otherOps(config)) ? [] : ['ops: other settings changed']),
       ...other.map((key) => `${nameOf(key)}: changed`),
     ],
   }
+}
+
+function otherOps({ ops: { tokens: _tokens, oidc: _oidc, ...others } }: Config) {
+  return others
 }
 
 /** @returns the name of a config key in the settings file. */

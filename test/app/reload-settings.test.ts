@@ -74,12 +74,16 @@ it('what only a new start can change is named and stays, and the rest comes into
     ...more,
   })
   stage.settings(settings(old))
-  const serve = await stage.serve()
-  stage.settings(settings(fresh, { receiver: { body_limit: '1KiB' }, migrate_on_start: false, log: { level: 'debug' } }))
+  // The option may stand before the command, too.
+  const serve = await stage.serve({}, 'set -- "$1" "$2" --no-color serve')
+  stage.settings(
+    settings(fresh, { receiver: { body_limit: '1KiB' }, migrate_on_start: false, log: { level: 'debug' }, ops: { mcp_actions: true } }),
+  )
   const fixed = serve.says('need a restart of `serve`')
   const said = await reload(serve, 'applied')
   expect(said).toContain('account default: 1 webhook secret, changed')
   expect(said).toContain('log: changed')
+  expect(said).toContain('ops: other settings changed')
   expect(await fixed).toContain('MIGRATE_ON_START, WEBHOOK_BODY_LIMIT changed in the settings but need a restart')
   const url = `${serve.receiver}/webhooks`
   const stored = serve.says('a delivery was stored')

@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { UpstreamClients } from '../../src/app/clients.ts'
+import { compareSettings } from '../../src/app/settings-changes.ts'
 import { type WorkingParts, workingGroups } from '../../src/app/working.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentObserver } from '../../src/base/observer.ts'
@@ -60,6 +61,7 @@ it('a reload touches what goes by the settings that changed, and nothing else', 
   expect(stages('name: bi,', 'name: bi2,')).toEqual(['fan-out', 'destination bi', 'destination bi2'])
   expect(stages('\ndestinations:', '\nreconcile: { budget: 1h }\ndestinations:')).toEqual([])
   expect(all('\ndestinations:', '\nreconcile: { budget: 1h }\ndestinations:')).toContain('reconcile')
+  expect(all('\ndestinations:', '\ndocuments: { total_bytes: 1GiB }\ndestinations:')).toContain('alarm watch')
   expect(stages('\ndestinations:', '\npoll: { active: 30s }\ndestinations:')).toEqual([
     'due time healer',
     'poller of acme',
@@ -82,9 +84,25 @@ it('whatever the settings say, somebody goes by it', async () => {
   }
 })
 
+/** Settings that have no sentence of their own: they are compared account by account, or say something about the others. */
+const UNTOLD = ['accounts', 'destinations', 'database', 'warnings']
+
+it('whatever a reload changes, it tells', () => {
+  const before = configOf(SETTINGS)
+  for (const key of Object.keys(before).filter((name) => !UNTOLD.includes(name)) as (keyof Config)[]) {
+    const value: unknown = before[key]
+    const isGroup = typeof value === 'object' && value !== null && !Array.isArray(value)
+    for (const after of isGroup ? Object.entries(value).map(([name, one]) => ({ ...value, [name]: otherThan(one) })) : [otherThan(value)]) {
+      const { applied, needsRestart } = compareSettings(before, { ...before, [key]: after })
+      expect([...applied, ...needsRestart], `${key}: ${JSON.stringify(after)}`).not.toEqual([])
+    }
+  }
+})
+
 function otherThan(value: unknown): unknown {
   if (typeof value === 'number') return value + 1
   if (typeof value === 'string') return `${value} `
-  if (Array.isArray(value)) return value.slice(1)
+  if (typeof value === 'boolean') return !value
+  if (Array.isArray(value)) return value.length > 0 ? value.slice(1) : ['another']
   return { ...(value as object), something: 'new' }
 }
