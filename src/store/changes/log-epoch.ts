@@ -175,6 +175,8 @@ async function adopt(tx: Tx, epoch: NewEpoch, fork: Fork | null): Promise<void> 
     where through > ${epoch.afterSeq}`.execute(tx.sql)
   // The lost branch may have spent these refresh tokens, and a target that sees one again may end the access. A new login gets others.
   await tx.sql.deleteFrom('sync_push_tokens').execute()
+  // Some may have been ended by a sign-out that is lost.
+  await tx.sql.deleteFrom('sync_console_sessions').execute()
   if (fork !== null) await noteLostBranch(tx, epoch.logEpoch, fork)
   wake(tx, 'outbox')
 }

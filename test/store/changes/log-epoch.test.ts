@@ -4,6 +4,7 @@ import { ManualClock } from '../../../src/base/clock.ts'
 import { beginLogEpoch, checkLogEpoch, readEpochs } from '../../../src/store/changes/log-epoch.ts'
 import type { Db, Tx } from '../../../src/store/engine/db.ts'
 import { lockNamed } from '../../../src/store/engine/locks.ts'
+import { beginSession, findSession } from '../../../src/store/operators/console-sessions.ts'
 import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
 import { destinationOf, fanAll, openedDb, openedDbs, outboxOf, stateOf } from '../../push/outbox.ts'
 import { testDatabases } from '../../tools/databases.ts'
@@ -167,6 +168,16 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     const after = await outboxOf(db, 'second')
     expect(after.length).toBeGreaterThan(restored)
     for (const row of after) expect(row.message_id === before.get(row.seq), `seq ${row.seq}`).toBe(row.seq <= restored)
+  })
+
+  it('ends all sign-ins to the console: a sign-out may be lost', async () => {
+    const db = await openedDb(open)
+    await checkLogEpoch(db)
+    const limits = { idleMs: 60_000, maxMs: 60_000 }
+    await beginSession(db, { session_hash: 'hash', who: 'ann', token_proof: 'proof', oidc: null }, limits)
+    expect(await findSession(db.read, 'hash', limits)).not.toBeNull()
+    await beginLogEpoch(db, 'restore')
+    expect(await findSession(db.read, 'hash', limits)).toBeNull()
   })
 
   it('marks what was logged but not queued when the backup was made, unless the destination is first seen after it', async () => {
