@@ -40,7 +40,7 @@ export const rules = {
   clocks_disagree: rule('critical', 5 * MINUTE, 'The clocks disagree', 'A clock that was wrong'),
   retention_waits: rule('warning', 0, 'Retention waits to be confirmed', 'Retention waits'),
   retention_late: rule('warning', 0, 'Retention does not come to its end', 'Retention does not end'),
-  backup_overdue: rule('warning', 0, 'Backups are overdue', 'Backups are overdue'),
+  backup_overdue: rule('warning', CATCHING_UP, 'Backups are overdue', 'Backups are overdue'),
   record_conflict: rule('warning', 0, 'A record contradicts itself', 'A record contradicts itself'),
   items_unreadable: rule('warning', 0, 'Items cannot be read', 'Items cannot be read'),
   documents_full: rule('warning', 0, 'No room for further documents', 'No room for documents'),
