@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { BusyError, PermanentError, UsageError } from '../../base/errors.ts'
 import { leaveEpochHome, takeEpochHome } from '../changes/log-epoch.ts'
 import type { Db, Query } from '../engine/db.ts'
+import { auditedDb, insertNote } from '../operators/actions.ts'
 import { listProcesses, type ProcessRole } from '../upkeep/processes.ts'
 import { type CopiedRow, continueNumbers, insertRows, lastNumber, readRows } from './copied-rows.ts'
 import { type CopiedTable, copiedTables } from './copied-tables.ts'
@@ -137,12 +138,15 @@ async function verify(parts: CopyParts, table: CopiedTable): Promise<number | nu
   return null
 }
 
+/** Both databases tell of the copy. */
 async function complete(source: Db, target: Db, tables: readonly CopiedTable[]): Promise<void> {
+  const note = { who: 'command', action: 'database.copy', target: target.kind, detail: { from: source.kind } }
   // First, so that two databases never claim the log. A copy that is interrupted behind this can be made again.
-  await source.write('copy-leave', leaveEpochHome)
+  await auditedDb(source, note).write('copy-leave', leaveEpochHome)
   const numbers = await Promise.all(tables.map((table) => lastNumber(source.read, table)))
   await target.write('copy-end', async (tx) => {
     for (const [index, table] of tables.entries()) await continueNumbers(tx, table, numbers[index] ?? null)
+    await insertNote(tx, note, 'done')
     await takeEpochHome(tx)
     await endProgress(tx)
   })

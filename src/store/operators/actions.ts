@@ -110,7 +110,8 @@ function extendedNumber(name: string, known: number, value: number): number {
   return name === 'to' ? Math.max(known, value) : known + value
 }
 
-async function insertNote(tx: Tx, note: AuditEntry, outcome: ActionOutcome): Promise<number> {
+/** Stores an entry within a transaction. @returns its number. */
+export async function insertNote(tx: Tx, note: AuditEntry, outcome: ActionOutcome): Promise<number> {
   const { action_id } = await tx.sql
     .insertInto('operator_actions')
     .values({

@@ -29,6 +29,9 @@ it.each(testDatabases)('migrate on $name says what a role may read now, and refu
   const without = ' without the columns that may tell of a person; it must name the columns that it selects\n'
   const masked = `nothing to migrate\n${role} may read the public tables and views${without}`
   expect(await migrate('--grant-reader', role, '--without-personal')).toEqual({ code: 0, out: masked, err: '' })
+  const notes = await runHere(['action', 'list', '--json'], databaseEnv(config))
+  const granted = (JSON.parse(notes.out) as { items: { action: string; target: string }[] }).items
+  expect(granted.map(({ action, target }) => [action, target])).toEqual(Array(2).fill(['reader.grant', role]))
   const owned = new pg.Client({ connectionString: config.kind === 'postgres' ? config.url.reveal() : '' })
   await owned.connect()
   await owned.query(`drop owned by ${role}`)

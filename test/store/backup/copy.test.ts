@@ -112,6 +112,10 @@ describe.each([
     expect((await copied(source.db, target.db)).isComplete).toBe(true)
     expect(await checkLogEpoch(target.db)).toBeNull()
     expect(await checkLogEpoch(source.db)).toMatchObject({ reason: 'copy' })
+    for (const { db } of [source, target]) {
+      const notes = db.read.sql.selectFrom('operator_actions').select(['who', 'target', 'outcome']).where('action', '=', 'database.copy')
+      expect((await notes.execute()).at(-1)).toEqual({ who: 'command', target: to.name, outcome: 'done' })
+    }
   })
 
   it('is refused while the source is worked on, and into a database that is used', async () => {

@@ -37,7 +37,8 @@ export function addMigrate(program: Command, c: CommandContext): void {
           c.host.stdout.write(`${newEpochText(await beginLogEpoch(auditedDb(db, note), 'command'))}\n`)
         }
         if (role === undefined) return
-        await grantReader(db, role, { withoutPersonal })
+        const note = { who: 'command', action: 'reader.grant', target: role, detail: { without_personal: withoutPersonal } }
+        await grantReader(auditedDb(db, note), role, { withoutPersonal })
         const without = withoutPersonal ? ' without the columns that may tell of a person; it must name the columns that it selects' : ''
         c.host.stdout.write(`${role} may read the public tables and views${without}\n`)
       } finally {
