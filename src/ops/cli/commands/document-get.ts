@@ -1,8 +1,7 @@
-import { createWriteStream } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { type FileHandle, open, rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import type { Command } from 'commander'
-import { UsageError } from '../../../base/errors.ts'
+import { codeOf, messageOf, UsageError } from '../../../base/errors.ts'
 import { createDocumentStorage } from '../../../documents/storage/create.ts'
 import { openDocument } from '../../actions/documents.ts'
 import { actionContextOf, type CommandContext, withStore } from './context.ts'
@@ -27,20 +26,28 @@ async function get(c: CommandContext, key: string, { account, out }: GetOptions)
   const problems = out === undefined && c.host.stdout.isTTY ? ['a file is nothing for a terminal: name one with --out'] : []
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
     const { host } = c
-    const { bytes } = await openDocument(actionContextOf(c, db), createDocumentStorage(config), key, account)
+    const opened = () => openDocument(actionContextOf(c, db), createDocumentStorage(config), key, account)
     if (out === undefined) {
-      for await (const chunk of bytes) host.stdout.write(chunk as Uint8Array)
+      for await (const chunk of (await opened()).bytes) host.stdout.write(chunk as Uint8Array)
       return
     }
-    const file = createWriteStream(out, { flags: 'wx', mode: 0o600 })
-    await pipeline(bytes, file, { signal: host.signal }).catch(async (error: unknown) => {
-      if (isThere(error)) throw new UsageError([`${out} exists already; name another file`])
+    const file = await newFile(out)
+    try {
+      await pipeline((await opened()).bytes, file.createWriteStream(), { signal: host.signal })
+    } catch (error) {
+      await file.close()
       await rm(out, { force: true })
       throw error
-    })
+    }
   })
 }
 
-function isThere(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EEXIST'
+/** Creates a file. @throws UsageError when it is there already, or cannot be created. */
+async function newFile(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'wx', 0o600)
+  } catch (error) {
+    const known = codeOf(error) === 'EEXIST'
+    throw new UsageError([known ? `${path} exists already; name another file` : `${path} cannot be written (${messageOf(error)})`])
+  }
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -67,7 +67,17 @@ describe.each(testDatabases)('documents handed out on $name', (database) => {
     const out = join(folder, 'binder.pdf')
     expect(await runHere(['document', 'get', HELD, '--out', out], env)).toMatchObject({ code: 0, err: '' })
     expect(readFileSync(out, 'utf8')).toBe(BYTES)
-    expect((await runHere(['document', 'get', HELD, '--out', out], env)).err).toContain('exists already')
+    for (const options of [{}, { signal: AbortSignal.abort() }])
+      expect((await runHere(['document', 'get', HELD, '--out', out], env, options)).err).toContain('exists already')
+    expect(readFileSync(out, 'utf8')).toBe(BYTES)
+    const nowhere = join(out, 'there', 'x.pdf')
+    expect(await runHere(['document', 'get', HELD, '--out', nowhere], env)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('cannot be written'),
+    })
+    const stopped = `${out}.stopped`
+    await runHere(['document', 'get', HELD, '--out', stopped], env, { signal: AbortSignal.abort() })
+    expect(existsSync(stopped)).toBe(false)
     expect((await runHere(['document', 'get', HELD], env)).out).toBe(BYTES)
     expect(await runHere(['document', 'get', MISSING], env)).toMatchObject({
       code: 2,
