@@ -64,7 +64,7 @@ export const documentsSchema = section({
       env: 'DOCUMENTS_DIR',
       shown: '`data/documents` (`/data/documents` in the image)',
       description:
-        'folder in which the bytes of documents are kept, as `<first two hex>/<sha256>`; created when it is missing. One mirror, one folder: what the database does not know is removed from it',
+        'folder in which the bytes of documents are kept, as `<first two hex>/<sha256>`; created when it is missing. One mirror, one folder: what the database does not know is removed from it, unless `mirror-of-documents.txt` there names another mirror',
     }),
   s3: bucket.optional().meta({ description: 'keep them [in a bucket](#keep-documents-in-a-bucket) instead' }),
 })

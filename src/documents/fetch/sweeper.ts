@@ -2,14 +2,19 @@ import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Service } from '../../base/service.ts'
+import { firstEpochOf } from '../../store/changes/log-branch.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { knownPaths } from '../../store/reads/fetches.ts'
+import { foreignDocuments } from '../storage/owner.ts'
 import type { DocumentStorage } from '../storage/storage.ts'
 
 const EVERY_MS = 6 * 3_600_000
 const RETRY_MS = 600_000
 
-/** Removes files that a crash left and files that no row names any more, at the start and every few hours. */
+/**
+ * Removes files that a crash left and files that no row names any more, at the start and every few hours. A place that another mirror took is left
+ * alone: by a mistake in DATABASE_URL its documents would be unknown files.
+ */
 export class DocumentSweeper implements Service {
   readonly name = 'document sweep'
   readonly #db: Db
@@ -31,6 +36,13 @@ export class DocumentSweeper implements Service {
   /** @returns how long to wait for the next one. */
   async #sweep(): Promise<number> {
     try {
+      const mirror = await firstEpochOf(this.#db.read)
+      if ((await this.#storage.owner()) === null) await this.#storage.takeFor(mirror)
+      const foreign = await foreignDocuments(this.#storage, mirror)
+      if (foreign !== null) {
+        this.#log.warn(`files that no document names stay where they are: ${foreign}`)
+        return EVERY_MS
+      }
       const removed = await this.#storage.sweep((paths) => knownPaths(this.#db.read, paths))
       if (removed > 0) this.#log.info({ removed }, `removed ${removed} files that no document names from ${this.#storage.place}`)
       return EVERY_MS

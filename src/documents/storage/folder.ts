@@ -5,8 +5,10 @@ import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { syncFolder } from '../../base/durable-file.ts'
 import { codeOf } from '../../base/errors.ts'
+import { readOwner, writeOwner } from '../../base/owner-file.ts'
 import { diskError, makeFolder } from './durable.ts'
 import { MissingDocument } from './errors.ts'
+import { OWNER } from './owner.ts'
 import { Spool } from './spool.ts'
 import { type DocumentStorage, type Expected, isDocumentPath, type KnownPaths, type StoredDocument } from './storage.ts'
 import { sweepFolder } from './sweep-folder.ts'
@@ -75,6 +77,16 @@ export class FolderStorage implements DocumentStorage {
       const names = await onDisk(readdir(join(this.#folder, shard)).catch(emptyWhenAbsent))
       yield* names.map((name) => `${shard}/${name}`).filter(isDocumentPath)
     }
+  }
+
+  owner(): Promise<string | null> {
+    return this.#spool.onDisk(readOwner(join(this.#folder, OWNER)))
+  }
+
+  async takeFor(mirror: string): Promise<void> {
+    const { onDisk } = this.#spool
+    await onDisk(makeFolder(this.#folder))
+    await onDisk(writeOwner(join(this.#folder, OWNER), mirror))
   }
 
   async check(): Promise<void> {

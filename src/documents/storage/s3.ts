@@ -1,9 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
 import type { BucketConfig } from '../../config/config.ts'
 import { MissingDocument, StorageUnavailable } from './errors.ts'
+import { OWNER } from './owner.ts'
 import type { Bucket, Proxies, StoredObject } from './s3-client.ts'
 import { bucketError } from './s3-errors.ts'
 import { Spool } from './spool.ts'
@@ -42,12 +43,9 @@ export class S3Storage implements DocumentStorage {
 
   async read(path: string): Promise<Readable> {
     this.#mustBeDocument(path)
-    const { isAbsent } = await import('./s3-client.ts')
-    try {
-      return await (await this.#opened()).get(path)
-    } catch (error) {
-      throw isAbsent(error) ? new MissingDocument(path, this.place, { cause: error }) : bucketError(this.#config, error)
-    }
+    const found = await this.#get(path)
+    if (found === null) throw new MissingDocument(path, this.place)
+    return found
   }
 
   async size(path: string): Promise<number | null> {
@@ -83,6 +81,16 @@ export class S3Storage implements DocumentStorage {
     for await (const { key } of this.#objects()) if (isDocumentPath(key)) yield key
   }
 
+  async owner(): Promise<string | null> {
+    const found = await this.#get(OWNER)
+    return found === null ? null : (await text(found)).trim()
+  }
+
+  async takeFor(mirror: string): Promise<void> {
+    const bytes = Buffer.from(`${mirror}\n`)
+    await this.#ask((bucket) => bucket.put(OWNER, bytes, bytes.length, base64Hash(bytes)))
+  }
+
   async check(): Promise<void> {
     await this.#spool.check()
     await this.#probe()
@@ -108,17 +116,27 @@ export class S3Storage implements DocumentStorage {
   /** Writes, reads and removes an object. @returns the time by the clock of the service. */
   async #probe(): Promise<number> {
     const [key, bytes] = [`${PROBE}${randomUUID()}`, Buffer.from('probe')]
-    const sha256 = createHash('sha256').update(bytes).digest('base64')
     return await this.#ask(async (bucket) => {
-      await bucket.put(key, bytes, bytes.length, sha256)
+      await bucket.put(key, bytes, bytes.length, base64Hash(bytes))
       try {
-        const [text, head] = [await buffer(await bucket.get(key)), await bucket.head(key)]
-        if (!text.equals(bytes) || head === null) throw new Error('it gives back other bytes than were written')
+        const [back, head] = [await buffer(await bucket.get(key)), await bucket.head(key)]
+        if (!back.equals(bytes) || head === null) throw new Error('it gives back other bytes than were written')
         return head.modifiedMs
       } finally {
         await bucket.remove(key)
       }
     })
+  }
+
+  /** null when there is no such object. */
+  async #get(key: string): Promise<Readable | null> {
+    const { isAbsent } = await import('./s3-client.ts')
+    try {
+      return await (await this.#opened()).get(key)
+    } catch (error) {
+      if (isAbsent(error)) return null
+      throw bucketError(this.#config, error)
+    }
   }
 
   async *#objects(): AsyncGenerator<StoredObject> {
@@ -145,4 +163,8 @@ export class S3Storage implements DocumentStorage {
   #mustBeDocument(path: string): void {
     if (!isDocumentPath(path)) throw new MissingDocument('of an unknown form', this.place)
   }
+}
+
+function base64Hash(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('base64')
 }

@@ -49,6 +49,10 @@ export interface DocumentStorage {
   sweep(known: KnownPaths): Promise<number>
   /** The paths of all documents kept, in no order. */
   paths(): AsyncIterable<string>
+  /** @returns the mirror whose documents lie there, by its first log epoch; null when nobody took the place. */
+  owner(): Promise<string | null>
+  /** Takes the place for a mirror. */
+  takeFor(mirror: string): Promise<void>
   /** Writes a few bytes, reads them back and removes them. */
   check(): Promise<void>
 }

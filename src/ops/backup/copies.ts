@@ -1,7 +1,7 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { replaceFile, syncFolder } from '../../base/durable-file.ts'
 import { codeOf, messageOf, PermanentError } from '../../base/errors.ts'
+import { readOwner, writeOwner } from '../../base/owner-file.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 
 /** Names of the copies that are made by a timetable. Other files in their folder are left alone. */
@@ -28,7 +28,7 @@ export function copyName(slot: TimeText): string {
  * @param mirror its first log epoch. @returns why it may not; null when it may. @throws what the file system throws.
  */
 export async function foreignCopies(folder: string, mirror: string): Promise<string | null> {
-  const owner = await ownerOf(folder)
+  const owner = await readOwner(join(folder, OWNER))
   if (owner === mirror) return null
   if (owner === null && !(await namesIn(folder)).some((name) => COPY.test(name))) return null
   const found =
@@ -51,11 +51,8 @@ export async function prepareFolder(folder: string, mirror: string): Promise<voi
   }
   const problem = await foreignCopies(folder, mirror)
   if (problem !== null) throw new PermanentError(`${problem}; nothing was copied or removed`)
-  if ((await ownerOf(folder)) === null) {
-    const file = join(folder, OWNER)
-    await replaceFile(file, `${file}.new`, `${mirror}\n`)
-    await syncFolder(folder)
-  }
+  const owner = join(folder, OWNER)
+  if ((await readOwner(owner)) === null) await writeOwner(owner, mirror)
   for (const name of await readdir(folder)) if (LEFT.test(name)) await rm(join(folder, name), { recursive: true, force: true })
 }
 
@@ -70,21 +67,9 @@ export async function removeOldCopies(folder: string, { keep, keepDays }: Kept, 
   return old.length
 }
 
-/** null when the folder, or the file in it, is missing. */
-async function ownerOf(folder: string): Promise<string | null> {
-  return unlessMissing(
-    readFile(join(folder, OWNER), 'utf8').then((text) => text.trim()),
-    null,
-  )
-}
-
 async function namesIn(folder: string): Promise<string[]> {
-  return unlessMissing(readdir(folder), [])
-}
-
-async function unlessMissing<T>(call: Promise<T>, otherwise: T): Promise<T> {
-  return call.catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return otherwise
+  return readdir(folder).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return []
     throw error
   })
 }

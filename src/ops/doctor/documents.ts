@@ -1,5 +1,7 @@
 import { createDocumentStorage } from '../../documents/storage/create.ts'
 import { StorageUnavailable } from '../../documents/storage/errors.ts'
+import { foreignDocuments } from '../../documents/storage/owner.ts'
+import { firstEpochOf } from '../../store/changes/log-branch.ts'
 import { unnamedHosts } from '../alarms/watch-documents.ts'
 import { bad, badCondition, type DoctorParts, type Finding, good, NO_DATABASE, unchecked } from './finding.ts'
 
@@ -9,7 +11,8 @@ export async function* checkDocuments({ config, db }: Pick<DoctorParts, 'config'
   const storage = createDocumentStorage(config)
   try {
     await storage.check()
-    yield good('documents', `${storage.place} can be written to and read from`)
+    const foreign = db === null ? null : await foreignDocuments(storage, await firstEpochOf(db.read))
+    yield foreign === null ? good('documents', `${storage.place} can be written to and read from`) : bad('documents', foreign)
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error
     yield bad('documents', error.message)

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { MissingDocument, RefusedDocument } from '../../../src/documents/storage/errors.ts'
+import { foreignDocuments } from '../../../src/documents/storage/owner.ts'
 import { type DocumentStorage, type Expected, pathOf } from '../../../src/documents/storage/storage.ts'
 
 /** A storage that a test may look into and harm. */
@@ -51,6 +52,17 @@ export function storageSuite(name: string, rig: () => Promise<Rig>): void {
       const kept = await Promise.all(Array.from({ length: 8 }, () => storage.keep(body('the same'), anything)))
       expect(new Set(kept.map(({ path }) => path)).size).toBe(1)
       expect(await all()).toHaveLength(1)
+    })
+
+    it('is taken for one mirror, and tells another that it is not its own', async () => {
+      const { storage } = await rig()
+      expect([await storage.owner(), await foreignDocuments(storage, 'mine')]).toEqual([null, null])
+      await storage.takeFor('mine')
+      expect([await storage.owner(), await foreignDocuments(storage, 'mine')]).toEqual(['mine', null])
+      expect(await foreignDocuments(storage, 'yours')).toContain('names mine, and this one is yours): check DATABASE_URL')
+      expect(await collected(storage)).toEqual([])
+      expect(await storage.sweep(none)).toBe(0)
+      expect(await storage.owner()).toBe('mine')
     })
 
     const refused: readonly (readonly [string, Partial<Expected>, readonly string[], RegExp])[] = [
