@@ -20,8 +20,10 @@ export interface Failure {
 /** A read that a command makes now, due or not. */
 export interface WantedRead<Claim> {
   readonly of: Omit<FailedRead, 'reason'>
-  /** @returns null while another process makes the read. */
+  /** @returns null while another process makes the read, and when nothing is read any more. */
   claim(): Promise<Claim | null>
+  /** Whether it is still to be read: a purge may have ended that. */
+  exists(): Promise<boolean>
   /** Makes the read and settles it. @returns null when it did not fail. */
   carryOut(claim: Claim): Promise<Failure | null>
   release(claim: Claim): Promise<unknown>
@@ -55,7 +57,7 @@ export async function readNow<Claim>(
     if (ending.aborted) return null
     await waitForPause(o, signal)
     const claim = await one.claim()
-    if (claim === null) return 'held'
+    if (claim === null) return (await one.exists()) ? 'held' : null
     const work = () => one.carryOut(claim)
     const end = await doClaimed(log, work, () => one.release(claim))
     return end === 'lost' ? 'held' : end

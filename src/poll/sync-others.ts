@@ -1,7 +1,7 @@
 import type { ReadKind } from '../model/reads.ts'
 import { LONGEST_LEASE_MS } from '../store/engine/leased.ts'
-import { claimIds, type IdClaim, idError, listIdsOf, releaseId } from '../store/reads/known-ids.ts'
-import { addPaths, claimPath, extraReadsOf, type PathClaim, releasePath } from '../store/reads/path-reads.ts'
+import { claimedIds, claimIds, type IdClaim, idError, listIdsOf, releaseId } from '../store/reads/known-ids.ts'
+import { addPaths, claimedPaths, claimPath, extraReadsOf, type PathClaim, releasePath } from '../store/reads/path-reads.ts'
 import { carryOutExtraRead, namesOf } from './extra-reads.ts'
 import { carryOutIdRead } from './id-read.ts'
 import { type Failure, readNow } from './read-now.ts'
@@ -29,6 +29,7 @@ export async function syncIds(
     const wanted = left.map(({ submissionId, ...only }) => ({
       of: { account, submissionId, read: only.kind },
       claim: async () => (await claimIds(db, { account, limit: 1, leaseMs: LONGEST_LEASE_MS, only }))[0] ?? null,
+      exists: () => claimedIds.exists(db.read, { account, ...only }),
       carryOut: (claim: IdClaim) => readId(o, claim, signal),
       release: (claim: IdClaim) => releaseId(db, claim),
     }))
@@ -52,9 +53,10 @@ export async function syncExtraReads(o: SyncOptions, submissionIds: readonly str
   if (names.length === 0) return []
   const paths = extraReadsOf(names, submissionIds)
   await db.write('path-add', (tx) => addPaths(tx, account, paths))
-  const wanted = paths.map(({ name, submissionId }) => ({
+  const wanted = paths.map(({ name, submissionId, path }) => ({
     of: { account, submissionId, read: `extra read ${name}` },
     claim: () => claimPath(db, { account, names: [name], submissionId }, LONGEST_LEASE_MS),
+    exists: () => claimedPaths.exists(db.read, { account, submissionId, name, path }),
     carryOut: async (claim: PathClaim) => {
       const reason = await carryOutExtraRead({ ...o, reads }, claim, 'command', signal)
       return reason === null ? null : { reason, isFinal: true }

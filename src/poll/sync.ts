@@ -2,7 +2,7 @@ import type { Place } from '../model/facts.ts'
 import { type OwnRead, type ReadKind, readKinds } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
 import { readError } from '../store/reads/account-reads.ts'
-import { claimReads, type ReadClaim, releaseRead } from '../store/reads/claims.ts'
+import { claimedReads, claimReads, type ReadClaim, releaseRead } from '../store/reads/claims.ts'
 import { addReads } from '../store/reads/reads.ts'
 import { readsOffNow } from '../store/reads/reads-off.ts'
 import { AccountGate } from './account-gate.ts'
@@ -31,7 +31,7 @@ export class Sync {
    */
   async read(submissionIds: readonly string[], signal: AbortSignal): Promise<FailedRead[]> {
     const { account, db } = this.#o
-    // A missing row of `sync_reads` could never be claimed.
+    // A missing row of `sync_reads` is read by nobody.
     const places = submissionIds.map((submissionId): Place => ({ account, submissionId }))
     await db.write('sync-reads', (tx) => addReads(tx, places, timeFromMs(tx.clock.now()), false))
     const off: ReadonlySet<ReadKind> = await readsOffNow(db.read, account)
@@ -67,6 +67,7 @@ export class Sync {
         const [claim] = await claimReads(db, { account, submissionIds: [submissionId], read, limit: 1, leaseMs: READ_LEASE_MS })
         return claim ?? null
       },
+      exists: () => claimedReads.exists(db.read, { account, submissionId, read }),
       carryOut: (claim) => this.#carryOut(claim, signal),
       release: (claim) => releaseRead(db, claim),
     }

@@ -10,6 +10,7 @@ import { readKinds } from '../../src/model/reads.ts'
 import { Sync } from '../../src/poll/sync.ts'
 import type { SyncOptions } from '../../src/poll/sync-options.ts'
 import type { Db } from '../../src/store/engine/db.ts'
+import { beginPurge } from '../../src/store/mirror/purge.ts'
 import { claimReads } from '../../src/store/reads/claims.ts'
 import { freshnessGauges } from '../../src/store/upkeep/gauges.ts'
 import { onSqlite, silentLog, testDatabases } from '../tools/databases.ts'
@@ -166,3 +167,22 @@ it.each(testDatabases)(
     ])
   },
 )
+
+it.each(onSqlite)('reading now ends for a submission that is purged meanwhile, and nobody polls it again, on $name', async (database) => {
+  const rig = await Rig.open(database)
+  const id = rig.sandbox.addSubmission(ACCOUNT)
+  await rig.track([id])
+  const purge = () => beginPurge(rig.db, { account: ACCOUNT, submissionId: id })
+  let claims = 0
+  const meanwhile = interrupted(rig.db, async (name) => {
+    if (name !== 'read-claim') return
+    claims += 1
+    if (claims === 2) await purge()
+  })
+  const rows = () => rig.db.read.sql.selectFrom('sync_reads').select('read').where('submission_id', '=', id).execute()
+  await syncOf(rig, { db: meanwhile, concurrency: 1 }).read([id], new AbortController().signal)
+  expect([claims >= 2, await rows()]).toEqual([true, []])
+  // Of a purge between the listing of the ids and the reading of them.
+  await syncOf(rig).read([id], new AbortController().signal)
+  expect(await rows()).toEqual([])
+})

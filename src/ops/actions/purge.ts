@@ -4,6 +4,7 @@ import {
   beginPurge,
   endPurge,
   goneBefore,
+  interruptedPurges,
   type Purged,
   purgeBodies,
   purgeChanges,
@@ -22,25 +23,28 @@ export function submissionsGoneBefore(a: ActionContext, account: string, time: s
 
 /** What `purgeSubmissions` would remove. @param ids distinct ones. */
 export async function purgePreview(a: ActionContext, account: string, ids: readonly string[]) {
+  const interrupted = await interruptedPurges(a.db.read, account)
   const known = await knownSubmissions(
     a.db.read,
     ids.map((submission_id) => ({ account, submission_id })),
   )
-  const isKnown = (id: string) => known.has(`${account} ${id}`)
-  return { submissions: ids.filter(isKnown), unknown: ids.filter((id) => !isKnown(id)) }
+  const [asked, begun] = [new Set(ids), new Set(interrupted)]
+  const isThere = (id: string) => known.has(`${account} ${id}`) || begun.has(id)
+  const all = [...ids, ...interrupted.filter((id) => !asked.has(id))]
+  return { submissions: all.filter(isThere), unknown: all.filter((id) => !isThere(id)) }
 }
 
 /**
- * Removes everything that is kept of submissions, in short steps, and never tracks them again until they are asked for. Interrupted, the
- * same call goes on.
- * @param ids distinct ones, at most some hundreds.
+ * Removes everything that is kept of submissions, in short steps, and never tracks them again until they are asked for. What an earlier call
+ * began in this account and was interrupted in is ended with it.
+ * @param ids distinct ones.
  * @param storage where the files of documents are. What a crash leaves there is swept later.
  */
 export async function purgeSubmissions(a: ActionContext, account: string, ids: readonly string[], storage: DocumentStorage) {
   const note = { who: a.who, action: 'submission.purge', target: account, detail: idsForAudit(ids) }
   return await auditAction(a.db, note, async () => {
     const preview = await purgePreview(a, account, ids)
-    const all = ids.map((submissionId): Purged => ({ account, submissionId }))
+    const all = [...preview.submissions, ...preview.unknown].map((submissionId): Purged => ({ account, submissionId }))
     const paths = new Set<string>()
     for (const of of all) {
       for (const path of await storedPathsOf(a.db.read, account, of.submissionId)) paths.add(path)

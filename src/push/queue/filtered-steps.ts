@@ -1,6 +1,5 @@
 import { type EpochOfChange, readEpochs } from '../../store/changes/log-epoch.ts'
 import type { Db, Query, Tx } from '../../store/engine/db.ts'
-import { purgedUnderLock } from '../../store/mirror/purged.ts'
 import { type DestinationRow, findDestination, hasQueued } from '../../store/outbox/destinations.ts'
 import {
   type CursorMove,
@@ -14,6 +13,7 @@ import { knownAmong, passedText, storePassed } from '../../store/outbox/passed.t
 import { presentRows } from '../../store/outbox/present-rows.ts'
 import { endRestatement, nextRestatement } from '../../store/outbox/restatements.ts'
 import { rowsOfSubmission, type SnapshotRow, snapshotPage, stillToCome } from '../../store/outbox/snapshot-rows.ts'
+import { purgedUnderLock } from '../../store/reads/purged.ts'
 import { Admission } from './admission.ts'
 import type { ContentFilter } from './content-filter.ts'
 import { failureText, type JudgedRow, judgeRows } from './judge.ts'

@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/engine/db.ts'
-import { purgedAmong } from '../../store/mirror/purged.ts'
 import { queueRows } from '../../store/outbox/fan-out.ts'
 import { markRepaired, stillDelivered } from '../../store/outbox/verifications.ts'
+import { purgedAmong } from '../../store/reads/purged.ts'
 
 /**
  * Queues rows that the target lacks once more, under their ids, behind what waits. What is under way again meanwhile, given up or unknown is

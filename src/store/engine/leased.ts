@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import { LeaseLostError } from '../../base/errors.ts'
-import type { Db, Tx } from './db.ts'
+import type { Db, Query, Tx } from './db.ts'
 import type { LongestOf, WaitingTimes } from './longest-waits.ts'
 import { wake } from './notify.ts'
 import type { Topic } from './signals.ts'
@@ -103,6 +103,11 @@ export class Leased<C extends Claimed> {
     const selection = this.select(tx, { where: this.#isAt(key), limit: 1, evenIfNotDue: true, heldBy: claiming.heldBy ?? '' })
     const [claim] = await this.claim(tx, token, selection, claiming)
     return claim ?? null
+  }
+
+  /** Whether there is such a row, claimed or not. */
+  async exists(q: Query, key: Partial<C>): Promise<boolean> {
+    return (await sql`select 1 from ${this.#table} where ${this.#isAt(key)}`.execute(q.sql)).rows.length > 0
   }
 
   /**

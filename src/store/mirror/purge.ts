@@ -101,16 +101,20 @@ export function purgePushes(db: Db, of: Purged): Promise<number> {
 
 /** Empties `before` and `after` of earlier changes. @returns after which number to go on; null at the end. */
 export async function purgeChanges(db: Db, all: readonly Purged[], after: number): Promise<number | null> {
-  const { rows } = await sql<{ seq: number; hit: unknown }>`
-    select seq, (operation <> 'purged' and ${isAny(all)}) as hit from changes where seq > ${after} order by seq limit ${sql.lit(LOOKED)}`.execute(
-    db.read.sql,
-  )
-  const hits = rows.filter(({ hit }) => Boolean(hit)).map(({ seq }) => Number(seq))
+  const rows = await db.read.sql
+    .selectFrom('changes')
+    .select(['seq', 'account', 'submission_id', 'operation'])
+    .where('seq', '>', after)
+    .orderBy('seq')
+    .limit(LOOKED)
+    .execute()
+  const purged = new Set(all.map(({ account, submissionId }) => `${account} ${submissionId}`))
+  const hits = rows.filter(({ account, submission_id, operation }) => operation !== 'purged' && purged.has(`${account} ${submission_id}`))
   for (let from = 0; from < hits.length; from += STEP) {
-    const seqs = hits.slice(from, from + STEP)
+    const seqs = hits.slice(from, from + STEP).map(({ seq }) => seq)
     await db.write('purge', (tx) => tx.sql.updateTable('changes').set({ before: null, after: '{}' }).where('seq', 'in', seqs).execute())
   }
-  return rows.length < LOOKED ? null : Number(rows.at(-1)?.seq)
+  return rows.length < LOOKED ? null : (rows.at(-1)?.seq ?? null)
 }
 
 /** Empties the bodies of deliveries of the submissions, or that name one of them. @returns after which number to go on; null at the end. */
@@ -154,6 +158,12 @@ export async function endPurge(db: Db, of: Purged): Promise<void> {
   })
 }
 
+/** The submissions of an account of which a purge was begun and has not ended. */
+export async function interruptedPurges(q: Query, account: string): Promise<string[]> {
+  const begun = q.sql.selectFrom('sync_purged').select('submission_id').where('account', '=', account).where('finished_at', 'is', null)
+  return (await begun.orderBy('submission_id').execute()).map((row) => row.submission_id)
+}
+
 /** The submissions of an account that the service has not known since before a time. */
 export async function goneBefore(q: Query, account: string, time: string): Promise<string[]> {
   const { rows } = await sql<{ submission_id: string }>`
@@ -170,11 +180,4 @@ function changeOf({ account, submissionId }: Purged, entity: Entity, key: readon
 
 function isOf({ account, submissionId }: Purged): RawBuilder<unknown> {
   return sql`account = ${account} and submission_id = ${submissionId}`
-}
-
-function isAny(all: readonly Purged[]): RawBuilder<unknown> {
-  return sql`(${sql.join(
-    all.map((of) => sql`(${isOf(of)})`),
-    sql` or `,
-  )})`
 }

@@ -85,4 +85,25 @@ describe.each(testDatabases)('a purge on $name', ({ open }) => {
     await fill(db, GONE, TOLD, 4)
     expect(await dumpOf(db)).toContain(TOLD)
   })
+  it('that is interrupted is ended by the next one, whatever that is asked for', async () => {
+    const { db, close } = await open()
+    onTestFinished(close)
+    for (const [n, id] of [GONE, KEPT].entries()) await fill(db, id, TOLD, n + 1)
+    await deliver(db, 'both', [GONE, KEPT])
+    const stopping = new AbortController()
+    const marks = () => db.read.sql.selectFrom('sync_purged').select('finished_at').execute()
+    const sleep = async () => {
+      if ((await marks()).length === 2) stopping.abort()
+    }
+    const parts = { db, observer: silentObserver, who: 'ann' }
+    const first: ActionContext = { ...parts, clock: { ...systemClock, sleep }, signal: stopping.signal }
+    await expect(purgeSubmissions(first, ACCOUNT, [GONE, KEPT], new FolderStorage('/nowhere'))).rejects.toThrow(/abort/)
+    expect(await dumpOf(db)).toContain(TOLD)
+    const second: ActionContext = { ...parts, clock: { ...systemClock, sleep: async () => {} }, signal: new AbortController().signal }
+    expect(await purgePreview(second, ACCOUNT, [])).toEqual({ submissions: [GONE, KEPT], unknown: [] })
+    expect(await purgeSubmissions(second, ACCOUNT, [], new FolderStorage('/nowhere'))).toMatchObject({ submissions: [GONE, KEPT] })
+    expect(await dumpOf(db)).not.toContain(TOLD)
+    expect((await marks()).map(({ finished_at }) => finished_at !== null)).toEqual([true, true])
+    expect(await purgePreview(second, ACCOUNT, [])).toEqual({ submissions: [], unknown: [] })
+  })
 })
