@@ -27,6 +27,9 @@ export type OptionalRead = (typeof optionalReads)[number]
 /** The reads that every submission has. */
 export const readKinds = [...feeds, ...stateReads] as const
 
+/** A 404 counts as gone after this many in a row, some of them minutes apart: a fault of the service may take that long. */
+export const NOT_FOUND_TO_CONFIRM = 3
+
 export function isFeed(read: ReadKind): read is Feed {
   return (feeds as readonly ReadKind[]).includes(read)
 }

@@ -3,7 +3,7 @@ import { contentHash as hashOf } from '../apply/content-hash.ts'
 import { backoffMs, doublingMs } from '../base/clock.ts'
 import { FatalError, LeaseLostError, messageOf, retryAfterOf, TransientError } from '../base/errors.ts'
 import type { Fact, StateFact } from '../model/facts.ts'
-import { isDetail, isFeed, type OwnStateRead } from '../model/reads.ts'
+import { isDetail, isFeed, NOT_FOUND_TO_CONFIRM, type OwnStateRead } from '../model/reads.ts'
 import type { Cause } from '../model/records.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
 import { readState } from '../read/state.ts'
@@ -30,8 +30,7 @@ const STALL_BASE_MS = 1_000
 const STALL_CAP_MS = 30_000
 /** The same after hundreds of pages that held nothing; up to the longest time between polls. */
 const COSTLY_STALL_BASE_MS = 60_000
-/** Consecutive 404s, and the waits between them, before a submission counts as gone (trap 48). */
-const NOT_FOUND_TO_CONFIRM = 3
+/** The waits between 404s, before a submission counts as gone and after (trap 48). */
 const NOT_FOUND_WAIT_MS = [30_000, 120_000, 3_600_000] as const
 export interface ClaimedReadOptions extends ServiceParts {
   readonly client: UpstreamClient

@@ -6,6 +6,7 @@ import type { Priority } from '../base/limiter.ts'
 import type { Fact, StateFact } from '../model/facts.ts'
 import { idsUnder } from '../model/ids-under.ts'
 import { knownIdsIn } from '../model/known-ids.ts'
+import { NOT_FOUND_TO_CONFIRM } from '../model/reads.ts'
 import type { Cause } from '../model/records.ts'
 import { msFromTime, timeFromMs } from '../model/time.ts'
 import type { View } from '../model/view.ts'
@@ -19,8 +20,7 @@ import { declinedWaitMs } from './declined.ts'
 import { idWaitMs, isFinalStatus } from './id-intervals.ts'
 import type { PollPolicy } from './intervals.ts'
 
-/** Consecutive 404s after which what was read before counts as gone, and the waits after them. An early 404 is normal (trap 79). */
-const NOT_FOUND_TO_CONFIRM = 3
+/** The waits after 404s. An early one is normal (trap 79). */
 const NOT_FOUND_WAIT_MS = [30_000, 120_000, 3_600_000, 6 * 3_600_000, 86_400_000] as const
 const FAILURE_BASE_MS = 1_000
 const FAILURE_CAP_MS = 900_000

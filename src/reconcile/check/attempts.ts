@@ -16,10 +16,10 @@ const MAX_PAUSED_MS = 900_000
 
 /**
  * Why a read failed or could not be used. `cursor`: the service refuses the cursor that it gave with the page before. `stalled`: it
- * gives the same cursor again and again. `overtaken`: a state read that was sent later has been applied first.
+ * gives the same cursor again and again. `overtaken`: a state read that was sent later has been applied first. `unconfirmed`: a 404 that may be a fault that passes.
  */
 export interface Failure {
-  readonly class: UpstreamClass | 'cursor' | 'stalled' | 'overtaken'
+  readonly class: UpstreamClass | 'cursor' | 'stalled' | 'overtaken' | 'unconfirmed'
   readonly reason: string
   readonly attempts: number
   /** Whether the service refuses what was asked to credentials that it knows. */

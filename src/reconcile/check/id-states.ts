@@ -6,7 +6,7 @@ import { parseUuid } from '../../model/uuid.ts'
 import { type AskedId, type ReadsById, readById } from '../../read/by-id.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { learnIds, takeIdNumber } from '../../store/reads/known-ids.ts'
-import { type IdOfSubmission, idsOfSubmission } from '../../store/reconcile/known-ids.ts'
+import { type IdOfSubmission, idsOfSubmission, mayComeBack } from '../../store/reconcile/known-ids.ts'
 import { goneById } from '../../upstream/wire/binding.ts'
 import { type Attempt, attempt } from './attempts.ts'
 
@@ -42,7 +42,9 @@ export async function takeNumberOf({ db, dryRun }: IdStateContext, account: stri
   return dryRun ? 0 : ((await takeIdNumber(db, account, read, id)) ?? 0)
 }
 
-/** Reads by id, with retries. "Not found" in each attempt says that it is gone, and so does an id that the service never gave. */
+/**
+ * Reads by id, with retries. "Not found" in each attempt says that it is gone, unless it may come back; so does an id that the service never gave.
+ */
 export async function readIdState(
   o: IdStateContext,
   place: Place,
@@ -58,7 +60,10 @@ export async function readIdState(
   if (!isUuid(asked.id)) return fact(goneById(asked.read, asked.id))
   const answer = await attempt(clock, client, signal, () => readById(o, asked, signal, 'background'))
   if (answer.ok) return fact(answer.value.view)
-  return answer.failure.class === 'gone' ? fact(goneById(asked.read, asked.id)) : answer
+  if (answer.failure.class !== 'gone') return answer
+  if (!(await mayComeBack(o.db.read, place.account, asked.read, asked.id))) return fact(goneById(asked.read, asked.id))
+  const reason = `${asked.id} is not found, and was read before: it counts as gone when polling has not found it some minutes later`
+  return { ok: false, failure: { ...answer.failure, class: 'unconfirmed', reason } }
 }
 
 function isUuid(id: string): boolean {

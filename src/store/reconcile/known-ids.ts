@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type IdRead, idReads } from '../../model/reads.ts'
+import { type IdRead, idReads, NOT_FOUND_TO_CONFIRM } from '../../model/reads.ts'
 import type { Query } from '../engine/db.ts'
 
 /** An id of a submission. */
@@ -21,4 +21,11 @@ export async function idsOfSubmission(q: Query, account: string, submissionId: s
       union all select 'insured', insured_id, 0 from insureds where ${of}) as found
     group by kind, id order by kind, id`.execute(q.sql)
   return rows.filter(({ id }) => typeof id === 'string').map(({ kind, id, known }) => ({ kind, id, isKnown: Number(known) === 1 }))
+}
+
+/** Whether a 404 of an id may be a fault that passes: it was read before, and polling has not missed it often enough yet. */
+export async function mayComeBack(q: Query, account: string, kind: IdRead, id: string): Promise<boolean> {
+  const query = q.sql.selectFrom('sync_known_ids').select('id').where('account', '=', account).where('kind', '=', kind).where('id', '=', id)
+  const found = await query.where('last_read_at', 'is not', null).where('not_found', '<', NOT_FOUND_TO_CONFIRM).executeTakeFirst()
+  return found !== undefined
 }

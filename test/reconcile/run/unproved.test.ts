@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { detailReads, readKinds } from '../../../src/model/reads.ts'
+import { detailReads, idReads, readKinds } from '../../../src/model/reads.ts'
 import { onSqlite, sqliteDatabase } from '../../tools/databases.ts'
 import { hastyClock } from '../../tools/hasty-clock.ts'
 import { until } from '../../tools/until.ts'
@@ -37,6 +37,25 @@ describe.each(onSqlite)('what could not be checked proves nothing, on $name', (d
     expect(await rig.reconcile({}, { clock: hastyClock })).toMatchObject({ state: 'done', submissions_done: 2, unreadable: 1 })
     expect(await proofOf(rig, failing)).toMatchObject({ proved_at: null })
     expect((await proofOf(rig, other))?.proved_at).not.toBeNull()
+  })
+
+  it.each(idReads)('a %s that was read before and is not found for a moment is unreadable, not gone', async (read) => {
+    const rig = await DamageRig.open(database)
+    const lane = rig.sandbox.truth(ACCOUNT, rig.rich)[0]?.requirements.rail?.lanes[0]?.submission_market_id ?? ''
+    rig.sandbox.patchLane(ACCOUNT, rig.rich, lane, { rail: { status: 'bound', status_label: 'Bound', bound: true, chip: 'bound' } })
+    rig.sandbox.addEvent(ACCOUNT, rig.rich, { type: 'bound', lane_id: lane }, { quiet: true })
+    await rig.reconcile()
+    await rig.command('sync', rig.rich)
+    const [before, proved] = [await rig.state(), await proofOf(rig, rig.rich)]
+    rig.sandbox.faults.add({ kind: 'status', status: 404, operation: read })
+    const ended = await rig.reconcile()
+    expect({ code: ended.code, found: told(ended.findings) }).toEqual({ code: 1, found: [`unreadable ${read}`] })
+    expect(ended.findings[0]?.detail).toContain('is not found, and was read before')
+    expect(await rig.state()).toEqual(before)
+    expect(await proofOf(rig, rig.rich)).toMatchObject({ proved_at: proved?.proved_at })
+    // Polling has missed it as often as it takes.
+    await rig.damage(`update sync_known_ids set not_found = 3 where kind = '${read}'`)
+    expect(told((await rig.reconcile()).findings)).toContainEqual(expect.stringMatching(/^absent /))
   })
 
   it.each(detailReads)(
