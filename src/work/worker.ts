@@ -15,7 +15,7 @@ import {
   type Settlement,
   settleDeliveries,
 } from '../store/inbox/work.ts'
-import { noteUnreadableEvents, requestSweep } from '../store/reads/accounts.ts'
+import { forgetUnreadableEvents, noteUnreadableEvents, requestSweep } from '../store/reads/accounts.ts'
 import { type ReadDelivery, readDeliveries } from './read-facts.ts'
 
 /** Deliveries in one batch: as many as keep a transaction on SQLite under its 20 ms. */
@@ -140,12 +140,13 @@ export class Worker implements Service {
     this.#report(settlements)
   }
 
-  /** Notes, by account, events that could not be read, and requests a sweep where a delivery names no submission. */
+  /** Notes, by account, whether events could be read, and requests a sweep where a delivery names no submission. */
   async #noteGaps(tx: Tx, read: readonly ReadDelivery[]): Promise<void> {
     const accounts = (items: readonly ReadDelivery[]) => [...new Set(items.map((item) => item.settlement.delivery.account))].sort()
-    for (const account of accounts(read.filter((item) => item.unreadableEvents))) {
-      await noteUnreadableEvents(tx, account, timeFromMs(this.#o.clock.now()))
-    }
+    const unreadable = accounts(read.filter(({ hasEvents }) => hasEvents === false))
+    const readable = accounts(read.filter(({ hasEvents }) => hasEvents === true)).filter((account) => !unreadable.includes(account))
+    for (const account of unreadable) await noteUnreadableEvents(tx, account, timeFromMs(this.#o.clock.now()))
+    if (readable.length > 0) await forgetUnreadableEvents(tx, readable)
     for (const account of accounts(read.filter((item) => item.sweep))) await requestSweep(tx, account)
   }
 

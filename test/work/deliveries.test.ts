@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import { threadMessages } from '../../src/model/entities/thread-messages.ts'
+import { timeFromMs } from '../../src/model/time.ts'
 import { listDeliveries, makeReady } from '../../src/store/inbox/queries.ts'
 import { searchDeliveries } from '../../src/store/inbox/search.ts'
 import { withInsured } from '../../src/store/mirror/insured.ts'
-import { findAccount, sweep } from '../../src/store/reads/accounts.ts'
+import { findAccount, noteUnreadableEvents, sweep } from '../../src/store/reads/accounts.ts'
 import type { InboxTable } from '../../src/store/schema/inbox.ts'
 import { SELF_DELIVERY_TYPE } from '../../src/upstream/webhook/delivery.ts'
 import { Endpoint } from '../sandbox/support.ts'
@@ -50,6 +51,7 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
       const rig = await Rig.open(database, { sandbox: { eventsPayload } })
       const id = rig.sandbox.addSubmission('default')
       const { bodies, events } = await announced(rig, id)
+      await rig.db.write('test', (tx) => noteUnreadableEvents(tx, 'default', timeFromMs(Date.now())))
       await work(rig, bodies)
       expect((await rowsOf(rig.db, marketEvents)).map((row) => row['event_id'])).toEqual(events.sort())
       expect(await woken(rig)).toEqual(expect.arrayContaining([`${id} events`, `${id} thread`]))

@@ -128,6 +128,12 @@ export async function requestSweep(tx: Tx, account: string): Promise<void> {
   wake(tx, 'reads')
 }
 
+/** Records that an event delivery of each account could be read again. */
+export async function forgetUnreadableEvents(tx: Tx, accounts: readonly string[]): Promise<void> {
+  const update = tx.sql.updateTable('sync_accounts').set({ events_unreadable_at: null })
+  await update.where('account', 'in', accounts).where('events_unreadable_at', 'is not', null).execute()
+}
+
 /** Records that event deliveries of the account cannot be read here: a lost one cannot be told from an unreadable one. */
 export async function noteUnreadableEvents(tx: Tx, account: string, now: TimeText): Promise<void> {
   await tx.sql.updateTable('sync_accounts').set({ events_unreadable_at: now }).where('account', '=', account).execute()

@@ -133,7 +133,7 @@ export const accountCompleteness = relation({
       ),
     ),
     webhook_loss_ratio_day: orNull(real('the same of the last 24 hours')),
-    events_unreadable_at: orNull(time('when an event delivery last came that could not be read; null: none ever did')),
+    events_unreadable_at: orNull(time('when an event delivery came that could not be read; null: none did, or a later one could')),
   },
 })
 
