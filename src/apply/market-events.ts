@@ -31,8 +31,8 @@ function applyEvent(session: ApplySession, fact: EventFact): MarketEventRow | nu
     const row: MarketEventRow = { ...fact.event, ...key, first_seen_at: session.now, first_seen_via: via, gone_at: null }
     session.marketEvents.put(row, via === 'backfill' ? 'backfill' : fact.cause)
     session.inserted += 1
-    // A submission's history tells nothing that its first state reads, which are due since it is known, do not show.
-    if (via !== 'backfill') session.wake(fact, ...stateReads)
+    // A submission's history tells nothing that its first reads, which are due since it is known, do not show.
+    if (via !== 'backfill') session.wake(fact, 'thread', ...stateReads)
     noteArrival(session, fact, 'market_events', row.event_id, via, true)
     if (fact.via === 'reconcile') return null
     touchSubmission(session, fact, 'last_event_at', String(row.occurred_at))

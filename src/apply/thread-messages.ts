@@ -27,8 +27,8 @@ function applyMessage(session: ApplySession, fact: MessageFact): void {
     session.threadMessages.put(row, cause)
     putAttachments(session, { ...fact, cause })
     session.inserted += 1
-    // As for events: history tells nothing that the first state reads do not show.
-    if (via !== 'backfill') session.wake(fact, ...stateReads)
+    // As for events: history tells nothing that the first reads do not show.
+    if (via !== 'backfill') session.wake(fact, 'events', ...stateReads)
     if (fact.via !== 'reconcile') touchSubmission(session, fact, 'last_message_at', String(row.occurred_at))
     noteArrival(session, fact, 'thread_messages', row.message_id, via, true)
     return

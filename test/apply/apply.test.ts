@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { inApplyTransaction } from '../../src/apply/apply.ts'
 import { systemClock } from '../../src/base/clock.ts'
+import { stateReads } from '../../src/model/reads.ts'
 import { Counts } from '../receive/support.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { byPoll, eventFact, messageFact, trackFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
@@ -37,22 +38,25 @@ it.each(testDatabases)('what the service shows all along is not read again for b
   expect(await reads()).toEqual(before)
 })
 
-it.each(testDatabases)('history does not have the state read again, news does, on $name', async ({ open }) => {
+it.each(testDatabases)('history has nothing read again; news the state, and the feed that did not tell it, on $name', async ({ open }) => {
   const { db, close } = await open()
   onTestFinished(close)
   await applyAll(db, [trackFact(ACCOUNT, ID)])
-  const wakes = async () =>
-    (await db.read.sql.selectFrom('sync_reads').select(['read', 'wake_no']).where('wake_no', '>', 0).execute()).length
+  const woken = async () => {
+    const reads = await db.read.sql.selectFrom('sync_reads').select('read').where('wake_no', '>', 0).execute()
+    await db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ wake_no: 0 }).execute())
+    return new Set(reads.map(({ read }) => read))
+  }
   const minutesAgo = (minutes: number) => new Date(systemClock.now() - minutes * 60_000).toISOString()
   const firstWalk = { ...byPoll, fromReplay: true, firstWalk: true }
-  const facts = (n: number, occurred_at: string) => [
-    eventFact(ACCOUNT, ID, wireEvent(n, { occurred_at }), firstWalk),
-    messageFact(ACCOUNT, ID, wireMessage(n, { occurred_at }), firstWalk),
-  ]
-  await applyAll(db, facts(1, minutesAgo(120)))
-  expect(await wakes()).toBe(0)
-  await applyAll(db, facts(2, minutesAgo(5)))
-  expect(await wakes()).toBeGreaterThan(0)
+  const event = (n: number, occurred_at: string) => eventFact(ACCOUNT, ID, wireEvent(n, { occurred_at }), firstWalk)
+  const message = (n: number, occurred_at: string) => messageFact(ACCOUNT, ID, wireMessage(n, { occurred_at }), firstWalk)
+  await applyAll(db, [event(1, minutesAgo(120)), message(1, minutesAgo(120))])
+  expect(await woken()).toEqual(new Set())
+  await applyAll(db, [event(2, minutesAgo(5))])
+  expect(await woken()).toEqual(new Set(['thread', ...stateReads]))
+  await applyAll(db, [message(2, minutesAgo(5))])
+  expect(await woken()).toEqual(new Set(['events', ...stateReads]))
 })
 
 it.each(testDatabases)('records that become known together are logged in the order in which they happened, on $name', async ({ open }) => {

@@ -80,6 +80,10 @@ describe.each(testDatabases)('walking a feed on $name', (database) => {
     const cursor = (await rig.read(long, 'events')).cursor
     expect(cursor).not.toBeNull()
     expect((await rig.read(short, 'events')).cursor).toBeNull()
+    const asked = (id: string) => rig.asked('events', id).map((query) => query.get('since'))
+    // The first walk had two pages.
+    expect(asked(long).slice(0, 2)).toEqual([null, cursor])
+    const first = [long, short].map((id) => asked(id).length)
     for (let poll = 0; poll < 3; poll++) {
       await rig.pass(policy.poll.maxMs)
       await rig.rest()
@@ -87,10 +91,8 @@ describe.each(testDatabases)('walking a feed on $name', (database) => {
     expect(await changesOf(rig.db)).toHaveLength(before)
     expect((await rig.read(long, 'events')).cursor).toBe(cursor)
     expect((await rig.read(short, 'events')).cursor).toBeNull()
-    const asked = (id: string) => rig.asked('events', id).map((query) => query.get('since'))
-    // The first walk had two pages.
-    expect(asked(long)).toEqual([null, cursor, cursor, cursor, cursor])
-    expect(asked(short)).toEqual([null, null, null, null])
+    expect(asked(long).slice(first[0])).toEqual([cursor, cursor, cursor])
+    expect(asked(short).slice(first[1])).toEqual([null, null, null])
     expect(await ids(rig)).toMatchObject({ events: { length: 123 }, messages: { length: 253 } })
   })
 
