@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { type CompiledQuery, type KyselyPlugin, type RootOperationNode, sql } from 'kysely'
+import { type CompiledQuery, type KyselyPlugin, type RawBuilder, type RootOperationNode, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { AlarmWatch } from '../../src/ops/alarms/alarm-watch.ts'
 import { listCompleteness } from '../../src/store/completeness/ledger-list.ts'
@@ -14,6 +14,8 @@ import { setDestinationState } from '../../src/store/outbox/destinations.ts'
 import { listOutbox } from '../../src/store/outbox/queries.ts'
 import { retryRows, skipRows } from '../../src/store/outbox/retry.ts'
 import { claimLanes } from '../../src/store/outbox/work.ts'
+import { claimedReads } from '../../src/store/reads/claims.ts'
+import { claimedIds } from '../../src/store/reads/known-ids.ts'
 import { readsStatus } from '../../src/store/upkeep/status.ts'
 import { consoleLookups, lookups } from '../bench/lookups/asked.ts'
 import { openFilled } from '../bench/lookups/filled.ts'
@@ -90,13 +92,33 @@ describe('each lookup, on Postgres,', () => {
 
   it.each(LOOKUPS)('$name: looks at no more rows than it shows, or than its submission has', async ({ run }) => {
     for (const query of await statementsOf(db, run)) {
-      const { rows } = await sql<{ 'QUERY PLAN': string }>`
-        explain (analyze, format json) ${sql.raw(withValues(query))}`.execute(db.read.sql)
-      const [explained] = JSON.parse(rows[0]?.['QUERY PLAN'] ?? '[]') as [{ Plan: Plan }]
-      expect(mostRows(explained.Plan), JSON.stringify(explained)).toBeLessThanOrEqual(MOST_READ)
+      const plan = await planOf(db.read, sql.raw(withValues(query)))
+      expect(mostRows(plan), JSON.stringify(plan)).toBeLessThanOrEqual(MOST_READ)
     }
   })
+
+  it('what is claimed by its time: rows that are not due yet are not looked at', async () => {
+    const of = sql`'waiting', n::text`
+    const tomorrow = sql`now() + interval '1 day'`
+    const plans = await db.write('test', async (tx) => {
+      await sql`insert into sync_reads (account, submission_id, read, rank, due_at, wake_no, cursor_no, issued_no, applied_no, failures, not_found, stalled_walks)
+        select ${of}, 'events', 1, ${tomorrow}, 0, 0, 0, 0, 0, 0, 0 from generate_series(1, 5000) n`.execute(tx.sql)
+      await sql`insert into sync_known_ids (account, id, kind, via, first_seen_at, due_at, wake_no, issued_no, applied_no, failures, not_found, is_final)
+        select ${of}, 'policy', 'test', now(), ${tomorrow}, 0, 0, 0, 0, 0, 0 from generate_series(1, 5000) n`.execute(tx.sql)
+      await sql`analyze sync_reads, sync_known_ids`.execute(tx.sql)
+      return [
+        await planOf(tx, claimedReads.select(tx, { where: sql`account = 'waiting' and rank = 1`, limit: 8 })),
+        await planOf(tx, claimedIds.select(tx, { where: sql`account = 'waiting'`, limit: 8 })),
+      ]
+    })
+    for (const plan of plans) expect(mostRows(plan), JSON.stringify(plan)).toBeLessThanOrEqual(8)
+  })
 })
+
+async function planOf(q: Query, query: RawBuilder<unknown>): Promise<Plan> {
+  const { rows } = await sql<{ 'QUERY PLAN': string }>`explain (analyze, format json) ${query}`.execute(q.sql)
+  return (JSON.parse(rows[0]?.['QUERY PLAN'] ?? '[]') as [{ Plan: Plan }])[0].Plan
+}
 
 /** The most rows that one step of a plan looked at. */
 function mostRows(plan: Plan): number {
