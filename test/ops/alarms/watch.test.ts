@@ -18,7 +18,7 @@ import { setUpkeepWait } from '../../../src/store/upkeep/upkeep.ts'
 import { hook } from '../../config/support.ts'
 import { onSqlite, silentLog } from '../../tools/databases.ts'
 import { putOutbox } from '../../tools/destinations.ts'
-import { byPoll, byWebhook, eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { byPoll, byWebhook, eventFact, trackFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 import { ACCOUNT, HOUR, MINUTE, openWatch, SUBMISSION, type WatchRig } from './rig.ts'
 
@@ -280,11 +280,14 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     await change(rig.db, sql`update sync_reads set rank = 2, stalled_walks = 60 where read = 'thread'`)
     expect(await staleAfterGrace(rig, othersAreRead)).toBe(true)
     await change(rig.db, sql`update sync_reads set stalled_walks = 0`)
-    // Not found is no failure: a mistyped id alarms nobody.
+    // Not found is no failure: a mistyped id alarms nobody, and many that are gone hide none that is not.
+    const gone = Array.from({ length: 300 }, (_, n) => trackFact(ACCOUNT, uuid(8, n)))
+    await applyAll(rig.db, gone)
     await change(rig.db, sql`update sync_reads set rank = 2, failures = 0, not_found = 9, last_read_at = ${ago(90 * 24 * HOUR)}`)
+    await change(rig.db, sql`update sync_reads set last_read_at = ${ago(95 * 24 * HOUR)} where submission_id <> ${SUBMISSION}`)
     await change(rig.db, sql`update submissions set unreachable_since = ${now()}`)
     expect(await rig.lookLater()).toEqual([])
-    await change(rig.db, sql`update submissions set unreachable_since = null`)
+    await change(rig.db, sql`update submissions set unreachable_since = null where submission_id = ${SUBMISSION}`)
     expect(await staleAfterGrace(rig)).toBe(true)
     expect((await rig.alarm('state_stale'))?.text).toMatch(/has not been read for 90 d, longer than POLL_DORMANT allows/)
   })
