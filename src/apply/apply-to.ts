@@ -42,7 +42,7 @@ export async function applyTo(session: ApplySession, given: readonly Fact[]): Pr
     if (fact.kind === 'wake') session.wake(fact, ...fact.reads)
   }
   const news = same.size === 0 ? facts : facts.filter((fact) => !same.has(fact))
-  applyKnownIds(session, news)
+  await applyKnownIds(session, news)
   await applyDocuments(session, news)
   for (const fact of facts) if (fact.kind === 'derived') await deriveDocuments(session, fact, fact.cause)
   return stale

@@ -164,6 +164,10 @@ class Comparison extends Reading implements MirrorAccess {
     return { rows: added, added: keys }
   }
 
+  async purgedAmong(): Promise<ReadonlySet<string>> {
+    return new Set()
+  }
+
   async addReads(_places: readonly Place[], _now: TimeText, _live: boolean): Promise<void> {}
 
   async takeApplied(): Promise<'new'> {

@@ -6,17 +6,38 @@ import { type KnownId, knownIdsInText } from '../model/known-ids.ts'
 import { parseUuid } from '../model/uuid.ts'
 import type { ApplySession } from './session.ts'
 
-/** Notes the ids that facts name. The insured of a submission goes into its row. */
-export function applyKnownIds(session: ApplySession, facts: readonly Fact[]): void {
-  for (const fact of facts) {
-    if (fact.kind !== 'event' && fact.kind !== 'message' && fact.kind !== 'state' && fact.kind !== 'named') continue
+/** Notes the ids that facts name, but none of a purged submission. The insured of a submission goes into its row. */
+export async function applyKnownIds(session: ApplySession, facts: readonly Fact[]): Promise<void> {
+  const naming = facts.flatMap((fact) => {
+    if (fact.kind !== 'event' && fact.kind !== 'message' && fact.kind !== 'state' && fact.kind !== 'named') return []
     const ids = fact.kind === 'named' ? fact.ids : idsOf(fact)
-    if (ids.length === 0) continue
+    return ids.length === 0 ? [] : [{ fact, ids }]
+  })
+  const purged = await purgedOthers(session, naming)
+  for (const { fact, ids } of naming) {
     const via = viaOf(fact)
-    for (const id of ids) session.noteKnownId({ ...id, account: fact.account, via }, fact.cause)
+    for (const id of ids) {
+      if (!purged.has(`${fact.account} ${id.submissionId}`)) session.noteKnownId({ ...id, account: fact.account, via }, fact.cause)
+    }
     const insured = ids.find(({ kind, submissionId }) => kind === 'insured' && submissionId === fact.submissionId)
     if (insured && !isOfInsured(fact)) setInsured(session, fact, insured.id)
   }
+}
+
+/** The purged ones of the submissions that answers about others name, as an insured's does. */
+async function purgedOthers(
+  { access }: ApplySession,
+  naming: readonly { readonly fact: Fact; readonly ids: readonly KnownId[] }[],
+): Promise<ReadonlySet<string>> {
+  const others = new Map<string, Row>()
+  for (const { fact, ids } of naming) {
+    for (const { submissionId } of ids) {
+      const { account } = fact
+      if (submissionId !== '' && submissionId !== fact.submissionId)
+        others.set(`${account} ${submissionId}`, { account, submission_id: submissionId })
+    }
+  }
+  return others.size === 0 ? new Set() : await access.purgedAmong([...others.values()])
 }
 
 /** @returns the insured that a fact names for its submission; null for none. */

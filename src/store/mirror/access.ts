@@ -55,6 +55,8 @@ export interface MirrorAccess extends MirrorReading {
     trackedAt: TimeText,
     via: (key: Row) => string,
   ): Promise<{ readonly rows: readonly Row[]; readonly added: readonly Row[] }>
+  /** @returns the purged ones of the given submissions, each as `account submission_id`. @param keys distinct. */
+  purgedAmong(keys: readonly Row[]): Promise<ReadonlySet<string>>
   /** Adds the reads of new submissions. */
   addReads(places: readonly Place[], now: TimeText, live: boolean): Promise<void>
   /** Takes the right to apply a state read (invariant 6). */

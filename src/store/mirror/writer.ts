@@ -60,6 +60,10 @@ export class MirrorWriter implements MirrorAccess {
     return documentIdsOf(this.tx, account, submissionId)
   }
 
+  purgedAmong(keys: readonly Row[]): Promise<ReadonlySet<string>> {
+    return purgedAmong(this.tx, keys)
+  }
+
   addReads(places: readonly Place[], now: TimeText, live: boolean): Promise<void> {
     return addReads(this.tx, places, now, live)
   }
@@ -96,7 +100,7 @@ export class MirrorWriter implements MirrorAccess {
     if (found.length === keys.length) return { rows: found, added: [] }
     const known = new Set(found.map(keyText))
     const missing = keys.filter((key) => !known.has(keyText(key)))
-    const purged = await purgedAmong(this.tx, missing)
+    const purged = await this.purgedAmong(missing)
     const added: Row[] = []
     for (const key of missing) {
       if (purged.has(keyText(key))) continue

@@ -3,6 +3,7 @@ import { inApplyTransaction } from '../../../src/apply/apply.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { FolderStorage } from '../../../src/documents/storage/folder.ts'
+import type { KnownId } from '../../../src/model/known-ids.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { ActionContext } from '../../../src/ops/actions/context.ts'
 import { purgePreview, purgeSubmissions } from '../../../src/ops/actions/purge.ts'
@@ -78,6 +79,9 @@ describe.each(testDatabases)('a purge on $name', ({ open }) => {
 
     await deliver(db, 'later', [GONE])
     await fill(db, GONE, TOLD, 3)
+    // An insured's answer tells of all its submissions.
+    const ids: KnownId[] = [{ kind: 'document', id: uuid(4, 1), submissionId: GONE }]
+    await applyAll(db, [{ kind: 'named', account: ACCOUNT, submissionId: KEPT, cause: 'poll', ids, via: 'insured' }])
     expect(await dumpOf(db)).not.toContain(TOLD)
     expect(await changesOf(db)).toHaveLength(after.length)
     expect(await trackSubmissions(a, ACCOUNT, [GONE], false)).toEqual({ added: 0, known: 0, purged: 1 })
