@@ -66,8 +66,8 @@ function placeOf(database: Config['database']): string {
 }
 
 /** @returns where the console is, in a sentence. */
-function consoleText({ ops: { tokens, publicUrl } }: Config, origin: string): string {
-  if (tokens.length === 0) return 'the console is off: set OPS_TOKENS to sign in to it'
+function consoleText({ ops: { tokens, oidc, publicUrl } }: Config, origin: string): string {
+  if (tokens.length === 0 && oidc === null) return 'the console is off: set OPS_TOKENS to sign in to it'
   // An address of all interfaces is none to visit.
   return `the console is at ${publicUrl ?? origin.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, '//localhost')}/console/`
 }

@@ -1,7 +1,7 @@
 import { UsageError } from '../base/errors.ts'
 import type { SecretText } from '../base/secret.ts'
 import { type ConfigOf, configOf } from './from-schema.ts'
-import { hiddenProblems } from './hidden-values.ts'
+import { hiddenProblems, hiddenWarnings } from './hidden-values.ts'
 import { type KnownNames, unknownNames } from './known-names.ts'
 import { plainSecrets } from './plain-secrets.ts'
 import { type DestinationSettings, destinationSchema } from './schema/destination.ts'
@@ -80,7 +80,12 @@ export function loadConfig(env: Environment, options: LoadOptions = {}): Config 
     throw new SettingsError([...new Set(problems)], validDestinations(merged.tree['destinations']))
   }
   const config = filledIn(configOf(settingsSchema, parsed.data))
-  const warnings = [...misspelled(env, file.variables), ...versionWarnings(config.accounts), ...extraCaWarnings(env)]
+  const warnings = [
+    ...misspelled(env, file.variables),
+    ...hiddenWarnings(environment, file),
+    ...versionWarnings(config.accounts),
+    ...extraCaWarnings(env),
+  ]
   return deepFreeze({ ...config, warnings })
 }
 

@@ -7,17 +7,39 @@ import { type FileReading, nameInFile } from './sources/file.ts'
 import { isReported, pathOf } from './sources/merge.ts'
 import { settings } from './sources/names.ts'
 
+/** A value of the settings file that a variable overrides. */
+interface Hidden {
+  readonly path: Path
+  readonly variable: string
+  readonly value: unknown
+}
+
+function hiddenValues(environment: EnvironmentReading, file: FileReading): Hidden[] {
+  return settings.flatMap(({ path }) => {
+    const variable = environment.variables.get(keyOf(path))
+    const value = path.reduce<unknown>(field, file.tree)
+    // Accounts of the environment and of the file exclude each other.
+    return variable === undefined || value === undefined || path[0] === 'accounts' ? [] : [{ path, variable, value }]
+  })
+}
+
+/** @returns a warning for each value of the settings file that does not count because a variable says something else. */
+export function hiddenWarnings(environment: EnvironmentReading, file: FileReading): string[] {
+  return hiddenValues(environment, file)
+    .filter(({ path, value }) => path.reduce<unknown>(field, environment.tree) !== String(value))
+    .map(
+      ({ path, variable }) =>
+        `${nameInFile(path)} does not count, because ${variable} overrides it; set ${variable} to nothing to go by the file`,
+    )
+}
+
 /**
  * Values of the settings file that a variable overrides. They would be met first on the day that the variable goes, so each is checked by
  * itself; how it fits to others is not, since it applies nowhere.
  * @returns one line for each problem, which names the key in the file.
  */
 export function hiddenProblems(environment: EnvironmentReading, file: FileReading): string[] {
-  return settings.flatMap(({ path }) => {
-    const variable = environment.variables.get(keyOf(path))
-    const value = path.reduce<unknown>(field, file.tree)
-    // Accounts of the environment and of the file exclude each other.
-    if (variable === undefined || value === undefined || path[0] === 'accounts') return []
+  return hiddenValues(environment, file).flatMap(({ path, variable, value }) => {
     const parsed = schemaAt(path).safeParse(value)
     return (parsed.error?.issues ?? []).flatMap((issue) => {
       const place = [...path, ...pathOf(issue.path)]
