@@ -171,8 +171,8 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
   })
 
   it('counts on tabs and filters, says what reached the AMS, and hands out what is filtered as CSV', async () => {
-    const { items: counts } = await scene.api<{ items: { stands: string; count: number }[] }>('/submissions/counts')
-    const quoted = counts.find(({ stands }) => stands === 'quoted')?.count ?? 0
+    const { items: counts } = await scene.api<{ items: { stage: string; count: number }[] }>('/submissions/counts')
+    const quoted = counts.find(({ stage }) => stage === 'quoted')?.count ?? 0
     expect(quoted).toBeGreaterThan(0)
     await person.goto('/submissions')
     const table = page.getByRole('table', { name: 'Submissions' })
@@ -184,7 +184,7 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
       .waitFor()
     await page.getByRole('option', { name: `quoted (${quoted})` }).waitFor({ state: 'attached' })
     await page.getByRole('combobox', { name: 'Status' }).selectOption('quoted')
-    await page.waitForURL(/stands=quoted/)
+    await page.waitForURL(/stage=quoted/)
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Submissions as CSV' }).click()])
     expect(download.suggestedFilename()).toMatch(/^submission-.*\.csv$/)
     const [heading, ...rows] = readFileSync(await download.path(), 'utf8')

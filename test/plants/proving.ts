@@ -27,4 +27,9 @@ export const proving: Plants = {
     edits: [['return unmarked.filter((record) => !isShown(record, shown))', 'void shown\n  return [...unmarked]']],
     foundBy: ['reconcile/check/absences.test.ts'],
   },
+  'a run takes one 404 of a policy for gone': {
+    file: 'store/reconcile/known-ids.ts',
+    edits: [[".where('not_found', '<', NOT_FOUND_TO_CONFIRM)", ".where('not_found', '<', NOT_FOUND_TO_CONFIRM - 3)"]],
+    foundBy: ['reconcile/run/unproved.test.ts'],
+  },
 }

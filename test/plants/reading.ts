@@ -14,7 +14,7 @@ export const reading: Plants = {
     foundBy: ['read/walk.test.ts'],
   },
   'a submission counts as gone after its first 404': {
-    file: 'poll/claimed-read.ts',
+    file: 'model/reads.ts',
     edits: [['const NOT_FOUND_TO_CONFIRM = 3', 'const NOT_FOUND_TO_CONFIRM = 1']],
     foundBy: ['poll/sync.test.ts'],
   },

@@ -54,6 +54,21 @@ export const storing: Plants = {
     edits: [['await untilDone(a, (after) => purgeChanges(a.db, all, after))\n', '']],
     foundBy: ['ops/actions/purge.test.ts'],
   },
+  'what an interrupted purge began is forgotten': {
+    file: 'store/mirror/purge.ts',
+    edits: [[".where('finished_at', 'is', null)", ".where('purged_at', 'is', null)"]],
+    foundBy: ['ops/actions/purge.test.ts'],
+  },
+  'the log of a database that is missing meets the restored one': {
+    file: 'store/backup/restore.ts',
+    edits: [['if (isThere) giveName(path, previous)', 'if (!isThere) return null\n  giveName(path, previous)']],
+    foundBy: ['store/backup/backup.test.ts'],
+  },
+  'documents of another mirror are swept as leftovers': {
+    file: 'documents/storage/owner.ts',
+    edits: [['if (owner === null || owner === mirror) return null', 'if (owner !== undefined) return null']],
+    foundBy: ['documents/fetch/sweeper.test.ts'],
+  },
   'an action that failed is noted as done': {
     file: 'store/operators/actions.ts',
     edits: [

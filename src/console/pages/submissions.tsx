@@ -18,7 +18,7 @@ import { Age, AsOf, dateText } from '../parts/time.tsx'
 
 export type Item = Schemas['SubmissionItem']
 
-const stands = ['bound', 'quoted', 'needs_info', 'in_progress', 'not_available', 'unreachable', 'unknown']
+const stages = ['bound', 'quoted', 'needs_info', 'in_progress', 'not_available', 'unreachable', 'unknown']
 
 /** The list of all submissions. */
 export function Submissions() {
@@ -26,8 +26,8 @@ export function Submissions() {
   const { data: overview } = useQuery(overviewQuery)
   const { data: counts } = useQuery(submissionCountsQuery(search['account']))
   const onSearch = useCallback((text: string) => set({ search: text }), [set])
-  const named = stands.map((each) => {
-    const counted = counts?.items.find((one) => one.stands === each)
+  const named = stages.map((each) => {
+    const counted = counts?.items.find((one) => one.stage === each)
     return [each, counted === undefined ? wordOf(each) : `${wordOf(each)} (${countUpTo(counted)})`] as const
   })
   return (
@@ -39,8 +39,8 @@ export function Submissions() {
           value={search['search'] ?? ''}
           onChange={onSearch}
         />
-        <Choice label="Status" all="Any status" value={search['stands'] ?? ''} options={named} onChange={(each) => set({ stands: each })} />
-        <ClearFilters names={['search', 'stands', 'market', 'status']} />
+        <Choice label="Status" all="Any status" value={search['stage'] ?? ''} options={named} onChange={(each) => set({ stage: each })} />
+        <ClearFilters names={['search', 'stage', 'market', 'status']} />
         <CsvLink path="/api/v1/submissions" filter={{ ...askedIn(search), sort: search['sort'] }} of="Submissions" />
         <Columns hidden={hiddenIn(search['hide'])} onChange={(hide) => set({ hide: hide.join(',') })} />
       </div>
@@ -66,7 +66,7 @@ function hiddenIn(hide: string | undefined): string[] {
 /** What of the address narrows the list. */
 function askedIn(search: ListSearch): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    ['search', 'account', 'market', 'status', 'stands'].flatMap((key) => (search[key] ? [[key, search[key] ?? '']] : [])),
+    ['search', 'account', 'market', 'status', 'stage'].flatMap((key) => (search[key] ? [[key, search[key] ?? '']] : [])),
   )
 }
 
@@ -195,7 +195,7 @@ const columns: readonly Column<Item>[] = [
     cell: (item) => <InsuredLink item={item} isRow />,
     sorts: ['name', '-name'],
   },
-  { id: 'stands', head: headOf('stands'), cell: ({ stands: word }) => <Chip word={word} /> },
+  { id: 'stage', head: headOf('stage'), cell: ({ stage: word }) => <Chip word={word} /> },
   { id: 'lanes', head: 'Lanes', rank: 2, cell: ({ lanes }) => <Lanes lanes={lanes} /> },
   {
     id: 'quote',

@@ -38,8 +38,8 @@ export async function searchAll(q: Query, text: string, limit: number) {
       return { kind: 'push', id: String(outbox_id), account, submission_id, title: message_id, state, about: destination, at: queued_at }
     }),
     ...submissions.items.map((item): Found => {
-      const { account, submission_id, insured_name, stands, moved_at } = item
-      const about = { title: insured_name, state: stands, about: null, at: moved_at }
+      const { account, submission_id, insured_name, stage, moved_at } = item
+      const about = { title: insured_name, state: stage, about: null, at: moved_at }
       return { kind: 'submission', id: submission_id, account, submission_id, ...about }
     }),
   ]

@@ -43,7 +43,7 @@ export const submissionItem = record('SubmissionItem', {
   state: z.string().nullable().describe('the US state'),
   effective_date: z.string().nullable().meta({ format: 'date' }),
   marketing_status: z.string().nullable(),
-  stands: z
+  stage: z
     .string()
     .describe(
       'where it stands: `unreachable`; else the chip of the lane that is furthest: `bound`, `quoted`, `needs_info`, `in_progress`, ' +

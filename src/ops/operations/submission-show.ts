@@ -44,7 +44,7 @@ const show = operation({
 })
 
 function printView(to: Printer, { summary, open_items, freshness }: z.output<typeof submissionView>): void {
-  const line = [wordOf(summary.stands), ...[summary.state, summary.effective_date].filter((each) => each !== null)].join(', ')
+  const line = [wordOf(summary.stage), ...[summary.state, summary.effective_date].filter((each) => each !== null)].join(', ')
   to.line(`${summary.insured_name ?? 'without a name'}: ${line}\n`)
   const status: Column<View['summary']['lanes'][number]> = ['status', (lane) => lane.status_label ?? lane.status]
   to.rows('Lanes', summary.lanes, ['market_name', 'category', status, 'chip'], 'No lane.')

@@ -55,7 +55,7 @@ const list = operation({
     account: ofAccount,
     market: name.optional().describe("the beginning of a market's name: only submissions with a lane there"),
     status: name.optional().describe('only submissions with a lane of that status'),
-    stands: name.optional().describe('only submissions that stand there, as the answer says it'),
+    stage: name.optional().describe('only submissions that stand there, as the answer says it'),
     sort: z.enum(submissionOrders).default('-moved').describe('with `-` the newest, or last, first'),
     ...paging,
   }),
@@ -68,7 +68,7 @@ const list = operation({
   table: [
     'Submissions',
     [
-      ...(['submission_id', 'account', 'insured_name', 'stands'] as const),
+      ...(['submission_id', 'account', 'insured_name', 'stage'] as const),
       ['lowest quote', (one) => one.best_quote?.premium_display],
       ...(['outstanding_count', 'moved_at', 'oldest_read_at', 'proved_at'] as const),
     ],
@@ -84,7 +84,7 @@ const counts = operation({
   input: z.strictObject({ account: ofAccount }),
   output: pageOf(
     record('SubmissionCount', {
-      stands: z.string(),
+      stage: z.string(),
       count: z.int(),
       is_complete: z.boolean().describe('false: there may be more'),
     }),
@@ -92,16 +92,12 @@ const counts = operation({
   run: async (c, { account }) => {
     await refuseUnknownNames(c.db.read, c.config, { account })
     const accounts = account === undefined ? await accountsWithSubmissions(c.sums.read) : [account]
-    const counted: { stands: string; count: number; is_complete: boolean }[] = []
-    for (const stands of [...CHIPS, 'unreachable', 'unknown'])
-      counted.push({ stands, ...(await countSubmissions(c.sums.read, accounts, stands, MOST_COUNTED)) })
+    const counted: { stage: string; count: number; is_complete: boolean }[] = []
+    for (const stage of [...CHIPS, 'unreachable', 'unknown'])
+      counted.push({ stage, ...(await countSubmissions(c.sums.read, accounts, stage, MOST_COUNTED)) })
     return { items: counted, next_cursor: null }
   },
-  table: [
-    'Submissions by where they stand',
-    ['stands', 'count', ['more', (one) => (one.is_complete ? null : 'or more')]],
-    'No submission.',
-  ],
+  table: ['Submissions by where they stand', ['stage', 'count', ['more', (one) => (one.is_complete ? null : 'or more')]], 'No submission.'],
 })
 
 function submissionPlace({ db }: OperationContext, order: SubmissionOrder, cursor: string | undefined): SubmissionPlace | undefined {

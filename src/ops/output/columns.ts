@@ -13,7 +13,7 @@ const FITS: Readonly<Record<string, 'whole' | 'below'>> = Object.fromEntries([
   ...['detail', 'error', 'how_to_provide', 'path', 'reason', 'text'].map((field) => [field, 'below']),
   ['run_id', 'whole'],
 ])
-const STATES = ['chip', 'kind', 'known_via', 'outcome', 'stands', 'state']
+const STATES = ['chip', 'kind', 'known_via', 'outcome', 'stage', 'state']
 const TIME = /^(at|since|until)$|_(at|since|until)$/
 
 /** Rows as a table. @param nowMs for what is told as an age. */

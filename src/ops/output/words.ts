@@ -55,7 +55,7 @@ const words: Readonly<Record<string, string>> = {
   run_id: 'run',
   seen_at: 'last seen',
   source: 'from',
-  stands: 'status',
+  stage: 'status',
   started_at: 'started',
   status_label: 'status',
   stored_bytes: 'bytes',

@@ -117,7 +117,7 @@ function itemOf({ last_activity_at, ...row }: Overview, { lanes, quotes, offers,
   const times = reads.map((read) => read.last_read_at).filter((time) => time !== null)
   return {
     ...row,
-    stands: standsOf(row, lanes),
+    stage: stageOf(row, lanes),
     lanes: lanes.map(({ account: _, submission_id: __, ...chip }) => chip),
     best_quote: bestQuoteOf(quotes, offers),
     // One that several markets ask for counts once.
@@ -131,7 +131,7 @@ function itemOf({ last_activity_at, ...row }: Overview, { lanes, quotes, offers,
  * Where a submission stands: `unreachable`; else the chip of the lane that is furthest (a chip that nobody knows is `in_progress`); without lanes
  * its `marketing_status`, and without that `unknown`.
  */
-export function standsOf(
+export function stageOf(
   { unreachable_since, marketing_status }: Pick<Overview, 'unreachable_since' | 'marketing_status'>,
   lanes: readonly Pick<Lane, 'chip' | 'bound'>[],
 ): string {

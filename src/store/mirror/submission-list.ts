@@ -149,11 +149,11 @@ const MOST_LOOKED = 5_000
 export async function countSubmissions(
   q: Query,
   accounts: readonly string[],
-  stands: string,
+  stage: string,
   most: number,
   mostLooked = MOST_LOOKED,
 ): Promise<{ count: number; is_complete: boolean }> {
-  const [condition] = conditionsOf(q, { stands })
+  const [condition] = conditionsOf(q, { stage })
   let [count, isComplete] = [0, true]
   for (const account of accounts) {
     const [way] = condition?.among(account) ?? []

@@ -13,8 +13,8 @@ export interface SubmissionFilter {
   readonly market?: string | undefined
   /** The status of a lane. */
   readonly status?: string | undefined
-  /** Where it stands; see `standsOf`. */
-  readonly stands?: string | undefined
+  /** Where it stands; see `stageOf`. */
+  readonly stage?: string | undefined
 }
 
 /**
@@ -36,11 +36,11 @@ type Kind = Pick<Query, 'kind'>
 const UNREACHABLE = 'unreachable'
 
 /** The conditions of a filter, all of which a submission must meet. */
-export function conditionsOf(q: Kind, { search, named, market, status, stands }: SubmissionFilter): Condition[] {
+export function conditionsOf(q: Kind, { search, named, market, status, stage }: SubmissionFilter): Condition[] {
   return [
     ...(market === undefined ? [] : [byMarket(q, loweredAscii(market))]),
     ...(status === undefined ? [] : [byStatus(q, status)]),
-    ...(stands === undefined ? [] : [byStand(q, stands)]),
+    ...(stage === undefined ? [] : [byStage(q, stage)]),
     ...(search === undefined || search.trim() === '' ? [] : [bySearch(q, search.trim())]),
     ...(named === undefined ? [] : [byName(named.trim(), [])]),
   ]
@@ -74,10 +74,10 @@ function plain(q: Kind, key: RawBuilder<unknown>, none: '' | 0): RawBuilder<unkn
   return none === '' ? sql`(${key} || '')` : sql`(${key} + 0)`
 }
 
-/** Where a submission stands; the same as `standsOf` says of its row and its lanes. */
-function byStand(q: Kind, stands: string): Condition {
+/** Where a submission stands; the same as `stageOf` says of its row and its lanes. */
+function byStage(q: Kind, stage: string): Condition {
   const ofIt = sql`from lanes x where x.account = s.account and x.submission_id = s.submission_id and x.gone_at is null`
-  const rank = (CHIPS as readonly string[]).indexOf(stands)
+  const rank = (CHIPS as readonly string[]).indexOf(stage)
   const key = sql.raw(chipRank(q))
   if (rank >= 0) {
     return {
@@ -87,13 +87,13 @@ function byStand(q: Kind, stands: string): Condition {
       test: sql`(s.unreachable_since is null and (select min(${plain(q, key, 0)}) ${ofIt}) = ${sql.lit(rank)})`,
     }
   }
-  if (stands === UNREACHABLE) {
+  if (stage === UNREACHABLE) {
     return {
       among: (account) => [sql`select submission_id from submissions where account = ${account} and unreachable_since is not null`],
       test: sql`s.unreachable_since is not null`,
     }
   }
-  const marketing = stands === 'unknown' ? sql`marketing_status is null` : sql`marketing_status = ${stands}`
+  const marketing = stage === 'unknown' ? sql`marketing_status is null` : sql`marketing_status = ${stage}`
   return {
     among: (account) => [sql`select submission_id from submissions where account = ${account} and ${marketing}`],
     test: sql`(s.unreachable_since is null and s.${marketing} and not ${any(sql`select 1 ${ofIt}`)})`,

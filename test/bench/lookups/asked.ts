@@ -103,9 +103,9 @@ const lists: Readonly<Record<string, Partial<Parameters<typeof submissionsPage>[
   'in a market that most have': { market: 'market' },
   'in a rare market': { market: 'rare' },
   'with a rare status': { status: 'declined', order: 'name' },
-  'that are quoted': { stands: 'quoted' },
-  'that need information, in a rare market': { stands: 'needs_info', market: 'rare' },
-  'that nobody finds': { search: 'zzz', stands: 'bound' },
+  'that are quoted': { stage: 'quoted' },
+  'that need information, in a rare market': { stage: 'needs_info', market: 'rare' },
+  'that nobody finds': { search: 'zzz', stage: 'bound' },
 }
 
 export function consoleLookups(scale: Scale): Asked[] {

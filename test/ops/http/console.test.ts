@@ -34,7 +34,7 @@ it('serves the page under every address of a view, and its files for ever', asyn
   await writeFile(join(folder, 'console/index.html'), '<!doctype html>page')
   await writeFile(join(folder, 'console/assets/main-1.js'), 'script')
   await writeFile(join(folder, 'console/assets/main-1.js.gz'), gzipSync('script'))
-  for (const view of ['', 'submissions', 'submissions/default/3d2f?stands=open', 'deliveries/msg_1.json']) {
+  for (const view of ['', 'submissions', 'submissions/default/3d2f?stage=open', 'deliveries/msg_1.json']) {
     const answer = await get(`/console/${view}`)
     expect([answer.statusCode, answer.headers['content-type'], answer.headers['cache-control'], answer.body]).toEqual([
       200,

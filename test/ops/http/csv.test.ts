@@ -57,8 +57,8 @@ describe.each(testDatabases)('lists as CSV, and their counts, on $name', (databa
     expect(await counts('/inbox/counts')).toEqual(
       ['ready', 'done', 'aside', 'dead', 'refused'].map((state) => ({ state, count: 0, is_complete: true })),
     )
-    const found = (await counts('/submissions/counts')) as { stands: string; count: number }[]
-    expect(found.map(({ stands }) => stands)).toContain('unreachable')
+    const found = (await counts('/submissions/counts')) as { stage: string; count: number }[]
+    expect(found.map(({ stage }) => stage)).toContain('unreachable')
     expect(found.reduce((sum, each) => sum + each.count, 0)).toBeGreaterThan(0)
   })
 })

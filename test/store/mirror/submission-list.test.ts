@@ -5,7 +5,7 @@ import { laterTime } from '../../../src/model/time.ts'
 import type { Db, Tx } from '../../../src/store/engine/db.ts'
 import { timeValue } from '../../../src/store/engine/sql.ts'
 import { writeSearchWords } from '../../../src/store/mirror/search-words.ts'
-import { standsOf, submissionItems } from '../../../src/store/mirror/submission-items.ts'
+import { stageOf, submissionItems } from '../../../src/store/mirror/submission-items.ts'
 import {
   accountsWithSubmissions,
   countSubmissions,
@@ -100,7 +100,7 @@ function named(tx: Tx, { account, id }: Sub, name: string | null): Promise<void>
 
 const standing = (sub: Sub) => sub.lanes.filter(({ gone }) => !gone)
 const standOf = (sub: Sub) =>
-  standsOf({ unreachable_since: sub.unreachable ? time(1) : null, marketing_status: sub.marketing }, standing(sub))
+  stageOf({ unreachable_since: sub.unreachable ? time(1) : null, marketing_status: sub.marketing }, standing(sub))
 const lowered = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
 /** The order by bytes, as the list has it. */
@@ -164,10 +164,10 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
 
   it.each([...CHIPS.slice(0, 5), 'matching', 'matched', 'unknown', 'unreachable', 'nonsense'])(
     'shows those that stand at %s',
-    async (stands) => {
-      const wanted = expected((sub) => standOf(sub) === stands, 'name')
-      expect(await found({ stands: stands ?? '' }, 'name')).toEqual(wanted)
-      if (stands !== 'nonsense') expect(wanted.length).toBeGreaterThan(0)
+    async (stage) => {
+      const wanted = expected((sub) => standOf(sub) === stage, 'name')
+      expect(await found({ stage: stage ?? '' }, 'name')).toEqual(wanted)
+      if (stage !== 'nonsense') expect(wanted.length).toBeGreaterThan(0)
     },
   )
 
@@ -180,7 +180,7 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
     const declined = (sub: Sub) => standing(sub).some(({ status }) => status === 'declined')
     expect(await found({ status: 'declined' })).toEqual(expected(declined, '-moved'))
     const both = (sub: Sub) => declined(sub) && standOf(sub) === 'quoted'
-    expect(await found({ status: 'declined', stands: 'quoted' }, 'name')).toEqual(expected(both, 'name'))
+    expect(await found({ status: 'declined', stage: 'quoted' }, 'name')).toEqual(expected(both, 'name'))
     expect(expected(both, 'name').length).toBeGreaterThan(0)
   })
 
@@ -233,7 +233,7 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
     for (const item of items) {
       const sub = ALL.find(({ account, id }) => account === item.account && id === item.submission_id) as Sub
       const lanes = standing(sub).map(({ market }) => market)
-      expect([item.insured_name, item.stands, item.effective_date]).toEqual([sub.name, standOf(sub), sub.effective])
+      expect([item.insured_name, item.stage, item.effective_date]).toEqual([sub.name, standOf(sub), sub.effective])
       expect(item.moved_at).toBe(keyOf['moved']?.(sub))
       expect(item.lanes.map(({ market_name }) => market_name).sort()).toEqual(lanes.sort())
     }
@@ -263,14 +263,14 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
   })
 
   it('counts those that stand somewhere up to a limit, as the list finds them', async () => {
-    for (const stands of ['bound', 'quoted', 'unreachable', 'unknown', 'nowhere']) {
-      const all = (await found({ stands })).length
-      expect(await countSubmissions(db.read, ACCOUNTS, stands, 1_000), stands).toEqual({ count: all, is_complete: true })
-      if (all > 1) expect(await countSubmissions(db.read, ACCOUNTS, stands, 1)).toEqual({ count: 1, is_complete: false })
+    for (const stage of ['bound', 'quoted', 'unreachable', 'unknown', 'nowhere']) {
+      const all = (await found({ stage })).length
+      expect(await countSubmissions(db.read, ACCOUNTS, stage, 1_000), stage).toEqual({ count: all, is_complete: true })
+      if (all > 1) expect(await countSubmissions(db.read, ACCOUNTS, stage, 1)).toEqual({ count: 1, is_complete: false })
       // Where too many may stand there, only some are looked at.
-      const some = await countSubmissions(db.read, ACCOUNTS, stands, 1_000, 1)
-      expect(some.count, stands).toBeLessThanOrEqual(ACCOUNTS.length)
-      if (some.is_complete) expect(some.count, stands).toBe(all)
+      const some = await countSubmissions(db.read, ACCOUNTS, stage, 1_000, 1)
+      expect(some.count, stage).toBeLessThanOrEqual(ACCOUNTS.length)
+      if (some.is_complete) expect(some.count, stage).toBe(all)
     }
   })
 })

@@ -65,7 +65,7 @@ function Header({ view }: { readonly view: View }) {
         <h1>
           <bdi>{name}</bdi>
         </h1>
-        <Chip word={summary.stands} />
+        <Chip word={summary.stage} />
         <SubmissionActions
           account={summary.account}
           id={summary.submission_id}

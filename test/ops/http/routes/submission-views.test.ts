@@ -59,7 +59,7 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
       account: 'acme',
       submission_id: BAKERY,
       insured_name: 'Harbour Bakery LLC',
-      stands: 'quoted',
+      stage: 'quoted',
       marketing_status: 'matched',
       lines: ['general_liability'],
       state: 'TX',
@@ -87,7 +87,7 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
       pushed: { waiting: 1, unmapped: 0, held: 0, dead: 1 },
       proved_at: '2026-01-05T12:50:00.000000Z',
     })
-    expect(json.items[1]).toMatchObject({ submission_id: ROOFING, insured_name: null, stands: 'unknown', lanes: [], best_quote: null })
+    expect(json.items[1]).toMatchObject({ submission_id: ROOFING, insured_name: null, stage: 'unknown', lanes: [], best_quote: null })
     expect(json.items[1]).toMatchObject({ oldest_read_at: null, proved_at: null, moved_at: '2026-01-05T12:05:00.000000Z' })
   })
 
@@ -100,9 +100,9 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
     ['market=birch', [BAKERY]],
     ['market=mutual', []],
     ['status=in_progress', [BAKERY]],
-    ['stands=quoted', [BAKERY]],
-    ['stands=in_progress', []],
-    ['stands=unknown', [ROOFING]],
+    ['stage=quoted', [BAKERY]],
+    ['stage=in_progress', []],
+    ['stage=unknown', [ROOFING]],
     ['sort=name', [BAKERY, ROOFING]],
     ['sort=-name', [ROOFING, BAKERY]],
     ['sort=moved', [ROOFING, BAKERY]],
@@ -122,7 +122,7 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
     const { status, json, text } = await rig.ask<Record<string, never>>('GET', `/submissions/acme/${BAKERY}`)
     expect(status).toBe(200)
     expect(json).toMatchObject({
-      summary: { submission_id: BAKERY, stands: 'quoted' },
+      summary: { submission_id: BAKERY, stage: 'quoted' },
       tables: {
         submissions: [{ insured_name: 'Harbour Bakery LLC' }],
         lanes: [{ row_key: `acme/${BAKERY}/${LANE}`, chip: 'quoted' }, { market_name: 'Birch Mutual' }],
@@ -227,7 +227,7 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
     'takes %s for text',
     async (text) => {
       const asked = encodeURIComponent(text)
-      for (const path of [`/search?q=${asked}`, `/submissions?search=${asked}&market=${asked}&status=${asked}&stands=${asked}`])
+      for (const path of [`/search?q=${asked}`, `/submissions?search=${asked}&market=${asked}&status=${asked}&stage=${asked}`])
         expect(await rig.ask<Page>('GET', path)).toMatchObject({ status: 200, json: { items: [] } })
     },
   )
