@@ -45,7 +45,7 @@ export const opsSchema = section({
     env: 'OPS_TOKENS',
     file: true,
     description:
-      '`name:token[:role]`, separated by spaces, or a list; tokens of 16 to 512 characters; [role](#what-may-a-token-do) `viewer`, `operator` or `admin` (default). Without one there are no admin routes',
+      '`name:token[:role]`, separated by spaces, or a list; tokens of 16 to 512 characters; [role](#what-may-a-token-do) `viewer`, `operator` or `admin` (default). Without one, and without `ops.oidc`, there are no admin routes',
   }),
   public_url: value(publicUrl).optional().meta({
     env: 'OPS_PUBLIC_URL',

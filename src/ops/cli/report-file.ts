@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { statSync } from 'node:fs'
-import { basename, dirname, extname, join } from 'node:path'
+import { accessSync, constants, statSync } from 'node:fs'
+import { basename, dirname, extname, join, resolve } from 'node:path'
 import { replaceFile } from '../../base/durable-file.ts'
 import { messageOf } from '../../base/errors.ts'
 import { renderHtml } from '../../reconcile/report/html.ts'
@@ -9,8 +9,14 @@ import type { ReportData } from '../../reconcile/report/report-data.ts'
 /** @returns why a report cannot be written to `path`, in a sentence; null when it can. */
 export function reportProblem(path: string): string | null {
   if (extname(path).toLowerCase() !== '.html') return `--report: ${JSON.stringify(path)} must end with .html: a report is a page`
-  if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory()) return null
-  return `--report: there is no folder ${dirname(path)}; make it first`
+  const folder = dirname(path)
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return `--report: there is no folder ${folder}; make it first`
+  try {
+    accessSync(folder, constants.W_OK)
+    return null
+  } catch (error) {
+    return `--report: nothing can be written to the folder ${resolve(folder)} (${messageOf(error)}); name another one`
+  }
 }
 
 /**

@@ -170,6 +170,7 @@ describe('the file of a report', () => {
     for (const path of ['b.pdf', 'b.md']) expect(reportProblem(path)).toBe(`--report: "${path}" must end with .html: a report is a page`)
     expect([reportProblem('b.html'), reportProblem('b.HTML')]).toEqual([null, null])
     expect(reportProblem('/no/such/b.html')).toBe('--report: there is no folder /no/such; make it first')
+    expect(reportProblem('/proc/sys/b.html')).toMatch(/^--report: nothing can be written to the folder \/proc\/sys \(EACCES/)
   })
 
   it('that cannot be written says where, and leaves nothing', async () => {
