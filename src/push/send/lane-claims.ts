@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { messageOf } from '../../base/errors.ts'
 import { earlier, type TimeLimit, timeLimit } from '../../base/time-limit.ts'
 import type { WakeUp } from '../../base/wakeup.ts'
@@ -63,6 +64,9 @@ export class LaneClaims {
   readonly #searchMs: number
   #searchAt = Number.NEGATIVE_INFINITY
   #mappedAt = Number.NEGATIVE_INFINITY
+  /** Lanes of which nothing was attempted, to be released in this turn of the event loop: all that wait when a destination fails. */
+  readonly #untouched: ClaimedLane[] = []
+  #releasing: Promise<void> | null = null
 
   constructor(context: SendContext) {
     this.context = context
@@ -120,7 +124,16 @@ export class LaneClaims {
     const attempted = results.filter(({ rows }) => rows.length > 0)
     const untouched = results.filter(({ rows }) => rows.length === 0)
     if (attempted.length > 0) await this.context.settler.add(attempted, lease)
-    if (untouched.length > 0) await this.release(untouched.map(({ lane }) => lane))
+    if (untouched.length > 0) await this.#releaseTogether(untouched.map(({ lane }) => lane))
+  }
+
+  async #releaseTogether(lanes: readonly ClaimedLane[]): Promise<void> {
+    this.#untouched.push(...lanes)
+    this.#releasing ??= setImmediate().then(() => {
+      this.#releasing = null
+      return this.release(this.#untouched.splice(0))
+    })
+    await this.#releasing
   }
 
   /** @returns what `claiming` returns. @throws what it throws, after releasing `lanes`, which were claimed before. */

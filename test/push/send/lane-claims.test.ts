@@ -8,7 +8,7 @@ import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { type ClaimedLane, claimLanes, settleLanes } from '../../../src/store/outbox/work.ts'
 import { onSqlite } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
-import { meddled } from '../../tools/meddled.ts'
+import { interrupted, meddled } from '../../tools/meddled.ts'
 import { applyAll } from '../../tools/mirror.ts'
 import { delivered, testKind } from '../kind.ts'
 import { ACCOUNT, destinationOf, fanAll, lanesIn, mapByHand, openedDb, outboxOf, stateOf } from '../outbox.ts'
@@ -59,6 +59,20 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
     }
     expect(await claimedBy(testKind())).toMatchObject({ submission_id: uuid(9, 1) })
     expect(await claimedBy({ ...testKind(), withoutSubmission: true })).toBeNull()
+  })
+
+  it('releases lanes of which nothing was attempted together, however many ends there are of it', async () => {
+    const db = await openedDb(open)
+    await queue(db, 20)
+    let releases = 0
+    const counted = interrupted(db, (name) => {
+      if (name === 'outbox-release') releases += 1
+    })
+    const sending = sendingOf(counted, plain, testKind())
+    const { lanes, lease } = await sending.claim(20, 10)
+    await Promise.all(lanes.map((lane) => sending.settle([{ lane, rows: [], next: { type: 'due', inMs: 0 } }], lease)))
+    expect([lanes.length, releases]).toEqual([20, 1])
+    expect((await lanesIn(db)).every((lane) => lane.lease_token === null)).toBe(true)
   })
 
   it('ignores a mapping without a client: the submission waits', async () => {
