@@ -83,14 +83,14 @@ export function ofWholeBatch(outcome: Outcome, count: number): Outcome[] {
   return Array<Outcome>(count).fill(isSplit ? { type: 'split', status: outcome.status, error: outcome.error } : outcome)
 }
 
-/** @returns the outcome of an answer that means "later". @param pauseMs when it does not say how much later itself. */
+/** @returns the outcome of an answer that means "later". @param pauseMs when it does not say how much later itself, or says at once. */
 export function throttled(answer: Answer, pauseMs: number): Extract<Failure, { type: 'throttled' }> {
   const { status, retryAfterMs } = answer
   return {
     type: 'throttled',
     status,
     error: `it ${answered(answer)}, which asks for a pause (throttled)`,
-    retryAfterMs: retryAfterMs ?? pauseMs,
+    retryAfterMs: retryAfterMs || pauseMs,
   }
 }
 

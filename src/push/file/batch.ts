@@ -10,8 +10,6 @@ import type { RowWriter } from './rows.ts'
 
 /** Rows that are encoded at a time, so that the event loop is not blocked for long. */
 const SLICE = 100
-/** Files that are written side by side, so that round trips to a server overlap. */
-const CONCURRENT_FILES = 8
 
 /** Progress of a delivery. */
 export interface BatchProgress {
@@ -64,13 +62,13 @@ export async function writeBatch(drop: Drop, items: readonly PushItem[], options
     const groups = groupsOf(documents?.items ?? items, options.destination)
     // The first file is always written, so that every attempt makes progress.
     const write = (group: Group, index: number) => (index > 0 && options.late() ? null : writeGroup(drop, group, temporary(), options))
-    const written = (await eachOf(groups, write)).filter((file) => file !== null)
+    const written = (await eachOf(drop, groups, write)).filter((file) => file !== null)
     const facts = written.map((file) => file.facts)
     const manifest = temporary()
     await drop.write(manifest, textChunks(manifestText(options.destination.name, facts, documentsIn(documents, written))))
     if (documents !== null) await namedDocuments(drop, documents)
     options.progress.renaming = new Set(written.flatMap((file) => file.items.map((item) => item.outboxId)))
-    await eachOf(written, (file) => drop.rename(file.temporary, file.facts.name))
+    await eachOf(drop, written, (file) => drop.rename(file.temporary, file.facts.name))
     await drop.sync()
     await drop.rename(manifest, manifestName(options.destination.name, facts))
     await drop.sync()
@@ -94,7 +92,7 @@ function documentsOf(
 /** Gives documents their final names, durably. Readers look for none of them before they have read of it. */
 async function namedDocuments(drop: Drop, { renames }: CopiedDocuments): Promise<void> {
   if (renames.size === 0) return
-  await eachOf([...renames], ([from, to]) => drop.rename(from, to))
+  await eachOf(drop, [...renames], ([from, to]) => drop.rename(from, to))
   await drop.sync()
 }
 
@@ -139,8 +137,8 @@ function groupsOf(items: readonly PushItem[], { name, per }: BatchOptions['desti
 }
 
 /** Works on some values side by side. After a failure no other is begun, and those in flight are awaited. @returns the results in order. */
-async function eachOf<T, R>(values: readonly T[], work: (value: T, index: number) => R | Promise<R>): Promise<R[]> {
-  const queue = new PQueue({ concurrency: CONCURRENT_FILES })
+async function eachOf<T, R>({ atOnce }: Drop, values: readonly T[], work: (value: T, index: number) => R | Promise<R>): Promise<R[]> {
+  const queue = new PQueue({ concurrency: atOnce })
   const failed = new AbortController()
   const begin = async (value: T, index: number): Promise<R> => {
     failed.signal.throwIfAborted()

@@ -57,6 +57,8 @@ async function addressesOf({ lookup }: Network, host: string, signal: AbortSigna
 async function connected(socket: Socket, signal: AbortSignal): Promise<Socket> {
   try {
     await abortable(once(socket, 'connect'), signal)
+    // Until its user listens, a reset would end the process. That it is closed is told all the same.
+    socket.on('error', () => undefined)
     return socket
   } catch (error) {
     socket.destroy()

@@ -11,6 +11,8 @@ export interface DropEntry {
  * The message is one sentence.
  */
 export interface Drop {
+  /** How many files are written side by side. */
+  readonly atOnce: number
   /** Creates a file, which must not exist, and makes its content durable. */
   write(name: string, chunks: AsyncIterable<Buffer>): Promise<void>
   /** Renames a file atomically. It replaces a file of that name, which has the same bytes: our names contain a hash. */

@@ -5,22 +5,33 @@ import { createFile, syncFolder } from '../../base/durable-file.ts'
 import { codeOf, messageOf, TransientError } from '../../base/errors.ts'
 import type { Drop, DropEntry, DropTarget } from './drop.ts'
 
+/** A call that hangs holds one of the process's four threads for files, names and compression. */
+const FILES_AT_ONCE = 2
+
 /** A local or mounted folder. It is never created: when its share is not mounted, that would be the wrong folder. */
 export function folderTarget(path: string): DropTarget {
-  return { place: `the folder ${path}`, open: (signal) => openFolder(path, signal) }
+  const abandoned = new Set<Promise<unknown>>()
+  return { place: `the folder ${path}`, open: (signal) => openFolder(path, signal, abandoned) }
 }
 
-async function openFolder(path: string, signal: AbortSignal): Promise<Drop> {
+/** @param abandoned calls of earlier attempts that hang: while there is one, the share is not asked again. */
+async function openFolder(path: string, signal: AbortSignal, abandoned: Set<Promise<unknown>>): Promise<Drop> {
+  if (abandoned.size > 0) throw new TransientError(`the share of ${path} does not answer: an earlier call to it still hangs`)
   // On a share that does not answer a call hangs for ever. It cannot be aborted, only abandoned.
   const attempt = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await abortable(work, signal)
     } catch (error) {
-      throw error === signal.reason ? error : explained(path, error)
+      if (error !== signal.reason) throw explained(path, error)
+      abandoned.add(work)
+      const end = () => abandoned.delete(work)
+      work.then(end, end)
+      throw error
     }
   }
   await attempt(mustBeFolder(path))
   return {
+    atOnce: FILES_AT_ONCE,
     write: (name, chunks) => attempt(createFile(join(path, name), untilAborted(chunks, signal), { mode: 0o666 })),
     rename: (from, to) => attempt(rename(join(path, from), join(path, to))),
     sync: () => attempt(syncFolder(path)),

@@ -26,6 +26,9 @@ const LOGINS = ['none', 'publickey', 'password', 'publickey', 'keyboard-interact
 /** Longest time to wait for the server to close the session. */
 const CLOSE_MS = 1_000
 
+/** So that round trips overlap. */
+const FILES_AT_ONCE = 8
+
 /** A folder on an SFTP server. Each batch opens its own connection: servers close idle ones. */
 export function sftpTarget(settings: SftpSettings, dial: Dial): DropTarget {
   const place = `${settings.path} on sftp://${settings.username}@${settings.host}:${settings.port}`
@@ -54,6 +57,7 @@ async function openSftp(settings: SftpSettings, place: string, dial: Dial, signa
     }
   }
   return {
+    atOnce: FILES_AT_ONCE,
     write: (name, chunks) => attempt(() => writeDurably(session, path(name), chunks)),
     rename: (from, to) => attempt(() => renameOver(client, path(from), path(to))),
     // The protocol has no way to sync names.

@@ -9,8 +9,8 @@ import { IMMUTABLE } from '../contract/message-id.ts'
 import { wants } from './filter.ts'
 import { type FanOutDestination, mayHaveBeenSent, presentRow } from './queued-rows.ts'
 
-/** Most rows of one table of a submission. */
-export const MOST_ROWS = 500
+/** Most rows of one table of a submission; none has so many. */
+export const MOST_ROWS = 10_000
 
 /**
  * Requests that submissions are restated to destinations, of which a replay after a lost branch brings an event or message that happened

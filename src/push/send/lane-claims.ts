@@ -64,7 +64,7 @@ export class LaneClaims {
   readonly #searchMs: number
   #searchAt = Number.NEGATIVE_INFINITY
   #mappedAt = Number.NEGATIVE_INFINITY
-  /** Lanes of which nothing was attempted, to be released in this turn of the event loop: all that wait when a destination fails. */
+  /** Lanes without an attempt, collected until the end of this turn of the event loop and released in one transaction. */
   readonly #untouched: ClaimedLane[] = []
   #releasing: Promise<void> | null = null
 

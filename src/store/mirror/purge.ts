@@ -40,19 +40,25 @@ const ofSubmissions: readonly Entity[] = entities.filter((entity) => entity.tabl
 
 /**
  * Begins a purge: from here on the submission is not tracked, and nothing that arrives of it is mirrored.
- * @returns whether there was a row of it.
+ * @param ifBegun only where one was begun and has not ended: somebody may track the submission again.
+ * @returns whether it is under way.
  */
-export function beginPurge(db: Db, of: Purged): Promise<boolean> {
+export function beginPurge(db: Db, of: Purged, ifBegun = false): Promise<boolean> {
   return db.write('purge', async (tx) => {
     const { account, submissionId: submission_id } = of
+    if (ifBegun && !(await isBegun(tx, of))) return false
     const mark = sql`insert into sync_purged (account, submission_id, purged_at, finished_at) values (${account}, ${submission_id}, ${dbTime(tx)}, null)`
     await sql`${mark} on conflict (account, submission_id) do update set finished_at = null`.execute(tx.sql)
     const removed = await sql`delete from submissions where ${isOf(of)}`.execute(tx.sql)
     for (const table of OWN) await sql`delete from ${sql.table(table)} where ${isOf(of)}`.execute(tx.sql)
     const isThere = Number(removed.numAffectedRows ?? 0) > 0
     if (isThere) await appendChanges(tx, [changeOf(of, submissions, [submission_id])])
-    return isThere
+    return true
   })
+}
+
+async function isBegun(tx: Tx, of: Purged): Promise<boolean> {
+  return (await sql`select 1 from sync_purged where ${isOf(of)} and finished_at is null`.execute(tx.sql)).rows.length > 0
 }
 
 /** Removes the next rows of a submission's tables, and tells of each in the change log. @returns how many; 0 at the end. */
@@ -87,16 +93,6 @@ async function deleteRow(tx: Tx, entity: Entity, { account }: Purged, row: Row):
   }
   const own = Object.entries(row).map(([column, value]) => sql`${sql.ref(column)} = ${value}`)
   await sql`delete from ${sql.table(entity.table)} where account = ${account} and ${sql.join(own, sql` and `)}`.execute(tx.sql)
-}
-
-/** Removes the next queued and sent pushes, but those that tell of the purge. @returns how many; 0 at the end. */
-export function purgePushes(db: Db, of: Purged): Promise<number> {
-  return db.write('purge', async (tx) => {
-    const result = await sql`
-      delete from sync_outbox where outbox_id in (
-        select outbox_id from sync_outbox where ${isOf(of)} and operation <> 'purged' limit ${sql.lit(STEP)})`.execute(tx.sql)
-    return Number(result.numAffectedRows ?? 0)
-  })
 }
 
 /** Empties `before` and `after` of earlier changes. @returns after which number to go on; null at the end. */

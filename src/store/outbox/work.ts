@@ -241,6 +241,10 @@ export async function releaseLanes(db: Db, lanes: readonly ClaimedLane[], option
     const tokens = new Map((await lockLanes(tx, lanes)).map((lane) => [laneText(lane), lane.lease_token]))
     const ours = lanes.filter((lane) => tokens.get(laneText(lane)) === lane.leaseToken)
     await makeDue(tx, ours)
+    await closeEmptyLanes(
+      tx,
+      ours.filter(({ rows }) => rows.length === 0),
+    )
     if (options.clearUncertain) await setUncertain(tx, ours.flatMap(certainRows), false)
     wake(tx, 'outbox')
   })

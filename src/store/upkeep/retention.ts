@@ -243,7 +243,8 @@ export async function oldestNeeded(q: Query, destinations: readonly string[]): P
     if (destinations.includes(destination)) oldest = Math.min(oldest, cursor + 1)
     for (const open of OPEN_ROWS) {
       const { rows } = await sql<{ seq: number }>`
-        select seq from sync_outbox where destination = ${destination} and ${sql.raw(open)} order by outbox_id limit 1`.execute(q.sql)
+        select seq from sync_outbox where destination = ${destination} and ${sql.raw(open)} and snapshot is null
+        order by outbox_id limit 1`.execute(q.sql)
       oldest = Math.min(oldest, rows[0]?.seq ?? oldest)
     }
     // What is sent again stands behind younger changes.
@@ -255,7 +256,10 @@ export async function oldestNeeded(q: Query, destinations: readonly string[]): P
   return oldest
 }
 
-/** Conditions on rows whose content is read from the change log when they are sent, each matching a partial index. */
+/**
+ * Conditions on rows that wait, each matching a partial index. Those without content of their own stand in the order of the change log, in
+ * which it is read when they are sent.
+ */
 const OPEN_ROWS = ["state = 'ready'", ...['dead', 'unknown'].map(stopped)]
 
 /** Matches the partial index. */

@@ -265,6 +265,26 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect((await logOf(db)).last_seq).toBeGreaterThan(last)
   })
 
+  it('keeps an older change that waits behind a row with content of its own, as the filter of a destination queues it', async () => {
+    const db = await openedDb(open, clock)
+    const ams = destinationOf('ams', { start: 1 })
+    await ensureDestinations(db, [ams])
+    await applyAll(
+      db,
+      Array.from({ length: 10 }, (_, n) => eventFact(ACCOUNT, uuid(9, 1), wireEvent(n))),
+    )
+    const { last_seq: last } = await logOf(db)
+    await ageLog(db, last - 4, 500)
+    await fanAll(db, [ams])
+    const [whole = 0, ...seqs] = (await outboxOf(db, 'ams')).map((row) => row.seq)
+    for (const seq of seqs) await setOutbox(db, seq, 'delivered', 1)
+    const wait = seqs[2] ?? 0
+    await setOutbox(db, wait, 'ready', 1)
+    await db.write('test', (tx) => sql`update sync_outbox set seq = ${last}, snapshot = '{}' where seq = ${whole}`.execute(tx.sql))
+    await turn(db, 'a', { destinations: ['ams'] })
+    expect((await logOf(db)).first_seq).toBe(wait)
+  })
+
   it('removes old changes also where a clock that ran ahead has dated some among them into the future', async () => {
     const db = await openedDb(open, clock)
     await applyAll(

@@ -11,6 +11,7 @@ it('begins no other file when one cannot be written, and removes those that it h
   const begun: string[] = []
   const removed: string[] = []
   const drop: Drop = {
+    atOnce: AT_A_TIME,
     async write(name) {
       begun.push(name)
       if (begun.length === 1) throw new Error('the disk is full')

@@ -30,6 +30,23 @@ it('goes on to the next address of a host when one says nothing at all', async (
   expect(silent.map(({ destroyed }) => destroyed)).toEqual([true, true])
 })
 
+it('gives a socket that may be reset before anybody listens to it', async () => {
+  const made = new Socket()
+  const network = {
+    lookup: async () => [{ address: ANSWERS }],
+    connect() {
+      setImmediate(() => made.emit('connect'))
+      return made
+    },
+  }
+  const reach = dial({ allowHosts: null, allowPrivate: true, timeoutMs: 4_000 }, network)
+  const socket = await reach('sftp.agency.example', 22, new AbortController().signal)
+  const closed = new Promise((resolve) => void socket.once('close', resolve))
+  // An error that nobody hears fails this test.
+  socket.destroy(new Error('reset by the server'))
+  await closed
+})
+
 it('tries no other address, and says nothing of this one, once it is given up', async () => {
   const given = new Error('no longer')
   const stop = new AbortController()

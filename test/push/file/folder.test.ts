@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ManualClock, systemClock } from '../../../src/base/clock.ts'
 import type { PushItem } from '../../../src/push/contract/delivery.ts'
+import { folderTarget } from '../../../src/push/file/folder.ts'
 import { startChild } from '../../tools/child.ts'
+import { until } from '../../tools/until.ts'
 import { folderKind, newFolder, pushItem, pushItems, readDrop, readRows, send, submissionOf } from './support.ts'
 
 const HOUR = 3_600_000
@@ -320,6 +322,29 @@ describe('time and shutdown', () => {
     const outcomes = await send(folderKind(folder), pushItems(1), AbortSignal.abort(new Error('the process stops')))
     expect(outcomes[0]).toMatchObject({ type: 'failed', permanent: false, error: 'the process stops' })
     expect(readDrop(folder)).toEqual({ files: [], manifests: [], others: [] })
+  })
+})
+
+describe('a share that does not answer', () => {
+  it('is not asked again while an earlier call to it hangs', async () => {
+    const target = folderTarget(newFolder())
+    const [given, hanging] = [new AbortController(), Promise.withResolvers<void>()]
+    async function* chunks(): AsyncGenerator<Buffer> {
+      await hanging.promise
+      yield Buffer.from('late')
+    }
+    const written = (await target.open(given.signal)).write('a', chunks())
+    given.abort(new Error('it takes too long'))
+    await expect(written).rejects.toThrow('it takes too long')
+    const again = () => target.open(new AbortController().signal)
+    await expect(again()).rejects.toThrow(/^the share of .* does not answer: an earlier call to it still hangs$/)
+    hanging.resolve()
+    await until('it has answered', () =>
+      again().then(
+        () => true,
+        () => false,
+      ),
+    )
   })
 })
 
