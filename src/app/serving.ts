@@ -92,6 +92,7 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     ...(logDestination && { destination: logDestination }),
   })
   for (const warning of config.warnings) log.warn(warning)
+  for (const each of config.overridden) log.info(each)
   const closing = new AsyncDisposableStack()
   try {
     const telemetry = await openTelemetry(options.env ?? {}, packageJson.version, { log, clock, secrets })

@@ -1,7 +1,7 @@
 import { UsageError } from '../base/errors.ts'
 import type { SecretText } from '../base/secret.ts'
 import { type ConfigOf, configOf } from './from-schema.ts'
-import { hiddenProblems, hiddenWarnings } from './hidden-values.ts'
+import { hiddenProblems, overridden } from './hidden-values.ts'
 import { type KnownNames, unknownNames } from './known-names.ts'
 import { plainSecrets } from './plain-secrets.ts'
 import { type DestinationSettings, destinationSchema } from './schema/destination.ts'
@@ -20,6 +20,8 @@ import { extraCaWarnings, versionWarnings } from './warnings.ts'
 export type Config = Readonly<ReturnType<typeof filledIn>> & {
   /** What is not wrong, but probably not meant: a sentence each. */
   readonly warnings: readonly string[]
+  /** Which values of the settings file a variable overrides: a sentence each. */
+  readonly overridden: readonly string[]
 }
 /** One brokerage credential in one environment of the service. */
 export type AccountConfig = Config['accounts'][number]
@@ -80,13 +82,8 @@ export function loadConfig(env: Environment, options: LoadOptions = {}): Config 
     throw new SettingsError([...new Set(problems)], validDestinations(merged.tree['destinations']))
   }
   const config = filledIn(configOf(settingsSchema, parsed.data))
-  const warnings = [
-    ...misspelled(env, file.variables),
-    ...hiddenWarnings(environment, file),
-    ...versionWarnings(config.accounts),
-    ...extraCaWarnings(env),
-  ]
-  return deepFreeze({ ...config, warnings })
+  const warnings = [...misspelled(env, file.variables), ...versionWarnings(config.accounts), ...extraCaWarnings(env)]
+  return deepFreeze({ ...config, warnings, overridden: overridden(environment, file) })
 }
 
 const NO_ACCOUNT =

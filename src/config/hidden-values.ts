@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { sameSettings } from './same-settings.ts'
 import { field, keyOf, type Path, shownKey } from './schema/reading.ts'
 import { settingsSchema } from './schema/schema.ts'
 import { unwrapped } from './schema/walk.ts'
@@ -23,14 +24,13 @@ function hiddenValues(environment: EnvironmentReading, file: FileReading): Hidde
   })
 }
 
-/** @returns a warning for each value of the settings file that does not count because a variable says something else. */
-export function hiddenWarnings(environment: EnvironmentReading, file: FileReading): string[] {
-  return hiddenValues(environment, file)
-    .filter(({ path, value }) => path.reduce<unknown>(field, environment.tree) !== String(value))
-    .map(
-      ({ path, variable }) =>
-        `${nameInFile(path)} does not count, because ${variable} overrides it; set ${variable} to nothing to go by the file`,
-    )
+/** @returns a sentence for each value of the settings file that does not count because a variable says something else. */
+export function overridden(environment: EnvironmentReading, file: FileReading): string[] {
+  return hiddenValues(environment, file).flatMap(({ path, variable, value }) => {
+    const [inFile, given] = [value, path.reduce<unknown>(field, environment.tree)].map((each) => schemaAt(path).safeParse(each).data)
+    if (sameSettings(inFile, given)) return []
+    return [`${nameInFile(path)} does not count, because ${variable} overrides it; set ${variable} to nothing to go by the file`]
+  })
 }
 
 /**

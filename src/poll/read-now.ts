@@ -20,9 +20,9 @@ export interface Failure {
 /** A read that a command makes now, due or not. */
 export interface WantedRead<Claim> {
   readonly of: Omit<FailedRead, 'reason'>
-  /** @returns null while another process makes the read, and when nothing is read any more. */
+  /** @returns null while another process makes the read, and when the read no longer exists. */
   claim(): Promise<Claim | null>
-  /** Whether it is still to be read: a purge may have ended that. */
+  /** Whether the read still exists: a purge ends it. */
   exists(): Promise<boolean>
   /** Makes the read and settles it. @returns null when it did not fail. */
   carryOut(claim: Claim): Promise<Failure | null>

@@ -11,8 +11,8 @@ export interface ReadDelivery {
   readonly settlement: Settlement
   /** The delivery does not say where something happened, so the active submissions must be read. */
   readonly sweep: boolean
-  /** Whether a delivery about events has one that can be read; null when it is about something else. */
-  readonly hasEvents: boolean | null
+  /** Whether an event of the delivery can be read; `none` when it is about something else. */
+  readonly events: 'readable' | 'unreadable' | 'none'
   /** The body as it was parsed; undefined when it is not JSON. */
   readonly json: unknown
 }
@@ -43,7 +43,7 @@ function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySe
   const { account } = delivery
   const { type: kind, message } = content
   const origin: Origin = delivery.settledAt === null ? fromWebhook : { ...fromWebhook, isReplayed: true }
-  const none = { facts: [], sweep: false, hasEvents: null, json: content.json }
+  const none = { facts: [], sweep: false, events: 'none' as const, json: content.json }
   // Sent by `doctor` to check that deliveries arrive.
   if (kind === SELF_DELIVERY_TYPE)
     return { ...none, settlement: { delivery, state: 'done', submissionId: null, kind, error: null, isEmptied: true } }
@@ -73,7 +73,7 @@ function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySe
     },
     json: content.json,
     sweep: ids.length === 0,
-    hasEvents: kind === 'submission.events' ? content.events.length > 0 : null,
+    events: kind !== 'submission.events' ? 'none' : content.events.length > 0 ? 'readable' : 'unreadable',
   }
 }
 

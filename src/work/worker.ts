@@ -143,8 +143,8 @@ export class Worker implements Service {
   /** Notes, by account, whether events could be read, and requests a sweep where a delivery names no submission. */
   async #noteGaps(tx: Tx, read: readonly ReadDelivery[]): Promise<void> {
     const accounts = (items: readonly ReadDelivery[]) => [...new Set(items.map((item) => item.settlement.delivery.account))].sort()
-    const unreadable = accounts(read.filter(({ hasEvents }) => hasEvents === false))
-    const readable = accounts(read.filter(({ hasEvents }) => hasEvents === true)).filter((account) => !unreadable.includes(account))
+    const unreadable = accounts(read.filter(({ events }) => events === 'unreadable'))
+    const readable = accounts(read.filter(({ events }) => events === 'readable')).filter((account) => !unreadable.includes(account))
     for (const account of unreadable) await noteUnreadableEvents(tx, account, timeFromMs(this.#o.clock.now()))
     if (readable.length > 0) await forgetUnreadableEvents(tx, readable)
     for (const account of accounts(read.filter((item) => item.sweep))) await requestSweep(tx, account)

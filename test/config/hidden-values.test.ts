@@ -2,12 +2,12 @@ import { expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { account, withFile } from './support.ts'
 
-const YAML = 'database: { url: "postgres://mirror@db.test/mirror" }\npoll: { quiet: 20m }\nlog: { level: debug }\n'
+const YAML = 'database: { url: "postgres://mirror@db.test/mirror" }\npoll: { quiet: 20m, active: 60s }\nlog: { level: debug }\n'
 
 it('a value of the settings file that a variable overrides is told, without the value, unless both say the same', () => {
-  const variables = { ...account, DATABASE_URL: 'sqlite:/data/mirror.db', POLL_QUIET: '', LOG_LEVEL: 'debug' }
-  expect(loadConfig(withFile(YAML, variables)).warnings).toEqual([
+  const variables = { ...account, DATABASE_URL: 'sqlite:/data/mirror.db', POLL_QUIET: '', POLL_ACTIVE: '1m', LOG_LEVEL: 'debug' }
+  expect(loadConfig(withFile(YAML, variables)).overridden).toEqual([
     'database.url in CONFIG_FILE does not count, because DATABASE_URL overrides it; set DATABASE_URL to nothing to go by the file',
   ])
-  expect(loadConfig(withFile(YAML, account)).warnings).toEqual([])
+  expect(loadConfig(withFile(YAML, account)).overridden).toEqual([])
 })

@@ -61,12 +61,14 @@ export const storing: Plants = {
   },
   'the log of a database that is missing meets the restored one': {
     file: 'store/backup/restore.ts',
-    edits: [['if (isThere) giveName(path, previous)', 'if (!isThere) return null\n  giveName(path, previous)']],
+    edits: [
+      ['if (isThere) linkOrRename(path, previous)', 'if (!isThere) return { previous: null, beside: [] }\n  linkOrRename(path, previous)'],
+    ],
     foundBy: ['store/backup/backup.test.ts'],
   },
   'documents of another mirror are swept as leftovers': {
     file: 'documents/storage/owner.ts',
-    edits: [['if (owner === null || owner === mirror) return null', 'if (owner !== undefined) return null']],
+    edits: [['if (found === null) return null', "if (found === null || place !== '') return null"]],
     foundBy: ['documents/fetch/sweeper.test.ts'],
   },
   'an action that failed is noted as done': {

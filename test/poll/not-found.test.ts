@@ -97,7 +97,7 @@ describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
     expect(await not_found()).toEqual([3, 3, 3])
     await rig.pass(120_000)
     await rig.rest()
-    expect(await not_found()).toEqual([3, 4, 4])
+    expect(await not_found()).toEqual([4, 4, 4])
     rig.sandbox.faults.set([])
     await named(2)
     await rig.rest()

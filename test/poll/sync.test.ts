@@ -183,6 +183,7 @@ it.each(onSqlite)('reading now ends for a submission that is purged meanwhile, a
   await syncOf(rig, { db: meanwhile, concurrency: 1 }).read([id], new AbortController().signal)
   expect([claims >= 2, await rows()]).toEqual([true, []])
   // Of a purge between the listing of the ids and the reading of them.
-  await syncOf(rig).read([id], new AbortController().signal)
-  expect(await rows()).toEqual([])
+  const extraReads = [{ name: 'detail', path: '/broker/submissions/{submission_id}/detail', everyMs: 60_000 }]
+  await syncOf(rig, { extraReads }).read([id], new AbortController().signal)
+  expect([await rows(), await rig.db.read.sql.selectFrom('sync_path_reads').select('path').execute()]).toEqual([[], []])
 })

@@ -51,7 +51,7 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
       const rig = await Rig.open(database, { sandbox: { eventsPayload } })
       const id = rig.sandbox.addSubmission('default')
       const { bodies, events } = await announced(rig, id)
-      await rig.db.write('test', (tx) => noteUnreadableEvents(tx, 'default', timeFromMs(Date.now())))
+      await rig.db.write('test', (tx) => noteUnreadableEvents(tx, 'default', timeFromMs(Date.now() - 25 * 3_600_000)))
       await work(rig, bodies)
       expect((await rowsOf(rig.db, marketEvents)).map((row) => row['event_id'])).toEqual(events.sort())
       expect(await woken(rig)).toEqual(expect.arrayContaining([`${id} events`, `${id} thread`]))

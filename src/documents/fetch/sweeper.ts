@@ -37,8 +37,9 @@ export class DocumentSweeper implements Service {
   async #sweep(): Promise<number> {
     try {
       const mirror = await firstEpochOf(this.#db.read)
-      if ((await this.#storage.owner()) === null) await this.#storage.takeFor(mirror)
-      const foreign = await foreignDocuments(this.#storage, mirror)
+      const owner = await this.#storage.owner()
+      if (owner === null) await this.#storage.takeFor(mirror)
+      const foreign = foreignDocuments(this.#storage.place, { owner, mirror })
       if (foreign !== null) {
         this.#log.warn(`files that no document names stay where they are: ${foreign}`)
         return EVERY_MS

@@ -83,7 +83,7 @@ export class S3Storage implements DocumentStorage {
 
   async owner(): Promise<string | null> {
     const found = await this.#get(OWNER)
-    return found === null ? null : (await text(found)).trim()
+    return found === null ? null : (await this.#ask(() => text(found))).trim()
   }
 
   async takeFor(mirror: string): Promise<void> {

@@ -8,11 +8,11 @@ import {
   type Purged,
   purgeBodies,
   purgeChanges,
-  purgePushes,
   purgeRows,
 } from '../../store/mirror/purge.ts'
 import { knownSubmissions } from '../../store/mirror/submissions.ts'
 import { auditAction } from '../../store/operators/actions.ts'
+import { purgePushes } from '../../store/outbox/purge.ts'
 import { knownPaths } from '../../store/reads/fetches.ts'
 import { type ActionContext, idsForAudit, inSteps, untilDone } from './context.ts'
 
@@ -44,11 +44,13 @@ export async function purgeSubmissions(a: ActionContext, account: string, ids: r
   const note = { who: a.who, action: 'submission.purge', target: account, detail: idsForAudit(ids) }
   return await auditAction(a.db, note, async () => {
     const preview = await purgePreview(a, account, ids)
-    const all = [...preview.submissions, ...preview.unknown].map((submissionId): Purged => ({ account, submissionId }))
-    const paths = new Set<string>()
-    for (const of of all) {
-      for (const path of await storedPathsOf(a.db.read, account, of.submissionId)) paths.add(path)
-      await beginPurge(a.db, of)
+    const asked = new Set(ids)
+    const [all, paths] = [[] as Purged[], new Set<string>()]
+    for (const submissionId of [...preview.submissions, ...preview.unknown]) {
+      const of: Purged = { account, submissionId }
+      for (const path of await storedPathsOf(a.db.read, account, submissionId)) paths.add(path)
+      if (!(await beginPurge(a.db, of, !asked.has(submissionId)))) continue
+      all.push(of)
       await untilDone(a, async () => ((await purgePushes(a.db, of)) > 0 ? 0 : null))
       await untilDone(a, async () => ((await purgeRows(a.db, of)) > 0 ? 0 : null))
     }
@@ -58,7 +60,8 @@ export async function purgeSubmissions(a: ActionContext, account: string, ids: r
     }
     for (const of of all) await endPurge(a.db, of)
     await removeFiles(a, storage, [...paths])
-    return { ...preview, detail: { purged: preview.submissions.length } }
+    const ended = preview.submissions.filter((id) => !asked.has(id))
+    return { ...preview, detail: { purged: preview.submissions.length, ...(ended.length > 0 && { ended: idsForAudit(ended) }) } }
   })
 }
 

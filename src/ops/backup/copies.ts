@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf, messageOf, PermanentError } from '../../base/errors.ts'
-import { readOwner, writeOwner } from '../../base/owner-file.ts'
+import { foreignOwner, readOwner, writeOwner } from '../../base/owner-file.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 
 /** Names of the copies that are made by a timetable. Other files in their folder are left alone. */
@@ -29,12 +29,11 @@ export function copyName(slot: TimeText): string {
  */
 export async function foreignCopies(folder: string, mirror: string): Promise<string | null> {
   const owner = await readOwner(join(folder, OWNER))
-  if (owner === mirror) return null
-  if (owner === null && !(await namesIn(folder)).some((name) => COPY.test(name))) return null
-  const found =
-    owner === null
-      ? `${folder} holds copies, and no ${OWNER} that says of which mirror`
-      : `${folder} is for the copies of another mirror (${OWNER} there names ${owner}, and this one is ${mirror})`
+  const isUnnamed = owner === null && (await namesIn(folder)).some((name) => COPY.test(name))
+  const found = isUnnamed
+    ? `${folder} holds copies, and no ${OWNER} that says of which mirror`
+    : foreignOwner(folder, 'copies', OWNER, { owner, mirror })
+  if (found === null) return null
   return `${found}: check DATABASE_URL, set BACKUP_DIR to another folder, or, where the other mirror is given up, move its files out of this one`
 }
 

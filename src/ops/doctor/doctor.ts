@@ -31,6 +31,7 @@ async function* checkAll(p: DoctorParts): AsyncGenerator<Finding> {
   const { accounts, destinations } = p.config
   yield good('settings', `${pluralize(accounts.length, 'account')} and ${pluralize(destinations.length, 'destination')}`)
   for (const warning of p.config.warnings) yield bad('settings', warning)
+  for (const each of p.config.overridden) yield good('settings', each)
   const { db } = p
   if (db === null) yield unchecked('retention', NO_DATABASE)
   else yield* withFailure(p, 'database', checkDatabase(p.config, db))

@@ -11,7 +11,8 @@ export async function* checkDocuments({ config, db }: Pick<DoctorParts, 'config'
   const storage = createDocumentStorage(config)
   try {
     await storage.check()
-    const foreign = db === null ? null : await foreignDocuments(storage, await firstEpochOf(db.read))
+    const owner = await storage.owner()
+    const foreign = db === null ? null : foreignDocuments(storage.place, { owner, mirror: await firstEpochOf(db.read) })
     yield foreign === null ? good('documents', `${storage.place} can be written to and read from`) : bad('documents', foreign)
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error

@@ -17,7 +17,7 @@ function dayOrTime(text: string): string | null {
 const purge = operation({
   name: 'purge',
   summary: 'remove everything that is kept of submissions, and do not track them again',
-  description: 'The answer comes at the end; what is broken off is repeated, and goes on.',
+  description: 'The answer comes at the end. What is broken off is ended by the next purge of the account, whatever that is asked for.',
   role: 'admin',
   needs: 'account',
   http: 'POST /submissions/purge',
@@ -38,7 +38,7 @@ const purge = operation({
   output: record('SubmissionsPurged', {
     account: z.string(),
     dry_run: z.boolean(),
-    submissions: z.array(z.string()).readonly().describe('removed, or to be removed'),
+    submissions: z.array(z.string()).readonly().describe('removed, or to be removed; those of an earlier purge that was broken off, too'),
     unknown: z.array(z.string()).readonly().describe('had no row here; they will not be tracked either'),
   }),
   run: async (c, { ids, gone_before: goneBefore, account: wanted, dry_run = false }) => {

@@ -55,7 +55,7 @@ const list = operation({
     account: ofAccount,
     market: name.optional().describe("the beginning of a market's name: only submissions with a lane there"),
     status: name.optional().describe('only submissions with a lane of that status'),
-    stage: name.optional().describe('only submissions that stand there, as the answer says it'),
+    stage: name.optional().describe('only submissions at this stage'),
     sort: z.enum(submissionOrders).default('-moved').describe('with `-` the newest, or last, first'),
     ...paging,
   }),

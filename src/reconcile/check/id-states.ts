@@ -5,7 +5,7 @@ import { timeFromMs } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import { type AskedId, type ReadsById, readById } from '../../read/by-id.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { learnIds, takeIdNumber } from '../../store/reads/known-ids.ts'
+import { learnIds, requestIdsOf, takeIdNumber } from '../../store/reads/known-ids.ts'
 import { type IdOfSubmission, idsOfSubmission, mayComeBack } from '../../store/reconcile/known-ids.ts'
 import { goneById } from '../../upstream/wire/binding.ts'
 import { type Attempt, attempt } from './attempts.ts'
@@ -62,7 +62,9 @@ export async function readIdState(
   if (answer.ok) return fact(answer.value.view)
   if (answer.failure.class !== 'gone') return answer
   if (!(await mayComeBack(o.db.read, place.account, asked.read, asked.id))) return fact(goneById(asked.read, asked.id))
-  const reason = `${asked.id} is not found, and was read before: it counts as gone when polling has not found it some minutes later`
+  // Polling looks again at once, and twice more within minutes.
+  if (!o.dryRun) await o.db.write('reconcile-reads', (tx) => requestIdsOf(tx, place.account, [place.submissionId]))
+  const reason = `${asked.id} is not found, and was read before: it counts as gone when polling misses it for some minutes; run this again then`
   return { ok: false, failure: { ...answer.failure, class: 'unconfirmed', reason } }
 }
 

@@ -142,7 +142,8 @@ async function verify(parts: CopyParts, table: CopiedTable): Promise<number | nu
 async function complete(source: Db, target: Db, tables: readonly CopiedTable[]): Promise<void> {
   const note = { who: 'command', action: 'database.copy', target: target.kind, detail: { from: source.kind } }
   // First, so that two databases never claim the log. A copy that is interrupted behind this can be made again.
-  await auditedDb(source, note).write('copy-leave', leaveEpochHome)
+  const noted = auditedDb(source, note)
+  await noted.write('copy-leave', leaveEpochHome)
   const numbers = await Promise.all(tables.map((table) => lastNumber(source.read, table)))
   await target.write('copy-end', async (tx) => {
     for (const [index, table] of tables.entries()) await continueNumbers(tx, table, numbers[index] ?? null)

@@ -23,6 +23,8 @@ export interface Restored {
   readonly epoch: NewEpoch
   /** null when there was no database. */
   readonly previous: string | null
+  /** What lay beside it, such as a log, under the names that it has now. */
+  readonly beside: readonly string[]
 }
 
 const LOG_ENDINGS = ['-wal', '-shm', '-journal']
@@ -60,10 +62,10 @@ export async function restoreSqlite(
       await db.close()
     }
     await syncFile(fresh)
-    const previous = keepPrevious(path, clock)
+    const kept = keepPrevious(path, clock)
     renameSync(fresh, path)
     await syncFolder(dirname(path))
-    return { facts, ...made, previous }
+    return { facts, ...made, ...kept }
   } finally {
     for (const ending of ['', '-mark', ...LOG_ENDINGS]) rmSync(`${fresh}${ending}`, { force: true })
     lock.release()
@@ -106,22 +108,20 @@ function verify(fresh: string, file: string): SqliteFacts {
   }
 }
 
-/**
- * Gives the database a second name first, so that its own name always has a file. What lies beside it goes along, also where it is missing itself.
- * @returns the second name; null when there was no database.
- */
-function keepPrevious(path: string, clock: Clock): string | null {
+/** Gives the database a second name first, so that its own name always has a file. What lies beside it goes along, also where it is missing itself. */
+function keepPrevious(path: string, clock: Clock): Pick<Restored, 'previous' | 'beside'> {
   const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
   const previous = freeName(`${path}.before-${stamp}`)
   const isThere = existsSync(path)
-  if (isThere) giveName(path, previous)
+  if (isThere) linkOrRename(path, previous)
   // Only a damaged database, or one that is missing, still has them. They must never meet the new file.
   // The file with marks goes with its database: beside the new one it would tell of another log.
-  for (const ending of [...LOG_ENDINGS, '-mark']) if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${previous}${ending}`)
-  return isThere ? previous : null
+  const endings = [...LOG_ENDINGS, '-mark'].filter((ending) => existsSync(`${path}${ending}`))
+  for (const ending of endings) renameSync(`${path}${ending}`, `${previous}${ending}`)
+  return { previous: isThere ? previous : null, beside: endings.map((ending) => `${previous}${ending}`) }
 }
 
-function giveName(path: string, previous: string): void {
+function linkOrRename(path: string, previous: string): void {
   foldLog(path)
   try {
     linkSync(path, previous)

@@ -13,8 +13,7 @@ type Timed = Pick<Query, 'kind' | 'clock'>
  * The database's clock plus `plusMs` milliseconds, as a value in a statement (invariant 14). Processes on one Postgres thus agree on
  * leases, whatever their own clocks say. SQLite is local and uses our clock.
  *
- * On Postgres it is a query of its own: the clock of every moment could not be looked for in an index, and each claim would pass over all rows
- * that are not due.
+ * On Postgres a subselect: evaluated once, so that an index can be searched by it. `clock_timestamp()` itself is evaluated for each row.
  */
 export function dbTime(q: Timed, plusMs = 0): RawBuilder<TimeText> {
   if (q.kind === 'sqlite') return sql<TimeText>`${timeFromMs(q.clock.now() + plusMs)}`

@@ -9,8 +9,8 @@ import { hasNoOptionsBut } from '../reconcile/runs.ts'
 /** Every query here uses an index and a limit: they run every half minute, whatever the size of the mirror. */
 const NEWEST = 500
 const AT_MOST = 200
-/** The same of reads in the order of their age. Those of submissions that are gone come first, and are passed over. */
-const MOST_GONE = 20_000
+/** Most reads looked at, oldest first, to find one whose submission is not gone. */
+const MOST_LOOKED_AT = 20_000
 const NEWEST_RUNS = 20
 const DAY_MS = 86_400_000
 
@@ -154,7 +154,7 @@ export async function stalestRead(q: Query, account: string): Promise<TimeText |
       select last_read_at as at from (
         select submission_id, last_read_at from sync_reads
         where account = ${account} and read = ${sql.lit(read)} and last_read_at is not null
-        order by last_read_at limit ${sql.lit(MOST_GONE)}) as first_read
+        order by last_read_at limit ${sql.lit(MOST_LOOKED_AT)}) as first_read
       where not exists (select 1 from submissions s where s.account = ${account} and s.submission_id = first_read.submission_id
         and s.unreachable_since is not null)
       order by last_read_at limit 1) as part`,

@@ -128,10 +128,13 @@ export async function requestSweep(tx: Tx, account: string): Promise<void> {
   wake(tx, 'reads')
 }
 
-/** Records that an event delivery of each account could be read again. */
+/** Within this time of a delivery that could not be read its events are found by a feed and judged: it is no lost webhook. */
+const UNREADABLE_MS = 86_400_000
+
+/** Records that an event delivery of each account could be read, a day after the last that could not. */
 export async function forgetUnreadableEvents(tx: Tx, accounts: readonly string[]): Promise<void> {
   const update = tx.sql.updateTable('sync_accounts').set({ events_unreadable_at: null })
-  await update.where('account', 'in', accounts).where('events_unreadable_at', 'is not', null).execute()
+  await update.where('account', 'in', accounts).where('events_unreadable_at', '<', dbTime(tx, -UNREADABLE_MS)).execute()
 }
 
 /** Records that event deliveries of the account cannot be read here: a lost one cannot be told from an unreadable one. */

@@ -6,6 +6,7 @@ import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime, skipLocked } from '../engine/sql.ts'
 import { syncPathReads } from '../schema/reads.ts'
 import { specOf } from '../schema/table.ts'
+import { withoutPurged } from './purged.ts'
 
 /*
  * Paths that an operator named. An extra read is made once, or once for each submission; its answer is kept in `extra_reads`. Of discovery is
@@ -38,11 +39,15 @@ export const claimedPaths = new Leased<PathClaim>({
 const KEY = sql`account, submission_id, name, path`
 const pathReads = specOf(syncPathReads)
 
-/** Adds paths, due at once; known ones stay as they are. @returns how many are new. */
+/** Adds paths, due at once, but not of purged submissions; known ones stay as they are. @returns how many are new. */
 export async function addPaths(tx: Tx, account: string, paths: readonly NamedPath[]): Promise<number> {
   if (paths.length === 0) return 0
   const { now } = await tx.sql.selectNoFrom(dbTime(tx).as('now')).executeTakeFirstOrThrow()
-  const rows = paths.map(({ name, submissionId, path }) => ({ account, submission_id: submissionId, name, path }))
+  const kept = await withoutPurged(
+    tx,
+    paths.map((path) => ({ ...path, account })),
+  )
+  const rows = kept.map(({ name, submissionId, path }) => ({ account, submission_id: submissionId, name, path }))
   return tx.insertMany(
     pathReads,
     rows.map((row) => ({ ...row, due_at: now, failures: 0, ids: 0, found: 0 })),
@@ -75,13 +80,7 @@ export async function addExtraReads(
   )
   const fresh = rows.filter(({ known }) => Number(known) < names.length).map(({ submission_id }) => submission_id)
   if (fresh.length > 0) {
-    await db.write('path-add', async (tx) => {
-      // Read again: a submission may have been purged meanwhile.
-      const query = tx.sql.selectFrom('submissions').select('submission_id').where('account', '=', account)
-      const there = await query.where('submission_id', 'in', fresh).execute()
-      const ids = there.map(({ submission_id }) => submission_id)
-      await addPaths(tx, account, extraReadsOf(names, ids))
-    })
+    await db.write('path-add', (tx) => addPaths(tx, account, extraReadsOf(names, fresh)))
   }
   return rows.length < limit ? null : (rows.at(-1)?.submission_id ?? null)
 }

@@ -1,5 +1,6 @@
 import { submissions } from '../../model/entities/submissions.ts'
 import type { Row } from '../../model/entity.ts'
+import type { Place } from '../../model/facts.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { syncPurged } from '../schema/reads.ts'
 import { relationOf, specOf } from '../schema/table.ts'
@@ -24,6 +25,20 @@ export async function purgedAmong(q: Query, keys: readonly Row[]): Promise<Reado
 export async function purgedUnderLock(tx: Tx, keys: readonly Row[]): Promise<ReadonlySet<string>> {
   if (keys.length > 0) await tx.selectMany(named, keys, { lock: true })
   return await purgedAmong(tx, keys)
+}
+
+/**
+ * @returns what is not of a purged submission. Until the transaction ends no purge of the others begins.
+ * @param places of one or more submissions each; `submissionId` `''` is of none.
+ */
+export async function withoutPurged<P extends Place>(tx: Tx, places: readonly P[]): Promise<P[]> {
+  const keys = new Map(places.map(({ account, submissionId }) => [`${account} ${submissionId}`, { account, submission_id: submissionId }]))
+  const named = [...keys].filter(([, { submission_id }]) => submission_id !== '').sort(([a], [b]) => (a < b ? -1 : 1))
+  const purged = await purgedUnderLock(
+    tx,
+    named.map(([, key]) => key),
+  )
+  return places.filter(({ account, submissionId }) => !purged.has(`${account} ${submissionId}`))
 }
 
 /** Lets purged submissions be tracked again. */

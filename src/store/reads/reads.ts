@@ -7,7 +7,7 @@ import { wake } from '../engine/notify.ts'
 import { dbTime, greatest, least, timePlus, valuesTable } from '../engine/sql.ts'
 import { syncReads } from '../schema/reads.ts'
 import { specOf } from '../schema/table.ts'
-import { purgedAmong } from './purged.ts'
+import { withoutPurged } from './purged.ts'
 
 /** Delay of a wake: deliveries of a burst arrive close together and share one walk. */
 export const WAKE_DELAY_MS = 1_000
@@ -25,11 +25,7 @@ const readsTable = specOf(syncReads)
 
 /** Adds the reads of new submissions, due at once, but not of purged ones. Both feeds start from the beginning (trap 22). */
 export async function addReads(tx: Tx, places: readonly Place[], now: string, live: boolean): Promise<void> {
-  const purged = await purgedAmong(
-    tx,
-    places.map(({ account, submissionId }) => ({ account, submission_id: submissionId })),
-  )
-  const kept = places.filter(({ account, submissionId }) => !purged.has(`${account} ${submissionId}`))
+  const kept = await withoutPurged(tx, places)
   const rows = kept.flatMap((place) =>
     readKinds.map((read) => ({
       account: place.account,

@@ -133,7 +133,9 @@ export const accountCompleteness = relation({
       ),
     ),
     webhook_loss_ratio_day: orNull(real('the same of the last 24 hours')),
-    events_unreadable_at: orNull(time('when an event delivery came that could not be read; null: none did, or a later one could')),
+    events_unreadable_at: orNull(
+      time('when an event delivery came that could not be read; null: none did, or one could be read a day later'),
+    ),
   },
 })
 

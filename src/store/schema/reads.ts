@@ -219,7 +219,7 @@ export const syncPurged = internal({
     account: text(),
     submission_id: text(),
     purged_at: time(),
-    finished_at: orNull(time('null: the purge was interrupted')),
+    finished_at: orNull(time('null: the purge was interrupted, or is running')),
   },
 })
 

@@ -46,6 +46,7 @@ test('one account in the environment is enough, and everything else has the defa
     destinations: [],
     shutdownGraceMs: 8000,
     warnings: [],
+    overridden: [],
     log: { level: 'info' },
   })
   expect(accounts).toHaveLength(1)

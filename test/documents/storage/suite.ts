@@ -56,10 +56,11 @@ export function storageSuite(name: string, rig: () => Promise<Rig>): void {
 
     it('is taken for one mirror, and tells another that it is not its own', async () => {
       const { storage } = await rig()
-      expect([await storage.owner(), await foreignDocuments(storage, 'mine')]).toEqual([null, null])
+      const foreign = async (mirror: string) => foreignDocuments(storage.place, { owner: await storage.owner(), mirror })
+      expect([await storage.owner(), await foreign('mine')]).toEqual([null, null])
       await storage.takeFor('mine')
-      expect([await storage.owner(), await foreignDocuments(storage, 'mine')]).toEqual(['mine', null])
-      expect(await foreignDocuments(storage, 'yours')).toContain('names mine, and this one is yours): check DATABASE_URL')
+      expect([await storage.owner(), await foreign('mine')]).toEqual(['mine', null])
+      expect(await foreign('yours')).toContain('names mine, and this one is yours): check DATABASE_URL')
       expect(await collected(storage)).toEqual([])
       expect(await storage.sweep(none)).toBe(0)
       expect(await storage.owner()).toBe('mine')

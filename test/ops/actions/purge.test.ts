@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { inApplyTransaction } from '../../../src/apply/apply.ts'
 import { systemClock } from '../../../src/base/clock.ts'
@@ -11,7 +12,9 @@ import { trackSubmissions } from '../../../src/ops/operations/track.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work.ts'
+import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
 import { readDeliveries } from '../../../src/work/read-facts.ts'
+import { destinationOf, fanAll, lanesIn, openedDb, outboxOf } from '../../push/outbox.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { dumpOf } from '../../tools/dump.ts'
 import { byPoll, eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../../tools/facts.ts'
@@ -109,5 +112,28 @@ describe.each(testDatabases)('a purge on $name', ({ open }) => {
     expect(await dumpOf(db)).not.toContain(TOLD)
     expect((await marks()).map(({ finished_at }) => finished_at !== null)).toEqual([true, true])
     expect(await purgePreview(second, ACCOUNT, [])).toEqual({ submissions: [], unknown: [] })
+  })
+  it('leaves no lane behind: one without rows is closed, and one that a purged change held goes on', async () => {
+    const db = await openedDb(open)
+    const ams = destinationOf('ams', { operations: ['insert', 'update'] })
+    const all = destinationOf('all')
+    await ensureDestinations(db, [ams, all])
+    await fill(db, GONE, TOLD, 1)
+    await fanAll(db, [ams, all])
+    const [dead] = await outboxOf(db, 'all')
+    const lanes = () => lanesIn(db)
+    expect((await lanes()).length).toBeGreaterThan(1)
+    await db.write('test', async (tx) => {
+      await sql`update sync_outbox set state = 'dead' where outbox_id = ${dead?.outbox_id}`.execute(tx.sql)
+      await sql`update sync_push_lanes set blocked = 'held', held_by = ${dead?.outbox_id} where destination = 'all'`.execute(tx.sql)
+    })
+    const a: ActionContext = {
+      ...{ db, observer: silentObserver, who: 'ann', signal: new AbortController().signal },
+      clock: { ...systemClock, sleep: async () => {} },
+    }
+    await purgeSubmissions(a, ACCOUNT, [GONE], new FolderStorage('/nowhere'))
+    expect(await lanes()).toEqual([])
+    await fanAll(db, [ams, all])
+    expect(await lanes()).toMatchObject([{ destination: 'all', blocked: null, held_by: null }])
   })
 })

@@ -1,8 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import {
   ensureAccounts,
   findAccount,
+  forgetUnreadableEvents,
   listAccounts,
   noteUnreadableEvents,
   pinBrokerage,
@@ -74,5 +76,16 @@ describe.each(testDatabases)('accounts on $name', ({ open }) => {
     const db = await withAccounts('a', 'b')
     await db.write('test-note', (tx) => noteUnreadableEvents(tx, 'a', '2026-01-05T12:00:00.000000Z'))
     expect((await listAccounts(db.read)).map((row) => row.events_unreadable_at)).toEqual(['2026-01-05T12:00:00.000000Z', null])
+  })
+
+  it('forget that their event deliveries could not be read, a day later and no sooner: until then nobody may count them as lost', async () => {
+    const db = await withAccounts('a', 'b')
+    for (const [account, hours] of [
+      ['a', 23],
+      ['b', 25],
+    ] as const)
+      await db.write('test-note', (tx) => noteUnreadableEvents(tx, account, timeFromMs(Date.now() - hours * 3_600_000)))
+    await db.write('test-note', (tx) => forgetUnreadableEvents(tx, ['a', 'b']))
+    expect((await listAccounts(db.read)).map((row) => row.events_unreadable_at === null)).toEqual([false, true])
   })
 })

@@ -19,7 +19,11 @@ export function addRestore(program: Command, c: CommandContext): void {
           'restore is for SQLite, and this database is Postgres: use pg_restore or the server itself, then run `submission-mirror migrate --new-epoch`; see docker/README.md, "Back up and restore"',
         ])
       }
-      const { facts, migrated, epoch, previous } = await restoreSqlite(database, file, { clock: c.clock, log: silentLog(), who: 'command' })
+      const { facts, migrated, epoch, previous, beside } = await restoreSqlite(database, file, {
+        clock: c.clock,
+        log: silentLog(),
+        who: 'command',
+      })
       const named = namedFacts(facts)
       if (options.json) {
         printJson(c, { path: database.path, ...named, migrated, log_epoch: epoch.logEpoch, after_seq: epoch.afterSeq, previous })
@@ -31,6 +35,7 @@ export function addRestore(program: Command, c: CommandContext): void {
         ...(migrated.length > 0 ? [`migrated: ${migrated.join(', ')}`] : []),
         newEpochText(epoch),
         ...(previous === null ? [] : [`the previous database is kept as ${previous}; remove it when you no longer need it`]),
+        ...(previous === null && beside.length > 0 ? [`what was left of a database that is missing is kept as ${beside.join(', ')}`] : []),
         'now start `serve`, track what became known since the backup, and run `submission-mirror reconcile`',
       ]
       c.host.stdout.write(`${lines.join('\n')}\n`)
