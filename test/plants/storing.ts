@@ -35,7 +35,7 @@ export const storing: Plants = {
     foundBy: ['ops/retention/retention.test.ts'],
   },
   'retention removes changes that a destination has still to get': {
-    file: 'store/upkeep/retention.ts',
+    file: 'store/upkeep/needed-changes.ts',
     edits: [['if (destinations.includes(destination)) oldest = Math.min(oldest, cursor + 1)\n', 'void cursor\n']],
     foundBy: ['ops/retention/retention.test.ts'],
   },

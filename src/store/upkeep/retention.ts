@@ -3,6 +3,7 @@ import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 import { hasNoOptionsBut } from '../reconcile/runs.ts'
+import { oldestNeeded, RESENT, stopped } from './needed-changes.ts'
 import { renewUpkeep, type UpkeepLease } from './upkeep.ts'
 
 /** One small transaction of retention, and its result. */
@@ -233,41 +234,6 @@ export function removeEpisodes(db: Db, { lease, before, limit }: StepInput): Pro
 async function removeSome(tx: Tx, limit: number, statement: RawBuilder<unknown>): Promise<Omit<RetentionStep, 'workedMs'>> {
   const removed = Number((await statement.execute(tx.sql)).numAffectedRows ?? 0)
   return { removed, next: removed < limit ? null : 0 }
-}
-
-/** The oldest change number that somebody may still need; larger than any when nobody does. */
-export async function oldestNeeded(q: Query, destinations: readonly string[]): Promise<number> {
-  const states = await q.sql.selectFrom('sync_destinations').select(['destination', 'cursor']).execute()
-  let oldest = Number.MAX_SAFE_INTEGER
-  for (const { destination, cursor } of states) {
-    if (destinations.includes(destination)) oldest = Math.min(oldest, cursor + 1)
-    for (const open of OPEN_ROWS) {
-      const { rows } = await sql<{ seq: number }>`
-        select seq from sync_outbox where destination = ${destination} and ${sql.raw(open)} and snapshot is null
-        order by outbox_id limit 1`.execute(q.sql)
-      oldest = Math.min(oldest, rows[0]?.seq ?? oldest)
-    }
-    // What is sent again stands behind younger changes.
-    const { rows } = await sql<{ seq: number | null }>`
-      select min(seq) as seq from sync_outbox
-      where destination = ${destination} and ${sql.raw(RESENT)} and state in ('ready', 'dead', 'unknown')`.execute(q.sql)
-    oldest = Math.min(oldest, Number(rows[0]?.seq ?? oldest))
-  }
-  return oldest
-}
-
-/**
- * Conditions on rows that wait, each matching a partial index. Those without content of their own stand in the order of the change log, in
- * which it is read when they are sent.
- */
-const OPEN_ROWS = ["state = 'ready'", ...['dead', 'unknown'].map(stopped)]
-
-/** Matches the partial index. */
-const RESENT = "resent is not null and state <> 'delivered'"
-
-/** Matches the partial index. */
-function stopped(state: string): string {
-  return `state = '${state}' and state in ('dead', 'unknown', 'skipped')`
 }
 
 const BODY_BYTES = sql`coalesce(length(body), 0)`

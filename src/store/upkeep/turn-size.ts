@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { isPassed, oldestNeeded } from './retention.ts'
+import { oldestNeeded } from './needed-changes.ts'
+import { isPassed } from './retention.ts'
 import { lastUpkeep } from './upkeep.ts'
 
 /** Tables of which a turn of retention removes the oldest rows, by their number. */
