@@ -37,12 +37,26 @@ export function createLog(options: LogOptions): Log {
   const masked: DestinationStream = {
     write(line: string) {
       // JSON escapes control characters up to U+001F itself. Escaping the others keeps the line valid and its meaning unchanged.
-      const safe = printable(known.mask(line))
+      const safe = printable(known.mask(validJson(line)))
       destination.write(options.pretty ? shownAsText(safe) : safe)
     },
   }
   const { isoTime } = pino.stdTimeFunctions
   return pino({ level: options.level, base: null, timestamp: isoTime, serializers: { err: shownError } }, masked)
+}
+
+/** What no JSON has, in the place of a value. */
+const BARE_NUMBER = /(?<=[[:,])-?(?:Infinity|NaN)(?=[\]},])/g
+
+/** @returns the line as JSON: beside a bigint, pino's library writes the numbers of a typed array as they are. */
+function validJson(line: string): string {
+  if (line.search(BARE_NUMBER) === -1) return line
+  try {
+    JSON.parse(line)
+    return line
+  } catch {
+    return line.replace(BARE_NUMBER, 'null')
+  }
 }
 
 /** An error as a log line has it. Where a failure of the surroundings was met says nothing: its stack is left out. */

@@ -190,6 +190,7 @@ test('whatever is logged, the line is JSON', () => {
         expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 30, token: '[redacted]', msg: '[redacted]' })
       },
     ),
+    { examples: [[[Float32Array.from([Number.POSITIVE_INFINITY, Number.NaN]), 0n, 'a:Infinity,']]] },
   )
 })
 
