@@ -28,8 +28,8 @@ export async function purgedUnderLock(tx: Tx, keys: readonly Row[]): Promise<Rea
 }
 
 /**
- * @returns what is not of a purged submission. Until the transaction ends no purge of the others begins.
- * @param places of one or more submissions each; `submissionId` `''` is of none.
+ * Leaves out what belongs to a purged submission. Until the transaction ends no purge of the others begins.
+ * @param places may belong to no submission (`submissionId` `''`); those stay.
  */
 export async function withoutPurged<P extends Place>(tx: Tx, places: readonly P[]): Promise<P[]> {
   const keys = new Map(places.map(({ account, submissionId }) => [`${account} ${submissionId}`, { account, submission_id: submissionId }]))
