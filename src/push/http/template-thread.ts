@@ -38,6 +38,11 @@ export interface ThreadOwner {
 /** Threads that nobody has: starting one takes a tenth of a second of processor, and a reload opens what another closes. */
 const spare = new Set<TemplateThread>()
 const MOST_SPARE = 4
+/**
+ * Largest young generation of a thread's heap. V8 grants 16 MB past the limit of the old one to end the thread in; more moves there at once
+ * from a young generation of the default size, which ends the whole process.
+ */
+const YOUNG_MB = 8
 
 /** A worker thread that evaluates the expressions of one destination after another. */
 export class TemplateThread {
@@ -49,7 +54,8 @@ export class TemplateThread {
     this.#memoryMb = memoryMb
     // The worker ends in .ts when run from source, and in .js when built.
     const file = import.meta.url.endsWith('.ts') ? './template-worker.ts' : './template-worker.js'
-    this.#worker = new Worker(new URL(file, import.meta.url), { env: {}, resourceLimits: { maxOldGenerationSizeMb: memoryMb } })
+    const resourceLimits = { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: YOUNG_MB }
+    this.#worker = new Worker(new URL(file, import.meta.url), { env: {}, resourceLimits })
     this.#worker.on('message', (message: TemplateAnswer | 'ready') => {
       // An idle worker does not keep the process alive.
       this.#worker.unref()

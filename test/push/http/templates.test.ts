@@ -74,6 +74,13 @@ describe('templates', () => {
     expect(await templates.evaluate(['fine'], {})).toEqual([1])
   })
 
+  it('that fill the memory at once fail alone, each time', async () => {
+    const tree = '$reduce([1..100000], function($all, $n) { $append($all, {"n": $n, "all": $all}) }, [])'
+    const templates = open({ tree, fine: '1' }, { deadlineMs: 30_000 })
+    for (let time = 0; time < 2; time += 1) await expect(templates.evaluate(['tree'], {})).rejects.toThrow('tree broke its thread')
+    expect(await templates.evaluate(['fine'], {})).toEqual([1])
+  })
+
   it('cannot reach the environment of the process', async () => {
     const templates = open({ reach: '$string($.constructor) & $string(($f := function($x){$x}; $f.constructor))' })
     const [seen] = await templates.evaluate(['reach'], {})
