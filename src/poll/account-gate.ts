@@ -5,19 +5,14 @@ import { isDetail } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { ServiceParts } from '../store/engine/db.ts'
 import { unreachableSince, wasUnreachable } from '../store/mirror/submissions.ts'
-import {
-  countReadSubmissions,
-  resetNotFound,
-  sampleReadSubmissions,
-  sampleUnreadSubmissions,
-  submissionIdsAfter,
-} from '../store/reads/account-reads.ts'
+import { countReadSubmissions, resetNotFound, sampleReadSubmissions, sampleUnreadSubmissions } from '../store/reads/account-reads.ts'
 import { findAccount, isRetryDue, noteIdentityFault, pinBrokerage, resumeAccount, stopAccount } from '../store/reads/accounts.ts'
 import type { ReadClaim } from '../store/reads/claims.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
-import { AuthRefusedError, type UpstreamClass, UpstreamPermanentError, upstreamClass } from '../upstream/http/errors.ts'
+import { AuthRefusedError, UpstreamPermanentError, upstreamClass } from '../upstream/http/errors.ts'
 import type { ClaimedReadEnd } from './claimed-read.ts'
 import { NotFoundWave, WAVE_WINDOW_MS } from './not-found-wave.ts'
+import { probe, refusalIn, someSubmissions } from './probe.ts'
 import { Refusals, submissionsToProbe } from './refusals.ts'
 
 /** How long an account stays stopped before it is checked again. */
@@ -222,7 +217,8 @@ export class AccountGate {
   async #parkIfAllRefused(signal: AbortSignal): Promise<boolean> {
     const refused = this.#refusals.take()
     if (refused === null) return false
-    const refusal = refusalIn(await this.#probe(submissionsToProbe(refused, await this.#someSubmissions(KNOWN)), signal))
+    const { db, account, client } = this.#o
+    const refusal = refusalIn(await probe(client, submissionsToProbe(refused, await someSubmissions(db.read, account, KNOWN)), signal))
     if (refusal === null) return false
     await this.#stop('parked', `${REFUSED_REASON} (${refusal}); check that the key has the scope broker_mcp and belongs to this brokerage`)
     return true
@@ -230,12 +226,13 @@ export class AccountGate {
 
   /** Whether the reason for which the account was stopped still holds. */
   async #isStillStopped(reason: string, signal: AbortSignal): Promise<boolean> {
-    if (reason.startsWith(REFUSED_REASON)) return refusalIn(await this.#probe(await this.#someSubmissions(SAMPLE), signal)) !== null
+    const { db, account, client } = this.#o
+    if (reason.startsWith(REFUSED_REASON))
+      return refusalIn(await probe(client, await someSubmissions(db.read, account, SAMPLE), signal)) !== null
     if (!reason.startsWith(WAVE_REASON)) return false
-    const { db, account } = this.#o
     // All submissions that were read may have been removed. New ones still show whether the account may be read.
     const known = [...(await sampleReadSubmissions(db.read, account, SAMPLE)), ...(await sampleUnreadSubmissions(db.read, account, SAMPLE))]
-    const answers = await this.#probe([...new Set(known)], signal)
+    const answers = await probe(client, [...new Set(known)], signal)
     return !answers.some(({ kind }) => kind === 'read')
   }
 
@@ -244,31 +241,9 @@ export class AccountGate {
    * that are no longer active; a 404 or 422 of that path alone says nothing of them.
    */
   async #areReadsRefused(signal: AbortSignal): Promise<boolean> {
-    const answers = await this.#probe(await this.#someSubmissions(SAMPLE), signal)
+    const { db, account, client } = this.#o
+    const answers = await probe(client, await someSubmissions(db.read, account, SAMPLE), signal)
     return answers.length > 0 && answers.every(({ kind }) => kind === 'auth' || kind === 'rejected' || kind === 'gone')
-  }
-
-  /** Some submissions of the account, the most recently read first. */
-  async #someSubmissions(limit: number): Promise<string[]> {
-    const { db, account } = this.#o
-    const read = await sampleReadSubmissions(db.read, account, limit)
-    return [...new Set([...read, ...(await submissionIdsAfter(db.read, account, '', limit))])].slice(0, limit)
-  }
-
-  /** Reads the state of one submission after another, until one succeeds. */
-  async #probe(submissionIds: readonly string[], signal: AbortSignal): Promise<ProbeOutcome[]> {
-    const answers: ProbeOutcome[] = []
-    for (const submissionId of submissionIds) {
-      try {
-        await this.#o.client.state('requirements', submissionId, signal)
-        return [...answers, { kind: 'read', message: '' }]
-      } catch (error) {
-        const kind = upstreamClass(error)
-        if (kind === null || signal.aborted) throw error
-        answers.push({ kind, message: messageOf(error) })
-      }
-    }
-    return answers
   }
 
   async #stop(state: 'parked' | 'paused', reason: string): Promise<void> {
@@ -287,15 +262,3 @@ type Identity = 'known' | 'unknown' | 'stopped'
 
 const WAVE_REASON = 'many submissions that were read before are suddenly not found'
 const REFUSED_REASON = 'the service accepts the credentials, but refuses every read'
-
-/** The outcome of probing a submission. */
-interface ProbeOutcome {
-  readonly kind: UpstreamClass | 'read'
-  readonly message: string
-}
-
-/** @returns the last refusal when every answer but "not found" was a refusal; else null, since no answer is not a refusal. */
-function refusalIn(answers: readonly ProbeOutcome[]): string | null {
-  const found = answers.filter(({ kind }) => kind !== 'gone')
-  return found.every(({ kind }) => kind === 'auth') ? (found.at(-1)?.message ?? null) : null
-}
