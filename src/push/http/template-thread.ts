@@ -39,8 +39,8 @@ export interface ThreadOwner {
 const spare = new Set<TemplateThread>()
 const MOST_SPARE = 4
 /**
- * Largest young generation of a thread's heap. V8 grants 16 MB past the limit of the old one to end the thread in; more moves there at once
- * from a young generation of the default size, which ends the whole process.
+ * Largest young generation of a thread's heap. Node ends a thread that reaches the limit of the old generation, and lets it have 16 MB more
+ * until then. A young generation of the default size can promote more than that at once, and V8 then ends the whole process.
  */
 const YOUNG_MB = 8
 
