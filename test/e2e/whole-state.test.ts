@@ -69,6 +69,7 @@ describe.each([
       running = await serve()
     }
     await sandbox.deliveriesSettled()
+    sandbox.faults.set([])
     expect(await untilAgreed(db, sandbox, running), running.lines().join('\n')).toEqual([])
     // Files are fetched behind everything else, which never ends while all is read every second.
     expect(await running.stop()).toBe(0)
