@@ -98,6 +98,21 @@ describe('what is found by its name from anywhere', () => {
     await person.close()
   })
 
+  it('does what was typed before the database answers, not what it found for the first letter', async () => {
+    const person = await open('viewer')
+    const { page } = person
+    // Whatever is asked for by more than a letter gets no answer.
+    await page.route(/\/search\?q=s./, () => undefined)
+    await typed(page, 's')
+    await page.getByRole('group', { name: 'Found' }).getByRole('option').first().waitFor()
+    await page.keyboard.type('ign out')
+    await page.getByRole('option', { name: 'Sign out' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.unrouteAll()
+    await person.close()
+  })
+
   it('stays while the list behind it is narrowed by what was typed there before, and keeps what was typed last', async () => {
     const person = await open('viewer')
     const { page } = person

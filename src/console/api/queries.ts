@@ -41,7 +41,7 @@ export const windows = ['1h', '24h', '7d', '30d'] as const
 export type Window = (typeof windows)[number]
 export const historyQuery = (window: Window) => read('/api/v1/history', { query: { window } }, kept)
 
-export const searchQuery = (q: string) => read('/api/v1/search', { query: { q } }, { placeholderData: keepPreviousData })
+export const searchQuery = (q: string) => read('/api/v1/search', { query: { q } })
 
 export const submissionsQuery = (query: Filter<'/api/v1/submissions'>) => readPages('/api/v1/submissions', { query })
 
