@@ -150,6 +150,11 @@ export function serviceError(what: string, answer: ErrorAnswer, isBind: boolean)
   return new (byStatus[answer.status] ?? ServiceError)(what, answer)
 }
 
+/** Whether the same request may succeed later: the header tells, whatever the status (trap 50), else the class of the status (trap 51). */
+export function mayPassLater({ status, retryAfterS }: ServiceError): boolean {
+  return retryAfterS !== null || status === 429 || status >= 500
+}
+
 /** A field that stands in the body or in its `detail`: the specification does not say which. */
 function valueIn({ body, detail }: Pick<ErrorAnswer, 'body' | 'detail'>, name: string): unknown {
   return (isObject(detail) ? detail[name] : undefined) ?? (isObject(body) ? body[name] : undefined)

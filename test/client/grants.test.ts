@@ -21,8 +21,8 @@ import { sandboxFor } from '../sandbox/support.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** A token endpoint that notes its forms; each answer of it is the next in turn. */
-async function tokenServer(...answers: object[]) {
+/** A token endpoint that notes its forms; each answer of it is the next in turn, and a number is the status of one that fails. */
+async function tokenServer(...answers: (object | number)[]) {
   const forms: Record<string, string>[] = []
   const seen: (string | undefined)[] = []
   const server = createServer(async (request, reply) => {
@@ -31,7 +31,10 @@ async function tokenServer(...answers: object[]) {
     if (request.url?.endsWith('/oauth/token')) {
       forms.push(Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString())))
       const answer = answers[forms.length - 1]
-      reply.writeHead(answer ? 200 : 400, { 'content-type': 'application/json' }).end(JSON.stringify(answer ?? { error: 'invalid_grant' }))
+      if (answer === 0) return void request.socket.destroy()
+      const status = typeof answer === 'number' ? answer : answer ? 200 : 400
+      const body = answer === undefined ? { error: 'invalid_grant' } : answer
+      reply.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
       return
     }
     seen.push(request.headers.authorization)
@@ -84,6 +87,32 @@ test('trap 39: a refused token is exchanged once, and the same request goes agai
   expect(seen).toEqual(['Bearer old', 'Bearer new'])
 })
 
+test('without a token nothing was sent: whatever the call, the request for one is repeated', async () => {
+  const { baseUrl, forms, seen } = await tokenServer(503, 429, 0, { access_token: 'a' })
+  const client = clientOf(baseUrl, machine(), { retry: { tries: 4, baseMs: 1 } })
+  await client.request('POST', '/broker/anything', { body: {} })
+  expect(forms).toHaveLength(4)
+  expect(seen).toEqual(['Bearer a'])
+})
+
+test('fields of a token answer that are not shown may be anything', async () => {
+  const { baseUrl, seen } = await tokenServer({ access_token: 'a', refresh_token: null, token_type: null, scope: ['broker_mcp'] })
+  await clientOf(baseUrl, machine()).forms()
+  expect(seen).toEqual(['Bearer a'])
+})
+
+test('a refresh token that another process has spent is no login: what that process stored is used', async () => {
+  const { baseUrl, forms, seen } = await tokenServer()
+  const pairs: StoredTokens[] = [
+    { accessToken: 'x', refreshToken: 'one', renewAtMs: 0 },
+    { accessToken: 'a', refreshToken: 'two', renewAtMs: Date.now() + 3_000_000 },
+  ]
+  const load = async () => pairs.shift() ?? null
+  await clientOf(baseUrl, tokens({ load, store: async () => {}, clientId: 'app' })).forms()
+  expect(forms.map((form) => form['refresh_token'])).toEqual(['one'])
+  expect(seen).toEqual(['Bearer a'])
+})
+
 test('a rotated pair is stored before it is used, and what could not be stored is stored first', async () => {
   const { baseUrl, forms } = await tokenServer({ access_token: 'a', refresh_token: 'two' })
   const stored: StoredTokens[] = [{ accessToken: 'x', refreshToken: 'one', renewAtMs: 0 }]
@@ -115,26 +144,66 @@ test('killed before the new pair was stored, it asks with the old one, and says 
   expect(forms.map((form) => form['refresh_token'])).toEqual(['one', 'one'])
 })
 
-test('a device is approved by its code while the client asks at the interval', async () => {
+/** An app that is registered with a sandbox, and how a person approves a device for it. */
+async function deskApp() {
   const sandbox = await sandboxFor()
   const email = sandbox.account('default').users[1]?.email ?? ''
-  const registered = await fetch(`${sandbox.baseUrl}/oauth/register`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ client_name: 'desk', redirect_uris: ['http://127.0.0.1/callback'] }),
-  })
-  const { client_id: clientId } = (await registered.json()) as { client_id: string }
-  const prompt = async ({ user_code }: { user_code: string }) => {
-    const answer = await fetch(`${sandbox.origin}/_sandbox/approve`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ user_code, email }),
-    })
+  const post = async (url: string, body: object) => {
+    const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
     expect(answer.ok).toBe(true)
+    return answer
+  }
+  const app = { client_name: 'desk', redirect_uris: ['http://127.0.0.1/callback'] }
+  const registered = await post(`${sandbox.baseUrl}/oauth/register`, app)
+  const { client_id: clientId } = (await registered.json()) as { client_id: string }
+  const prompts: string[] = []
+  const prompt = async ({ user_code }: { user_code: string }) => {
+    prompts.push(user_code)
+    await post(`${sandbox.origin}/_sandbox/approve`, { user_code, email })
   }
   const clock = { now: () => Date.now(), sleep: () => Promise.resolve() }
-  const client = clientOf(sandbox.baseUrl, deviceLogin({ clientId, scope: 'broker_mcp', prompt }), { clock })
+  return { sandbox, email, clock, prompts, login: { clientId, scope: 'broker_mcp', prompt } }
+}
+
+test('a device is approved by its code while the client asks at the interval', async () => {
+  const { sandbox, email, clock, login } = await deskApp()
+  const client = clientOf(sandbox.baseUrl, deviceLogin(login), { clock })
   expect(await client.me()).toMatchObject({ kind: 'user', email })
+})
+
+test('a poll for a device that fails is made again, for the code that the person has', async () => {
+  const { sandbox, email, clock, prompts, login } = await deskApp()
+  let polls = 0
+  const flaky: typeof fetch = async (url, init) => {
+    if (String(init?.body).includes('device_code=')) polls++
+    if (polls === 1) throw new TypeError('fetch failed')
+    return polls === 2 ? new Response('', { status: 503 }) : await fetch(url, init)
+  }
+  const client = clientOf(sandbox.baseUrl, deviceLogin(login), { clock, fetch: flaky, retry: { tries: 4, baseMs: 1 } })
+  expect(await client.me()).toMatchObject({ kind: 'user', email })
+  expect(polls).toBe(3)
+  expect(prompts).toHaveLength(1)
+})
+
+test('a person whose grant has ended logs in anew, in memory and where tokens are stored', async () => {
+  const { sandbox, email, clock, prompts, login } = await deskApp()
+  let stored: StoredTokens | null = { accessToken: 'gone', refreshToken: 'gone', renewAtMs: 0 }
+  const kept = {
+    load: async () => stored,
+    store: async (next: StoredTokens) => {
+      stored = next
+    },
+  }
+  const client = clientOf(sandbox.baseUrl, deviceLogin({ ...login, tokens: kept }), { clock })
+  expect(await client.me()).toMatchObject({ kind: 'user', email })
+  expect(prompts).toHaveLength(1)
+  expect(stored).not.toMatchObject({ refreshToken: 'gone' })
+  const inMemory = clientOf(sandbox.baseUrl, deviceLogin(login), { clock })
+  await inMemory.me()
+  expect(prompts).toHaveLength(2)
+  for (const id of [...sandbox.grants.sessions.list('default').keys()]) sandbox.grants.sessions.end(id)
+  expect(await inMemory.me()).toMatchObject({ kind: 'user', email })
+  expect(prompts).toHaveLength(3)
 })
 
 test('a browser login comes back to this machine, for a client that registers itself', async () => {
@@ -149,4 +218,23 @@ test('a browser login comes back to this machine, for a client that registers it
   }
   const client = clientOf(sandbox.baseUrl, loopbackLogin({ scope: 'broker_mcp', open }))
   expect(await client.me()).toMatchObject({ kind: 'user', email })
+})
+
+test('an answer of another login is refused, and this one goes on; who refuses is told so', async () => {
+  const sandbox = await sandboxFor()
+  const pages: (readonly [number, string])[] = []
+  const open = async (url: string) => {
+    const { searchParams } = new URL(url)
+    const back = searchParams.get('redirect_uri')
+    for (const state of ['another', searchParams.get('state')]) {
+      const page = await fetch(`${back}?error=access_denied&state=${state}`)
+      pages.push([page.status, await page.text()])
+    }
+  }
+  const client = clientOf(sandbox.baseUrl, loopbackLogin({ open }))
+  await expect(client.me()).rejects.toThrow('the login was refused (access_denied)')
+  expect(pages).toEqual([
+    [400, 'This answer belongs to another login.'],
+    [200, 'The login was refused. You may close this page.'],
+  ])
 })

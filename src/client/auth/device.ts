@@ -1,4 +1,4 @@
-import { LoginNeeded, ServiceError } from '../errors.ts'
+import { LoginNeeded, mayPassLater, ServiceError, Unreachable } from '../errors.ts'
 import type { Wire } from '../http/wire.ts'
 import { type DeviceAuthorization, deviceAuthorizationSchema } from '../schemas/oauth.ts'
 import type { Auth } from './auth.ts'
@@ -31,11 +31,14 @@ async function approved(wire: Wire, { clientId, scope, prompt }: DeviceLogin, si
     try {
       return await exchange(wire, form, signal)
     } catch (error) {
-      const code = error instanceof ServiceError ? error.code : null
-      if (code === 'slow_down') everyS += INTERVAL_S
-      else if (code === 'access_denied') throw new LoginNeeded('the device was not approved: start the login again')
-      else if (code === 'expired_token') break
-      else if (code !== 'authorization_pending') throw error
+      const { code, retryAfterS } = error instanceof ServiceError ? error : { code: null, retryAfterS: null }
+      if (code === 'access_denied') throw new LoginNeeded('the device was not approved: start the login again')
+      if (code === 'expired_token') break
+      if (code === 'authorization_pending') continue
+      // The code that the person has is good until it expires: who gets no answer asks more seldom (RFC 8628, 3.5).
+      const mayPass = code === 'slow_down' || error instanceof Unreachable || (error instanceof ServiceError && mayPassLater(error))
+      if (!mayPass) throw error
+      everyS = Math.max(everyS + INTERVAL_S, retryAfterS ?? 0)
     }
   }
   throw new LoginNeeded('nobody approved the device in time: start the login again')

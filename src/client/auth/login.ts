@@ -1,3 +1,4 @@
+import { LoginNeeded } from '../errors.ts'
 import type { Wire } from '../http/wire.ts'
 import type { Auth } from './auth.ts'
 import type { Granted } from './token-endpoint.ts'
@@ -8,7 +9,7 @@ export interface Login {
   readonly tokens?: Pick<TokensOptions, 'load' | 'store'>
 }
 
-/** Logs in when the first token is asked for and none is stored; after that it is a user's grant like any other. */
+/** Logs in when no tokens are stored as the first one is asked for, and again when the grant has ended; else it is a user's grant like any other. */
 export function afterLogin(
   { tokens: kept }: Login,
   clientId: string | (() => string),
@@ -16,26 +17,35 @@ export function afterLogin(
 ): Auth {
   let grant: Auth | null = null
   let asked: Promise<Auth> | null = null
+  /** What is stored is no use any more. */
+  let hasEnded = false
   const idOf = () => (typeof clientId === 'string' ? clientId : clientId())
   const begin = async (wire: Wire, signal?: AbortSignal): Promise<Auth> => {
-    try {
-      if (kept && (await kept.load()) !== null) grant = tokens({ ...kept, clientId: idOf() })
-      else {
-        const first = await login(wire, signal)
-        await kept?.store({ ...first, clientId: idOf() })
-        grant = kept ? tokens({ ...kept, clientId: idOf() }) : remembered(first, idOf())
-      }
-      return grant
-    } finally {
+    if (kept && !hasEnded && (await kept.load()) !== null) return tokens({ ...kept, clientId: idOf() })
+    const first = await login(wire, signal)
+    await kept?.store({ ...first, clientId: idOf() })
+    hasEnded = false
+    return kept ? tokens({ ...kept, clientId: idOf() }) : remembered(first, idOf())
+  }
+  /** The grant, for which a person logs in once for all who ask. */
+  const granted = async (wire: Wire, signal?: AbortSignal): Promise<Auth> => {
+    if (grant !== null) return grant
+    asked ??= begin(wire, signal).finally(() => {
       asked = null
-    }
+    })
+    grant = await asked
+    return grant
   }
   return {
     async token(wire, signal) {
-      asked ??= grant === null ? begin(wire, signal) : Promise.resolve(grant)
-      const known = await asked
-      asked = null
-      return await known.token(wire, signal)
+      const known = await granted(wire, signal)
+      try {
+        return await known.token(wire, signal)
+      } catch (error) {
+        if (!(error instanceof LoginNeeded)) throw error
+        if (grant === known) [grant, hasEnded] = [null, true]
+        return await (await granted(wire, signal)).token(wire, signal)
+      }
     },
     refused: (token) => grant?.refused(token) ?? false,
   }

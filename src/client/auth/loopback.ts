@@ -7,7 +7,7 @@ import { afterLogin, type Login } from './login.ts'
 import { exchange, type Granted, postJson } from './token-endpoint.ts'
 
 export interface LoopbackLogin extends Login {
-  /** A client that was registered for `http://127.0.0.1`; without it the client registers itself (RFC 7591). */
+  /** A client that was registered for `http://127.0.0.1/callback`, of which only the port varies; without it the client registers itself (RFC 7591). */
   readonly clientId?: string
   /** The name under which it registers itself. */
   readonly clientName?: string
@@ -27,10 +27,11 @@ export function loopbackLogin(options: LoopbackLogin): Auth {
     options,
     () => clientId,
     async (wire, signal) => {
-      const redirect = await listen(options.waitMs ?? WAIT_MS, signal)
+      const state = randomText(24)
+      const redirect = await listen(state, options.waitMs ?? WAIT_MS, signal)
       try {
         clientId = options.clientId ?? (await register(wire, options.clientName, redirect.uri, signal))
-        return await granted(wire, options, clientId, redirect, signal)
+        return await granted(wire, options, { clientId, state, redirect }, signal)
       } finally {
         await redirect.close()
       }
@@ -45,14 +46,15 @@ async function register(wire: Wire, name: string | undefined, uri: string, signa
   return client_id
 }
 
-async function granted(
-  wire: Wire,
-  { scope, open }: LoopbackLogin,
-  clientId: string,
-  redirect: Redirect,
-  signal?: AbortSignal,
-): Promise<Granted> {
-  const [verifier, state] = [randomText(48), randomText(24)]
+interface Attempt {
+  readonly clientId: string
+  readonly state: string
+  readonly redirect: Redirect
+}
+
+async function granted(wire: Wire, { scope, open }: LoopbackLogin, attempt: Attempt, signal?: AbortSignal): Promise<Granted> {
+  const { clientId, state, redirect } = attempt
+  const verifier = randomText(48)
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))
   await open(
     urlOf(wire.baseUrl, '/oauth/authorize', {
@@ -66,21 +68,24 @@ async function granted(
     }),
   )
   const answer = await redirect.answer
-  if (answer.get('state') !== state) throw new LoginNeeded('the answer of the login belongs to another one: start it again')
   const code = answer.get('code')
   if (code === null) throw new LoginNeeded(`the login was refused (${answer.get('error') ?? 'without a reason'}): start it again`)
   const form = { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirect.uri, client_id: clientId }
-  return await exchange(wire, form, signal)
+  return await exchange(wire, form, signal).catch((error: unknown) => {
+    signal?.throwIfAborted()
+    // The code is spent by one exchange, and nobody can tell whether it was.
+    throw new LoginNeeded(`the login broke off: start it again (${(error as Error).message})`)
+  })
 }
 
 interface Redirect {
   readonly uri: string
-  /** What the browser brought. */
+  /** What the browser brought of this login. */
   readonly answer: Promise<URLSearchParams>
   close(): Promise<unknown>
 }
 
-async function listen(waitMs: number, signal?: AbortSignal): Promise<Redirect> {
+async function listen(state: string, waitMs: number, signal?: AbortSignal): Promise<Redirect> {
   const { createServer } = await import('node:http')
   const { promise, resolve, reject } = Promise.withResolvers<URLSearchParams>()
   // Whoever asks may have given up before.
@@ -88,9 +93,12 @@ async function listen(waitMs: number, signal?: AbortSignal): Promise<Redirect> {
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://127.0.0.1')
     if (url.pathname !== '/callback') return response.writeHead(404).end()
-    response
-      .writeHead(200, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
-      .end('You are logged in. You may close this page.')
+    const say = (status: number, sentence: string) =>
+      response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' }).end(sentence)
+    // Any page may call this address; only the answer of this login knows its state.
+    if (url.searchParams.get('state') !== state) return say(400, 'This answer belongs to another login.')
+    const isGranted = url.searchParams.has('code')
+    say(200, isGranted ? 'You are logged in. You may close this page.' : 'The login was refused. You may close this page.')
     return resolve(url.searchParams)
   })
   await new Promise<void>((listening, failed) => server.once('error', failed).listen(0, '127.0.0.1', listening))

@@ -42,12 +42,22 @@ export function tokens({ load, store, clientId }: TokensOptions): Auth {
     })
     return await keep({ ...old, ...next, refreshToken: next.refreshToken ?? old.refreshToken })
   }
+  const current = async (wire: Wire, known: StoredTokens): Promise<StoredTokens> => {
+    if (wire.clock.now() < known.renewAtMs && known.accessToken !== refused) return known
+    try {
+      return await renew(wire, known)
+    } catch (error) {
+      // A refresh token is spent once: another process may have been quicker, and have stored what it got.
+      const newer = error instanceof LoginNeeded ? await load() : null
+      if (newer === null || newer.refreshToken === known.refreshToken) throw error
+      return await current(wire, newer)
+    }
+  }
   const holder = new TokenHolder(async (wire: Wire) => {
-    // A refresh token is spent once: what another process has stored meanwhile is newer than what was held here.
+    // What another process has stored meanwhile is newer than what was held here.
     const known = unstored === null ? await load() : await keep(unstored)
     if (known === null) throw new LoginNeeded('no tokens are stored: log in')
-    const holds = wire.clock.now() < known.renewAtMs && known.accessToken !== refused
-    return fetched(holds ? known : await renew(wire, known), wire)
+    return fetched(await current(wire, known), wire)
   })
   return {
     token: async (wire) => (await holder.get(wire)).token,

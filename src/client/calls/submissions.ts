@@ -135,7 +135,7 @@ function writing(channel: Channel, producerEmail: string | undefined): Writing {
       return channel.ask({ method: 'POST', path, json: json({ answers }, options), retry: 'at-most-once' }, answersResultSchema)
     },
     post: (id, body, { idempotencyKey = crypto.randomUUID() } = {}) => {
-      const headers = { 'idempotency-key': idempotencyKey }
+      const headers = { 'idempotency-key': checkedKey(idempotencyKey) }
       const path = pathOf`/broker/submissions/${id}/thread`
       return channel.ask({ method: 'POST', path, json: json(body), headers, retry: 'idempotent' }, threadPostAnswerSchema)
     },
@@ -159,4 +159,10 @@ function writing(channel: Channel, producerEmail: string | undefined): Writing {
       return channel.ask({ method: 'PUT', path, json: json(body), retry: 'at-most-once' }, selectionSchema)
     },
   }
+}
+
+/** @throws RangeError for a key that no header can hold, or that is longer than the service takes. */
+function checkedKey(key: string): string {
+  if (/^[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?$/.test(key)) return key
+  throw new RangeError('an idempotency key has 1 to 128 characters of ASCII, and begins and ends with none that is blank')
 }

@@ -1,6 +1,6 @@
 import { isObject } from '../../model/json.ts'
 import type { Auth } from '../auth/auth.ts'
-import { serviceError, UnexpectedAnswer, Unreachable } from '../errors.ts'
+import { mayPassLater, ServiceError, serviceError, UnexpectedAnswer, Unreachable } from '../errors.ts'
 import { urlOf } from './paths.ts'
 import { backoffMs, LONGEST_WAIT_S, type Retry } from './retry.ts'
 import { bodyText, errorAnswer, parsed, sendOnce, type Wire } from './wire.ts'
@@ -61,39 +61,42 @@ export class Channel {
   async send(call: Call): Promise<Response> {
     const what = `${call.method} ${call.path}`
     let isRenewed = false
-    for (let attempt = 1; ; attempt++) {
-      let waitMs = backoffMs(this.#retry, attempt)
+    for (let attempt = 1; ; ) {
+      const token = await this.#token(what, call.signal)
       try {
-        const token = await this.#token(what, call.signal)
         const answer = await this.#once(call, what, token)
         if (answer.ok) return answer
-        const told = await errorAnswer(this.wire, what, answer)
-        const error = serviceError(what, told, call.isBind ?? false)
-        if (told.status === 401 && !isRenewed && this.#auth.refused(token)) {
+        throw serviceError(what, await errorAnswer(this.wire, what, answer), call.isBind ?? false)
+      } catch (error) {
+        if (!isRenewed && error instanceof ServiceError && error.status === 401 && this.#auth.refused(token)) {
           // A refused token had no effect. The same request goes once more, with another.
           isRenewed = true
-          attempt--
           continue
         }
-        if (call.retry === 'at-most-once' || !mayPass(told.status, told.retryAfterS)) throw error
-        if (attempt >= this.#retry.tries || (told.retryAfterS ?? 0) > LONGEST_WAIT_S) throw error
-        waitMs = told.retryAfterS === null ? waitMs : told.retryAfterS * 1000
-      } catch (error) {
-        if (!(error instanceof Unreachable) || attempt >= this.#retry.tries) throw error
-        if (call.retry === 'at-most-once' && error.sent !== 'no') throw error
+        if (call.retry === 'at-most-once' && !(error instanceof Unreachable && error.sent === 'no')) throw error
+        await this.#pauseAfter(error, attempt++, call.signal)
       }
-      await this.wire.clock.sleep(waitMs, call.signal)
-      call.signal?.throwIfAborted()
     }
   }
 
-  /** Without a token nothing was sent, whatever became of the request for one. */
+  /** Without a token nothing was sent, whatever became of the request for one: it is repeated for every call. */
   async #token(what: string, signal?: AbortSignal): Promise<string> {
-    try {
-      return await this.#auth.token(this.wire, signal)
-    } catch (error) {
-      throw error instanceof Unreachable ? new Unreachable(what, 'no', error) : error
+    for (let attempt = 1; ; ) {
+      try {
+        return await this.#auth.token(this.wire, signal)
+      } catch (error) {
+        await this.#pauseAfter(error instanceof Unreachable ? new Unreachable(what, 'no', error) : error, attempt++, signal)
+      }
     }
+  }
+
+  /** Waits until a request that failed is sent again. @throws `error` when it is not. */
+  async #pauseAfter(error: unknown, attempt: number, signal?: AbortSignal): Promise<void> {
+    const afterS = error instanceof ServiceError ? error.retryAfterS : null
+    const mayPass = error instanceof Unreachable || (error instanceof ServiceError && mayPassLater(error))
+    if (!mayPass || attempt >= this.#retry.tries || (afterS ?? 0) > LONGEST_WAIT_S) throw error
+    await this.wire.clock.sleep(afterS === null ? backoffMs(this.#retry, attempt) : afterS * 1000, signal)
+    signal?.throwIfAborted()
   }
 
   async #once(call: Call, what: string, token: string): Promise<Response> {
@@ -121,11 +124,6 @@ export class Channel {
       return await bodyText(this.wire, what, await this.send(call))
     }
   }
-}
-
-/** Whether the same request may succeed later: the header tells, whatever the status (trap 50), else the class of the status (trap 51). */
-function mayPass(status: number, afterS: number | null): boolean {
-  return afterS !== null || status === 429 || status >= 500
 }
 
 function inShort(error: Error): string {

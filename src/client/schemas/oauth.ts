@@ -21,10 +21,10 @@ export type TokenForm = z.output<typeof tokenFormSchema>
 export const tokenSchema = z
   .looseObject({
     access_token: text('Bearer token; lives 60 minutes'),
-    refresh_token: text('Rotates on every use; per-user flows only').optional(),
-    token_type: text('Not shown by the specification').optional(),
+    refresh_token: text('Rotates on every use; per-user flows only').nullish(),
+    token_type: z.unknown().meta({ description: 'Type of the token', 'x-not-shown': 'Whether it is sent' }).optional(),
     expires_in: z.unknown().meta({ description: 'Lifetime', 'x-not-shown': 'Whether it is sent' }).optional(),
-    scope: text('Not shown by the specification').optional(),
+    scope: z.unknown().meta({ description: 'Its scopes', 'x-not-shown': 'Whether they are sent, and how' }).optional(),
   })
   .meta({ description: 'Tokens', 'x-not-shown': 'All fields but `access_token` and `refresh_token`' })
 export type Token = z.output<typeof tokenSchema>
