@@ -1,7 +1,7 @@
 import { inApplyTransaction } from '../apply/apply.ts'
 import { backoffMs } from '../base/clock.ts'
 import { DueLoop } from '../base/due-loop.ts'
-import { messageOf } from '../base/errors.ts'
+import { messageOf, retryAfterOf } from '../base/errors.ts'
 import type { Fact } from '../model/facts.ts'
 import { knownIdsIn } from '../model/known-ids.ts'
 import type { Cause } from '../model/records.ts'
@@ -21,7 +21,7 @@ import {
 } from '../store/reads/path-reads.ts'
 import { releaseLeft } from '../store/upkeep/dead-processes.ts'
 import type { ProbeAnswer } from '../upstream/answer-bodies.ts'
-import { AuthRefusedError, UpstreamTransientError, upstreamClass } from '../upstream/http/errors.ts'
+import { AuthRefusedError, TokenNotTakenError, UpstreamTransientError, upstreamClass } from '../upstream/http/errors.ts'
 import type { GateOptions } from './account-gate.ts'
 
 /** Wait before looking for due reads again. They have the lowest priority, so nothing signals them. */
@@ -53,6 +53,8 @@ export interface ExtraReadsOptions extends GateOptions {
 export class ExtraReads extends DueLoop<PathClaim> {
   readonly #o: ExtraReadsOptions
   #scheduleAt = Number.NEGATIVE_INFINITY
+  /** A read of the lowest priority that was asked to wait lets all of them wait (trap 49). */
+  #pausedUntil = Number.NEGATIVE_INFINITY
   /** Names whose failure was told since they last succeeded. */
   readonly #told = new Set<string>()
 
@@ -68,9 +70,9 @@ export class ExtraReads extends DueLoop<PathClaim> {
   }
 
   protected override async claim(signal: AbortSignal): Promise<readonly PathClaim[]> {
-    const { db, account, client, reads } = this.#o
+    const { db, account, client, clock, reads } = this.#o
     await this.#schedule(signal)
-    if (client.waitMs() > 0 || !(await isAccountOpen(db.read, account))) return []
+    if (clock.steady() < this.#pausedUntil || client.waitMs() > 0 || !(await isAccountOpen(db.read, account))) return []
     const claim = await claimPath(db, { account, names: namesOf(reads) }, LONGEST_LEASE_MS)
     return claim === null ? [] : [claim]
   }
@@ -85,7 +87,9 @@ export class ExtraReads extends DueLoop<PathClaim> {
   }
 
   protected override async carryOut(claim: PathClaim, signal: AbortSignal): Promise<void> {
-    this.#tell(claim, await carryOutExtraRead(this.#o, claim, 'poll', signal))
+    const failure = await carryOutExtraRead(this.#o, claim, 'poll', signal)
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#o.clock.steady() + (failure?.pauseMs ?? 0))
+    this.#tell(claim, failure?.reason ?? null)
   }
 
   protected override async release(claim: PathClaim): Promise<void> {
@@ -110,12 +114,22 @@ export class ExtraReads extends DueLoop<PathClaim> {
   }
 }
 
+export interface ExtraReadFailure {
+  readonly reason: string
+  readonly pauseMs: number
+}
+
 /**
  * Carries out one claimed extra read and schedules the next one.
- * @returns why it failed; null when it did not.
+ * @returns why it failed, and for how long the service asked to be left alone; null when it did not.
  * @throws LeaseLostError when another process holds the read; errors of the database; the reason of `signal` when it aborts.
  */
-export async function carryOutExtraRead(o: ExtraReadsOptions, claim: PathClaim, cause: Cause, signal: AbortSignal): Promise<string | null> {
+export async function carryOutExtraRead(
+  o: ExtraReadsOptions,
+  claim: PathClaim,
+  cause: Cause,
+  signal: AbortSignal,
+): Promise<ExtraReadFailure | null> {
   const { account, client, observer } = o
   try {
     const answer = await client.probe(pathOf(o, claim), signal)
@@ -126,7 +140,7 @@ export async function carryOutExtraRead(o: ExtraReadsOptions, claim: PathClaim, 
     const kind = upstreamClass(error)
     if (kind === null || signal.aborted) throw error
     observer.count('walks_total', { account, read: 'extra', outcome: kind })
-    return await fail(o, claim, error, kind)
+    return { reason: await fail(o, claim, error, kind), pauseMs: retryAfterOf(error) }
   }
 }
 
@@ -155,8 +169,9 @@ async function fail(o: ExtraReadsOptions, claim: PathClaim, error: unknown, outc
   // The account is refused, not the path. Its poller handles that.
   const isOfAccount = error instanceof AuthRefusedError
   const failures = isOfAccount ? claim.failures : claim.failures + 1
-  const isTransient = isOfAccount || error instanceof UpstreamTransientError
-  const dueInMs = isTransient ? Math.min(everyMs, backoffMs(o.clock, failures + 1, RETRY_BASE_MS, everyMs)) : everyMs
+  const isTransient = isOfAccount || error instanceof TokenNotTakenError || error instanceof UpstreamTransientError
+  const soonMs = Math.min(everyMs, backoffMs(o.clock, failures + 1, RETRY_BASE_MS, everyMs))
+  const dueInMs = isTransient ? Math.max(soonMs, retryAfterOf(error)) : everyMs
   await o.db.write('path-settle', (tx) => settlePath(tx, claim, { outcome, error: reason, failures, dueInMs }))
   return reason
 }

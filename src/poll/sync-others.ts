@@ -58,8 +58,8 @@ export async function syncExtraReads(o: SyncOptions, submissionIds: readonly str
     claim: () => claimPath(db, { account, names: [name], submissionId }, LONGEST_LEASE_MS),
     exists: () => claimedPaths.exists(db.read, { account, submissionId, name, path }),
     carryOut: async (claim: PathClaim) => {
-      const reason = await carryOutExtraRead({ ...o, reads }, claim, 'command', signal)
-      return reason === null ? null : { reason, isFinal: true }
+      const failure = await carryOutExtraRead({ ...o, reads }, claim, 'command', signal)
+      return failure === null ? null : { reason: failure.reason, isFinal: true }
     },
     release: (claim: PathClaim) => releasePath(db, claim),
   }))

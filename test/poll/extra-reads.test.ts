@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { bindRequests } from '../../src/model/entities/bind-requests.ts'
 import { beginPurge } from '../../src/store/mirror/purge.ts'
 import { findAccount } from '../../src/store/reads/accounts.ts'
 import { onSqlite } from '../tools/databases.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
 import { DAY, Rig } from '../tools/poller.ts'
+import { WakingClock } from '../tools/waking-clock.ts'
 
 const ACCOUNT = 'default'
 const DETAIL = { name: 'detail', path: '/broker/submissions/{submission_id}', everyMs: DAY }
@@ -69,6 +70,31 @@ describe.each(onSqlite)('extra reads on $name', (database) => {
     await beginPurge(rig.db, { account: ACCOUNT, submissionId: id })
     expect((await answers(rig)).map(({ submission_id }) => submission_id)).toEqual([second])
     expect((await schedule(rig)).map(({ submission_id }) => submission_id)).toEqual([second])
+  })
+
+  it('trap 49: leave the service alone for as long as it asks, all of them', async () => {
+    const { rig } = await open()
+    await rig.track([rig.sandbox.addSubmission(ACCOUNT)])
+    const seen = () => rig.sandbox.requestsSeen.filter(({ operation }) => operation === 'extra').length
+    rig.sandbox.faults.add({ kind: 'status', status: 429, operation: 'extra', retryAfterSeconds: 7_200, count: 1 })
+    const clock = new WakingClock()
+    const sleep = vi.spyOn(clock, 'sleep')
+    const hasRested = () => sleep.mock.calls.some(([ms]) => ms >= 1_000)
+    rig.startExtraReads([DETAIL], { clock })
+    await rig.until('one was tried', () => seen() > 0 && (hasRested() || seen() > 1))
+    expect(seen()).toBe(1)
+    await rig.pass(DAY / 12)
+    clock.wake({ passedMs: DAY / 12 })
+    await rig.until('both are kept', async () => (await answers(rig)).length === 2)
+  })
+
+  it('come soon again when the token was not taken, which says nothing about their path', async () => {
+    const { rig } = await open()
+    rig.sandbox.faults.add({ kind: 'status', status: 401, operation: 'extra', count: 1 })
+    rig.startExtraReads([DETAIL])
+    await rig.until('it was refused', async () => (await schedule(rig)).some((row) => row.error !== null))
+    await rig.pass(DAY / 24)
+    await rig.until('it is kept', async () => (await answers(rig)).length === 1)
   })
 
   it('that are refused harm nothing else, and are told once', async () => {

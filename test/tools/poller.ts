@@ -185,10 +185,10 @@ export class Rig {
   }
 
   /** Starts the reads of paths that the operator names; it begins at once. */
-  startExtraReads(reads: readonly ExtraRead[], headersMs = PATIENCE_MS): Running {
+  startExtraReads(reads: readonly ExtraRead[], { clock = systemClock } = {}): Running {
     const account = 'default'
-    const client = this.#client(account, headersMs)
-    const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
+    const client = this.#client(account, PATIENCE_MS)
+    const common = { account, clock, observer: this.#watch, log: this.#log }
     return this.#startWith(client, new ExtraReads({ ...common, db: this.db, client, reads }))
   }
 
