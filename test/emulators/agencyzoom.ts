@@ -56,7 +56,7 @@ export async function startAgencyZoom(options: AgencyZoomOptions): Promise<Agenc
 }
 
 function of(customer: string, notes: readonly StoredNote[]): unknown[] {
-  return notes.filter(({ client }) => client === customer).map(({ id, text }) => ({ id: Number(id), note: text }))
+  return notes.filter(({ client }) => client === customer).map(({ id, text }) => ({ id: Number(id), note: text || null }))
 }
 
 function logIn(request: Arrived, { username, password }: AgencyZoomOptions, tokens: Tokens): Reply {

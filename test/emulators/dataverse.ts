@@ -72,9 +72,9 @@ function upsert(id: string, request: Arrived, { accounts }: DataverseOptions, no
 }
 
 /** The columns of a note that a request names. */
-function selected({ query }: Arrived, { id, text }: Annotation): Readonly<Record<string, string>> {
+function selected({ query }: Arrived, { id, text }: Annotation): Readonly<Record<string, string | null>> {
   const [subject = '', ...lines] = text.split('\n')
-  const all: Readonly<Record<string, string>> = { annotationid: id, subject, notetext: lines.join('\n') }
+  const all: Readonly<Record<string, string | null>> = { annotationid: id, subject, notetext: lines.join('\n') || null }
   const names = (query.get('$select') ?? '').split(',')
   return Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)))
 }

@@ -89,6 +89,6 @@ function withNotes(id: string, applicant: string, notes: readonly StoredNote[], 
   return {
     id,
     applicantId: applicant,
-    notes: own.map(({ id: noteId, text }) => ({ noteId, type: 'Note', ...(hasText && { body: text }) })),
+    notes: own.map(({ id: noteId, text }) => ({ noteId, type: 'Note', ...(hasText && { body: text || null }) })),
   }
 }

@@ -40,7 +40,10 @@ export async function startHubSpot({ token, companies }: HubSpotOptions): Promis
     const note = shows && method === 'GET' && isById ? notes.find(({ ourId }) => ourId === key) : undefined
     return note === undefined
       ? failure(404, 'Object not found.')
-      : { status: 200, body: { id: note.id, properties: query.get('properties') === 'hs_note_body' ? { hs_note_body: note.html } : {} } }
+      : {
+          status: 200,
+          body: { id: note.id, properties: query.get('properties') === 'hs_note_body' ? { hs_note_body: note.html || null } : {} },
+        }
   }
   const server = await startServer(answer, ({ method }) => method === 'POST', BUSY)
   return {

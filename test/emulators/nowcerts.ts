@@ -80,5 +80,5 @@ function list(request: Arrived, notes: readonly NowCertsNote[]): Reply {
   const ids = jsonIn(request)?.['InsuredDataBaseId']
   if (!Array.isArray(ids) || ids.length === 0 || ids.length > 50) return { status: 400, body: { message: 'InsuredDataBaseId: 1 to 50' } }
   const found = notes.filter(({ client }) => ids.includes(client))
-  return { status: 200, body: found.map(({ id, text }) => ({ databaseId: id, subject: text, createDate: '2026-03-04T05:06:07' })) }
+  return { status: 200, body: found.map(({ id, text }) => ({ databaseId: id, subject: text || null, createDate: '2026-03-04T05:06:07' })) }
 }

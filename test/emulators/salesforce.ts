@@ -134,9 +134,9 @@ function refusal(errorCode: string, message: string): Saved {
 }
 
 /** The fields of a task that a request names. */
-function selected({ query }: Arrived, { id, text }: SalesforceTask): { readonly [name: string]: string } {
+function selected({ query }: Arrived, { id, text }: SalesforceTask): { readonly [name: string]: string | null } {
   const [subject = '', ...lines] = text.split('\n')
-  const all: { readonly [name: string]: string } = { Id: id, Subject: subject, Description: lines.join('\n') }
+  const all: { readonly [name: string]: string | null } = { Id: id, Subject: subject, Description: lines.join('\n') || null }
   const names = (query.get('fields') ?? '').split(',')
   return Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)))
 }

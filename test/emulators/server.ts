@@ -45,7 +45,7 @@ export interface NotesEmulator extends EmulatorServer {
   withdraw(): void
   /** Somebody deletes a note. */
   remove(id: string): void
-  /** Somebody writes another text into a note. */
+  /** Somebody writes another text into a note; of an empty one the system answers null. */
   rewrite(id: string, text: string): void
 }
 

@@ -27,7 +27,7 @@ export interface MessageSubject {
  */
 export function messageId({ account, entity, entityId, operation, seq, snapshot }: MessageSubject, logEpoch: string): string {
   if (IMMUTABLE.has(entity) && operation === 'insert') return uuid5([account, entity, entityId, 'insert'])
-  return uuid5(snapshot ? [logEpoch, 'snapshot', seq, entity, entityId] : [logEpoch, seq])
+  return uuid5(snapshot ? [logEpoch, 'snapshot', seq, account, entity, entityId] : [logEpoch, seq])
 }
 
 /** The id of a message that is sent again as a new one. @param generation the same for all messages of that resend. */

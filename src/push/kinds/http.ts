@@ -202,22 +202,25 @@ class HttpKind implements DeliveryKind {
   /** Asks for one message. An answer that is incomplete, or that its expressions cannot read, tells nothing. */
   async #look(name: 'lookup' | 'check', template: Lookup, item: PushItem, signal: AbortSignal): Promise<Look> {
     const unclear = (outcome: Unclear): Look => ({ type: 'unclear', outcome })
-    const view = viewOf(item, this.#destination.settings, null)
+    const { settings } = this.#destination
+    const view = viewOf(item, settings, null)
+    // The verdicts of a batch know its settings under this name.
+    const about = { item: view, settings }
     const reply = await this.#ask(name, template, { view, signal })
     if ('failure' in reply) return unclear(failedLookup(reply.failure))
     const { answer } = reply
-    if (!isSuccess(answer.status) && answer.status !== 404) return unclear(failedLookup(await this.#judge.failure(answer, { item: view })))
+    if (!isSuccess(answer.status) && answer.status !== 404) return unclear(failedLookup(await this.#judge.failure(answer, about)))
     // The rest could say that the message is there.
     if (answer.cut?.isTooLong) return unclear(failedLookup(unreadable(`its answer ${answer.cut.text}; narrow the ${name}`)))
     if (answer.cut !== null) return unclear(failedLookup({ type: 'unknown', error: `its answer ${answer.cut.text}` }))
     try {
-      const [found = null] = await this.#templates.evaluate([`${name}.found`], seen(answer, { item: view }), bodyOf(answer))
+      const [found = null] = await this.#templates.evaluate([`${name}.found`], seen(answer, about), bodyOf(answer))
       if (found === null || found === false || found === '') return { type: 'absent' }
       // Otherwise a count of 0 or an empty list would count as found, and the change would be lost.
       if (found === 0 || (typeof found === 'object' && Object.keys(found).length === 0))
         throw new PermanentError(`${name}.found yields neither an id nor nothing`)
       if (!('same' in template) || template.same === null) return { type: 'there', answer, found, isSame: true }
-      const [same] = await this.#templates.evaluate([`${name}.same`], seen(answer, { item: view }), bodyOf(answer))
+      const [same] = await this.#templates.evaluate([`${name}.same`], seen(answer, about), bodyOf(answer))
       return { type: 'there', answer, found, isSame: same !== false }
     } catch (error) {
       return unclear(failedLookup(unreadable(messageOf(error))))

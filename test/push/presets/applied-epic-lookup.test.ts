@@ -41,6 +41,18 @@ it.each([
   else expect(found).toMatchObject(expected)
 })
 
+it('a list of activities begins before it happened, however late it was told again after a restore', async () => {
+  const asked: (string | undefined)[] = []
+  const { baseUrl } = await serve((request, response) => {
+    asked.push(new URL(request.url ?? '', 'http://epic').searchParams.get('enteredByDate_after') ?? undefined)
+    response.end(JSON.stringify(activities(1)))
+  })
+  const { lookup } = { lookup: lookupOfPreset() }
+  const kind = openKind(destinationTo(baseUrl, { lookup, settings: { base_url: baseUrl } }))
+  await kind.lookUp?.(itemOf({ mapping: MAPPING, changedAt: '2026-03-10T05:06:07.123456Z' }), new AbortController().signal)
+  expect(asked).toEqual(['2026-03-02'])
+})
+
 it.each([
   ['a problem of Epic', JSON.stringify({ title: 'Not Found', status: 404 })],
   ['a page of somebody before it', '<html>404 page not found</html>'],

@@ -124,6 +124,18 @@ export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCa
       expect(await rig.verify()).toMatchObject({ delivered: 4, has: 3, differs: 1, lacks: 0 })
     })
 
+    it('is told of when somebody emptied it, and waited for when it asks for a pause', async () => {
+      const { target, rig } = await startNotes(of, database)
+      await rig.map(SUBMISSION, of.client)
+      await rig.apply(event(1))
+      await rig.becomes('delivered')
+      target.failReads('busy')
+      expect(await rig.verify()).toMatchObject({ asked: 1, has: 1 })
+      expect((await rig.state())?.state).toBe('active')
+      target.rewrite(target.notes[0]?.id ?? '', '')
+      expect(await rig.verify()).toMatchObject({ asked: 1, differs: 1, cannot_tell: 0 })
+    })
+
     it('cannot be told from a lost answer, a late one, an error or a foreign page, and nothing is sent again then', async () => {
       const { target, rig } = await startNotes(of, database, 'timeout: 1s')
       await rig.map(SUBMISSION, of.client)

@@ -124,6 +124,15 @@ it('has each change once when the program is killed between the request and the 
   await expectInOrder(opened, target)
 })
 
+it('is waited for, not parked, when it has no quota left for what is asked of one record', async () => {
+  const { target, rig } = await waiting(1)
+  await storeMappings(rig.db, mappings(1), 'import')
+  await rig.becomes('delivered')
+  target.failReads('busy')
+  expect(await rig.verify()).toMatchObject({ asked: 1, has: 1 })
+  expect((await rig.state())?.state).toBe('active')
+})
+
 it('is shown as it would be sent, with nothing sent', async () => {
   const { target, opened, env } = await placed(1)
   const change = (await changesOf(opened.db)).find(({ entity }) => entity === 'market_events')
