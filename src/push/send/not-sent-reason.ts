@@ -10,15 +10,17 @@ import { IMMUTABLE } from '../contract/message-id.ts'
  *    takes everything as new would have it twice. An operator who has it sent again wants just that.
  *  - an update of a record whose id at the target is not known, where updates are requests of their own. It would create a second record.
  *  - an update of which every column is personal and left out, where a person reads it. It would say nothing.
- *  - a change of a document that stores no file, where its file is what is sent.
+ *  - a change of a document that stores no file, or tells of one once more after a restore, where its file is what is sent.
  *  - that a record left the filter, where the record's id at the target is not known but needed, or where nothing but a file can be sent.
  * @returns why a change is not sent to `destination`; null when it is sent.
  */
 export function notSentReason(destination: DestinationConfig, item: PushItem, isResent: boolean): string | null {
   const { entity, operation, remoteId, after } = item
   if (item.leftFilter) return leavingReason(destination, item)
-  if (entity === 'documents' && destination.kind === 'http' && destination.documents)
-    return attachedDocument(item) === null ? 'not sent: this change stores no document' : null
+  if (entity === 'documents' && destination.kind === 'http' && destination.documents) {
+    if (attachedDocument(item) === null) return 'not sent: this change stores no document'
+    return isRestated(item) && !isResent ? 'not sent: its document was sent before' : null
+  }
   if (!isResent && !destination.idempotent && operation === 'insert' && IMMUTABLE.has(entity) && remoteId !== null)
     return `not sent: it has this record already, as ${remoteId}`
   const hasUpdateRequest = destination.kind === 'http' && destination.update !== null
@@ -28,6 +30,11 @@ export function notSentReason(destination: DestinationConfig, item: PushItem, is
     return 'not sent: nothing is left of it without the columns that personal_fields does not name'
   }
   return null
+}
+
+/** Of snapshots only what is told once more, after the log has lost its end, is an update: its insert was sent. */
+function isRestated({ snapshot, operation }: PushItem): boolean {
+  return snapshot && operation === 'update'
 }
 
 /** The same of a change with which the record ceases to pass the `filter`: that alone is news, even without a column or a file. */

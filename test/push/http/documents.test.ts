@@ -159,6 +159,14 @@ it('skips changes of documents that store none, and sends a stored one though it
   expect(notSentReason(destination, { ...told, after: { stored_path: `ab/${'ab'.repeat(32)}` } }, false)).toBeNull()
 })
 
+it('skips a document that is told of once more after a restore: each would be attached again, under another id', () => {
+  const destination = destinationTo('http://127.0.0.1/', { documents: true })
+  const row = itemOf({ entity: 'documents', entityId: '["key-1"]', after: { stored_path: `ab/${'ab'.repeat(32)}` }, snapshot: true })
+  expect(notSentReason(destination, { ...row, operation: 'insert' }, false)).toBeNull()
+  expect(notSentReason(destination, { ...row, operation: 'update' }, false)).toBe('not sent: its document was sent before')
+  expect(notSentReason(destination, { ...row, operation: 'update' }, true)).toBeNull()
+})
+
 it('sends that a document left the filter without the document, where its request can say so', async () => {
   const service = await serve()
   const { stored, open } = await keeping(TEXT)
