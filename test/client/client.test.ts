@@ -76,14 +76,11 @@ test('a page of a feed is asked for with the cursor and the number of items that
   ])
 })
 
-test.each(['', 'a\u2013b', ' a', 'k'.repeat(129)])(
-  'a key that the service would not take is refused before anything is sent: %j',
-  async (key) => {
-    const { client, asked } = await answering({ status: 200, body: '{}' })
-    await expect(async () => client.submissions.post(ID, { body: 'x' }, { idempotencyKey: key })).rejects.toThrow(RangeError)
-    expect(asked).toEqual([])
-  },
-)
+test.each(['', 'a\u2013b', ' a'])('a key that no header holds is refused before anything is sent: %j', async (key) => {
+  const { client, asked } = await answering({ status: 200, body: '{}' })
+  await expect(async () => client.submissions.post(ID, { body: 'x' }, { idempotencyKey: key })).rejects.toThrow(RangeError)
+  expect(asked).toEqual([])
+})
 
 test('trap 53: the 409 of a live file carries its submission', async () => {
   const { client } = await signedIn()

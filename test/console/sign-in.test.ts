@@ -81,6 +81,26 @@ describe.each(onSqlite)('who may see and do what in the console, on $name', (dat
     expect(shown).toMatchObject({ who: 'otto', outcome: 'done', target: 'thread_messages' })
     await person.close()
   })
+
+  it('leaves nothing of what it showed to whoever signs in after a session that ended by itself', async () => {
+    const person = await Person.open(browser, scene)
+    const { page } = person
+    await page.clock.install()
+    const { submission_id: id, body } = await withMessage(scene)
+    const [first = ''] = body.split('\n')
+    await person.signIn('operator', `/submissions/default/${id}?kinds=message`)
+    const timeline = page.getByRole('region', { name: 'Timeline' })
+    await timeline.getByRole('listitem').filter({ hasText: '••••' }).first().getByRole('button', { name: /^Show/ }).click()
+    await timeline.getByText(first, { exact: false }).first().waitFor()
+    await page.context().clearCookies()
+    // Who is signed in is asked for each minute.
+    await page.clock.fastForward(61_000)
+    await page.getByLabel('Token').fill(tokens.viewer)
+    await page.keyboard.press('Enter')
+    await timeline.getByText('••••').first().waitFor()
+    expect(await timeline.getByText(first, { exact: false }).count()).toBe(0)
+    await person.close()
+  })
 })
 
 async function withMessage({ db }: Scene): Promise<{ submission_id: string; body: string }> {

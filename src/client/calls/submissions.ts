@@ -161,8 +161,8 @@ function writing(channel: Channel, producerEmail: string | undefined): Writing {
   }
 }
 
-/** @throws RangeError for a key that no header can hold, or that is longer than the service takes. */
+/** @throws RangeError for a key that no header holds as it is. */
 function checkedKey(key: string): string {
-  if (/^[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?$/.test(key)) return key
-  throw new RangeError('an idempotency key has 1 to 128 characters of ASCII, and begins and ends with none that is blank')
+  if (/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key)) return key
+  throw new RangeError('an idempotency key is ASCII text that neither begins nor ends with a blank')
 }

@@ -1,21 +1,37 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
+import { silence } from './announce.ts'
 import { answered, api, Refusal, type Schemas } from './client.ts'
 import { every, type Filter, read, readPages } from './read.ts'
 
-/** Who is signed in; null when nobody is. */
+const SESSION = ['/api/v1/session']
+
+/** Forgets all that was shown and said to one person: nothing of it stays for whoever signs in next. */
+export function forgetAll(client: QueryClient): void {
+  client.removeQueries({ predicate: ({ queryKey: [key] }) => key !== SESSION[0] })
+  silence()
+}
+
+/** Who is signed in; null when nobody is. A session may end by itself, or become another's in another window. */
 export const sessionQuery = queryOptions({
-  queryKey: ['/api/v1/session'],
-  queryFn: async ({ signal }) => {
-    try {
-      return await answered(api.GET('/api/v1/session', { signal }))
-    } catch (error) {
-      if (error instanceof Refusal && error.status === 401) return null
-      throw error
-    }
+  queryKey: SESSION,
+  queryFn: async ({ signal, client }) => {
+    const before = client.getQueryData<Schemas['Session'] | null>(SESSION)
+    const now = await session(signal)
+    if (before && before.name !== now?.name) forgetAll(client)
+    return now
   },
   staleTime: every.seldom,
   refetchInterval: every.seldom,
 })
+
+async function session(signal: AbortSignal): Promise<Schemas['Session'] | null> {
+  try {
+    return await answered(api.GET('/api/v1/session', { signal }))
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 401) return null
+    throw error
+  }
+}
 
 const moment = { refetchInterval: every.moment }
 const kept = { refetchInterval: every.while, placeholderData: keepPreviousData }

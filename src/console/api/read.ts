@@ -37,7 +37,12 @@ type Paged = { [P in keyof paths]: Answer<P> extends { next_cursor: string | nul
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
-/** A list, page after page; it stays while the same list is asked for by another filter. */
+const hasItems = (pages: readonly unknown[] = []) => pages.some((page) => (page as { readonly items: readonly unknown[] }).items.length > 0)
+
+/**
+ * A list, page after page; it stays while the same list is asked for by another filter. An empty one does not: that nothing fits the filter
+ * before says nothing of this one.
+ */
 export function readPages<P extends Paged>(path: P, params: Params<P> = {}, refetchInterval: number = every.while) {
   const queryKey: Key<P> = [path, params]
   return infiniteQueryOptions<Answer<P>, Error, InfiniteData<Answer<P>>, Key<P>, string>({
@@ -46,6 +51,6 @@ export function readPages<P extends Paged>(path: P, params: Params<P> = {}, refe
     initialPageParam: '',
     getNextPageParam: (page) => (page as { readonly next_cursor: string | null }).next_cursor,
     refetchInterval,
-    placeholderData: (before, query) => (isSame(query?.queryKey[1].path, params.path) ? before : undefined),
+    placeholderData: (before, query) => (isSame(query?.queryKey[1].path, params.path) && hasItems(before?.pages) ? before : undefined),
   })
 }

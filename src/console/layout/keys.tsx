@@ -94,7 +94,8 @@ export function useKeys(): { readonly openPalette: () => void; readonly dialogs:
         return
       }
       if (typeAhead(event)) return void (event.key === 'Escape' && close())
-      if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return
+      // What an open menu took is no key of the page.
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return
       if (isTyping(event)) return leaveField(event)
       const deed = plain[event.key]
       if (deed === undefined && !isGoing.current) return

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
 import { Palette as Colours, FileStack, Inbox, type LucideIcon, Play, Send } from 'lucide-react'
-import { useDeferredValue, useEffect, useMemo, useState } from 'react'
+import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import { wordOf } from '../../ops/output/words.ts'
 import type { Schemas } from '../api/client.ts'
 import { searchQuery } from '../api/queries.ts'
@@ -39,16 +39,34 @@ function rankOf(value: string, search: string, keywords: readonly string[] = [])
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [search, setSearch] = useState('')
   const [selected, setSelected] = useState('')
+  /** Whether a person has moved to another line: a late answer does not take that back. */
+  const hasMoved = useRef(false)
   const actions = useMemo(actionsOfPage, [])
+  const type = (text: string) => {
+    hasMoved.current = false
+    setSearch(text)
+  }
+  const onFound = useCallback((first: string) => {
+    if (!hasMoved.current) setSelected(first)
+  }, [])
   // The dialog has the focus by now: its own effects ran before.
   useEffect(() => setSearch(takeTyped()), [])
   return (
     <Modal title="Command palette" onClose={onClose} isTitleHidden className="palette">
-      <Command label="Command palette" loop value={selected} onValueChange={setSelected} filter={rankOf}>
-        <Command.Input value={search} onValueChange={setSearch} placeholder="Find a page, a submission or an action" />
+      <Command
+        label="Command palette"
+        loop
+        value={selected}
+        onValueChange={setSelected}
+        filter={rankOf}
+        onKeyDown={({ key }) => {
+          if (/^(?:Arrow(?:Up|Down)|Home|End)$/.test(key)) hasMoved.current = true
+        }}
+      >
+        <Command.Input value={search} onValueChange={type} placeholder="Find a page, a submission or an action" />
         <Command.List>
           <Command.Empty>Nothing is called that.</Command.Empty>
-          <FoundItems text={search.trim()} onFound={setSelected} onClose={onClose} />
+          <FoundItems text={search.trim()} onFound={onFound} onClose={onClose} />
           <Pages onClose={onClose} />
           {actions.length > 0 && (
             <Command.Group heading="On this page">

@@ -1,5 +1,5 @@
 import { X } from 'lucide-react'
-import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
 
 interface ModalProps {
   readonly title: string
@@ -23,7 +23,8 @@ function firstOf(dialog: HTMLElement): HTMLElement | null {
 export function Modal({ title, onClose, children, isTitleHidden = false, className = '' }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useId()
-  useEffect(() => {
+  // Closed before it is taken out: a dialog that is gone gives no focus back.
+  useLayoutEffect(() => {
     const shown = dialog.current
     if (!shown) return
     shown.showModal()

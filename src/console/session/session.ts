@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { answered, api, type Role } from '../api/client.ts'
-import { sessionQuery } from '../api/queries.ts'
+import { announceRefusal } from '../api/announce.ts'
+import { answered, api, Refusal, type Role } from '../api/client.ts'
+import { forgetAll, sessionQuery } from '../api/queries.ts'
 
 /** @returns whether the one who is signed in may do what takes `needed`. */
 export function useMay(needed: Role): boolean {
@@ -15,10 +16,15 @@ export async function signIn(token: string): Promise<void> {
 export function useSignOut(): () => Promise<void> {
   const client = useQueryClient()
   return async () => {
-    await answered(api.DELETE('/api/v1/session'))
+    try {
+      await answered(api.DELETE('/api/v1/session'))
+    } catch (error) {
+      // Of a session that has ended nobody needs to sign out.
+      if (!(error instanceof Refusal && error.status === 401))
+        return announceRefusal(`You are still signed in: ${error instanceof Error ? error.message : String(error)}`)
+    }
     client.setQueryData(sessionQuery.queryKey, null)
-    // Nothing that was shown stays for whoever signs in next.
-    client.removeQueries({ predicate: ({ queryKey: [key] }) => key !== sessionQuery.queryKey[0] })
+    forgetAll(client)
   }
 }
 

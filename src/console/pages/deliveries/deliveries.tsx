@@ -82,11 +82,13 @@ function narrowing(search: ListSearch): Omit<DeliveryFilter, 'state'> {
   return Object.fromEntries(names.flatMap((name) => (search[name] ? [[name, search[name]]] : [])))
 }
 
+const NONE: ReadonlySet<string> = new Set()
+
 function List({ isDead }: { readonly isDead: boolean }) {
   const [search, set] = useAddress()
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const state = isDead ? 'dead' : (search['state'] as Delivery['state'] | undefined)
   const filter = { ...(state && { state }), ...narrowing(search) }
+  const [chosen, setChosen] = useChosen(JSON.stringify(filter))
   const isNarrowed = Object.keys(filter).length > (isDead ? 1 : 0)
   const query = useInfiniteQuery(deliveriesQuery({ limit: 100, ...filter }))
   const onSearch = useCallback((text: string) => set({ text }), [set])
@@ -129,6 +131,12 @@ function List({ isDead }: { readonly isDead: boolean }) {
       </Asked>
     </>
   )
+}
+
+/** The selection in a list. What was selected in another one, by other filters, is in sight no more, and is not replayed with this. */
+function useChosen(list: string): readonly [ReadonlySet<string>, (ids: ReadonlySet<string>) => void] {
+  const [chosen, setChosen] = useState({ list, ids: NONE })
+  return [chosen.list === list ? chosen.ids : NONE, (ids) => setChosen({ list, ids })]
 }
 
 /** Whether the list was read, and is empty. */

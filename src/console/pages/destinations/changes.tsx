@@ -7,6 +7,7 @@ import { outboxQuery } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
 import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
+import { Confirm } from '../../parts/confirm.tsx'
 import { CsvLink } from '../../parts/csv-link.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { Choice, ClearFilters, Section } from '../../parts/fields.tsx'
@@ -67,8 +68,9 @@ function List({ name, state }: { readonly name: string; readonly state: State | 
   const narrowing = { ...(state && { state }), ...(text && { text }), ...(reason && { reason }) }
   const query = useInfiniteQuery(outboxQuery({ destination: name, limit: 50, ...narrowing }))
   const onSearch = useCallback((next: string) => set({ text: next }), [set])
+  const [skipped, setSkipped] = useState<Push | null>(null)
   const { retry, skip } = useSettle(name)
-  const columns = columnsWith({ onRetry: (id) => retry.mutate(id), onSkip: (id) => skip.mutate(id), onMap: setMapped })
+  const columns = columnsWith({ onRetry: (id) => retry.mutate(id), onSkip: setSkipped, onMap: setMapped })
   return (
     <>
       <div className="filters">
@@ -85,6 +87,20 @@ function List({ name, state }: { readonly name: string; readonly state: State | 
         keyOf={({ outbox_id }) => String(outbox_id)}
         empty={text || reason ? 'No change fits these filters.' : 'No change is in this state.'}
       />
+      {skipped && (
+        <Confirm
+          title={`Skip change ${skipped.seq}?`}
+          deed="Skip the change"
+          isDanger
+          onDo={() => skip.mutate(String(skipped.outbox_id))}
+          onClose={() => setSkipped(null)}
+        >
+          <p>
+            <bdi>{skipped.insured_name || skipped.submission_id}</bdi>: {wordOf(skipped.entity)} {skipped.operation}
+          </p>
+          <p className="quiet">It is given up for good: {name} never gets it, and what waited behind it goes on.</p>
+        </Confirm>
+      )}
       {mapped?.submission_id && (
         <MapDialog
           account={mapped.account}
@@ -113,7 +129,7 @@ function useSettle(destination: string) {
 
 interface Deeds {
   readonly onRetry: (id: string) => void
-  readonly onSkip: (id: string) => void
+  readonly onSkip: (row: Push) => void
   readonly onMap: (row: Push) => void
 }
 
@@ -129,7 +145,7 @@ function columnsWith({ onRetry, onSkip, onMap }: Deeds): readonly Column<Push>[]
             <Button needs="operator" isSmall onClick={() => onRetry(id)} label={`Retry change ${row.seq}`}>
               Retry
             </Button>
-            <Button needs="operator" isSmall onClick={() => onSkip(id)} label={`Skip change ${row.seq}`}>
+            <Button needs="operator" isSmall onClick={() => onSkip(row)} label={`Skip change ${row.seq}`}>
               Skip
             </Button>
           </>

@@ -59,13 +59,10 @@ function momentOf(local: FormDataEntryValue | null): string | undefined {
 /** Sends changes again that an AMS lost: first says how many, then does it. */
 export function ResendDialog({ destination: name, onClose }: ResendProps) {
   const fields = useId()
-  const [plan, setPlan] = useState<{ readonly which: Which; readonly resent: Resent } | null>(null)
   const ask = (which: Which, dry_run: boolean) =>
     answered(api.POST('/api/v1/destinations/{name}/resend', { params: { path: { name } }, body: { ...which, dry_run } }))
-  const look = useMutation<Resent, Error, Which>({
-    mutationFn: (which) => ask(which, true),
-    onSuccess: (resent, which) => setPlan({ which, resent }),
-  })
+  const look = useMutation<Resent, Error, Which>({ mutationFn: (which) => ask(which, true) })
+  const plan = look.data === undefined ? null : { which: look.variables, resent: look.data }
   const resend = useAction({
     run: (which: Which) => ask(which, false),
     done: ({ queued }) => `${counted(queued, 'change')} queued for ${name} again, behind what waits.`,
@@ -87,8 +84,8 @@ export function ResendDialog({ destination: name, onClose }: ResendProps) {
   }
   return (
     <Modal title={`Resend changes to ${name}`} onClose={onClose}>
-      <form className="form" onSubmit={submit} onChange={() => setPlan(null)}>
-        <Choices fields={fields} onChange={() => setPlan(null)} />
+      <form className="form" onSubmit={submit} onChange={look.reset}>
+        <Choices fields={fields} onChange={look.reset} />
         <label className="check" htmlFor={`${fields}n`}>
           <input id={`${fields}n`} name="new" type="checkbox" /> Under new message ids, for a receiver that leaves out those it has seen
         </label>

@@ -52,6 +52,11 @@ const lookedAt: Readonly<Record<string, string>> = {
   unknown: 'Look at the changes',
 }
 
+/** The same when its count or its words change: what was asked about it is still being answered. */
+function keyOf({ kind, account, destination, run_id, mend }: Need): string {
+  return JSON.stringify([kind, account, destination, run_id, mend])
+}
+
 /** What needs a person, a row each; one quiet line when nothing does. */
 export function Needs({ needs }: { readonly needs: readonly Need[] }) {
   if (needs.length === 0) {
@@ -64,7 +69,7 @@ export function Needs({ needs }: { readonly needs: readonly Need[] }) {
   return (
     <ul className="needs">
       {needs.map((need) => (
-        <Row key={`${need.kind} ${need.what}`} need={need} />
+        <Row key={keyOf(need)} need={need} />
       ))}
     </ul>
   )

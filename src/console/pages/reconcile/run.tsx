@@ -106,14 +106,21 @@ function Progress({ run }: { readonly run: Shown }) {
   )
 }
 
+/** What it means that no finding is shown. */
+function nothingFound(run: Shown): string {
+  if (isOpen(run)) return 'Nothing found so far.'
+  if (foundBy(run) + run.unreadable > 0) return 'What it found is not here yet, or not kept any more.'
+  const isWhole = run.state === 'done' && run.exit_code !== 1
+  return isWhole ? 'Nothing was found: mirror and service agree.' : 'Nothing was found in what it looked at.'
+}
+
 function Findings({ run }: { readonly run: Shown }) {
   const query = useInfiniteQuery(findingsQuery(run.run_id))
   return (
     <Asked query={query} rows={3}>
       {({ pages }) => {
         const items = pages.flatMap((page) => page.items)
-        if (items.length === 0)
-          return <Empty>{isOpen(run) ? 'Nothing found so far.' : 'Nothing was found: mirror and service agree.'}</Empty>
+        if (items.length === 0) return <Empty>{nothingFound(run)}</Empty>
         return (
           <>
             {groups.map(([kind, title, meaning]) => {

@@ -27,7 +27,7 @@ export function Submission() {
   const { account = '', submission_id: id = '' } = useParams({ strict: false })
   const query = useQuery(submissionQuery(account, id))
   if (query.error instanceof Refusal && [400, 404].includes(query.error.status ?? 0)) return <NotFound />
-  return <Asked query={query}>{(view) => <Told view={view} />}</Asked>
+  return <Asked query={query}>{(view) => <Told key={`${view.summary.account} ${view.summary.submission_id}`} view={view} />}</Asked>
 }
 
 function Told({ view }: { readonly view: View }) {
@@ -37,7 +37,7 @@ function Told({ view }: { readonly view: View }) {
       <Header view={view} />
       <Lanes view={view} />
       <Outstanding view={view} />
-      <Timeline key={submission_id} account={account} id={submission_id} />
+      <Timeline account={account} id={submission_id} />
       <Documents view={view} />
       <Destinations view={view} />
       <Holdings view={view} />
