@@ -113,6 +113,8 @@ export class World implements PushedTo {
   async #settle(db: Db, target: Target): Promise<void> {
     const { name } = target.destination
     const given = (await outboxOf(db, name)).filter(({ state }) => state === 'dead' || state === 'unknown')
+    // What a target was sent before that look it has read when the event loop has turned.
+    for (let turns = 0; turns < 2; turns++) await new Promise(setImmediate)
     const taken = new Set(target.taken())
     const idsOf = (rows: readonly StoredRow[]) => ({ outboxIds: rows.map((row) => row.outbox_id) })
     const sum = this.settled.get(name) ?? { dead: 0, unknown: 0 }

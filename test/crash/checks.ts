@@ -8,7 +8,6 @@ import { postSigned } from '../e2e/signed.ts'
 import { endBackoffs } from '../e2e/time.ts'
 
 export const ACCOUNT = 'default'
-const SETTLE_MS = 60_000
 const MAX_PAGES = 1_000
 
 /** What is known outside the database. */
@@ -59,7 +58,7 @@ export async function checkSettled(outside: Outside, db: Db, sinceMs: number, he
     if ((await waiting(db, sinceMs, touched)) > 0 || (await stillHeld(db, held)).length > 0) return false
     left = await differences(db, outside.sandbox, ACCOUNT, touched)
     return Array.isArray(left) && left.length === 0
-  }, SETTLE_MS)
+  })
   expect(agreed, String(left)).toBe(true)
   const inbox = new Map((await inboxRows(db)).map((row) => [row['delivery_id'], row['state']]))
   for (const id of outside.acknowledged.keys()) expect(['done', 'aside'], id).toContain(inbox.get(id))

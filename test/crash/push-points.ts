@@ -1,4 +1,5 @@
 import { timeFromMs } from '../../src/model/time.ts'
+import type { Db } from '../../src/store/engine/db.ts'
 import { requestRestatements } from '../../src/store/outbox/restatements.ts'
 import type { Mishap } from '../push/hooks.ts'
 import { countedDestination } from '../tools/destinations.ts'
@@ -52,13 +53,8 @@ export const pushPoints: readonly KillPoint[] = [
     async provoke(rig) {
       under(rig, 'hang')
       for (let n = 0; n < MANY; n++) addWork(rig)
-      const db = await rig.store()
+      const claimed = claimedLanes(await rig.store())
       // Claimed ahead, and not begun: they are given back when it stops.
-      const claimed = db.read.sql
-        .selectFrom('sync_push_lanes')
-        .select('lane')
-        .where('lease_token', 'is not', null)
-        .where('destination', '=', MAIN)
       await until('lanes are claimed ahead', async () => rig.isThere || (await claimed.execute()).length > 3)
       rig.askToStop()
     },
@@ -104,6 +100,12 @@ async function command(rig: CrashRig, name: 'retry' | 'skip'): Promise<void> {
   const db = await rig.store()
   await until('there is a dead letter', async () => ((await countedDestination(db.read, MAIN))?.dead ?? 0) > 0)
   under(rig, 'take')
+  const claimed = claimedLanes(db)
+  await until('what was refused is noted', async () => (await claimed.execute()).length === 0)
   await side(rig).noteDead(db, name === 'skip')
   rig.command(name)
+}
+
+function claimedLanes({ read }: Db) {
+  return read.sql.selectFrom('sync_push_lanes').select('lane').where('lease_token', 'is not', null).where('destination', '=', MAIN)
 }

@@ -19,8 +19,6 @@ import { ACCOUNT } from './checks.ts'
 import type { PushedTo } from './rig.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
-/** As long as something gets on, it is waited for. */
-const SETTLE_MS = 60_000
 const COMMON = {
   kind: 'webhook',
   secret: '${HOOK_SECRET}',
@@ -128,7 +126,7 @@ export class PushSide implements PushedTo {
       const moved = await waitFor(async () => {
         left = await this.#left(db, names)
         return left === 0 || left !== before
-      }, SETTLE_MS)
+      })
       expect(moved, `something waits: ${JSON.stringify(await countDestinations(db.read))}`).toBe(true)
     }
   }

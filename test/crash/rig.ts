@@ -8,13 +8,13 @@ import { accountEnv, databaseEnv } from '../e2e/serve.ts'
 import { letTimePass } from '../e2e/time.ts'
 import { openAgain } from '../tools/databases.ts'
 import { sandboxClient } from '../tools/sandbox-client.ts'
+import { PATIENCE_MS } from '../tools/until.ts'
 import { ACCOUNT, checkDead, checkSettled, expectRefusal, isMigrated, leases, type Outside } from './checks.ts'
 import type { CrashPlace } from './place.ts'
 import { inThisProcess, type Product, type Products, processes } from './product.ts'
 
 /** Longer than every lease and every backoff that a round leaves behind. */
 const PASS_MS = 1_200_000
-const DEATH_MS = 60_000
 /** How long one that was killed in this process may try in vain to store what came of its pushes. */
 const CLOSING = '500ms'
 /** Of what it said. */
@@ -295,7 +295,7 @@ export class CrashRig implements Outside {
   /** @throws Error when it takes too long. @param where for its message. */
   async #within<T>(where: string, coming: Promise<T>): Promise<T> {
     const late = new AbortController()
-    const patience = systemClock.sleep(DEATH_MS, late.signal).then(() => {
+    const patience = systemClock.sleep(PATIENCE_MS, late.signal).then(() => {
       if (!late.signal.aborted) throw new Error(`it never came to ${where}:\n${this.#said.join('\n')}`)
     })
     return (await Promise.race([coming, patience]).finally(() => late.abort())) as T

@@ -19,8 +19,6 @@ import { commentPoints, markPoints, upkeepPoints } from './upkeep-points.ts'
 const RANDOM_KILLS = isNightly ? 10 : 3
 /** What a product has in its database grows with each point, and so does what is looked at after each. */
 const POINTS_A_PRODUCT = 4
-/** Of a machine that has much else to do. */
-const TEST_MS = 180_000
 
 type Group = readonly [string, readonly KillPoint[]]
 
@@ -64,10 +62,10 @@ export function fullDiskSuite(groups: readonly Group[]): void {
     beforeAll(async () => {
       rig = await openRig(sqlitePlace(), points, 'processes')
       await begin(rig, points)
-    }, TEST_MS)
+    })
     afterAll(() => rig?.close())
 
-    it.each(points)('$transaction', { timeout: TEST_MS }, async (point) => {
+    it.each(points)('$transaction', async (point) => {
       const where = `${point.transaction}:before-commit 1 full`
       await provoke(rig, point, where)
       await rig.fullDisk(where)
@@ -75,7 +73,7 @@ export function fullDiskSuite(groups: readonly Group[]): void {
       if (accountPoints.includes(point) || pushPoints.includes(point)) await rig.settleAll()
     })
 
-    it('and all is done in the end', { timeout: TEST_MS }, () => rig.settleAll())
+    it('and all is done in the end', () => rig.settleAll())
   })
 }
 
@@ -91,10 +89,10 @@ export function crashSuite(name: string, place: () => Promise<CrashPlace>, sets:
     beforeAll(async () => {
       rig = await openRig(await place(), points, isNightly ? 'processes' : 'here')
       await begin(rig, points)
-    }, TEST_MS)
+    })
     afterAll(() => rig?.close())
 
-    it.each(points)('$transaction', { timeout: TEST_MS }, async (point) => {
+    it.each(points)('$transaction', async (point) => {
       for (const moment of moments) {
         await killAt(rig, point, moment)
         // What every start does needs no other start in between.
@@ -105,7 +103,7 @@ export function crashSuite(name: string, place: () => Promise<CrashPlace>, sets:
 
   // A settings file that names accounts leaves no room for one that names destinations.
   for (const set of isNightly ? [] : sets) {
-    it(`a process killed on ${name} after a commit of ${set[0]?.[0]}, and of others`, { timeout: TEST_MS }, async () => {
+    it(`a process killed on ${name} after a commit of ${set[0]?.[0]}, and of others`, async () => {
       // The first of all of a start comes only once.
       const points = set.map(([, [point, second = point]]) => second as KillPoint)
       const rig = await openRig(await place(), points, 'processes')
@@ -121,7 +119,7 @@ export function crashSuite(name: string, place: () => Promise<CrashPlace>, sets:
     })
   }
 
-  it(`killed on ${name} at random moments under load`, { timeout: TEST_MS }, async () => {
+  it(`killed on ${name} at random moments under load`, async () => {
     const rig = await CrashRig.open(await place(), await PushSide.open())
     try {
       await rig.start()

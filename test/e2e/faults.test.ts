@@ -28,7 +28,8 @@ const storms: readonly (readonly [string, readonly FaultInput[]])[] = [
       { kind: 'cut', probability: 0.25 },
     ],
   ],
-  ['a third is refused as too much', [{ kind: 'status', status: 429, retryAfterSeconds: 0, probability: 0.33 }]],
+  // Not without an end: each halves the rate of all reads.
+  ['a third is refused as too much', [{ kind: 'status', status: 429, retryAfterSeconds: 0, probability: 0.33, count: 30 }]],
   ['a third is not found', (['events', 'thread', 'requirements'] as const).map((operation) => ({ ...notFound, operation }))],
   ['a fifth hangs', [{ kind: 'hang', ms: 400, probability: 0.2 }]],
 ]

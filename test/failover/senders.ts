@@ -24,8 +24,8 @@ export class Senders {
   readonly acknowledged: Acknowledged[] = []
   /** Answers with anything but 204. */
   refused = 0
-  /** Other answers than 204 and 503. */
-  readonly wrong: number[] = []
+  /** Other answers than 204 and 503; null for none, as of a receiver that was killed. */
+  readonly wrong: (number | null)[] = []
   readonly #sandbox: Sandbox
   readonly #url: string
   readonly #submissions: readonly string[]
@@ -66,7 +66,10 @@ export class Senders {
       const body = JSON.stringify({ type: 'submission.message', submission_id: submissionId, message })
       const deliveryId = `msg_${randomUUID()}`
       for (;;) {
-        const { status } = await postSigned(this.#url, secret, body, deliveryId)
+        const status = await postSigned(this.#url, secret, body, deliveryId).then(
+          (answer) => answer.status,
+          () => null,
+        )
         if (status === 204) break
         this.refused += 1
         if (status !== 503) this.wrong.push(status)
