@@ -404,6 +404,14 @@ describe('a preset', () => {
     expect(secretValues(config)).toEqual(expect.arrayContaining(['123/abcdef', 'abcdefghi']))
   })
 
+  test('that updates by its request updates by that of the destination, unless it says how', () => {
+    const of = (own: object) => withPresets({ destinations: [{ preset: 'salesforce', ...own }] }).tree
+    const body = (own: object) => (of(own)['destinations'] as { update: { body: string } }[])[0]?.update.body
+    const request = { body: '{"Name": message_id}' }
+    expect(body({ request })).toBe(request.body)
+    expect(body({ request, update: { body: '{"X": 1}' } })).toBe('{"X": 1}')
+  })
+
   test.each([...presetFiles().keys()])('%s stands below what the destination says itself', (preset) => {
     const alone = withPresets({ destinations: [{ preset }] })
     const [base] = alone.tree['destinations'] as Record<string, unknown>[]

@@ -17,7 +17,8 @@ export interface WithPresets {
 
 /**
  * Merges each destination over the preset that it names. Sections are merged key by key, unless the destination gives a section another
- * `type`; everything else, lists too, replaces what the preset says. References in a preset are resolved later, like those in the file.
+ * `type`; everything else, lists too, replaces what the preset says. Where a preset updates by its `request`, it updates by that of the
+ * destination. References in a preset are resolved later, like those in the file.
  */
 export function withPresets(tree: Tree): WithPresets {
   const { destinations } = tree
@@ -27,7 +28,7 @@ export function withPresets(tree: Tree): WithPresets {
     if (!isTree(destination) || destination['preset'] === undefined || destination['preset'] === null) return destination
     const preset = readPreset(destination['preset'])
     if ('problem' in preset) problems.push({ path: ['destinations', index, 'preset'], problem: preset.problem })
-    return 'problem' in preset ? destination : overlay(preset.tree, destination)
+    return 'problem' in preset ? destination : over(preset.tree, destination)
   })
   return { tree: { ...tree, destinations: merged }, problems }
 }
@@ -45,6 +46,13 @@ function readPreset(name: unknown): { readonly tree: Tree } | { readonly problem
   if (file === undefined) return { problem: `is not a preset; ${listNames([...files.keys()])}` }
   const parsed = parseYaml(readFileSync(file, 'utf8'), 'its file')
   return 'tree' in parsed ? parsed : { problem: `names a preset of which ${parsed.problems.join('; ')}` }
+}
+
+function over(preset: Tree, destination: Tree): Tree {
+  const merged = overlay(preset, destination)
+  // An alias in the preset's file.
+  const updatesByRequest = preset['update'] !== undefined && preset['update'] === preset['request']
+  return updatesByRequest && !isTree(destination['update']) ? { ...merged, update: merged['request'] } : merged
 }
 
 function overlay(base: Tree, over: Tree): Tree {

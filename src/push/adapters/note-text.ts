@@ -9,13 +9,14 @@ const LEFT_OUT = new Set(['account', 'submission_id'])
  * @param maxLength of all but the last line. Longer text is cut and marked.
  */
 export function noteText(item: PushItem, maxLength: number): string {
-  const { submissionId, entity, operation, direction, after, messageId } = item
+  const { submissionId, entity, operation, direction, after, messageId, leftFilter } = item
   const told = direction === null ? '' : `, ${direction} by the agency`
   const columns = Object.entries(after ?? {}).filter(([name, value]) => value !== null && !LEFT_OUT.has(name))
   // The service's word for the direction is the opposite of ours.
   const shown = direction === null ? columns : columns.filter(([name]) => name !== 'direction')
   const lines = shown.map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-  const text = [`Submission ${submissionId}: ${entity} ${operation}${recordOf(item)}${told}`, ...lines].join('\n')
+  const left = leftFilter ? ['No longer of concern here.'] : []
+  const text = [`Submission ${submissionId}: ${entity} ${operation}${recordOf(item)}${told}`, ...left, ...lines].join('\n')
   return `${text.length > maxLength ? `${whole(text.slice(0, maxLength))}… (cut)` : text}\nsubmission-mirror ${messageId}`
 }
 

@@ -9,7 +9,7 @@ import type { DeliveryKind, KindContext, Outcome, PushItem } from '../contract/d
 import { type Failure, localFailure, StepFailure, taken, unanswered } from '../contract/outcomes.ts'
 import { remoteIdOf } from '../contract/remote-id.ts'
 import { ABORTED } from '../transport/exchange.ts'
-import { openTransport, type Transport } from '../transport/transport.ts'
+import { LEAST_SHARE, openTransport, type Transport } from '../transport/transport.ts'
 
 /**
  * Delivers through the adapter that the destination names.
@@ -96,7 +96,11 @@ class AdapterKind implements DeliveryKind {
     return {
       clock: this.#clock,
       query: (request) => send(request, withoutEffect),
-      submit: (request) => send(request, (failure) => failure),
+      submit: async (request) => {
+        // What came before is known by the next try.
+        if (endsAt - this.#clock.steady() < allMs * LEAST_SHARE) throw new TransientError(late)
+        return await send(request, (failure) => failure)
+      },
       independent: () => this.#steps(new AbortController().signal),
       wait: async (work) => {
         const over = limitedTo(Math.max(0, Math.ceil(endsAt - this.#clock.steady())), signal)

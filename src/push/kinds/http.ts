@@ -17,7 +17,7 @@ import { explainProbe } from '../http/probe.ts'
 import type { TemplateInput } from '../http/template-thread.ts'
 import { Templates } from '../http/templates.ts'
 import { batchView, viewOf } from '../http/view.ts'
-import { type OutgoingRequest, openTransport, type Transport } from '../transport/transport.ts'
+import { LEAST_SHARE, type OutgoingRequest, openTransport, type Transport } from '../transport/transport.ts'
 
 /** Result of a request: an answer to judge and who gave it, or an outcome without one. */
 type Reply = { readonly answer: Answer; readonly origin: string } | { readonly failure: Failure }
@@ -237,11 +237,15 @@ class HttpKind implements DeliveryKind {
     }
     const { signal, startedAt = this.#clock.steady(), trusted, document = null } = asked
     const streamed = document === null || built.body === null ? null : withDocument(built.body, document, this.#marks)
+    if (streamed !== null && template.format === 'form') return { failure: localFailure('a form holds no document: use multipart', true) }
     const { origin } = new URL(built.url)
     const leftMs = (): number => Math.max(1, Math.ceil(this.#destination.timeoutMs - (this.#clock.steady() - startedAt)))
     for (let renewed = false; ; renewed = true) {
       const auth = trusted === undefined || trusted === origin ? await this.#auth.headers(leftMs(), signal) : { headers: {} }
       if ('failure' in auth) return auth
+      // The token is there for the next try.
+      if (name !== 'upload' && leftMs() < this.#destination.timeoutMs * LEAST_SHARE)
+        return { failure: localFailure('getting a token left too little of `timeout`', false) }
       const result = await this.#transport.send({ ...outgoing(built, streamed, auth.headers), timeoutMs: leftMs() }, signal)
       if (result.type !== 'answer') return { failure: unanswered(result) }
       // A 401 comes before anything is done, so repeating the request does no harm.

@@ -11,6 +11,12 @@ import { Exchange, type TransportResult } from './exchange.ts'
 
 export type { TransportResult } from './exchange.ts'
 
+/**
+ * Part of a destination's timeout that must be left when a message is sent after other requests, such as for a token. With less it would be
+ * cut off, and nobody would know whether it arrived.
+ */
+export const LEAST_SHARE = 0.25
+
 /** One request to a destination. */
 export interface OutgoingRequest {
   readonly method: string

@@ -278,6 +278,21 @@ describe('the adapter ams360', () => {
     expect(headers).toEqual(['', 'AB&amp;&lt;😀��'])
   })
 
+  it('tries later, by the ticket that it has then, when signing in left too little time for the note', async () => {
+    let shiftMs = 0
+    const asked: string[] = []
+    const { baseUrl } = await serve(({ body }, response) => {
+      asked.push(/<(Login|Customer\w+)/.exec(body)?.[1] ?? '')
+      if (body.includes('<Login')) shiftMs = 29_000
+      response.end(ENVELOPE)
+    })
+    const clock = { ...systemClock, now: () => systemClock.now() + shiftMs, steady: () => systemClock.steady() + shiftMs }
+    const kind = open({ url: baseUrl }, { timeoutMs: 30_000 }, clock)
+    expect(await send(kind)).toMatchObject({ type: 'failed', permanent: false, error: 'the steps took longer than 30000 ms' })
+    expect(await send(kind)).toMatchObject({ type: 'delivered' })
+    expect(asked.filter((name) => name === 'Login' || name === 'CustomerNoteInsert')).toEqual(['Login', 'CustomerNoteInsert'])
+  })
+
   it('tries later when nothing was told yet: no server, a busy one, a login without answer', async () => {
     const ams = await emulator()
     const kind = open(ams)

@@ -26,6 +26,11 @@ test('a note of what was filled in later says of which record, for its own colum
   expect(noteText(submission, 1_000).split('\n')[0]).toBe(`Submission ${item.submissionId}: submissions update`)
 })
 
+test('a note of what left the filter says so, whatever columns it has', () => {
+  const item = itemOf({ operation: 'update', after: {}, leftFilter: true })
+  expect(noteText(item, 1_000).split('\n')[1]).toBe('No longer of concern here.')
+})
+
 test('a note of a message tells its direction once, from the agency’s side', () => {
   const message = itemOf({ entity: 'thread_messages', direction: 'sent', after: { direction: 'inbound', channel: 'email' } })
   const lines = [`Submission ${message.submissionId}: thread_messages insert, sent by the agency`, 'channel: email']

@@ -85,6 +85,19 @@ it('sends a form with a document in it', async () => {
   expect([...parsed.keys()]).toEqual(['note', 'upload'])
 })
 
+it('puts no document into a form of fields, where its bytes would come to harm', async () => {
+  const service = await serve()
+  const { stored, open } = await keeping(TEXT)
+  const request = { ...RAW, format: 'form', body: '{"data": document.base64}' } as const
+  const error = 'a form holds no document: use multipart'
+  expect(await sendOne(kindTo(service.baseUrl, { request }, open), storing(stored))).toMatchObject({
+    type: 'failed',
+    permanent: true,
+    error,
+  })
+  expect(service.arrived).toEqual([])
+})
+
 it('makes a second request that sees the answer of the first, and gives the credentials to the first host alone', async () => {
   const files = await serve()
   const { stored, open } = await keeping(TEXT)
