@@ -6,7 +6,7 @@ import { Refusal } from './api/client.ts'
 import { watchInputs } from './layout/last-input.ts'
 import { applyTheme } from './layout/theme.ts'
 import { createConsoleRouter } from './router.tsx'
-import { signInByAddress } from './session/session.ts'
+import { returnToAddress, signInByAddress } from './session/session.ts'
 import './styles/font.css'
 import './styles/tokens.css'
 import './styles/base.css'
@@ -40,6 +40,7 @@ const client = new QueryClient({
 async function start(root: HTMLElement): Promise<void> {
   applyTheme()
   watchInputs()
+  returnToAddress()
   const refused = await signInByAddress()
   createRoot(root).render(
     <StrictMode>

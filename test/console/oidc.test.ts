@@ -19,11 +19,13 @@ it('a browser that comes back from a provider on another site is signed in, by a
   const context = await browser.newContext()
   const page = await context.newPage()
   const signedIn = () => page.evaluate(async () => (await fetch('/api/v1/session')).status)
-  await page.goto(`${rig.origin}/console/`)
+  await page.goto(`${rig.origin}/console/submissions?search=a`)
   expect(await signedIn()).toBe(401)
   await page.getByRole('button', { name: 'Sign in with' }).click()
   await page.waitForURL((url) => url.pathname.startsWith('/console/') && url.origin === rig.origin)
   await expect.poll(signedIn).toBe(200)
+  // The page that was asked for.
+  await page.waitForURL(`${rig.origin}/console/submissions?search=a`)
   const cookies = (await context.cookies(rig.origin)).map(({ name, httpOnly, sameSite }) => [name, httpOnly, sameSite])
   expect(cookies).toEqual([['submission_mirror_session', true, 'Strict']])
   // A reload by its own address stays signed in.

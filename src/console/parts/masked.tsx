@@ -97,7 +97,8 @@ export function Raw({ table, row, what }: RawProps) {
 }
 
 function RawObject({ table, row }: OfRow) {
-  const query = useQuery(rowQuery(table, row))
+  // Each look is a new one, which is noted, and shows the row as it is now.
+  const query = useQuery({ ...rowQuery(table, row), staleTime: 0, refetchOnWindowFocus: false, refetchOnReconnect: false })
   return (
     <Asked query={query} rows={4}>
       {({ row: { raw, ...columns } }) => <Json value={typeof raw === 'string' ? parsedJson(raw) : columns} />}

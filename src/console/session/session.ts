@@ -28,6 +28,20 @@ export function useSignOut(): () => Promise<void> {
   }
 }
 
+const RETURN_TO = 'submission-mirror.return-to'
+
+/** Keeps the address of the page that was asked for while one signs in elsewhere: from there one comes back to the first page. */
+export function keepAddress(): void {
+  sessionStorage.setItem(RETURN_TO, `${location.pathname}${location.search}${location.hash}`)
+}
+
+/** Goes on with the page that was asked for before one signed in elsewhere. */
+export function returnToAddress(): void {
+  const address = sessionStorage.getItem(RETURN_TO)
+  sessionStorage.removeItem(RETURN_TO)
+  if (address !== null) history.replaceState(null, '', address)
+}
+
 /**
  * Signs in with the token that an address brings behind its `#`, which no server is sent, and takes it out of the address.
  * @returns why that failed; null when it did not.

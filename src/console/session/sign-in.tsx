@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useId, useState } from 'react'
 import { methodsQuery, sessionQuery } from '../api/queries.ts'
 import { Logo } from '../layout/logo.tsx'
-import { signIn } from './session.ts'
+import { keepAddress, signIn } from './session.ts'
 
 /** Where one signs in. It stands in place of whatever page was asked for, whose address stays. */
 export function SignIn({ refused = null }: { readonly refused?: string | null }) {
@@ -18,7 +18,14 @@ export function SignIn({ refused = null }: { readonly refused?: string | null })
       <Logo />
       <h1>Sign in</h1>
       {oidc && (
-        <button type="button" className="button primary" onClick={() => location.assign(`${oidc.path}?from=${from}`)}>
+        <button
+          type="button"
+          className="button primary"
+          onClick={() => {
+            keepAddress()
+            location.assign(`${oidc.path}?from=${from}`)
+          }}
+        >
           Sign in with {oidc.name}
         </button>
       )}
