@@ -28,7 +28,7 @@ export function withPresets(tree: Tree): WithPresets {
     if (!isTree(destination) || destination['preset'] === undefined || destination['preset'] === null) return destination
     const preset = readPreset(destination['preset'])
     if ('problem' in preset) problems.push({ path: ['destinations', index, 'preset'], problem: preset.problem })
-    return 'problem' in preset ? destination : over(preset.tree, destination)
+    return 'problem' in preset ? destination : merge(preset.tree, destination)
   })
   return { tree: { ...tree, destinations: merged }, problems }
 }
@@ -48,7 +48,7 @@ function readPreset(name: unknown): { readonly tree: Tree } | { readonly problem
   return 'tree' in parsed ? parsed : { problem: `names a preset of which ${parsed.problems.join('; ')}` }
 }
 
-function over(preset: Tree, destination: Tree): Tree {
+function merge(preset: Tree, destination: Tree): Tree {
   const merged = overlay(preset, destination)
   // An alias in the preset's file.
   const updatesByRequest = preset['update'] !== undefined && preset['update'] === preset['request']

@@ -245,7 +245,7 @@ class HttpKind implements DeliveryKind {
       if ('failure' in auth) return auth
       // The token is there for the next try.
       if (name !== 'upload' && leftMs() < this.#destination.timeoutMs * LEAST_SHARE)
-        return { failure: localFailure('getting a token left too little of `timeout`', false) }
+        return { failure: localFailure('what came first, such as getting a token, left too little of `timeout`', false) }
       const result = await this.#transport.send({ ...outgoing(built, streamed, auth.headers), timeoutMs: leftMs() }, signal)
       if (result.type !== 'answer') return { failure: unanswered(result) }
       // A 401 comes before anything is done, so repeating the request does no harm.

@@ -144,7 +144,7 @@ describe('client credentials', () => {
 
   it.each([
     [3_000, { type: 'unknown', error: 'no whole answer within 2000 ms' }],
-    [4_900, { type: 'failed', permanent: false, error: 'getting a token left too little of `timeout`' }],
+    [4_900, { type: 'failed', permanent: false, error: 'what came first, such as getting a token, left too little of `timeout`' }],
   ])(
     'are exchanged within the time of the try, and nothing is sent with too little of it left: after %d of 5000 ms',
     async (tookMs, outcome) => {
