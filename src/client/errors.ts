@@ -150,9 +150,13 @@ export function serviceError(what: string, answer: ErrorAnswer, isBind: boolean)
   return new (byStatus[answer.status] ?? ServiceError)(what, answer)
 }
 
-/** Whether the same request may succeed later: the header tells, whatever the status (trap 50), else the class of the status (trap 51). */
-export function mayPassLater({ status, retryAfterS }: ServiceError): boolean {
-  return retryAfterS !== null || status === 429 || status >= 500
+/**
+ * Whether the same request may succeed later: there was no answer, or its header tells so, whatever the status (trap 50), else the class of
+ * the status (trap 51).
+ */
+export function mayPassLater(error: unknown): boolean {
+  if (!(error instanceof ServiceError)) return error instanceof Unreachable
+  return error.retryAfterS !== null || error.status === 429 || error.status >= 500
 }
 
 /** A field that stands in the body or in its `detail`: the specification does not say which. */

@@ -10,12 +10,6 @@ import { onSqlite } from '../tools/databases.ts'
 import { launchBrowser, Person } from './browser.ts'
 import { openScene, playStory, type Scene } from './scene.ts'
 
-interface Destination {
-  readonly destination: string
-  readonly state: string
-  readonly dead: number
-}
-
 /** Whether what is typed goes there. */
 const isFocused = (field: Locator) => field.evaluate((element) => element === element.ownerDocument.activeElement)
 
@@ -40,8 +34,6 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
     await scene.close()
   })
 
-  const destination = async (name: string) =>
-    (await scene.api<{ items: Destination[] }>('/destinations')).items.find((each) => each.destination === name)
   const actions = async (action: string) => (await listActions(scene.db.read, { action, who: 'otto' }, 50)).length
 
   it('brings back what a destination refused, from the first page', async () => {
@@ -49,7 +41,7 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
     scene.agency.body = '{"detail": "the client is closed"}'
     const [id = ''] = scene.sandbox.submissionIds('default')
     scene.sandbox.addEvent('default', id, { type: 'status_changed', detail: 'refused at first' })
-    await expect.poll(async () => (await destination('agency'))?.dead).toBeGreaterThan(0)
+    await expect.poll(async () => (await scene.destination('agency'))?.dead).toBeGreaterThan(0)
     scene.agency.status = 204
     scene.agency.body = ''
     await person.goto('/destinations/agency')
@@ -87,13 +79,13 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
     expect(await page.getByLabel('State', { exact: true }).inputValue()).toBe('dead')
     await person.goto('/')
     await page.getByRole('listitem').filter({ hasText: 'for destination agency' }).getByRole('button', { name: 'Retry changes' }).click()
-    const dead = (await destination('agency'))?.dead ?? 0
+    const dead = (await scene.destination('agency'))?.dead ?? 0
     const deed = dead === 1 ? 'Retry 1 change' : `Retry ${dead} changes`
     const question = page.getByRole('dialog', { name: `${deed}?` })
     await question.getByText('answered 400 (the client is closed)').waitFor()
     await question.getByRole('button', { name: deed }).click()
     await person.says(/will be sent again/)
-    await expect.poll(async () => (await destination('agency'))?.dead).toBe(0)
+    await expect.poll(async () => (await scene.destination('agency'))?.dead).toBe(0)
     await expect.poll(() => page.getByRole('button', { name: 'Retry changes' }).count()).toBe(0)
   })
 
@@ -101,11 +93,11 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
     await person.goto('/destinations/agency')
     await page.getByRole('button', { name: 'Pause', exact: true }).click()
     await person.says(/agency is paused/)
-    expect((await destination('agency'))?.state).toBe('paused')
+    expect((await scene.destination('agency'))?.state).toBe('paused')
     await page.getByRole('button', { name: 'Resume', exact: true }).focus()
     await page.keyboard.press('Enter')
     await person.says(/agency goes on/)
-    expect((await destination('agency'))?.state).toBe('active')
+    expect((await scene.destination('agency'))?.state).toBe('active')
     await page.getByRole('button', { name: 'Test', exact: true }).click()
     await person.says(/\w/)
     await expect.poll(() => actions('destination.test')).toBe(1)

@@ -6,11 +6,6 @@ import { until } from '../tools/until.ts'
 import { launchBrowser, Person } from './browser.ts'
 import { openScene, type Scene } from './scene.ts'
 
-interface Destination {
-  readonly destination: string
-  readonly dead: number
-}
-
 describe.each(onSqlite)('what comes late, or is in sight no more, on $name', (database) => {
   let browser: Browser
   let scene: Scene
@@ -28,7 +23,7 @@ describe.each(onSqlite)('what comes late, or is in sight no more, on $name', (da
       scene.sandbox.addEvent('default', id, { type: 'status_changed', detail: 'told' })
       scene.sandbox.addMessage('default', id, { body_text: 'told' })
     }
-    await until('changes are dead', async () => ((await destination('agency'))?.dead ?? 0) > 1)
+    await until('changes are dead', async () => ((await scene.destination('agency'))?.dead ?? 0) > 1)
     await until('deliveries came', async () => (await scene.api<{ items: unknown[] }>('/inbox')).items.length > 3)
     person = await Person.open(browser, scene)
     page = person.page
@@ -43,8 +38,6 @@ describe.each(onSqlite)('what comes late, or is in sight no more, on $name', (da
     await scene.close()
   })
 
-  const destination = async (name: string) =>
-    (await scene.api<{ items: Destination[] }>('/destinations')).items.find((each) => each.destination === name)
   /** Holds the requests of an address. @returns the first of them, once it comes. */
   const hold = async (address: RegExp) => {
     const first = Promise.withResolvers<Route>()

@@ -40,7 +40,15 @@ export interface Scene {
   readonly agency: Target
   /** Answers a route as a script would ask it. */
   api<T = Record<string, unknown>>(path: string, body?: unknown): Promise<T>
+  /** A destination as it stands now. */
+  destination(name: string): Promise<Destination | undefined>
   close(): Promise<void>
+}
+
+interface Destination {
+  readonly destination: string
+  readonly state: string
+  readonly dead: number
 }
 
 /** @param more further destinations, as YAML in one line each. */
@@ -69,13 +77,15 @@ export async function openScene(
   closing.defer(async () => void (await serve.stop()))
   sandbox.setTarget('default', `${serve.receiver}/webhooks`)
   await runHere(['track', ...sandbox.submissionIds('default')], env)
+  const api: Scene['api'] = (path, body) => ask(`${serve.ops}/api/v1${path}`, body)
   return {
     sandbox,
     serve,
     agency,
     db: opened.db,
     console: `${serve.ops}/console`,
-    api: (path, body) => ask(`${serve.ops}/api/v1${path}`, body),
+    api,
+    destination: async (name) => (await api<{ items: Destination[] }>('/destinations')).items.find((one) => one.destination === name),
     close: () => closing.disposeAsync(),
   }
 }

@@ -1,4 +1,4 @@
-import { LoginNeeded, mayPassLater, ServiceError, Unreachable } from '../errors.ts'
+import { LoginNeeded, mayPassLater, ServiceError } from '../errors.ts'
 import type { Wire } from '../http/wire.ts'
 import { type DeviceAuthorization, deviceAuthorizationSchema } from '../schemas/oauth.ts'
 import type { Auth } from './auth.ts'
@@ -36,8 +36,7 @@ async function approved(wire: Wire, { clientId, scope, prompt }: DeviceLogin, si
       if (code === 'expired_token') break
       if (code === 'authorization_pending') continue
       // The code that the person has is good until it expires: who gets no answer asks more seldom (RFC 8628, 3.5).
-      const mayPass = code === 'slow_down' || error instanceof Unreachable || (error instanceof ServiceError && mayPassLater(error))
-      if (!mayPass) throw error
+      if (code !== 'slow_down' && !mayPassLater(error)) throw error
       everyS = Math.max(everyS + INTERVAL_S, retryAfterS ?? 0)
     }
   }

@@ -93,8 +93,7 @@ export class Channel {
   /** Waits until a request that failed is sent again. @throws `error` when it is not. */
   async #pauseAfter(error: unknown, attempt: number, signal?: AbortSignal): Promise<void> {
     const afterS = error instanceof ServiceError ? error.retryAfterS : null
-    const mayPass = error instanceof Unreachable || (error instanceof ServiceError && mayPassLater(error))
-    if (!mayPass || attempt >= this.#retry.tries || (afterS ?? 0) > LONGEST_WAIT_S) throw error
+    if (!mayPassLater(error) || attempt >= this.#retry.tries || (afterS ?? 0) > LONGEST_WAIT_S) throw error
     await this.wire.clock.sleep(afterS === null ? backoffMs(this.#retry, attempt) : afterS * 1000, signal)
     signal?.throwIfAborted()
   }

@@ -60,3 +60,8 @@ function refusalOf(status: number, error: unknown): Refusal {
   const { detail, problems = [] } = (typeof error === 'object' && error !== null ? error : {}) as Partial<Schemas['Problem']>
   return new Refusal(status, detail ?? `The program answered ${status}.`, problems)
 }
+
+/** @returns why something failed, in words. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

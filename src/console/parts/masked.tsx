@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Braces } from 'lucide-react'
 import { useState } from 'react'
 import { announceRefusal } from '../api/announce.ts'
+import { reasonOf } from '../api/client.ts'
 import { rowQuery } from '../api/queries.ts'
 import { useMay } from '../session/session.ts'
 import { Json, parsedJson } from './json.tsx'
@@ -25,7 +26,7 @@ export function useShownRow({ table, row }: OfRow) {
   const show = () =>
     client.fetchQuery(rowQuery(table, row)).then(
       () => undefined,
-      (error: unknown) => announceRefusal(error instanceof Error ? error.message : String(error)),
+      (error: unknown) => announceRefusal(reasonOf(error)),
     )
   return { shown: data?.row ?? null, show }
 }

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { announceRefusal } from '../api/announce.ts'
-import { answered, api, Refusal, type Role } from '../api/client.ts'
+import { answered, api, Refusal, type Role, reasonOf } from '../api/client.ts'
 import { forgetAll, sessionQuery } from '../api/queries.ts'
 
 /** @returns whether the one who is signed in may do what takes `needed`. */
@@ -20,8 +20,7 @@ export function useSignOut(): () => Promise<void> {
       await answered(api.DELETE('/api/v1/session'))
     } catch (error) {
       // Of a session that has ended nobody needs to sign out.
-      if (!(error instanceof Refusal && error.status === 401))
-        return announceRefusal(`You are still signed in: ${error instanceof Error ? error.message : String(error)}`)
+      if (!(error instanceof Refusal && error.status === 401)) return announceRefusal(`You are still signed in: ${reasonOf(error)}`)
     }
     client.setQueryData(sessionQuery.queryKey, null)
     forgetAll(client)
@@ -50,8 +49,5 @@ export async function signInByAddress(): Promise<string | null> {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')
   if (token === null) return null
   history.replaceState(null, '', `${location.pathname}${location.search}`)
-  return await signIn(token).then(
-    () => null,
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
-  )
+  return await signIn(token).then(() => null, reasonOf)
 }

@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useId, useState } from 'react'
+import { reasonOf } from '../api/client.ts'
 import { methodsQuery, sessionQuery } from '../api/queries.ts'
 import { Logo } from '../layout/logo.tsx'
 import { keepAddress, signIn } from './session.ts'
@@ -53,7 +54,7 @@ function TokenForm({ refused, isSecond }: FormProps) {
       await signIn(typeof token === 'string' ? token.trim() : '')
       await client.invalidateQueries({ queryKey: sessionQuery.queryKey })
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error))
+      setProblem(reasonOf(error))
       setBusy(false)
     }
   }

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useAction } from '../../api/action.ts'
 import { announce, announceRefusal } from '../../api/announce.ts'
-import { answered, api, type Schemas } from '../../api/client.ts'
+import { answered, api, reasonOf, type Schemas } from '../../api/client.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { counted } from '../../parts/numbers.ts'
@@ -57,7 +57,7 @@ export function ReplayButtons({ chosen, filter, isNothingFound, onDone }: Replay
       if (n === 0) announce('None of these deliveries can be worked again: they wait already, or their bodies are not kept any more.')
       else setAsked({ choice: filter, count: n })
     } catch (error) {
-      announceRefusal(error instanceof Error ? error.message : String(error))
+      announceRefusal(reasonOf(error))
     } finally {
       setIsCounting(false)
     }

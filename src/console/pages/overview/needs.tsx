@@ -3,7 +3,7 @@ import { CircleCheck } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { useAction } from '../../api/action.ts'
 import { announce, announceRefusal } from '../../api/announce.ts'
-import { type Schemas, send } from '../../api/client.ts'
+import { reasonOf, type Schemas, send } from '../../api/client.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { count, counted } from '../../parts/numbers.ts'
@@ -88,7 +88,7 @@ function Row({ need }: { readonly need: Need }) {
       if (n === 0) announce('There is none any more that this could be done to.')
       else setAsked(n)
     } catch (error) {
-      announceRefusal(error instanceof Error ? error.message : String(error))
+      announceRefusal(reasonOf(error))
     } finally {
       setIsCounting(false)
     }
