@@ -17,7 +17,7 @@ import { Refusals, submissionsToProbe } from './refusals.ts'
 
 /** How long an account stays stopped before it is checked again. */
 const RETRY_MS = 900_000
-/** Wait after `GET /broker/me` failed; reads go on meanwhile. So far apart, too, are the two refusals that park an account. */
+/** Wait after `GET /broker/me` failed; reads go on meanwhile. So far apart, too, are the two refusals that suspend an account. */
 const IDENTITY_RETRY_MS = 60_000
 const IDENTITY_EVERY_MS = 3_600_000
 /** How long the first read of a process waits for the identity of a pinned account. */
@@ -37,7 +37,7 @@ export interface GateOptions extends ServiceParts {
 /**
  * Decides whether an account may be read. An account is
  * - `active`: its reads are made;
- * - `parked`: its credentials were refused, or every read made with them (trap 43). A token endpoint that refuses them parks it at once. Where
+ * - `suspended`: its credentials were refused, or every read made with them (trap 43). A token endpoint that refuses them suspends it at once. Where
  *   it grants a token which the service then refuses, a second new token has to be refused a minute later: a single answer may be a fault;
  * - `paused`: the credentials belong to another brokerage than the pinned one, or submissions that were known are suddenly "not found".
  * A stopped account sends no request before `retry_at`. Then it checks its identity once, and probes some submissions if it was stopped
@@ -67,7 +67,7 @@ export class AccountGate {
     if (row === null || row.state === 'active') {
       if (this.#wavePause === 'paused') this.#wavePause = null
       if (clock.steady() < this.#checkIdentityAt) return false
-      return (await this.#checkIdentityPatiently(row?.brokerage ?? null, signal)) === 'stopped' || (await this.#parkIfAllRefused(signal))
+      return (await this.#checkIdentityPatiently(row?.brokerage ?? null, signal)) === 'stopped' || (await this.#suspendIfAllRefused(signal))
     }
     this.#refusals.clear()
     if (!(await isRetryDue(db.read, account))) return true
@@ -187,7 +187,7 @@ export class AccountGate {
       if (kind === null || signal.aborted) throw error
       if (await this.#areCredentialsRefused(error, isStopped, signal)) {
         const check = 'check client id, secret and base URL'
-        await this.#stop('parked', `the service refuses the credentials (${messageOf(error)}); ${check}`)
+        await this.#stop('suspended', `the service refuses the credentials (${messageOf(error)}); ${check}`)
         return 'stopped'
       }
       if (error instanceof UpstreamPermanentError) await noteIdentityFault(db, account, error.what)
@@ -213,14 +213,17 @@ export class AccountGate {
     return now - this.#refusedAt >= IDENTITY_RETRY_MS
   }
 
-  /** After many refusals in a row, probes submissions that were not refused. If all are refused, parks the account. @returns whether it did. */
-  async #parkIfAllRefused(signal: AbortSignal): Promise<boolean> {
+  /** After many refusals in a row, probes submissions that were not refused. If all are refused, suspends the account. @returns whether it did. */
+  async #suspendIfAllRefused(signal: AbortSignal): Promise<boolean> {
     const refused = this.#refusals.take()
     if (refused === null) return false
     const { db, account, client } = this.#o
     const refusal = refusalIn(await probe(client, submissionsToProbe(refused, await someSubmissions(db.read, account, KNOWN)), signal))
     if (refusal === null) return false
-    await this.#stop('parked', `${REFUSED_REASON} (${refusal}); check that the key has the scope broker_mcp and belongs to this brokerage`)
+    await this.#stop(
+      'suspended',
+      `${REFUSED_REASON} (${refusal}); check that the key has the scope broker_mcp and belongs to this brokerage`,
+    )
     return true
   }
 
@@ -246,7 +249,7 @@ export class AccountGate {
     return answers.length > 0 && answers.every(({ kind }) => kind === 'auth' || kind === 'rejected' || kind === 'gone')
   }
 
-  async #stop(state: 'parked' | 'paused', reason: string): Promise<void> {
+  async #stop(state: 'suspended' | 'paused', reason: string): Promise<void> {
     this.#checkIdentityAt = Number.NEGATIVE_INFINITY
     this.#refusedAt = null
     await stopAccount(this.#o.db, this.#o.account, state, reason, RETRY_MS)

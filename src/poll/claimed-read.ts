@@ -178,7 +178,7 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
     error: messageOf(error).slice(0, 500),
   }
   if (error instanceof AuthRefusedError) {
-    // Not the read's fault: it stays due, and the account gets parked.
+    // Not the read's fault: it stays due, and the account gets suspended.
     const ranked = isDetail(claim.read) ? rank.background : rank.routine
     await o.db.write('read-refused', (tx) => settleRead(tx, claim, { ...kept, rank: ranked, dueInMs: 0, failures: claim.failures }))
     return 'refused'

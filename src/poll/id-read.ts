@@ -24,7 +24,7 @@ import type { PollPolicy } from './intervals.ts'
 const NOT_FOUND_WAIT_MS = [30_000, 120_000, 3_600_000, 6 * 3_600_000, 86_400_000] as const
 const FAILURE_BASE_MS = 1_000
 const FAILURE_CAP_MS = 900_000
-/** Wait of a read whose account is refused. Its poller parks it. */
+/** Wait of a read whose account is refused. Its poller suspends it. */
 const REFUSED_WAIT_MS = 60_000
 /** Submissions taken from one answer of an insured. */
 const MAX_SUBMISSIONS = 1_000

@@ -23,7 +23,7 @@ import type { FeedPage, Identity } from './wire/answers.ts'
  * reason of `signal` when it aborts.
  */
 export interface UpstreamClient {
-  /** The identity of the credentials. Also the probe of a parked account: it exchanges the credentials again. */
+  /** The identity of the credentials. Also the probe of a suspended account: it exchanges the credentials again. */
   me(signal?: AbortSignal): Promise<Identity>
   /**
    * One page of the events feed: raw market events, as many as the service returns at once, fewer when they are large.
@@ -109,7 +109,7 @@ const TIMEOUTS: Timeouts = { connectMs: 5_000, headersMs: 10_000, overallMs: 20_
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024
 /** Parsing a body blocks the event loop, and nobody waits for a probe. */
 const PROBE_LIMIT_BYTES = 8 * 1024 * 1024
-const PARK_MS = 15 * 60_000
+const SUSPEND_MS = 15 * 60_000
 
 /** @returns the client of one account. It connects with the first request. */
 export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
@@ -119,13 +119,13 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
   const channel = new Channel(account, http, options.requestsPerSecond, clock, observer, (pause) => options.pauses?.began(account, pause))
   const { credentials, scope } = options
   const onToken = (clientId: string) => options.credentialUses?.took(account, clientId)
-  const tokens = new TokenSource(channel, { account, credentials, scope, parkMs: PARK_MS, onToken }, { clock, observer, log })
+  const tokens = new TokenSource(channel, { account, credentials, scope, suspendMs: SUSPEND_MS, onToken }, { clock, observer, log })
   const look = (operation: Operation, body: unknown) => options.drift?.look(account, operation, body)
   const reader = new Reader(channel, tokens, look)
   channel.probeFirst(() => reader.read(callOf('me'), {}, identityIn, {}))
   return {
     async me(signal) {
-      tokens.unpark()
+      tokens.resume()
       return await reader.read(callOf('me'), {}, identityIn, { signal })
     },
     async events(submissionId, since, signal, priority) {

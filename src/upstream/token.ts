@@ -21,7 +21,7 @@ export interface TokenOptions {
   readonly credentials: readonly Credential[]
   readonly scope: string
   /** Pause of token exchanges after every credential was refused. */
-  readonly parkMs: number
+  readonly suspendMs: number
   /** Told of the id of each credential for which the service gave a token. Default: nobody. */
   readonly onToken?: ((clientId: string) => void) | undefined
 }
@@ -44,7 +44,7 @@ const NEW_MS = 3_000
 /**
  * Access tokens of one account by client credentials (traps 38 to 43). One exchange runs at a time, however many callers wait for it. There
  * is no refresh token; a renewal is another exchange. If a renewal fails, the old token stays in use until it is refused. After every
- * credential was refused, exchanges pause (park).
+ * credential was refused, exchanges are suspended.
  */
 export class TokenSource {
   readonly #channel: Channel
@@ -106,8 +106,8 @@ export class TokenSource {
     return Math.max(0, this.#hold.until - this.#clock.steady())
   }
 
-  /** Ends the park: the next `get` exchanges again. */
-  unpark(): void {
+  /** Ends the suspension: the next `get` exchanges again. */
+  resume(): void {
     if (this.#hold?.error instanceof AuthRefusedError) this.#hold = null
   }
 
@@ -117,7 +117,7 @@ export class TokenSource {
       return await this.#exchangeAny()
     } catch (error) {
       if (!isHeld(error)) throw error
-      const holdMs = error instanceof AuthRefusedError ? this.#options.parkMs : Math.max(error.retryAfterMs ?? 0, FAILED_HOLD_MS)
+      const holdMs = error instanceof AuthRefusedError ? this.#options.suspendMs : Math.max(error.retryAfterMs ?? 0, FAILED_HOLD_MS)
       this.#hold = { until: this.#clock.steady() + holdMs, error }
       throw error
     }

@@ -16,7 +16,7 @@ import { Traffic } from './traffic.ts'
 const poll = { active: '1s', quiet: '1s', max: '1s', dormant: '1s' }
 const [TOKEN_A, TOKEN_B] = ['a-token-of-16-characters', 'b-token-of-16-characters']
 
-it('an account that is parked asks again at once, with the credentials of a reload', async () => {
+it('an account that is suspended asks again at once, with the credentials of a reload', async () => {
   const stage = await ReloadStage.open(sqliteDatabase)
   const secret = stage.secret('client', stage.sandbox.account('default').credentials[0]?.clientSecret ?? '')
   const credential = (id = '') => ({ client_credentials: [{ id, secret }] })
@@ -29,7 +29,7 @@ it('an account that is parked asks again at once, with the credentials of a relo
 
   stage.sandbox.revokeCredential('default', first ?? '')
   stage.sandbox.expireTokens('default')
-  await until('the account is parked', async () => (await findAccount(stage.db.read, 'default'))?.state === 'parked')
+  await until('the account is suspended', async () => (await findAccount(stage.db.read, 'default'))?.state === 'suspended')
   const fresh = stage.sandbox.addCredential('default')
   stage.secret('client', fresh.clientSecret)
   stage.settings({ accounts: [stage.account('default', { default: true, ...credential(fresh.clientId) })], poll })

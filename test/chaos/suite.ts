@@ -15,7 +15,7 @@ const NAMES = ['hook', 'wary', 'denied', 'gone', 'rest', 'soap', 'ams360', 'epic
 const BLIND = ['wary', 'ams360', 'hawksoft']
 /** How much goes on before the process ends. */
 const SOME = 60
-const PARKED = ['rest', 'epic', 'hawksoft']
+const SUSPENDED = ['rest', 'epic', 'hawksoft']
 
 /** Pushes to every kind of destination at once while everything goes wrong, the product's own process first of all. */
 export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void {
@@ -33,16 +33,16 @@ export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void
       await rig.recover()
       for (const target of world.targets) target.withdraw?.()
       await loaded(rig, world)
-      const parked = async () => (await listDestinations((await rig.store()).read)).filter(({ state }) => state === 'parked')
-      await until('destinations are parked', async () => {
+      const suspended = async () => (await listDestinations((await rig.store()).read)).filter(({ state }) => state === 'suspended')
+      await until('destinations are suspended', async () => {
         // What waits behind a push of which nobody knows would never find out.
         await world.settle(await rig.store())
-        return (await parked()).length >= PARKED.length
+        return (await suspended()).length >= SUSPENDED.length
       })
       await rig.restart()
-      withdrawn = await parked()
+      withdrawn = await suspended()
       for (const target of world.targets) target.giveBack?.()
-      await world.resume(await rig.store(), PARKED)
+      await world.resume(await rig.store(), SUSPENDED)
       for (let kills = 0; kills < 2; kills++) {
         await loaded(rig, world)
         await rig.kill()
@@ -77,9 +77,9 @@ export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void
       expect(rig.errors.filter((line) => line.includes('destination gone is disabled'))).not.toEqual([])
     })
 
-    it('destinations whose credential was withdrawn were parked, with an alarm, until they were resumed', () => {
-      expect(withdrawn.map(({ destination }) => destination).sort()).toEqual([...PARKED].sort())
-      for (const destination of PARKED) expect(rig.errors.join('\n')).toContain(`destination ${destination} is parked`)
+    it('destinations whose credential was withdrawn were suspended, with an alarm, until they were resumed', () => {
+      expect(withdrawn.map(({ destination }) => destination).sort()).toEqual([...SUSPENDED].sort())
+      for (const destination of SUSPENDED) expect(rig.errors.join('\n')).toContain(`destination ${destination} is suspended`)
     })
 
     it('only dead letters, and what nobody can know, are left to a person', () => {

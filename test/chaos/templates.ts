@@ -39,7 +39,7 @@ export async function startRest(seed: string): Promise<Target> {
     kind: 'http',
     entities: RECORDS,
     operations: ['insert', 'update'],
-    park_on: [401],
+    suspend_on: [401],
     settings: { base_url: server.url },
     auth: { type: 'bearer', token: '${REST_TOKEN}' },
     request: { url: `$url(${base})`, body: '{"ref": message_id, "text": after.type}' },

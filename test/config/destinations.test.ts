@@ -126,14 +126,14 @@ destinations:
     success: status = 201
     duplicate: status = 409
     remote_id: body.id
-    park_on: [403]
+    suspend_on: [403]
 `)
     expect(destination).toMatchObject({
       kind: 'http',
       idempotent: false,
       concurrency: 4,
       settings: { base: 'https://ams.test/api', office: '12' },
-      parkOn: [403],
+      suspendOn: [403],
       request: { method: 'POST', url: "settings.base & '/notes'", headers: { 'X-Office': 'settings.office' }, format: 'json' },
       update: { method: 'PUT', headers: {}, body: null },
       lookup: { method: 'GET', found: 'body[0].id' },

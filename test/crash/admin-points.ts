@@ -82,8 +82,8 @@ export const adminPoints: readonly KillPoint[] = [
     action: 'account.resume',
     async provoke(rig) {
       const db = await rig.store()
-      const parked = { state: 'parked', reason: 'a test parks it', retry_at: timeFromMs(Date.now() + 60_000) } as const
-      await db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set(parked).execute())
+      const suspended = { state: 'suspended', reason: 'a test suspends it', retry_at: timeFromMs(Date.now() + 60_000) } as const
+      await db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set(suspended).execute())
       await ask(rig, `/accounts/${ACCOUNT}/resume`)
     },
   },

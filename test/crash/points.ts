@@ -203,8 +203,8 @@ export const accountPoints: readonly KillPoint[] = [
     transaction: 'account-resume',
     async before(rig) {
       const db = await rig.store()
-      const parked = { state: 'parked', reason: 'a test parks it', retry_at: timeFromMs(0) } as const
-      await db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set(parked).execute())
+      const suspended = { state: 'suspended', reason: 'a test suspends it', retry_at: timeFromMs(0) } as const
+      await db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set(suspended).execute())
     },
   },
   { transaction: 'account-identity-fault', before: nothing, faults: [status(404, { operation: 'me' })] },

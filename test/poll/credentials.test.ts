@@ -66,13 +66,13 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     const gate = gateAhead(rig, 0, { baseUrl: `${rig.sandbox.baseUrl}/elsewhere` })
     expect(await gate.isClosed(new AbortController().signal)).toBe(true)
     expect(await account(rig)).toMatchObject({
-      state: 'parked',
+      state: 'suspended',
       reason: expect.stringMatching(/answered 404.*check client id, secret and base URL$/),
     })
   })
 
   it.each([400, 404, 405, 410, 422, 431, 451])(
-    'trap 46: a service that answers %i when it is asked who we are has the account parked only if it refuses reads, too',
+    'trap 46: a service that answers %i when it is asked who we are has the account suspended only if it refuses reads, too',
     async (status) => {
       const rig = await Rig.open(database)
       await tracked(rig)
@@ -86,7 +86,7 @@ describe.each(onSqlite)('credentials on $name', (database) => {
       expect(await isClosed(MINUTE)).toBe(false)
       expect(await isClosed(MINUTE)).toBe(true)
       expect(await account(rig)).toMatchObject({
-        state: 'parked',
+        state: 'suspended',
         reason: expect.stringContaining(`answered ${status}`),
         identity_failing_since,
       })
@@ -94,7 +94,7 @@ describe.each(onSqlite)('credentials on $name', (database) => {
   )
 
   it.each([401, 403])(
-    'trap 43: %i to a new token parks the account only when it comes again a minute later, without the token being taken meanwhile',
+    'trap 43: %i to a new token suspends the account only when it comes again a minute later, without the token being taken meanwhile',
     async (status) => {
       const rig = await Rig.open(database)
       const { isClosed, note } = steadyGate(rig)
@@ -112,9 +112,9 @@ describe.each(onSqlite)('credentials on $name', (database) => {
       expect(await isClosed(MINUTE - 1_000), 'refused reads do not bring the second check forward').toBe(false)
       expect(rig.asked('me')).toHaveLength(asked)
       expect(await isClosed(1_000)).toBe(true)
-      expect(await account(rig)).toMatchObject({ state: 'parked', reason: expect.stringContaining(`answered ${status}`) })
+      expect(await account(rig)).toMatchObject({ state: 'suspended', reason: expect.stringContaining(`answered ${status}`) })
       await rig.pass(RETRY_MS)
-      expect(await isClosed(RETRY_MS), 'a parked account stays so by one refusal').toBe(true)
+      expect(await isClosed(RETRY_MS), 'a suspended account stays so by one refusal').toBe(true)
       expect(Date.parse((await account(rig)).retry_at ?? '')).toBeGreaterThan(Date.now())
     },
   )
@@ -140,7 +140,7 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     expect(await account(rig)).toMatchObject({ state: 'active', reason: null })
   })
 
-  it('trap 43: when a parked account asks again is told by the clock of the database', async () => {
+  it('trap 43: when a suspended account asks again is told by the clock of the database', async () => {
     const rig = await Rig.open(database)
     for (const credential of rig.sandbox.account('default').credentials) credential.active = false
     const { signal } = new AbortController()
@@ -165,7 +165,7 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     await expect(poller.stop()).resolves.toBeUndefined()
   })
 
-  it('trap 43: refused credentials park the account; deliveries are worked on, and it resumes by itself at its time', async () => {
+  it('trap 43: refused credentials suspend the account; deliveries are worked on, and it resumes by itself at its time', async () => {
     const rig = await Rig.open(database)
     const id = await tracked(rig)
     rig.startPoller()
@@ -177,11 +177,11 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     rig.sandbox.expireTokens('default')
     rig.sandbox.addEvent('default', id, { type: 'quote_received' })
     await rig.pass(policy.poll.activeMs)
-    await untilState(rig, 'parked')
+    await untilState(rig, 'suspended')
     const { reason, retry_at } = await account(rig)
     expect(reason).toContain('credentials')
     expect(Date.parse(retry_at ?? '')).toBeGreaterThan(Date.now())
-    expect(rig.logged('account default is parked')).toBe(true)
+    expect(rig.logged('account default is suspended')).toBe(true)
 
     // No storm: whatever is due waits, and only the time of the next try brings one exchange.
     const asked = rig.sandbox.requestsSeen.length
@@ -190,11 +190,11 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     await rig.until('the delivery is applied', () => rig.counted('deliveries_settled_total', { state: 'done' }) === 1)
     expect(await rowsOf(rig.db, threadMessages)).toHaveLength(1)
     expect(rig.sandbox.requestsSeen).toHaveLength(asked)
-    const parkedUntil = Date.now() + RETRY_MS / 2
+    const suspendedUntil = Date.now() + RETRY_MS / 2
     await rig.pass(RETRY_MS)
-    await rig.until('it tried again', async () => Date.parse((await account(rig)).retry_at ?? '') > parkedUntil)
+    await rig.until('it tried again', async () => Date.parse((await account(rig)).retry_at ?? '') > suspendedUntil)
     expect(rig.sandbox.requestsSeen.slice(asked).map((request) => request.operation)).toEqual(['token'])
-    expect((await account(rig)).state).toBe('parked')
+    expect((await account(rig)).state).toBe('suspended')
 
     credential.active = true
     await rig.pass(RETRY_MS)

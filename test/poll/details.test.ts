@@ -19,7 +19,7 @@ async function track(rig: Rig, count: number): Promise<string[]> {
 
 describe.each(testDatabases)('the reads beside the requirements view on $name', (database) => {
   it.each(database.name === 'sqlite' ? [403, 404] : [403])(
-    'that are refused with %i mark nothing, park nothing, and are asked again',
+    'that are refused with %i mark nothing, suspend nothing, and are asked again',
     async (status) => {
       const rig = await Rig.open(database)
       for (const operation of detailReads) rig.sandbox.faults.add({ kind: 'status', status, operation })

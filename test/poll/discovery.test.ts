@@ -150,7 +150,7 @@ describe.each(testDatabases)('discovery on $name', (database) => {
     const running = rig.startDiscovery([LIST])
     await rig.until('it has asked whose account it is', () => rig.asked('me').length > 0)
     await running.stop()
-    await rig.db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set({ brokerage: null, state: 'parked' }).execute())
+    await rig.db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set({ brokerage: null, state: 'suspended' }).execute())
     const again = rig.startDiscovery([LIST])
     await rig.until('it is there', async () => (await probesOf(rig)).length === 1)
     await again.stop()

@@ -52,23 +52,23 @@ describe.each(onSqlite)('a read that is refused on $name', (database) => {
     expect(await rig.read(id, 'thread')).toMatchObject({ failures: 0, error: null })
   })
 
-  it('trap 43: when every read is refused the account is parked, asks little, and resumes by itself', async () => {
+  it('trap 43: when every read is refused the account is suspended, asks little, and resumes by itself', async () => {
     const rig = await Rig.open(database)
     const ids = Array.from({ length: 12 }, () => rig.sandbox.addSubmission('default'))
     refuse(rig)
     await rig.track(ids)
     rig.startPoller()
-    await rig.until('it is parked', async () => (await account(rig))?.state === 'parked')
+    await rig.until('it is suspended', async () => (await account(rig))?.state === 'suspended')
     await rig.idle()
-    const parked = await account(rig)
-    expect(parked?.reason).toMatch(/^the service accepts the credentials, but refuses every read .*the service answered 403.*broker_mcp/)
+    const suspended = await account(rig)
+    expect(suspended?.reason).toMatch(/^the service accepts the credentials, but refuses every read .*the service answered 403.*broker_mcp/)
     expect(readsMade(rig)).toBeLessThan(50)
     expect(rig.asked('token').length).toBeLessThanOrEqual(3)
 
     const [reads, tokens] = [readsMade(rig), rig.asked('token').length]
     await rig.pass(RETRY_MS)
     await rig.until('it tried again', async () => Date.parse((await account(rig))?.retry_at ?? '') > Date.now() + RETRY_MS / 2)
-    expect(await account(rig)).toMatchObject({ state: 'parked', reason: parked?.reason, since: parked?.since })
+    expect(await account(rig)).toMatchObject({ state: 'suspended', reason: suspended?.reason, since: suspended?.since })
     expect(readsMade(rig) - reads).toBeLessThanOrEqual(6)
     expect(rig.asked('token').length - tokens).toBeLessThanOrEqual(1)
 
@@ -105,6 +105,6 @@ describe.each(onSqlite)('a read that is refused on $name', (database) => {
     await rig.track([id])
     rig.startPoller()
     await failOften(rig, id, 5)
-    await rig.until('it is parked', async () => (await account(rig))?.state === 'parked')
+    await rig.until('it is suspended', async () => (await account(rig))?.state === 'suspended')
   })
 })

@@ -163,7 +163,7 @@ describe('tokens that are refused', () => {
     expect(service.to('/oauth/token').length).toBe(3)
   })
 
-  test('trap 43: while refused credentials are parked, a probe alone exchanges them again', async () => {
+  test('trap 43: while refused credentials are suspended, a probe alone exchanges them again', async () => {
     let refused = true
     const service = await startService((request, response) => {
       if (!request.url.endsWith('/token')) return json(response, { kind: 'api_client', brokerage: 'b' })

@@ -7,7 +7,7 @@ import { Http } from '../../src/upstream/http/http.ts'
 import { TokenSource } from '../../src/upstream/token.ts'
 import { Counts, credential, type Handler, json, SECOND_SECRET, SECRET, type Service, startService, thrownBy } from './service.ts'
 
-const PARK_MS = 900_000
+const SUSPEND_MS = 900_000
 async function bench(handler: Handler, keys = [credential('bac_first', SECRET)], onToken?: (clientId: string) => void) {
   const service = await startService(handler)
   const clock = new ManualClock()
@@ -17,7 +17,7 @@ async function bench(handler: Handler, keys = [credential('bac_first', SECRET)],
   const http = new Http({ baseUrl: service.baseUrl, proxy: {}, timeouts, bodyLimitBytes: 100_000 })
   // The limiter has a clock of its own, so that only the tokens stand still.
   const channel = new Channel('acme', http, 1000, systemClock, counts)
-  const options = { account: 'acme', credentials: keys, scope: 'broker_mcp', parkMs: PARK_MS, onToken }
+  const options = { account: 'acme', credentials: keys, scope: 'broker_mcp', suspendMs: SUSPEND_MS, onToken }
   const log = createLog({ level: 'info', pretty: false, secrets: [], destination: { write: (line) => void told.push(JSON.parse(line)) } })
   const tokens = new TokenSource(channel, options, { clock, observer: counts, log })
   onTestFinished(() => channel.close())
@@ -172,14 +172,14 @@ describe('refusal', () => {
     expect(String(await thrownBy(tokens.get()))).toMatch(/404.*: check BROKER_API_BASE_URL first$/)
   })
 
-  test('trap 43: when every credential is refused nothing more is exchanged until the park is over or ended', async () => {
+  test('trap 43: when every credential is refused nothing more is exchanged until the suspension is over or ended', async () => {
     const { service, clock, tokens } = await bench((_, response) => json(response, { detail: [{ loc: ['client_id'], type: 'x' }] }, 422))
     for (let n = 0; n < 5; n += 1) expect(await thrownBy(tokens.get())).toBeInstanceOf(AuthRefusedError)
     expect(service.arrived.length).toBe(1)
-    clock.advance(PARK_MS)
+    clock.advance(SUSPEND_MS)
     expect(await thrownBy(tokens.get())).toMatchObject({ class: 'auth' })
     expect(service.arrived.length).toBe(2)
-    tokens.unpark()
+    tokens.resume()
     await thrownBy(tokens.get())
     expect(service.arrived.length).toBe(3)
   })
@@ -200,7 +200,7 @@ describe('refusal', () => {
     expect(service.arrived.length).toBe(2)
     for (const taken of [false, true, false]) {
       revoked = !taken
-      clock.advance(PARK_MS * 5)
+      clock.advance(SUSPEND_MS * 5)
       await tokens.get().catch(() => undefined)
     }
     expect(told.length).toBe(2)
@@ -257,7 +257,7 @@ describe('refusal', () => {
     status = 401
     await thrownBy(tokens.get())
     expect(tokens.waitMs()).toBe(0)
-    tokens.unpark()
+    tokens.resume()
     status = 200
     await tokens.get()
     clock.advance(3_590_000)

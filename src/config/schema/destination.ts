@@ -231,9 +231,9 @@ const http = section({
   refused: value(expression).optional().meta({ description: 'whether no further try can help: the change is dead at once' }),
   error: value(expression).optional().meta({ shown: 'found in the answer', description: 'the reason that is shown of a refusal' }),
   remote_id: value(expression).optional().meta({ description: "the target's id of the record, kept for `update`" }),
-  park_on: items(value(number(400, 599)), 50, words)
+  suspend_on: items(value(number(400, 599)), 50, words)
     .prefault([])
-    .meta({ description: 'statuses that say that the credential was withdrawn; they park the destination' }),
+    .meta({ description: 'statuses that say that the credential was withdrawn; they suspend the destination' }),
 }).check(checkTransport, checkDocuments)
 
 const adapter = section({

@@ -46,7 +46,7 @@ const words: Readonly<Record<Tone, readonly string[]>> = {
     'unreachable',
     'firing',
     'critical',
-    'parked',
+    'suspended',
     'disabled',
     'attention',
     'unknown outcome',

@@ -29,7 +29,7 @@ import type { Space } from './space.ts'
 const TICK_MS = 1_000
 /** Documents in flight. */
 const AT_ONCE = 2
-/** Wait of a document whose account is refused. Its poller parks it. */
+/** Wait of a document whose account is refused. Its poller suspends it. */
 const REFUSED_WAIT_MS = 60_000
 const ERROR_LENGTH = 500
 

@@ -135,9 +135,9 @@ function andBehind({ count, behind }: MatterFacts): string {
   return behind > 0 ? `, and ${waits(behind)} behind ${count === 1 ? 'it' : 'them'}` : ''
 }
 
-/** What to do before a destination is resumed that stopped by itself. @param state `parked` or `disabled`. */
+/** What to do before a destination is resumed that stopped by itself. @param state `suspended` or `disabled`. */
 export function resumeAdvice(state: string | null): string {
-  return state === 'parked' ? 'renew its credential, or mend what else the reason names' : 'mend its address'
+  return state === 'suspended' ? 'renew its credential, or mend what else the reason names' : 'mend its address'
 }
 
 /** What an alarm is about. */

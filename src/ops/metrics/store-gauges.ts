@@ -30,8 +30,8 @@ import { type Definition, mapValues, metric } from './metrics.ts'
 /** However often it is scraped, the database is read no more often than this. */
 const CACHE_MS = 5_000
 const DAY_MS = 86_400_000
-const STATES = ['active', 'paused', 'parked'] as const
-const DESTINATION_STATES = ['active', 'paused', 'parked', 'disabled'] as const
+const STATES = ['active', 'paused', 'suspended'] as const
+const DESTINATION_STATES = ['active', 'paused', 'suspended', 'disabled'] as const
 
 const definitions = {
   store_up: ['1 when the database could be written at the last attempt, else 0.', []],
@@ -50,7 +50,7 @@ const definitions = {
   webhook_loss_ratio: ['Share of the records of the last 24 hours that no webhook announced, of those that one should have.', ['account']],
   proof_age_seconds: ['Age of the oldest proof of a submission by a reconcile run; absent when none was ever proven.', ['account']],
   discovery_failing: [`Probed paths that fail, counted up to ${SMALL_COUNT_CAP}.`, ['account']],
-  account_state: ['1 for the state that the account is in: active, paused, parked.', ['account', 'state']],
+  account_state: ['1 for the state that the account is in: active, paused, suspended.', ['account', 'state']],
   account_pause_seconds: ['How long the account still waits because the service asked for a pause (Retry-After); else 0.', ['account']],
   clock_ahead_seconds: [
     "How far this machine's clock is ahead of another, or of the newest that was recorded; only differences of a minute or more.",
@@ -63,7 +63,7 @@ const definitions = {
   backup_age_seconds: ['SQLite: age of the last backup, by BACKUP_CRON or by hand; absent when none was made.', []],
   backup_trial_age_seconds: ['SQLite: time since a backup was last restored on trial; absent when none was.', []],
   last_seq: ['The last number of the change log.', []],
-  destination_state: ['1 for the state that the destination is in: active, paused, parked, disabled.', ['destination', 'state']],
+  destination_state: ['1 for the state that the destination is in: active, paused, suspended, disabled.', ['destination', 'state']],
   destination_rows: [`Rows of the outbox by state: queued, dead, unknown; each counted up to ${COUNT_CAP}.`, ['destination', 'state']],
   destination_oldest_seconds: ['Age of the oldest row that is queued; 0 when there is none.', ['destination']],
   destination_filtered: ['Changes that the filter of the destination has left out.', ['destination']],

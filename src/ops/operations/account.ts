@@ -70,7 +70,7 @@ function credentialsText({ credentials }: z.output<typeof account>, nowMs: numbe
 
 const resume = operation({
   name: 'account.resume',
-  summary: 'let a parked or paused account try at once instead of at its time',
+  summary: 'let a suspended or paused account try at once instead of at its time',
   role: 'operator',
   http: 'POST /accounts/:name/resume',
   input: z.strictObject({ name: name.describe('of the account') }),

@@ -46,13 +46,13 @@ const STEP = 500
  * Stops sending to a destination; its changes are still queued.
  * @param reason null keeps the reason of a destination that is paused already.
  * @returns the destination as it was before.
- * @throws NotFoundError when it was never served; ConflictError when it is parked or disabled, which must not look like a pause that can
+ * @throws NotFoundError when it was never served; ConflictError when it is suspended or disabled, which must not look like a pause that can
  * simply end; BusyError when its state changes at the same time.
  */
 async function pauseDestination(a: ActionContext, name: string, reason: string | null): Promise<DestinationRow> {
   const before = await knownDestination(a.db.read, name)
   const { state } = before
-  if (state === 'parked' || state === 'disabled') {
+  if (state === 'suspended' || state === 'disabled') {
     const why = before.reason === null ? '' : ` (${printableLine(before.reason)})`
     throw new ConflictError([
       `destination ${name} is ${state}${why}, so nothing is sent to it anyway, and it stays so; ${resumeAdvice(state)}, then \`submission-mirror destination resume ${name}\``,
@@ -66,7 +66,7 @@ async function pauseDestination(a: ActionContext, name: string, reason: string |
 }
 
 /**
- * Resumes a paused, parked or disabled destination, ends its retry pause, and makes what failed before due now.
+ * Resumes a paused, suspended or disabled destination, ends its retry pause, and makes what failed before due now.
  * @returns the destination as it was before.
  * @throws NotFoundError when it was never served.
  */
@@ -107,7 +107,7 @@ const pause = operation({
 
 const resume = operation({
   name: 'destination.resume',
-  summary: 'let a paused, parked or disabled destination go on, end its rest, and try now what failed before',
+  summary: 'let a paused, suspended or disabled destination go on, end its rest, and try now what failed before',
   role: 'operator',
   http: 'POST /destinations/:name/resume',
   input: z.strictObject(named),

@@ -8,7 +8,7 @@ import { time } from '../output/schema.ts'
 export const knownAccount = z.object({
   account: z.string(),
   state: z
-    .enum(['active', 'paused', 'parked', 'not configured', 'not started'])
+    .enum(['active', 'paused', 'suspended', 'not configured', 'not started'])
     .describe('`not configured`: only in the database; `not started`: only in the settings'),
   reason: z.string().nullable(),
   since: time.nullable(),

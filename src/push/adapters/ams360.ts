@@ -113,7 +113,7 @@ class Ams360 implements Adapter {
     const reply = await callSoap(steps, 'query', this.#soap('Login', who, null))
     if (reply.isFault && reply.has('WSAPISecurityFault')) {
       const error = `AMS360 refuses the credentials (${reasonIn(reply, null)}); check user and password in the WSAPI set-up, then resume`
-      throw new StepFailure({ type: 'stop', state: 'parked', status: reply.status, error })
+      throw new StepFailure({ type: 'stop', state: 'suspended', status: reply.status, error })
     }
     const ticket = reply.isFault ? null : reply.text('Ticket')
     if (!ticket) throw new StepFailure(withoutEffect(faulty('Login', reply, null)))

@@ -77,7 +77,7 @@ export type Outcome =
   /** No client of the AMS is known for this submission. */
   | { readonly type: 'unmapped'; readonly error: string }
   /** Nothing more may be sent until an operator resumes: the credentials are refused, or the endpoint is gone (410). */
-  | { readonly type: 'stop'; readonly state: 'parked' | 'disabled'; readonly status: number | null; readonly error: string }
+  | { readonly type: 'stop'; readonly state: 'suspended' | 'disabled'; readonly status: number | null; readonly error: string }
 
 /** Whether a target has a message that it took, as it answers now. */
 export type Presence =

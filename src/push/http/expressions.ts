@@ -9,7 +9,7 @@ export interface Expression {
 /** Which of a destination's requests. */
 export type RequestName = 'request' | 'update' | 'upload' | 'lookup' | 'check' | 'probe' | 'auth.request' | 'auth.refresh'
 
-/** The expressions that judge an answer, in the order in which they count. `park_on` stands before `success`. */
+/** The expressions that judge an answer, in the order in which they count. `suspend_on` stands before `success`. */
 export const verdicts = ['throttled', 'duplicate', 'refused', 'success'] as const
 
 /** @returns every expression of the destination, including those of its requests. */

@@ -29,7 +29,7 @@ type Told = { readonly [V in Verdict]?: Json | undefined }
 /** What an answer means for a message. */
 type Judgement =
   | { readonly type: 'throttled'; readonly pauseMs: number }
-  | { readonly type: 'duplicate' | 'refused' | 'parked' | 'success' | 'none' }
+  | { readonly type: 'duplicate' | 'refused' | 'suspended' | 'success' | 'none' }
 
 /** Pause of a destination that is throttled without telling for how long. */
 const THROTTLED_MS = 60_000
@@ -86,13 +86,13 @@ export class AnswerJudge {
   }
 
   async #judge(answer: Answer, sent: TemplateInput): Promise<Judgement> {
-    const { success, refused: refuses, throttled: later, parkOn } = this.#destination
+    const { success, refused: refuses, throttled: later, suspendOn } = this.#destination
     const byStatus = success === null && isSuccess(answer.status)
     // Taken, whether it is new or a duplicate: nothing in the answer could change that.
     if (byStatus && refuses === null && later === null) return { type: 'success' }
     const { told, problem } = await this.#evaluate(this.#names, answer, sent)
     if (problem !== null) return decidedBefore(told, problem)
-    return judgementOf(byStatus ? { ...told, success: true } : told, parkOn.includes(answer.status))
+    return judgementOf(byStatus ? { ...told, success: true } : told, suspendOn.includes(answer.status))
   }
 
   async #pause(answer: Answer, sent: TemplateInput): Promise<number | null> {
@@ -123,7 +123,7 @@ export class AnswerJudge {
         return throttled(told, judgement.pauseMs)
       case 'refused':
         return { ...refusal(told), permanent: true, isFinal: true, error: `it ${answered(told)}, which refuses it (refused)` }
-      case 'parked':
+      case 'suspended':
         return this.#refused(told, by)
       case 'none':
         return this.#notTaken(told, by)
@@ -178,18 +178,18 @@ export class AnswerJudge {
 
   #refused(answer: Answer, by: 'success' | 'ok'): Failure {
     const { status } = answer
-    if (!this.#destination.parkOn.includes(status)) return isSuccess(status) ? noSuccess(answer, by) : refused(answer)
-    return { type: 'stop', state: 'parked', status, error: `it refuses the credential, by park_on: it ${answered(answer)}` }
+    if (!this.#destination.suspendOn.includes(status)) return isSuccess(status) ? noSuccess(answer, by) : refused(answer)
+    return { type: 'stop', state: 'suspended', status, error: `it refuses the credential, by suspend_on: it ${answered(answer)}` }
   }
 }
 
 /** The first that holds, in the order in which they count, of a whole answer as of what it says of one of its messages. */
-function judgementOf(told: Told, isParked: boolean): Judgement {
+function judgementOf(told: Told, isSuspended: boolean): Judgement {
   const pauseMs = pauseIn(told.throttled)
   if (pauseMs !== null) return { type: 'throttled', pauseMs }
   if (told.duplicate === true) return { type: 'duplicate' }
   if (told.refused === true) return { type: 'refused' }
-  if (isParked) return { type: 'parked' }
+  if (isSuspended) return { type: 'suspended' }
   return { type: told.success === true ? 'success' : 'none' }
 }
 

@@ -19,7 +19,7 @@ export function explainProbe(
   if (status === 403)
     return { ok: false, text: `${what}: the credentials are right but may not do this; ask the agency whether it still allows it` }
   if (status === 404) return { ok: false, text: `${what}: ${compare}` }
-  if (destination.parkOn.includes(status)) return { ok: false, text: `${what}: that parks the destination (park_on)` }
+  if (destination.suspendOn.includes(status)) return { ok: false, text: `${what}: that suspends the destination (suspend_on)` }
   if (status === 429) return { ok: false, text: `${what}: it asked for a pause; try again later` }
   return {
     ok: false,

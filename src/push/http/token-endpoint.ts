@@ -86,6 +86,6 @@ function refusal(answer: Answer): Failure {
   const parsed = parseJson(body)
   const withdrawn = status === 401 || status === 403 || (status === 400 && isObject(parsed) && WITHDRAWN.has(String(parsed['error'])))
   const why = `the token endpoint ${answered(answer)}`
-  if (withdrawn) return { type: 'stop', state: 'parked', status, error: `no token, it refuses the credentials: ${why}` }
+  if (withdrawn) return { type: 'stop', state: 'suspended', status, error: `no token, it refuses the credentials: ${why}` }
   return { type: 'failed', permanent: false, alive: status < 500, status, error: `no token: ${why}`, retryAfterMs }
 }

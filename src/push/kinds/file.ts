@@ -118,7 +118,7 @@ function written(name: string | undefined): Outcome {
 /** A folder or server never refuses a single row: a failure is one of the whole target. */
 function notWritten(error: unknown): Outcome {
   const text = messageOf(error)
-  if (error instanceof PermanentError) return { type: 'stop', state: 'parked', status: null, error: text }
+  if (error instanceof PermanentError) return { type: 'stop', state: 'suspended', status: null, error: text }
   return { type: 'failed', permanent: false, alive: false, status: null, error: text, retryAfterMs: null }
 }
 

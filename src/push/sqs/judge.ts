@@ -79,7 +79,7 @@ export function judged(code: string, answer: Answer, idempotent: boolean): Failu
   const { status } = answer
   if (PASSES.test(name) || CLOCK.test(answer.reason ?? '')) return { ...refusal(answer), permanent: false, error }
   const stop = STOPS[name]
-  if (stop !== undefined) return { type: 'stop', state: 'parked', status, error: `${stop}: ${error}` }
+  if (stop !== undefined) return { type: 'stop', state: 'suspended', status, error: `${stop}: ${error}` }
   return idempotent ? refusal(answer) : refused(answer)
 }
 

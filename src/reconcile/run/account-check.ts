@@ -5,7 +5,7 @@ import type { UpstreamClient } from '../../upstream/client.ts'
 import { AuthRefusedError } from '../../upstream/http/errors.ts'
 import { attempt } from '../check/attempts.ts'
 
-/** @returns why an account that is parked or paused must not be read; null when it is active. */
+/** @returns why an account that is suspended or paused must not be read; null when it is active. */
 export async function inactiveReason(db: Db, account: string): Promise<string | null> {
   const row = await findAccount(db.read, account)
   if (row === null || row.state === 'active') return null

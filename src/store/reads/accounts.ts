@@ -46,10 +46,16 @@ export async function listAccounts(q: Query): Promise<AccountsTable[]> {
 }
 
 /**
- * Stops reading an account until `retryInMs` from now: `parked` when its credentials or all its reads were refused, `paused` when the service
+ * Stops reading an account until `retryInMs` from now: `suspended` when its credentials or all its reads were refused, `paused` when the service
  * answers for another brokerage. Deliveries are still accepted.
  */
-export async function stopAccount(db: Db, account: string, state: 'paused' | 'parked', reason: string, retryInMs: number): Promise<void> {
+export async function stopAccount(
+  db: Db,
+  account: string,
+  state: 'paused' | 'suspended',
+  reason: string,
+  retryInMs: number,
+): Promise<void> {
   await db.write('account-stop', async (tx) => {
     await tx.sql
       .updateTable('sync_accounts')

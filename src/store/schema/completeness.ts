@@ -107,7 +107,7 @@ export const accountCompleteness = relation({
   key: [],
   columns: {
     account: text('whose it is', { source: 'settings' }),
-    state: text('`active`, `parked`, `paused`'),
+    state: text('`active`, `suspended`, `paused`'),
     submissions: int('known ones', { source: '`submissions`' }),
     unreachable: int('of these, those that the service does not find', { source: '`submissions`' }),
     never_read: int('those of which one of the three reads never came to its end'),

@@ -2,8 +2,8 @@ import { bool, int, internal, json, orNull, raw, relation, serial, type TableOf,
 
 /** Destinations, the rows queued for them, and the ids that targets gave to records. */
 
-/** Only an operator's `resume` makes a destination active again. `parked`: its credential was withdrawn. `disabled`: it answered 410. */
-export type DestinationState = 'active' | 'paused' | 'parked' | 'disabled'
+/** Only an operator's `resume` makes a destination active again. `suspended`: its credential was withdrawn. `disabled`: it answered 410. */
+export type DestinationState = 'active' | 'paused' | 'suspended' | 'disabled'
 
 export type OutboxState = 'ready' | 'delivered' | 'dead' | 'unknown' | 'skipped'
 
@@ -57,7 +57,7 @@ export const pushStatus = relation({
   columns: {
     destination: text('the receiver, by its name in the settings', { source: 'settings' }),
     destination_state: text<DestinationState>(
-      '`active`; `paused` by an operator; `parked` (its credential was withdrawn); `disabled` (it said that it is gone). Only ' +
+      '`active`; `paused` by an operator; `suspended` (its credential was withdrawn); `disabled` (it said that it is gone). Only ' +
         "an operator's `resume` ends the last three",
     ),
     account: text('whose it is', { source: '`changes`' }),

@@ -171,10 +171,10 @@ export type PathReadsTable = TableOf<typeof syncPathReads>
 export const syncAccounts = internal({
   name: 'sync_accounts',
   holds:
-    "each account's state (`active`, `parked`, `paused`), the reason, the brokerage that is pinned, the pause that the service asked for; `account list`",
+    "each account's state (`active`, `suspended`, `paused`), the reason, the brokerage that is pinned, the pause that the service asked for; `account list`",
   columns: {
     account: text(),
-    state: text<'active' | 'paused' | 'parked'>(),
+    state: text<'active' | 'paused' | 'suspended'>(),
     reason: orNull(text()),
     since: orNull(time()),
     retry_at: orNull(time()),

@@ -34,7 +34,7 @@ export class UpstreamPermanentError extends PermanentError {
   }
 }
 
-/** Every credential of the account was refused a token. The catcher parks the account (trap 43). */
+/** Every credential of the account was refused a token. The catcher suspends the account (trap 43). */
 export class AuthRefusedError extends UpstreamPermanentError {}
 
 /** 401: the service did not take the token, which says nothing about what was asked. */

@@ -236,7 +236,7 @@ describe('a file that cannot be understood', () => {
 
 test('what looks like a number, true or false stays as it is written', () => {
   const settings = '{ agency: 00123, version: 3.0, big: 12345678901234567890, hex: 0x1f, small: 1e-7, flag: True, negative: -5, none: ~ }'
-  const destination = `{ name: one, kind: http, settings: ${settings}, request: { url: x }, park_on: 403 }`
+  const destination = `{ name: one, kind: http, settings: ${settings}, request: { url: x }, suspend_on: 403 }`
   const yaml = `accounts: [{ name: 007, base_url: "https://a.test", client_credentials: [{ id: 1.10, secret: "\${CLIENT}" }], webhook_secrets: ["\${HOOK1}"], default: True }]
 destinations: [${destination}]
 upstream: { rps: 10.0, concurrency: 4 }
@@ -244,7 +244,7 @@ upstream: { rps: 10.0, concurrency: 4 }
   const { accounts, destinations, upstream } = loadConfig(withFile(yaml))
   expect(destinations[0]).toMatchObject({
     settings: { agency: '00123', version: '3.0', big: '12345678901234567890', hex: '0x1f', small: '1e-7', flag: 'True', negative: '-5' },
-    parkOn: [403],
+    suspendOn: [403],
   })
   expect(accounts[0]).toMatchObject({ name: '007', default: true, clientCredentials: [{ id: '1.10' }] })
   expect(upstream).toMatchObject({ rps: 10, concurrency: 4 })

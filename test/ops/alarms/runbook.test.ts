@@ -199,7 +199,7 @@ async function mend(stage: Stage, unmapped: string, cure: () => Promise<void>): 
   expect(await command('inbox', 'list', '--rejected')).toContain('wrong_signature')
   stage.configure()
   await command('inbox', 'replay', '--rejected')
-  expect(await command('account', 'list')).toMatch(/parked.*refuses the credentials/)
+  expect(await command('account', 'list')).toMatch(/suspended.*refuses the credentials/)
   await command('account', 'resume', ACCOUNT)
   expect(await command('destination', 'list')).toContain('disabled')
   for (const mended of [ams, archive]) mended.behave(takesAll)

@@ -209,10 +209,10 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect((await rig.alarm('webhook_loss'))?.text).toContain('39 of 139 records')
   })
 
-  it('sees accounts that are parked, what contradicts and what cannot be read, and what was too large', async () => {
+  it('sees accounts that are suspended, what contradicts and what cannot be read, and what was too large', async () => {
     const rig = await openWatch(database)
     expect(await rig.look()).toEqual([])
-    await stopAccount(rig.db, ACCOUNT, 'parked', 'the service refuses the credentials', 900_000)
+    await stopAccount(rig.db, ACCOUNT, 'suspended', 'the service refuses the credentials', 900_000)
     await rig.db.write('test', async (tx) => {
       const place = { account: ACCOUNT, submission_id: SUBMISSION }
       const record = { ...place, entity: 'market_events', record_id: uuid(1, 1) }
@@ -223,7 +223,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     await refuse(rig, 'body_too_large', 2)
     expect(await rig.look()).toEqual(['account_stopped', 'delivery_too_large', 'items_unreadable', 'record_conflict'])
     expect((await rig.alarm('account_stopped'))?.text).toMatch(
-      /is parked: the service refuses the credentials; .*`submission-mirror account resume acme`$/,
+      /is suspended: the service refuses the credentials; .*`submission-mirror account resume acme`$/,
     )
     expect((await rig.alarm('delivery_too_large'))?.text).toMatch(
       /^2 deliveries for account acme were refused .*WEBHOOK_BODY_LIMIT; raise it/,

@@ -9,8 +9,8 @@ function painted(text: string | Uint8Array, hasColors = true): unknown {
 }
 
 it('colours marks at the beginning of a line and states in cells of tables', () => {
-  expect(painted('✓ database: fine\n✗ account x: it is parked\n– not checked')).toBe(
-    '\u001b[32m✓\u001b[39m database: fine\n\u001b[31m✗\u001b[39m account x: it is parked\n\u001b[90m–\u001b[39m not checked',
+  expect(painted('✓ database: fine\n✗ account x: it is suspended\n– not checked')).toBe(
+    '\u001b[32m✓\u001b[39m database: fine\n\u001b[31m✗\u001b[39m account x: it is suspended\n\u001b[90m–\u001b[39m not checked',
   )
   expect(painted('acme  active    3\nbeta  not started\n')).toBe(
     'acme  \u001b[32mactive\u001b[39m    3\nbeta  \u001b[33mnot started\u001b[39m\n',

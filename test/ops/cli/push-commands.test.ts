@@ -214,8 +214,8 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect(await now()).toMatchObject({ state: 'paused', reason: 'the AMS moves' })
     await pause('--reason', 'it moves again')
     expect(await now()).toMatchObject({ state: 'paused', reason: 'it moves again' })
-    const mend = { parked: 'renew its credential, or mend what else the reason names', disabled: 'mend its address' }
-    for (const state of ['parked', 'disabled'] as const) {
+    const mend = { suspended: 'renew its credential, or mend what else the reason names', disabled: 'mend its address' }
+    for (const state of ['suspended', 'disabled'] as const) {
       await setDestinationState(db, 'ams', state, 'answered 401')
       for (const more of [[], ['--reason', 'the AMS moves']])
         expect(await pause(...more)).toEqual({

@@ -172,7 +172,7 @@ describe.each(onSqlite)('commands on $name', (database) => {
     const before = sandbox.requestsSeen.length
     const ended = await runHere(['sync', '--all'], { ...env, UPSTREAM_RPS: '1000' })
     expect(ended.code).toBe(1)
-    expect(ended.err).toContain('account default is parked')
+    expect(ended.err).toContain('account default is suspended')
     expect((await findAccount(db.read, ACCOUNT))?.reason).toContain('refuses every read')
     // Without a stop it would be ten submissions' three reads, three times each.
     expect(sandbox.requestsSeen.length - before).toBeLessThan(60)
@@ -180,12 +180,12 @@ describe.each(onSqlite)('commands on $name', (database) => {
 
   it('account resume lets a stopped account try at once, and list tells its state', async () => {
     await runHere(['sync', id], env)
-    await stopAccount(db, ACCOUNT, 'parked', 'the service refuses the credentials', 900_000)
+    await stopAccount(db, ACCOUNT, 'suspended', 'the service refuses the credentials', 900_000)
     const stopped = await runHere(['sync', id], env)
     expect(stopped).toMatchObject({ code: 1 })
     expect(stopped.err).toContain('account default is stopped')
-    expect((await runHere(['account', 'list'], env)).out).toMatch(/^default +parked/m)
-    expect((await runHere(['status'], env)).out).toContain('• account default is parked: the service refuses the credentials')
+    expect((await runHere(['account', 'list'], env)).out).toMatch(/^default +suspended/m)
+    expect((await runHere(['status'], env)).out).toContain('• account default is suspended: the service refuses the credentials')
     const resumed = await runHere(['account', 'resume', ACCOUNT], env)
     expect(resumed).toMatchObject({ code: 0, err: '' })
     expect(resumed.out).toContain('it asks the service again as soon as `submission-mirror serve` runs')

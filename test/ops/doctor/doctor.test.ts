@@ -217,7 +217,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
       expect.stringMatching(/compare id, secret, scope and base URL with the portal$/),
     ])
     await db.write('test', (tx) =>
-      sql`insert into sync_accounts (account, state, reason, brokerage, sweep_wanted) values ('default', 'parked', 'refused', 'another', 0)`.execute(
+      sql`insert into sync_accounts (account, state, reason, brokerage, sweep_wanted) values ('default', 'suspended', 'refused', 'another', 0)`.execute(
         tx.sql,
       ),
     )
@@ -225,7 +225,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
       expect.stringMatching(
         /belong to brokerage .*, but this account holds the data of another; configure another account for that brokerage$/,
       ),
-      'account default: is parked: refused; deliveries are still stored, but nothing is read; fix the reason, then `submission-mirror account resume default`',
+      'account default: is suspended: refused; deliveries are still stored, but nothing is read; fix the reason, then `submission-mirror account resume default`',
     ])
   })
 

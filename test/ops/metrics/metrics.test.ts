@@ -50,11 +50,11 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
       const { registry } = createMetrics()
       const gauges = new StoreGauges(registry, opened.db, silentLog, () => config, up)
       await gauges.refresh()
-      await stopAccount(opened.db, ACCOUNT, 'parked', 'the credentials are refused', 900_000)
+      await stopAccount(opened.db, ACCOUNT, 'suspended', 'the credentials are refused', 900_000)
       clock.put(-3_600_000)
       clock.advance(5_000)
       await gauges.refresh()
-      expect(await registry.metrics()).toContain('submission_mirror_account_state{account="default",state="parked"} 1')
+      expect(await registry.metrics()).toContain('submission_mirror_account_state{account="default",state="suspended"} 1')
     } finally {
       await opened.close()
     }
@@ -74,7 +74,7 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
       ])
       await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
       await setDestinationState(db, 'ams', 'disabled', 'answered 410')
-      await stopAccount(db, ACCOUNT, 'parked', 'the credentials are refused', 900_000)
+      await stopAccount(db, ACCOUNT, 'suspended', 'the credentials are refused', 900_000)
       await savePause(db, ACCOUNT, { ms: 3_600_000, reason: '429' })
       const { registry } = createMetrics()
       const gauges = new StoreGauges(registry, db, silentLog, () => config, up)
@@ -85,7 +85,7 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
         'inbox_deliveries{state="ready"} 1',
         'inbox_oldest_seconds{state="ready"} 30',
         'dead_letters{account="default"} 0',
-        'account_state{account="default",state="parked"} 1',
+        'account_state{account="default",state="suspended"} 1',
         'account_state{account="default",state="active"} 0',
         // Postgres's own clock goes on.
         'account_pause_seconds{account="default"} 3',

@@ -31,7 +31,7 @@ describe.each(onSqlite)('accounts of settings and database on $name', (database)
     opened = await database.open()
     env = databaseEnv(opened.config)
     await ensureAccounts(opened.db, ['old', 'kept'])
-    await stopAccount(opened.db, 'old', 'parked', 'refused', 1_000)
+    await stopAccount(opened.db, 'old', 'suspended', 'refused', 1_000)
   })
   afterEach(() => opened.close())
   afterAll(() => file.remove())
@@ -83,7 +83,7 @@ describe.each(onSqlite)('accounts of settings and database on $name', (database)
   it('are those of the database where the settings hold no account', async () => {
     expect(await states(env)).toEqual([
       ['kept', 'active'],
-      ['old', 'parked'],
+      ['old', 'suspended'],
     ])
   })
 })

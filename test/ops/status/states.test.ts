@@ -234,7 +234,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     await db.write('test', (tx) => tx.sql.updateTable('sync_push_lanes').set({ blocked: 'unmapped' }).execute())
     expect((await looked()).needs).toMatchObject([{ kind: 'unmapped_submissions', count: 1 }])
     await putOutbox(db, 'ams', { dead: 2, unknown: 1 })
-    await setDestinationState(db, 'ams', 'parked', 'answered 401')
+    await setDestinationState(db, 'ams', 'suspended', 'answered 401')
     expect((await looked()).needs.map(({ kind, count }) => [kind, count])).toEqual([
       ['destination_stopped', 1],
       ['dead_changes', 2],

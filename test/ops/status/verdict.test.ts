@@ -130,7 +130,7 @@ describe('a mirror is complete and fresh', () => {
   })
 
   it('though an account or a destination that the settings do not have any more is behind', () => {
-    const others = { accounts: [acme, { ...acme, account: 'old', state: 'parked' as const, neverRead: 3, oldestReadDueAt: ago(DAY) }] }
+    const others = { accounts: [acme, { ...acme, account: 'old', state: 'suspended' as const, neverRead: 3, oldestReadDueAt: ago(DAY) }] }
     expect(told(others).verdict).toBe('complete')
     expect(told({ destination: { destination: 'old', state: 'paused', oldestUnsentAt: ago(DAY) } }).verdict).toBe('complete')
     // Settings without any account are those of somebody who only looks: then all counts.
@@ -185,7 +185,12 @@ describe('a mirror catches up', () => {
 describe('a mirror needs attention', () => {
   const some = { count: 2, oldestAt: ago(MINUTE) }
   const cases: [NeedKind, Given, string, string][] = [
-    ['account_stopped', { account: { state: 'parked', reason: 'refused' } }, 'account acme is parked: refused', 'account resume acme'],
+    [
+      'account_stopped',
+      { account: { state: 'suspended', reason: 'refused' } },
+      'account acme is suspended: refused',
+      'account resume acme',
+    ],
     ['destination_stopped', { destination: { state: 'paused' } }, 'destination ams is paused', 'destination resume ams'],
     [
       'destination_unanswered',
@@ -253,7 +258,7 @@ describe('a mirror needs attention', () => {
       },
     ])
     expect(told({ account: { pause: { ...pause, isLong: false } } }).verdict).toBe('complete')
-    expect(told({ account: { pause, identityFault, state: 'parked' } }).needs.map(({ kind }) => kind)).toEqual(['account_stopped'])
+    expect(told({ account: { pause, identityFault, state: 'suspended' } }).needs.map(({ kind }) => kind)).toEqual(['account_stopped'])
   })
 
   it('for many lost webhooks, be it few of all: since their alarm fires', () => {
@@ -305,7 +310,7 @@ describe('a mirror needs attention', () => {
     expect(told({ standing: [alarm('of_a_newer_release')] }).needs).toMatchObject([{ mend: { command: 'submission-mirror alarm list' } }])
     expect(told({ standing: [alarm('document_host_unnamed', 'acme')] }).needs).toMatchObject([{ what: 'so it is' }])
     const stopped = {
-      account: { state: 'parked' as const },
+      account: { state: 'suspended' as const },
       standing: [alarm('account_stopped', 'acme'), alarm('account_stopped', 'other')],
     }
     expect(told(stopped).needs.map(({ kind }) => kind)).toEqual(['account_stopped', 'alarm'])

@@ -95,9 +95,9 @@ describe('destination verify', () => {
 
   it('refuses with a sentence what cannot be asked, or is stopped', async () => {
     const { rig } = await delivered(1)
-    await rig.db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set({ state: 'parked' }).execute())
-    const parked = await verifyOf(rig)
-    expect([parked.code, parked.err]).toEqual([2, expect.stringContaining('destination ams is parked, so it is not asked either')])
+    await rig.db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set({ state: 'suspended' }).execute())
+    const suspended = await verifyOf(rig)
+    expect([suspended.code, suspended.err]).toEqual([2, expect.stringContaining('destination ams is suspended, so it is not asked either')])
     const destination = `{ name: hook, kind: webhook, url: "https://ams.example/hook", secret: "$\{HOOK1}" }`
     const hook = { ...rig.env, ...withFile(`destinations: [${destination}]`) } as Record<string, string>
     const refused = await runHere(['destination', 'verify', 'hook'], hook)
@@ -166,10 +166,10 @@ describe('the timetable of a verification', () => {
     expect(reads()).toBe(4 + 3)
   })
 
-  it('asks for a sample only, and fails while the destination is parked', async () => {
+  it('asks for a sample only, and fails while the destination is suspended', async () => {
     const { target, rig, service } = await open(', sample: 2')
     const before = target.arrived.length
-    await rig.db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set({ state: 'parked' }).execute())
+    await rig.db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set({ state: 'suspended' }).execute())
     expect(await service().runIfDue(never)).toBe('failed')
     await rig.db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set({ state: 'active' }).execute())
     expect(await service().runIfDue(never)).toBe('ran')

@@ -58,17 +58,17 @@ describe.each(onSqlite)('AMS360 ($name)', (database) => {
     expect(ams.notes.filter(({ text }) => text.endsWith(String(lost?.message_id)))).toHaveLength(1)
   })
 
-  it('is parked when the agency withdraws the user; nothing is lost', async () => {
+  it('is suspended when the agency withdraws the user; nothing is lost', async () => {
     const { ams, rig } = await start(database)
     await rig.map(SUBMISSION, CUSTOMER)
     ams.withdraw()
     await rig.apply(event(1))
-    await until('it is parked', async () => (await rig.state())?.state === 'parked')
+    await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
     await rig.becomes('waiting')
     expect(ams.notes).toEqual([])
   })
 
-  it('is parked when the user is withdrawn while the customer is looked for; no try is counted', async () => {
+  it('is suspended when the user is withdrawn while the customer is looked for; no try is counted', async () => {
     const { ams, rig } = await start(
       database,
       'mapping: lookup, personal_fields: [submissions.insured_name]',
@@ -76,7 +76,7 @@ describe.each(onSqlite)('AMS360 ($name)', (database) => {
     )
     ams.withdraw()
     await rig.apply(stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [], { insured_name: '5544' }), 1), event(1))
-    await until('it is parked', async () => (await rig.state())?.state === 'parked')
+    await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
     // The destination is stopped first, and then the try is written down.
     await until('it was tried', async () => (await rig.becomes('waiting'))[0]?.error !== null)
     expect(await rig.becomes('waiting')).toMatchObject([{ attempts: 0, error: expect.stringContaining('refuses the credentials') }])

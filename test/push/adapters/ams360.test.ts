@@ -120,7 +120,7 @@ describe('the adapter ams360', () => {
     for (const value of ['Harbour Bakery LLC', '404', null, '']) expect(await find(value)).toBeNull()
     expect(await kind.findMapping?.(itemOf({ submission: null }), signal)).toBeNull()
     ams.withdraw()
-    await expect(find('18')).rejects.toMatchObject({ failure: { type: 'stop', state: 'parked' } })
+    await expect(find('18')).rejects.toMatchObject({ failure: { type: 'stop', state: 'suspended' } })
   })
 
   it('renews a ticket that has ended, once for all who wait, and writes each note once', async () => {
@@ -165,7 +165,7 @@ describe('the adapter ams360', () => {
     expect((await sending)[0]).toMatchObject({ type: 'failed', permanent: false, alive: false })
   })
 
-  it('parks the destination when the agency withdraws the user, and does not tell the password', async () => {
+  it('suspends the destination when the agency withdraws the user, and does not tell the password', async () => {
     const ams = await emulator()
     const kind = open(ams)
     await send(kind)
@@ -173,7 +173,7 @@ describe('the adapter ams360', () => {
     const outcome = await send(kind)
     expect(outcome).toMatchObject({
       type: 'stop',
-      state: 'parked',
+      state: 'suspended',
       status: 500,
       error: expect.stringContaining('could not be authenticated'),
     })

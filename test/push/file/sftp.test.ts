@@ -155,7 +155,7 @@ describe('an SFTP server that is not to be trusted, or does not trust us', () =>
     const [outcome] = await send(kind({}, { hostKey: `SHA256:${'A'.repeat(43)}` }), pushItems(2))
     expect(outcome).toEqual({
       type: 'stop',
-      state: 'parked',
+      state: 'suspended',
       status: null,
       error: `127.0.0.1:${server.port} shows the ssh-ed25519 key ${server.hostKey}, and host_key is SHA256:${'A'.repeat(43)}: nothing was sent; make sure who answers there before you change host_key`,
     })
@@ -163,15 +163,15 @@ describe('an SFTP server that is not to be trusted, or does not trust us', () =>
     expect(readDrop(folder).files).toEqual([])
   })
 
-  it('parks the destination when it refuses the password, so that no account is locked by trying', async () => {
+  it('suspends the destination when it refuses the password, so that no account is locked by trying', async () => {
     const { server, kind } = await place()
     const wrong = { password: new Secret('another password') }
     const error = `127.0.0.1:${server.port} refuses the user mirror with the password`
-    expect((await send(kind({}, wrong), pushItems(1)))[0]).toEqual({ type: 'stop', state: 'parked', status: null, error })
+    expect((await send(kind({}, wrong), pushItems(1)))[0]).toEqual({ type: 'stop', state: 'suspended', status: null, error })
     expect(await kind({}, wrong).probe(new AbortController().signal)).toEqual({ ok: false, text: error })
   })
 
-  it('parks it when the private key is refused, or is none', async () => {
+  it('suspends it when the private key is refused, or is none', async () => {
     const { server, kind } = await place({ publicKey: sshKeys().public })
     const other = new Secret(sshKeys().private)
     const [refused] = await send(kind({}, { password: null, privateKey: other }), pushItems(1))
@@ -179,7 +179,7 @@ describe('an SFTP server that is not to be trusted, or does not trust us', () =>
     const [none] = await send(kind({}, { password: null, privateKey: new Secret('not a key') }), pushItems(1))
     expect(none).toMatchObject({
       type: 'stop',
-      state: 'parked',
+      state: 'suspended',
       error: expect.stringContaining('the private key cannot be used') as string,
     })
   })

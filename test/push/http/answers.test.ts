@@ -192,7 +192,7 @@ describe('an answer that the settings judge', () => {
     throttled: 'status = 403 and body[0].errorCode = "REQUEST_LIMIT_EXCEEDED"',
     duplicate: 'body.code = "exists"',
     refused: 'body.status = 0',
-    parkOn: [403],
+    suspendOn: [403],
     error: 'body.message',
   }
 
@@ -202,10 +202,14 @@ describe('an answer that the settings judge', () => {
     expect(outcome).toMatchObject({ error: 'it answered 200 (policy number missing), which refuses it (refused)' })
   })
 
-  it('403 that means later pauses the destination and never parks it; another 403 does', async () => {
+  it('403 that means later pauses the destination and never suspends it; another 403 does', async () => {
     const busy = '[{"errorCode": "REQUEST_LIMIT_EXCEEDED", "message": "too many"}]'
     expect(await sent(busy, judged, 403)).toMatchObject({ type: 'throttled', status: 403, retryAfterMs: 60_000 })
-    expect(await sent('[{"errorCode": "INVALID_SESSION_ID"}]', judged, 403)).toMatchObject({ type: 'stop', state: 'parked', status: 403 })
+    expect(await sent('[{"errorCode": "INVALID_SESSION_ID"}]', judged, 403)).toMatchObject({
+      type: 'stop',
+      state: 'suspended',
+      status: 403,
+    })
   })
 
   it('waits for as many seconds as the expression yields, an hour at most; Retry-After counts first', async () => {
@@ -224,8 +228,8 @@ describe('an answer that the settings judge', () => {
     }
   })
 
-  it('counts throttled first, then duplicate, refused, park_on, success', async () => {
-    const all = { throttled: 'body.t', duplicate: 'body.d', refused: 'body.r', parkOn: [409], success: 'body.s' }
+  it('counts throttled first, then duplicate, refused, suspend_on, success', async () => {
+    const all = { throttled: 'body.t', duplicate: 'body.d', refused: 'body.r', suspendOn: [409], success: 'body.s' }
     const answers: readonly (readonly [string, string])[] = [
       ['{"t": true, "d": true, "r": true, "s": true}', 'throttled'],
       ['{"d": true, "r": true, "s": true}', 'delivered'],
@@ -233,15 +237,21 @@ describe('an answer that the settings judge', () => {
       ['{"s": true}', 'stop'],
     ]
     for (const [body, type] of answers) expect(await sent(body, all, 409), body).toMatchObject({ type })
-    expect(await sent('{"s": true}', { ...all, parkOn: [] }, 409)).toMatchObject({ type: 'delivered', detail: null })
-    expect(await sent('{}', { ...all, parkOn: [] })).toMatchObject({
+    expect(await sent('{"s": true}', { ...all, suspendOn: [] }, 409)).toMatchObject({ type: 'delivered', detail: null })
+    expect(await sent('{}', { ...all, suspendOn: [] })).toMatchObject({
       type: 'failed',
       error: 'it answered 200, which is no success (success)',
     })
   })
 
   it('counts by the first that is true, though one after it fails; by the failure where none before is', async () => {
-    const all = { throttled: 'body.t', duplicate: 'body.d', refused: '$number(body.r) = 1', parkOn: [403], success: '$number(body.s) = 1' }
+    const all = {
+      throttled: 'body.t',
+      duplicate: 'body.d',
+      refused: '$number(body.r) = 1',
+      suspendOn: [403],
+      success: '$number(body.s) = 1',
+    }
     for (const [body, type] of [
       ['{"t": true, "r": 0, "s": "?"}', 'throttled'],
       ['{"d": true, "r": "?"}', 'delivered'],

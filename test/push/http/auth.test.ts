@@ -112,7 +112,11 @@ describe('client credentials', () => {
     const auth = oauth2(`${target.baseUrl}/token`)
     expect(await sendOne(openKind(withAuth(target, auth)))).toMatchObject({ type: 'failed', permanent: true, status: 401 })
     expect(target.to('/notes')).toHaveLength(2)
-    expect(await sendOne(openKind(withAuth(target, auth, { parkOn: [401] })))).toMatchObject({ type: 'stop', state: 'parked', status: 401 })
+    expect(await sendOne(openKind(withAuth(target, auth, { suspendOn: [401] })))).toMatchObject({
+      type: 'stop',
+      state: 'suspended',
+      status: 401,
+    })
   })
 
   it.each([
@@ -125,7 +129,7 @@ describe('client credentials', () => {
   ])('answered %i %j', async (status, body, type) => {
     const target = await tokenService((_, response) => json(response, body, status))
     const outcome = await sendOne(openKind(withAuth(target, oauth2(`${target.baseUrl}/token`))))
-    expect(outcome).toMatchObject(type === 'stop' ? { type, state: 'parked' } : { type, permanent: false })
+    expect(outcome).toMatchObject(type === 'stop' ? { type, state: 'suspended' } : { type, permanent: false })
     expect(JSON.stringify(outcome)).not.toContain('the-secret')
     expect(target.to('/notes')).toEqual([])
   })
@@ -279,10 +283,10 @@ describe('a login', () => {
     expect(asked?.body).toBe('grant=the-password')
   })
 
-  it('that is refused parks the destination, and what fails on the way sends nothing', async () => {
+  it('that is refused suspends the destination, and what fails on the way sends nothing', async () => {
     const service = await target()
     const wrong = login({ credentials: { username: secret('amy'), password: secret('wrong-password') } })
-    expect(await sendOne(openKind(withAuth(service, wrong)))).toMatchObject({ type: 'stop', state: 'parked', status: 401 })
+    expect(await sendOne(openKind(withAuth(service, wrong)))).toMatchObject({ type: 'stop', state: 'suspended', status: 401 })
     const tokenless = await sendOne(openKind(withAuth(service, login({ token: 'body.none' }))))
     expect(tokenless).toMatchObject({
       type: 'failed',

@@ -124,7 +124,7 @@ it('has not delivered a document of which the second request failed', async () =
   ] as const) {
     const files = await serve((_, response) => json(response, {}, status))
     const service = await serve((_, response) => json(response, { put: files.baseUrl }))
-    const own = { request: { ...RAW, format: 'json', body: '{"a": 1}' }, upload: { ...RAW, url: 'body.put' }, parkOn: [403] } as const
+    const own = { request: { ...RAW, format: 'json', body: '{"a": 1}' }, upload: { ...RAW, url: 'body.put' }, suspendOn: [403] } as const
     expect(await sendOne(kindTo(service.baseUrl, own, open), storing(stored))).toMatchObject(outcome)
   }
 })

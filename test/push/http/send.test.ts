@@ -142,10 +142,10 @@ describe('an answer', () => {
     [503, { 'retry-after': '9' }, { type: 'failed', permanent: false, alive: false, retryAfterMs: 9_000 }],
     [502, {}, { type: 'unknown', error: 'answered 502 (no such code): the system behind the gateway may have taken it' }],
     [504, { 'retry-after': '20' }, { type: 'unknown', retryAfterMs: 20_000 }],
-    [403, {}, { type: 'stop', state: 'parked', status: 403 }],
+    [403, {}, { type: 'stop', state: 'suspended', status: 403 }],
   ])('of %i is judged by its class', async (status, headers, expected) => {
     const target = await serve((_, response) => json(response, { detail: 'no such code' }, status, headers))
-    expect(await sendOne(openKind(destinationTo(target.baseUrl, { parkOn: [403] })))).toMatchObject(expected)
+    expect(await sendOne(openKind(destinationTo(target.baseUrl, { suspendOn: [403] })))).toMatchObject(expected)
   })
 
   it.each([
@@ -216,10 +216,10 @@ describe('looking up', () => {
     [400, {}, { type: 'failed', permanent: false, alive: true, retryAfterMs: 3_000 }],
     [500, {}, { type: 'failed', permanent: false, alive: false }],
     [502, {}, { type: 'failed', permanent: false, alive: false, retryAfterMs: 3_000 }],
-    [403, {}, { type: 'stop', state: 'parked' }],
+    [403, {}, { type: 'stop', state: 'suspended' }],
   ])('answers %i with %j', async (status, body, expected) => {
     const target = await serve((_, response) => json(response, body, status, { 'retry-after': '3' }))
-    const kind = openKind(destinationTo(target.baseUrl, { lookup, parkOn: [403] }))
+    const kind = openKind(destinationTo(target.baseUrl, { lookup, suspendOn: [403] }))
     const found = await kind.lookUp?.(itemOf(), NEVER)
     if (expected === null) expect(found).toBeNull()
     else expect(found).toMatchObject(expected)

@@ -50,7 +50,7 @@ export function destinationTo(url: string, own: Partial<HttpDestination> = {}): 
     success: null,
     error: null,
     remoteId: null,
-    parkOn: [],
+    suspendOn: [],
     ...own,
   }
 }

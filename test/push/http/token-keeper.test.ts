@@ -84,7 +84,7 @@ it.each([
   expect(asked()).toBe(2)
 })
 
-const refused = { type: 'stop', state: 'parked' }
+const refused = { type: 'stop', state: 'suspended' }
 const passes = (alive: boolean) => ({ type: 'failed', permanent: false, alive })
 
 it.each<[string, TransportResult, object]>([

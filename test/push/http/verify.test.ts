@@ -55,7 +55,7 @@ describe('whether a target has what it took', () => {
     ['an empty list, which is no id', { body: { id: [] } }, 'check.found yields neither an id nor nothing'],
     ['a refused credential', { status: 403 }, 'answered 403'],
   ])('cannot be told from %s', async (_, answer, error) => {
-    const { presence } = await told(answer, { check, parkOn: [403] })
+    const { presence } = await told(answer, { check, suspendOn: [403] })
     expect(presence).toMatchObject({ type: 'cannot_tell', outcome: { error: expect.stringContaining(error) } })
   })
 

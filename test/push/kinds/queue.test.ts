@@ -199,11 +199,11 @@ it('counts no try while it is throttled, and tries again later when its clock is
   expect((await rig.state())?.state).toBe('active')
 })
 
-it('is parked when the credentials are refused, and shows no secret', async () => {
+it('is suspended when the credentials are refused, and shows no secret', async () => {
   const target = await startQueue()
   const rig = await startRig(target, CREDENTIALS.replace(KEY.accessKeyId, 'AKIDOFANOTHER'))
   await rig.apply(event(1, 1))
-  await until('it is parked', async () => (await rig.state())?.state === 'parked')
+  await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
   const told = JSON.stringify([await rig.state(), await rig.outbox()])
   expect(told).toContain('it refuses the credentials')
   expect(told).not.toContain(KEY.secretAccessKey)

@@ -165,12 +165,12 @@ describe.each(onSqlite)('Applied Epic ($name)', (database) => {
     expect(rows.map(({ error }) => error?.slice(0, 8))).toEqual(['answered', 'not sent', undefined, 'not sent'])
   })
 
-  it('is parked when it takes the access away, and gets the rest when it is resumed', async () => {
+  it('is suspended when it takes the access away, and gets the rest when it is resumed', async () => {
     const { epic, rig } = await start(database)
     await rig.map(SUBMISSION, 'c-1')
     epic.withdraw()
     await rig.apply(event(1))
-    await until('it is parked', async () => (await rig.state())?.state === 'parked')
+    await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
     expect((await rig.state())?.reason).toContain('answered 403')
     const asked = epic.arrived.length
     await rig.apply(event(2))

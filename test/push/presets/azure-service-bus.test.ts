@@ -58,12 +58,12 @@ it('waits while the queue is full, and gives up at once what is too large', asyn
   expect(rows.map(({ attempts }) => attempts)).toEqual([1, 1])
 })
 
-it('is parked when the role or the queue is gone, and shows no secret', async () => {
+it('is suspended when the role or the queue is gone, and shows no secret', async () => {
   const { target, rig } = await start()
   expect(await rig.kind.probe(new AbortController().signal)).toMatchObject({ ok: null })
   target.withdraw()
   await rig.apply(event(1))
-  await until('it is parked', async () => (await rig.state())?.state === 'parked')
+  await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
   expect(JSON.stringify([await rig.state(), await rig.outbox()])).not.toContain('the-secret-of-the-bus')
 })
 

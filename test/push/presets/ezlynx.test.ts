@@ -40,10 +40,10 @@ it('gives a change up at once whose map names no discussion, and says so', async
   expect(target.arrived).toEqual([])
 })
 
-it('is parked for a user that is none of the agency’s', async () => {
+it('is suspended for a user that is none of the agency’s', async () => {
   const { target, rig } = await startNotes({ ...ezlynx, env: { ...ezlynx.env, EZLYNX_USERNAME: 'vendor' } }, sqliteDatabase)
   await rig.map(SUBMISSION, '55012345')
   await rig.apply(event(1))
-  await until('it is parked', async () => (await rig.state())?.state === 'parked')
+  await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
   expect(target.notes).toEqual([])
 })

@@ -108,12 +108,12 @@ describe.each(onSqlite)('HawkSoft ($name)', (database) => {
     expect(hawksoft.notes.filter(({ refId }) => refId === rows[0]?.message_id)).toHaveLength(2)
   })
 
-  it('is parked when the agency opts out, and gets the rest when it is resumed', async () => {
+  it('is suspended when the agency opts out, and gets the rest when it is resumed', async () => {
     const { hawksoft, rig } = await start(database)
     await rig.map(SUBMISSION, '4711')
     hawksoft.optOut()
     await rig.apply(event(1))
-    await until('it is parked', async () => (await rig.state())?.state === 'parked')
+    await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
     expect((await rig.state())?.reason).toContain('answered 403')
     const asked = hawksoft.arrived.length
     await rig.apply(event(2))

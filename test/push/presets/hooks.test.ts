@@ -84,13 +84,13 @@ describe.each(cases)('the preset $preset', ({ preset, variable, hook, status }) 
     expect(target.runs).toHaveLength(1)
   })
 
-  it('is parked when the hook is gone, and gives up at once what is too large', async () => {
+  it('is suspended when the hook is gone, and gives up at once what is too large', async () => {
     const { target, rig } = await start('personal_fields: [market_events.detail]')
     await rig.apply(event(1, { detail: 'x'.repeat(5_000) }))
     expect(await rig.becomes('dead')).toMatchObject([{ attempts: 1, status: 413 }])
     target.remove()
     await rig.apply(event(2))
-    await until('it is parked', async () => (await rig.state())?.state === 'parked')
+    await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
     const told = JSON.stringify([await rig.state(), await rig.outbox()])
     expect(told).not.toContain('secret-of-the-hook')
     expect(await rig.kind.probe(new AbortController().signal)).toMatchObject({ ok: null })

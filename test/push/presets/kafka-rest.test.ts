@@ -64,14 +64,14 @@ it('judges a record by its own code, also in a 200', async () => {
   expect(rows[0]?.error).toContain('40002: as the test wants it')
 })
 
-it('is parked when the user may do nothing any more, and tells by a probe', async () => {
+it('is suspended when the user may do nothing any more, and tells by a probe', async () => {
   const { target, rig } = await start()
   const { signal } = new AbortController()
   expect(await rig.kind.probe(signal)).toMatchObject({ ok: true })
   target.allowed = false
   expect(await rig.kind.probe(signal)).toMatchObject({ ok: false })
   await rig.apply(event(1))
-  await until('it is parked', async () => (await rig.state())?.state === 'parked')
+  await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
   expect(JSON.stringify([await rig.state(), await rig.outbox()])).not.toContain('the-secret-of-kafka')
 })
 

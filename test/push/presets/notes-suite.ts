@@ -149,12 +149,12 @@ export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCa
       expect(await rig.outbox()).toHaveLength(4)
     })
 
-    it('is parked when it takes the access away', async () => {
+    it('is suspended when it takes the access away', async () => {
       const { target, rig } = await startNotes(of, database)
       await rig.map(SUBMISSION, of.client)
       target.withdraw()
       await rig.apply(event(1))
-      await until('it is parked', async () => (await rig.state())?.state === 'parked')
+      await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
       expect(target.notes).toEqual([])
       expect(await rig.kind.probe(new AbortController().signal)).toMatchObject({ ok: false })
     })

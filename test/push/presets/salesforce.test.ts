@@ -20,12 +20,12 @@ it('waits while the quota is used up or a record is locked, and counts no try', 
   expect((await rig.state())?.state).toBe('active')
 })
 
-it('is parked by any other 403', async () => {
+it('is suspended by any other 403', async () => {
   const { target, rig } = await startNotes(salesforce, sqliteDatabase)
   await rig.map(SUBMISSION, salesforce.client)
   target.errors.push({ status: 403, errorCode: 'API_DISABLED_FOR_ORG' })
   await rig.apply(event(1))
-  await until('it is parked', async () => (await rig.state())?.state === 'parked')
+  await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
   expect((await rig.outbox())[0]?.error).toContain('answered 403 (API_DISABLED_FOR_ORG: as the test wants it)')
 })
 

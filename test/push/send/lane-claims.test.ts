@@ -172,11 +172,11 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
     expect(await waiting).toBeNull()
   })
 
-  const parks: Outcome = { type: 'stop', state: 'parked', status: 401, error: 'it refuses the credential' }
+  const suspends: Outcome = { type: 'stop', state: 'suspended', status: 401, error: 'it refuses the credential' }
   const pauses: Outcome = { type: 'failed', permanent: false, alive: true, status: 429, error: 'busy', retryAfterMs: 3_600_000 }
 
   it.each([
-    ['a stop', parks],
+    ['a stop', suspends],
     ['a pause', pauses],
   ])('respects %s that one item of a batch brings, whatever the outcomes of the others', async (_, outcome) => {
     const db = await openedDb(open)
@@ -188,11 +188,11 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
     expect(sent?.results.flatMap(({ rows }) => rows.map(({ state }) => state))).toEqual(['ready', 'delivered', 'delivered'])
     expect(sending.context.gate.admit()).toBeNull()
     await sending.context.gate.flush()
-    expect(await stateOf(db, 'ams')).toMatchObject(outcome === parks ? { state: 'parked' } : { retry_at: expect.any(String) })
+    expect(await stateOf(db, 'ams')).toMatchObject(outcome === suspends ? { state: 'suspended' } : { retry_at: expect.any(String) })
   })
 
   it.each([
-    ['a stop', parks],
+    ['a stop', suspends],
     ['a pause', pauses],
   ])('respects %s that another attempt brings while lanes are claimed, until the database hands out rows again', async (_, outcome) => {
     const db = await openedDb(open)
@@ -216,7 +216,7 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
     expect(gate.admit()).toBeNull()
     await sending.release(lanes)
     expect((await sending.claim(10, 10)).lanes).toEqual([])
-    expect(await stateOf(db, 'ams')).toMatchObject(outcome === parks ? { state: 'parked' } : { retry_at: expect.any(String) })
+    expect(await stateOf(db, 'ams')).toMatchObject(outcome === suspends ? { state: 'suspended' } : { retry_at: expect.any(String) })
     await setDestinationState(db, 'ams', 'active', null)
     expect((await sending.claim(10, 10)).lanes).toHaveLength(1)
     expect(gate.admit()).not.toBeNull()

@@ -164,10 +164,10 @@ describe.each(onSqlite)('lanes on $name', (database) => {
   })
 
   it.each(['one', 'many'] as const)(
-    'a credential that is refused while a client is looked for parks a destination that takes %s',
+    'a credential that is refused while a client is looked for suspends a destination that takes %s',
     async (type) => {
       const rig = await PushRig.open(database)
-      const stop = { type: 'stop', state: 'parked', status: 401, error: 'it refuses the credential' } as const
+      const stop = { type: 'stop', state: 'suspended', status: 401, error: 'it refuses the credential' } as const
       const kind = testKind({
         batch: type === 'one' ? { type } : { type, maxItems: 10, gatherMs: 0 },
         findMapping: () => Promise.reject(new StepFailure(stop)),
@@ -176,7 +176,7 @@ describe.each(onSqlite)('lanes on $name', (database) => {
       await rig.begin(destination)
       await rig.apply([event(1, 1)])
       rig.start([destination], { kindOf: () => kind })
-      await rig.until('it is parked', async () => (await rig.destination()).state === 'parked')
+      await rig.until('it is suspended', async () => (await rig.destination()).state === 'suspended')
       expect((await rig.rows()).map(({ state, attempts }) => [state, attempts])).toEqual([['ready', 0]])
       expect(kind.calls).toEqual([])
     },

@@ -76,7 +76,7 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     const destination = destinationTo(target.baseUrl, {
       accounts: ['default'],
       throttled: 'status = 403 ? body.wait',
-      parkOn: [403],
+      suspendOn: [403],
       scheduleMs: [1_000],
     })
     await rig.begin(destination)

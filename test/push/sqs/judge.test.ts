@@ -16,12 +16,12 @@ it.each([
   ['ThrottlingException', 400, { type: 'throttled', retryAfterMs: 1_000 }],
   ['RequestThrottled', 403, { type: 'throttled' }],
   ['OverLimit', 403, { type: 'throttled' }],
-  ['InvalidClientTokenId', 403, { type: 'stop', state: 'parked' }],
-  ['AccessDenied', 403, { type: 'stop', state: 'parked' }],
-  ['QueueDoesNotExist', 400, { type: 'stop', state: 'parked' }],
-  ['KmsDisabled', 400, { type: 'stop', state: 'parked' }],
-  ['KMS.AccessDeniedException', 400, { type: 'stop', state: 'parked' }],
-  ['KMS.OptInRequired', 403, { type: 'stop', state: 'parked' }],
+  ['InvalidClientTokenId', 403, { type: 'stop', state: 'suspended' }],
+  ['AccessDenied', 403, { type: 'stop', state: 'suspended' }],
+  ['QueueDoesNotExist', 400, { type: 'stop', state: 'suspended' }],
+  ['KmsDisabled', 400, { type: 'stop', state: 'suspended' }],
+  ['KMS.AccessDeniedException', 400, { type: 'stop', state: 'suspended' }],
+  ['KMS.OptInRequired', 403, { type: 'stop', state: 'suspended' }],
   ['KMS.ThrottlingException', 400, { type: 'throttled' }],
   ['ExpiredTokenException', 403, { type: 'failed', permanent: false, alive: true }],
   ['InvalidMessageContents', 400, { type: 'failed', permanent: true, alive: true }],
@@ -35,7 +35,7 @@ it('does not know whether a message was taken that a gateway answered for, where
   expect(judged('', answer(502, ''), false)).toMatchObject({ type: 'unknown' })
 })
 
-it('is not parked by a signature that came too late: the clock is corrected, and it is signed anew', () => {
+it('is not suspended by a signature that came too late: the clock is corrected, and it is signed anew', () => {
   const late = answer(403, 'SignatureDoesNotMatch: Signature expired: 20260101T000000Z is now earlier than 20260101T001500Z')
   expect(judged('SignatureDoesNotMatch', late, true)).toMatchObject({ type: 'failed', permanent: false })
 })
@@ -54,7 +54,7 @@ it.each([
   [{ Id: '0', Code: 'KMS.ThrottlingException', SenderFault: true }, { type: 'throttled' }],
   [
     { Id: '0', Code: 'KMS.DisabledException', SenderFault: true },
-    { type: 'stop', state: 'parked' },
+    { type: 'stop', state: 'suspended' },
   ],
 ])('judges a message of a batch by itself: %o', (entry, outcome) => {
   expect(judgedEntry(entry, true)).toMatchObject(outcome)

@@ -161,13 +161,13 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     const verify = async (): Promise<Presence> => {
       asked += 1
       if (asked <= 4) return HAS
-      return { type: 'cannot_tell', outcome: { type: 'stop', state: 'parked', status: 403, error: 'answered 403' } }
+      return { type: 'cannot_tell', outcome: { type: 'stop', state: 'suspended', status: 403, error: 'answered 403' } }
     }
     const onStored = async (_: unknown, outboxId: number) => void places.push(outboxId)
     const cut = await ask({ db, verify, request: { onStored } })
     expect(cut).toMatchObject({ delivered: 12, asked: 4, has: 4, isWhole: false })
     expect((await findDestination(db.read, 'ams'))?.verified).toBeNull()
-    expect((await findDestination(db.read, 'ams'))?.state).toBe('parked')
+    expect((await findDestination(db.read, 'ams'))?.state).toBe('suspended')
 
     await setDestinationState(db, 'ams', 'active', null)
     const continues = { after: places.at(-1) ?? 0, found: { has: 4, lacks: 0, differs: 0, cannot_tell: 0 } }

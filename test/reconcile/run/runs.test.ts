@@ -277,7 +277,7 @@ it('an account that is stopped while a run reads it ends the run', async () => {
   const client: UpstreamClient = {
     ...rig.client,
     state: async (...asked) => {
-      await stopAccount(rig.db, ACCOUNT, 'parked', 'the credentials were refused', 900_000)
+      await stopAccount(rig.db, ACCOUNT, 'suspended', 'the credentials were refused', 900_000)
       const before = looks
       // It looks again when it has looked once since.
       await until('it has looked again', () => looks > before + 1)
@@ -285,7 +285,7 @@ it('an account that is stopped while a run reads it ends the run', async () => {
     },
   }
   const run = await rig.reconcile({}, { client, clock, concurrency: 1, onProgress })
-  const note = expect.stringMatching(/^it ended after \d of 8 submissions; .*: account default is parked: the credentials were refused/)
+  const note = expect.stringMatching(/^it ended after \d of 8 submissions; .*: account default is suspended: the credentials were refused/)
   expect(run).toMatchObject({ state: 'failed', exit_code: 1, note })
   expect(run.submissions_done).toBeLessThan(8)
 })

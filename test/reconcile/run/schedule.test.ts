@@ -166,7 +166,7 @@ describe.each(onSqlite)('scheduled runs on $name', (database) => {
       await reconciler.idle()
       return (await ofCron(db)).map((run) => run.state)
     }
-    const setAccount = (state: 'active' | 'parked') =>
+    const setAccount = (state: 'active' | 'suspended') =>
       db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set({ state }).where('account', '=', ACCOUNT).execute())
     rig.sandbox.setBrokerage(ACCOUNT, { id: 'other', name: 'Another brokerage' })
     await pinBrokerage(db, ACCOUNT, 'mine', 'client')
@@ -178,7 +178,7 @@ describe.each(onSqlite)('scheduled runs on $name', (database) => {
     await Promise.all([reconciler.idle(), other.idle()])
     expect(await passed(0)).toEqual(['failed', 'failed'])
     // Not while it is known to be in vain.
-    await setAccount('parked')
+    await setAccount('suspended')
     expect(await passed(16)).toEqual(['failed', 'failed'])
     await setAccount('active')
     for (let n = 0; n < 6; n++) await passed(16)

@@ -178,7 +178,7 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
   it('give nothing while the destination is stopped or rests, and all of it afterwards', async () => {
     const db = await openedDb(open)
     await queue(db, 1, 1)
-    for (const state of ['paused', 'parked', 'disabled'] as const) {
+    for (const state of ['paused', 'suspended', 'disabled'] as const) {
       await setDestinationState(db, 'ams', state, 'because\u0000')
       expect(await claim(db)).toEqual([])
     }
@@ -186,7 +186,7 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
     const longest = await backOffDestination(db, 'ams', 60_000, 5)
     const shorter = await backOffDestination(db, 'ams', 1, 6)
     expect(await claim(db)).toEqual([])
-    await expect(setDestinationState(db, 'ams', 'paused', 'by hand', 'parked')).rejects.toThrow(BusyError)
+    await expect(setDestinationState(db, 'ams', 'paused', 'by hand', 'suspended')).rejects.toThrow(BusyError)
     expect(await findDestination(db.read, 'ams')).toMatchObject({ state: 'active', reason: null })
     await endBackoff(db, 'ams', shorter, 0)
     await endBackoff(db, 'ams', null, 0)

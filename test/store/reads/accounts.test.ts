@@ -24,10 +24,10 @@ describe.each(testDatabases)('accounts on $name', ({ open }) => {
 
   it('are made once, and keep what is known of them', async () => {
     const db = await withAccounts('b', 'a')
-    await stopAccount(db, 'a', 'parked', 'refused', 1_000)
+    await stopAccount(db, 'a', 'suspended', 'refused', 1_000)
     await ensureAccounts(db, ['a', 'b', 'c'])
     expect((await listAccounts(db.read)).map(({ account, state }) => [account, state])).toEqual([
-      ['a', 'parked'],
+      ['a', 'suspended'],
       ['b', 'active'],
       ['c', 'active'],
     ])
@@ -36,12 +36,12 @@ describe.each(testDatabases)('accounts on $name', ({ open }) => {
 
   it('are stopped until a time, and that again does not change since when', async () => {
     const db = await withAccounts('a', 'b')
-    await stopAccount(db, 'a', 'parked', 'refused', 60_000)
+    await stopAccount(db, 'a', 'suspended', 'refused', 60_000)
     const first = await findAccount(db.read, 'a')
     expect(Date.parse(first?.retry_at ?? '')).toBeGreaterThan(Date.now() + 30_000)
-    await stopAccount(db, 'a', 'parked', 'refused again', 120_000)
+    await stopAccount(db, 'a', 'suspended', 'refused again', 120_000)
     const second = await findAccount(db.read, 'a')
-    expect(second).toMatchObject({ state: 'parked', reason: 'refused again', since: first?.since })
+    expect(second).toMatchObject({ state: 'suspended', reason: 'refused again', since: first?.since })
     expect((second?.retry_at ?? '') > (first?.retry_at ?? '')).toBe(true)
     await stopAccount(db, 'a', 'paused', 'another brokerage', 1_000)
     expect((await findAccount(db.read, 'a'))?.since).not.toBe(first?.since)
@@ -61,7 +61,7 @@ describe.each(testDatabases)('accounts on $name', ({ open }) => {
 
   it('trap 72: are stopped for any reason, NUL in it too', async () => {
     const db = await withAccounts('a')
-    await stopAccount(db, 'a', 'parked', 'it said \u0000 and \ud800', 1_000)
+    await stopAccount(db, 'a', 'suspended', 'it said \u0000 and \ud800', 1_000)
     expect((await findAccount(db.read, 'a'))?.reason).toBe('it said \ufffd and \ufffd')
   })
 

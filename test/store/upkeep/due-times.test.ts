@@ -46,7 +46,7 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
     variants: [`lease_token = 't'`, 'attempts = 2'],
   },
   sync_accounts: {
-    row: `(account, state, sweep_wanted, retry_at, swept_at, throttled_until) values ('acme', 'parked', 0, :now, :now, :now)`,
+    row: `(account, state, sweep_wanted, retry_at, swept_at, throttled_until) values ('acme', 'suspended', 0, :now, :now, :now)`,
   },
   sync_known_ids: {
     row: `(account, kind, id, submission_id, via, first_seen_at, due_at, wake_no, issued_no, applied_no, failures, not_found, is_final)

@@ -88,6 +88,6 @@ const columns: readonly Column<Account>[] = [
     head: '',
     holds: 'buttons',
     isNumber: true,
-    cell: ({ account, state }) => (state === 'paused' || state === 'parked' ? <Resume account={account} /> : null),
+    cell: ({ account, state }) => (state === 'paused' || state === 'suspended' ? <Resume account={account} /> : null),
   },
 ]

@@ -21,10 +21,10 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
   afterEach(() => rig.close())
 
   it('lists the accounts as the command does', async () => {
-    await stopAccount(rig.db, 'default', 'parked', 'the service refuses its credentials', 60_000)
+    await stopAccount(rig.db, 'default', 'suspended', 'the service refuses its credentials', 60_000)
     const answer = await rig.ask<{ items: unknown[] }>('GET', '/accounts')
     expect(answer.json).toEqual(json(await runHere(['account', 'list', '--json'], rig.env)))
-    expect(answer.json.items).toMatchObject([{ account: 'default', state: 'parked', reason: 'the service refuses its credentials' }])
+    expect(answer.json.items).toMatchObject([{ account: 'default', state: 'suspended', reason: 'the service refuses its credentials' }])
   })
 
   it('tells by its id when each credential last got a token, the newest time', async () => {

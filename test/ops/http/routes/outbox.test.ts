@@ -237,12 +237,12 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     await pause({ reason: 'the AMS moves' })
     expect(await pause()).toMatchObject({ status: 200, json: { destination: 'ams', state: 'paused' } })
     expect(await now()).toMatchObject({ state: 'paused', reason: 'the AMS moves' })
-    await setDestinationState(rig.db, 'ams', 'parked', 'answered 401')
+    await setDestinationState(rig.db, 'ams', 'suspended', 'answered 401')
     expect(await pause({ reason: 'the AMS moves' })).toMatchObject({
       status: 409,
-      json: { detail: expect.stringMatching(/^destination ams is parked \(answered 401\), .*; renew its credential, or .+, then /) },
+      json: { detail: expect.stringMatching(/^destination ams is suspended \(answered 401\), .*; renew its credential, or .+, then /) },
     })
-    expect(await now()).toMatchObject({ state: 'parked', reason: 'answered 401' })
+    expect(await now()).toMatchObject({ state: 'suspended', reason: 'answered 401' })
     expect(await rig.notes()).toMatchObject([{ action: 'destination.pause', detail: { reason: 'the AMS moves' } }])
   })
 
