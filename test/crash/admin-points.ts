@@ -1,6 +1,7 @@
 import { timeFromMs } from '../../src/model/time.ts'
 import { reportAlarm } from '../../src/store/operators/alarms.ts'
-import { requestRun } from '../../src/store/reconcile/runs.ts'
+import { requestRun } from '../../src/store/reconcile/claims.ts'
+
 import { sign } from '../receive/support.ts'
 import { letSessionsAge } from '../store/operators/session-time.ts'
 import { ACCOUNT } from './checks.ts'

@@ -111,12 +111,14 @@ export class Leased<C extends Claimed> {
   }
 
   /**
-   * Changes selected rows without claiming them, as one step of many.
+   * Changes selected rows without claiming them, as one step of many. A row that is claimed after the selection read it stays as it is: its due
+   * time is the end of a lease.
    * @param selection gives their keys, up to a limit.
    * @returns how many rows; fewer than the limit when none are left.
    */
   async change(tx: Tx, selection: RawBuilder<unknown>, set: RawBuilder<unknown>): Promise<number> {
-    const { numAffectedRows } = await this.#updateOf(selection, set).execute(tx.sql)
+    const isUnclaimed = sql`and ${this.#table}.lease_token is null`
+    const { numAffectedRows } = await sql`${this.#updateOf(selection, set)} ${isUnclaimed}`.execute(tx.sql)
     return Number(numAffectedRows ?? 0)
   }
 

@@ -37,30 +37,23 @@ export async function setReadsOffBySettings(db: Db, account: string, reads: read
   const fresh = reads.filter((read) => !stored.includes(read))
   if (again.length + fresh.length === 0) return []
   await db.write('read-switch', async (tx) => {
-    for (const read of again) await remove(tx, account, read)
+    for (const read of again) await remove(tx, account, read, 'settings')
     for (const read of fresh) await put(tx, { account, read, cause: 'settings', reason: 'STATE_READS leaves it out', retryMs: null })
   })
   return again
 }
 
 /**
- * Switches a read off that the service refuses, or puts its next trial off. One that the settings leave out stays so.
- * @returns whether it was on before.
+ * Switches off a read that the service refuses, or postpones its next attempt. A read that the settings leave out keeps that reason.
+ * @returns whether the read was on before.
  */
 export async function switchReadOff(db: Db, account: string, read: OptionalRead, reason: string, retryMs: number): Promise<boolean> {
-  return await db.write('read-switch', async (tx) => {
-    const stored = (await listReadsOff(tx, account)).find((row) => row.read === read)
-    if (stored?.cause !== 'settings') await put(tx, { account, read, cause: 'service', reason, retryMs })
-    return stored === undefined
-  })
+  return await db.write('read-switch', (tx) => put(tx, { account, read, cause: 'service', reason, retryMs }))
 }
 
-/** Switches a read on again that the service gives. @returns whether it was off. */
+/** Switches a read on again after the service answered it. @returns whether it was off. */
 export async function switchReadOn(db: Db, account: string, read: OptionalRead): Promise<boolean> {
-  return await db.write('read-switch', async (tx) => {
-    const query = tx.sql.deleteFrom('sync_reads_off').where('account', '=', account).where('read', '=', read).where('cause', '=', 'service')
-    return (await query.executeTakeFirst()).numDeletedRows > 0n
-  })
+  return await db.write('read-switch', (tx) => remove(tx, account, read, 'service'))
 }
 
 /** Whether a read was ever made to its end, for any submission of the account. */
@@ -141,15 +134,23 @@ interface Off {
   readonly retryMs: number | null
 }
 
-async function put(tx: Tx, { account, read, cause, reason, retryMs }: Off): Promise<void> {
+/** The settings override the service, never the other way. @returns whether the read was on before. */
+async function put(tx: Tx, { account, read, cause, reason, retryMs }: Off): Promise<boolean> {
   const retryAt = retryMs === null ? null : dbTime(tx, retryMs)
-  await sql`
+  const { numAffectedRows } = await sql`
     insert into sync_reads_off (account, read, cause, reason, since, retry_at)
     values (${account}, ${read}, ${cause}, ${storableText(reason)}, ${dbTime(tx)}, ${retryAt})
-    on conflict (account, read) do update set cause = excluded.cause, reason = excluded.reason, retry_at = excluded.retry_at,
-      since = case when sync_reads_off.cause = excluded.cause then sync_reads_off.since else excluded.since end`.execute(tx.sql)
+    on conflict (account, read) do nothing`.execute(tx.sql)
+  if (Number(numAffectedRows) > 0) return true
+  await sql`
+    update sync_reads_off set cause = ${cause}, reason = ${storableText(reason)}, retry_at = ${retryAt},
+      since = case when cause = ${cause} then since else ${dbTime(tx)} end
+    where account = ${account} and read = ${read} and (cause = 'service' or ${cause} = 'settings')`.execute(tx.sql)
+  return false
 }
 
-async function remove(tx: Tx, account: string, read: OptionalRead): Promise<void> {
-  await tx.sql.deleteFrom('sync_reads_off').where('account', '=', account).where('read', '=', read).execute()
+/** @returns whether the read was off for that cause. */
+async function remove(tx: Tx, account: string, read: OptionalRead, cause: Off['cause']): Promise<boolean> {
+  const query = tx.sql.deleteFrom('sync_reads_off').where('account', '=', account).where('read', '=', read).where('cause', '=', cause)
+  return (await query.executeTakeFirst()).numDeletedRows > 0n
 }

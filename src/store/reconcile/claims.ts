@@ -3,13 +3,13 @@ import { storableText } from '../../model/json.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { Leased, newLeaseToken } from '../engine/leased.ts'
-import { dbTime } from '../engine/sql.ts'
+import { dbTime, rowLock } from '../engine/sql.ts'
 import type { RunState } from '../schema/reconcile.ts'
 import { insertRun, NOTHING_DONE, newRun, type RunRequest, type RunRow, sameOptions } from './runs.ts'
 
 /** Lease on a run, renewed with each progress. */
 export const RUN_LEASE_MS = 20_000
-/** Interrupted runs of an account that are considered. */
+/** Runs of an account in one state that are considered. */
 const MOST_OPEN = 100
 /** Of a run that did not come to its end. */
 const STOPPED_EXIT_CODE = 4
@@ -40,8 +40,28 @@ export interface RunBusy {
 /** Creates the missing rows of accounts. Their schedule holds from then on. */
 export async function ensureReconcileRows(db: Db, accounts: readonly string[]): Promise<void> {
   await db.write('reconcile-accounts', async (tx) => {
-    for (const account of [...accounts].sort())
-      await sql`insert into sync_reconcile (account, since) values (${account}, ${dbTime(tx)}) on conflict do nothing`.execute(tx.sql)
+    for (const account of [...accounts].sort()) await ensureRow(tx, account)
+  })
+}
+
+async function ensureRow(tx: Tx, account: string): Promise<void> {
+  await sql`insert into sync_reconcile (account, since) values (${account}, ${dbTime(tx)}) on conflict do nothing`.execute(tx.sql)
+}
+
+/**
+ * Stores a run for a worker process to take up. It starts when no other run of the account is in progress.
+ * @returns its id, or the id of a waiting run with the same options.
+ */
+export async function requestRun(db: Db, request: RunRequest): Promise<string> {
+  return db.write('reconcile-request', async (tx) => {
+    await ensureRow(tx, request.account)
+    await lockAccount(tx, request.account)
+    const waiting = await runsIn(tx, request.account, 'requested', MOST_OPEN)
+    const same = waiting.find((row) => sameOptions(row.options, request.options))
+    if (same) return same.run_id
+    const row = newRun(tx, request, 'requested')
+    await insertRun(tx, row)
+    return row.run_id
   })
 }
 
@@ -109,7 +129,18 @@ export async function endAbandonedRuns(db: Db, accounts: readonly string[]): Pro
   }
 }
 
+/**
+ * Locks the row of an account until the transaction ends. Whoever requests, begins, or stops one of its runs locks it first, before reading a
+ * run.
+ * @returns since when the account has been served; null if it has no row.
+ */
+export async function lockAccount(tx: Tx, account: string): Promise<TimeText | null> {
+  const row = tx.sql.selectFrom('sync_reconcile').select('since').where('account', '=', account)
+  return (await row.modifyEnd(rowLock(tx, 'for update')).executeTakeFirst())?.since ?? null
+}
+
 async function takeLease(tx: Tx, token: string, account: string): Promise<{ token: string } | RunBusy> {
+  await lockAccount(tx, account)
   const taken = await claimedRuns.claimOne(tx, token, { account }, { leaseMs: RUN_LEASE_MS })
   if (taken !== null) return { token }
   const held = await tx.sql
@@ -181,6 +212,7 @@ export async function endRun(db: Db, claim: RunClaim, end: RunEnd): Promise<void
  */
 export async function stopRun(db: Db, { account, run_id }: Pick<RunRow, 'account' | 'run_id'>, note: string): Promise<boolean> {
   return db.write('reconcile-stop', async (tx) => {
+    await lockAccount(tx, account)
     await tx.sql
       .updateTable('sync_reconcile')
       .set({ run_id: null, lease_token: null, lease_until: null })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import { canonicalJson, type Json } from '../../model/json.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
-import type { Db, Query, Tx } from '../engine/db.ts'
+import type { Query, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 import {
   type FindingKind,
@@ -94,27 +94,6 @@ export interface RunRequest {
   readonly requestedBy: string
   /** The scheduled time that it is for. */
   readonly slot?: TimeText
-}
-
-/**
- * Stores a run for a worker process to take up. It starts when no other run of the account is in progress.
- * @returns its id, or that of a waiting run with the same options.
- */
-export async function requestRun(db: Db, request: RunRequest): Promise<string> {
-  return db.write('reconcile-request', async (tx) => {
-    const waiting = await tx.sql
-      .selectFrom('reconcile_runs')
-      .select(['run_id', 'options'])
-      .where('account', '=', request.account)
-      .where('state', '=', 'requested')
-      .limit(100)
-      .execute()
-    const same = waiting.find((row) => sameOptions(row.options, request.options))
-    if (same) return same.run_id
-    const row = newRun(tx, request, 'requested')
-    await insertRun(tx, row)
-    return row.run_id
-  })
 }
 
 /** Whether two runs do the same. Concurrency makes no difference. */

@@ -1,8 +1,8 @@
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
-import { rowLock, timeValue } from '../engine/sql.ts'
+import { timeValue } from '../engine/sql.ts'
 import { findAccount } from '../reads/accounts.ts'
-import { RUN_LEASE_MS } from './claims.ts'
+import { lockAccount, RUN_LEASE_MS } from './claims.ts'
 import { insertRun, newRun, type RunRow, sameOptions } from './runs.ts'
 
 /**
@@ -27,9 +27,8 @@ export async function requestSlot(db: Db, account: string, slot: TimeText): Prom
   const known = await runsOf(db.read, account, slot)
   if (known.length > 0 && !(isDueAgain(known, db.clock.now()) && (await findAccount(db.read, account))?.state === 'active')) return 'taken'
   return db.write('reconcile-slot', async (tx) => {
-    const mine = tx.sql.selectFrom('sync_reconcile').select('since').where('account', '=', account)
-    const row = await mine.modifyEnd(rowLock(tx, 'for update')).executeTakeFirst()
-    if (!row || row.since > slot) return 'before'
+    const since = await lockAccount(tx, account)
+    if (since === null || since > slot) return 'before'
     const runs = await runsOf(tx, account, slot)
     if (runs.length > 0 && !isDueAgain(runs, tx.clock.now())) return 'taken'
     const open = await openLikeIt(tx, account, slot)

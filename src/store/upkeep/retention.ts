@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
+import { lockNamed } from '../engine/locks.ts'
 import { timeValue } from '../engine/sql.ts'
 import { hasNoOptionsBut } from '../reconcile/runs.ts'
 import { oldestNeeded, RESENT, stopped } from './needed-changes.ts'
@@ -141,6 +142,8 @@ function removeNext(db: Db, { lease, before, limit, after }: StepInput, { table,
  */
 export function removeChanges(db: Db, { lease, before, limit, after }: StepInput, destinations: readonly string[]): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
+    // Without the lock, a change that is being sent again could be removed before its new outbox row is visible.
+    await lockNamed(tx, 'fan-out')
     const isYoung = sql`changed_at between ${timeValue(tx, before)} and ${timeValue(tx, timeFromMs(tx.clock.now()))}`
     const { rows } = await sql<{ seq: number; old: unknown; young: unknown }>`
       select seq, ${isBefore(tx, 'changed_at', before)} as old, ${isYoung} as young
@@ -153,9 +156,10 @@ export function removeChanges(db: Db, { lease, before, limit, after }: StepInput
       return passed.slice(0, passed.findLastIndex(({ old }) => Boolean(old)) + 1)
     }
     const upTo = (await removable()).at(-1)?.seq
-    if (upTo !== undefined) await removeSkipped(tx, upTo, limit)
-    // Checked again: one of them may have been made ready just before.
-    const gone = await removable()
+    if (upTo === undefined) return { removed: 0, next: null }
+    await removeSkipped(tx, upTo, limit)
+    // Checked again, because a retry may have made a row ready. No further than before: a newer change may have a row that was just skipped.
+    const gone = (await removable()).filter(({ seq }) => seq <= upTo)
     const last = gone.at(-1)?.seq
     if (last === undefined) return { removed: 0, next: null }
     await sql`delete from changes where seq > ${after} and seq <= ${last}`.execute(tx.sql)

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { logEnds } from '../../../src/store/changes/log-gaps.ts'
 import { changesAfter } from '../../../src/store/changes/reader.ts'
+import { requestRun } from '../../../src/store/reconcile/claims.ts'
 import { listFindings } from '../../../src/store/reconcile/findings.ts'
-import { requestRun } from '../../../src/store/reconcile/runs.ts'
+
 import { onSqlite } from '../../tools/databases.ts'
 import { RunRig } from '../rig.ts'
 import { ACCOUNT, DamageRig, told } from './rig.ts'

@@ -33,8 +33,8 @@ import { claimNotices, countUnsent, settleNotice } from '../../../src/store/oper
 import { oldestBehind, oldestBlocked, oldestSendable } from '../../../src/store/operators/push-alarm-queries.ts'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
 import { rank } from '../../../src/store/reads/reads.ts'
-import { ensureReconcileRows } from '../../../src/store/reconcile/claims.ts'
-import { requestRun } from '../../../src/store/reconcile/runs.ts'
+import { ensureReconcileRows, requestRun } from '../../../src/store/reconcile/claims.ts'
+
 import { testDatabases } from '../../tools/databases.ts'
 import { at, byPoll, byWebhook, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'

@@ -16,6 +16,7 @@ import {
   type RunClaim,
   releaseRun,
   renewLease,
+  requestRun,
   stopRun,
 } from '../../../src/store/reconcile/claims.ts'
 import { countFirstSeen, mirrorFigures } from '../../../src/store/reconcile/figures.ts'
@@ -33,7 +34,7 @@ import { withLeft } from '../../../src/store/reconcile/left.ts'
 import { restoreReads, saveProgress, takeReadNumber } from '../../../src/store/reconcile/progress.ts'
 import { isDestinationReported, pushDestinations, reopenLanes, undeliveredAfter } from '../../../src/store/reconcile/pushes.ts'
 import { candidatesById, candidatesByProof, candidatesOf, newestProof, nextOtherRunStart } from '../../../src/store/reconcile/queue.ts'
-import { endedRuns, findRun, lastEndedRun, listRuns, NOTHING_DONE, requestRun } from '../../../src/store/reconcile/runs.ts'
+import { endedRuns, findRun, lastEndedRun, listRuns, NOTHING_DONE } from '../../../src/store/reconcile/runs.ts'
 import { requestSlot } from '../../../src/store/reconcile/slots.ts'
 import type { RunOptions } from '../../../src/store/schema/reconcile.ts'
 import { testDatabases } from '../../tools/databases.ts'
