@@ -1,4 +1,4 @@
-import { addressKey } from './connections/address.ts'
+import { addressKey } from '../base/client-address.ts'
 
 const WINDOW_MS = 60_000
 const MAX_ADDRESSES = 10_000

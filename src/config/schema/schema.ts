@@ -84,7 +84,7 @@ export const settingsSchema = section({
     trust_proxy: z
       .preprocess((given) => (Array.isArray(given) ? given.join(',') : given), value(trustProxy))
       .prefault('off')
-      .meta({ env: 'TRUST_PROXY', description: 'whose `X-Forwarded-For` is believed: [below](#what-if-a-balancer-stands-before-it)' }),
+      .meta({ env: 'TRUST_PROXY', description: 'whose `X-Forwarded-For` is believed: [below](#run-behind-a-proxy-or-load-balancer)' }),
     public_url: value(publicUrl).optional().meta({
       env: 'PUBLIC_URL',
       description: "the endpoint's address without `/webhooks`; only `doctor` uses it, to send itself a delivery",

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { addressKey } from '../../base/client-address.ts'
 import type { Clock } from '../../base/clock.ts'
-import { addressKey } from './address.ts'
 import { chunkLimit } from './chunk-limit.ts'
 import type { DescriptorWatch } from './descriptors.ts'
 import { type Connection, Places } from './places.ts'

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net'
-import { unmapped } from './address.ts'
+import { unmapped } from '../../base/client-address.ts'
 
 /** Names that TRUST_PROXY knows, as the HTTP server reads them. */
 const NAMED: Readonly<Record<string, readonly string[]>> = {

@@ -3,8 +3,9 @@ import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
-import { keepNewest, timeValue } from '../engine/sql.ts'
+import { timeValue } from '../engine/sql.ts'
 import type { RejectedTable } from '../schema/inbox.ts'
+import { type Kept, MinuteShares, toRemove } from './rejected-limits.ts'
 
 /** A rejected delivery. */
 export interface Rejected {
@@ -36,30 +37,31 @@ export interface ListRejectedOptions {
   readonly limit?: number
 }
 
-const MAX_PER_MINUTE = 60
-const MINUTE_MS = 60_000
 const MAX_BODY_BYTES = 1024 * 1024
 /** Bodies up to this length are read for a list. */
 const SHORT_BODY_BYTES = 16 * 1024
-const MAX_ROWS = 1_000
-/** Bound of what waits to be written while the database is slow or unreachable. */
-const MAX_WAITING = 16
+/** Bounds of the table, and of the queue while the database is slow or unreachable; see `unitsOf`. */
+const MAX_UNITS = 1_000
+const MAX_WAITING_UNITS = 256
 const MAX_PATH_LENGTH = 256
+
+interface Waiting extends Kept {
+  readonly rejected: Rejected
+}
 
 /** Header that stores the original body length. A greater value than the stored length means that the body was cut. */
 const LENGTH_HEADER = 'content-length'
 
 /**
- * The newest 1,000 rejected deliveries, at most 60 a minute: enough to help a sender with a wrong secret, too little for an attacker to fill
- * the disk.
+ * Stores rejected deliveries, so that they can be verified again after a secret was corrected. Each sender has a limit of its own
+ * (`MinuteShares`). When the table or the queue is full, the sender with the most loses its oldest (`toRemove`).
  */
 export class RejectedStore {
   readonly #db: Db
   readonly #log: Log
-  #waiting: Rejected[] = []
+  #waiting: Waiting[] = []
+  readonly #shares = new MinuteShares()
   #writing: Promise<void> | null = null
-  #minuteBegan = Number.NEGATIVE_INFINITY
-  #inMinute = 0
   #passedOver = 0
 
   constructor(db: Db, log: Log) {
@@ -77,19 +79,19 @@ export class RejectedStore {
    * @returns whether the limits allow storing it.
    */
   keep(rejected: Rejected): boolean {
-    const now = this.#db.clock.now()
-    if (now - this.#minuteBegan >= MINUTE_MS || now < this.#minuteBegan) {
-      this.#minuteBegan = now
-      this.#inMinute = 0
-    }
-    if (this.#inMinute >= MAX_PER_MINUTE || this.#waiting.length >= MAX_WAITING) {
+    const { address } = rejected
+    const bodyBytes = rejected.body && Math.min(rejected.body.length, MAX_BODY_BYTES)
+    if (!this.#shares.take({ address, bodyBytes }, this.#db.clock.now())) {
       this.#passedOver += 1
       return false
     }
-    this.#inMinute += 1
-    this.#waiting.push(this.#shortened(rejected))
+    const waiting = { address, bodyBytes, rejected: this.#shortened(rejected) }
+    const all = [...this.#waiting, waiting]
+    const removed = toRemove(all, MAX_WAITING_UNITS)
+    this.#waiting = all.filter((each) => !removed.includes(each))
+    this.#passedOver += removed.length
     this.#writing ??= this.#writeAll()
-    return true
+    return !removed.includes(waiting)
   }
 
   /** Resolves when nothing waits to be written. */
@@ -177,7 +179,7 @@ export class RejectedStore {
         await this.#db.write('rejected-keep', (tx) => insertAndPrune(tx, batch))
       } catch (error) {
         this.#passedOver += batch.length
-        this.#log.warn({ deliveries: batch.length }, `refused deliveries could not be kept: ${messageOf(error)}`)
+        this.#log.warn({ deliveries: batch.length }, `rejected deliveries could not be stored: ${messageOf(error)}`)
       }
     }
     // Synchronous with the last check of the queue, so the next delivery starts a new run.
@@ -185,8 +187,9 @@ export class RejectedStore {
   }
 }
 
-async function insertAndPrune(tx: Tx, batch: readonly Rejected[]): Promise<void> {
-  for (const { account, path, receivedAt, address, reason, headers, body } of batch) {
+async function insertAndPrune(tx: Tx, batch: readonly Waiting[]): Promise<void> {
+  for (const { rejected } of batch) {
+    const { account, path, receivedAt, address, reason, headers, body } = rejected
     await tx.sql
       .insertInto('sync_rejected')
       .values({
@@ -201,7 +204,13 @@ async function insertAndPrune(tx: Tx, batch: readonly Rejected[]): Promise<void>
       })
       .execute()
   }
-  await keepNewest(tx, 'sync_rejected', 'rejected_id', MAX_ROWS)
+  const kept = await tx.sql
+    .selectFrom('sync_rejected')
+    .select(['rejected_id', 'address', sql<number | null>`length(body)`.as('bodyBytes')])
+    .orderBy('rejected_id')
+    .execute()
+  const ids = toRemove(kept, MAX_UNITS).map(({ rejected_id }) => rejected_id)
+  if (ids.length > 0) await tx.sql.deleteFrom('sync_rejected').where('rejected_id', 'in', ids).execute()
 }
 
 /** A rejected delivery has no number before it is stored. */

@@ -35,7 +35,7 @@ export type InboxTable = TableOf<typeof syncInbox>
 
 export const syncRejected = internal({
   name: 'sync_rejected',
-  holds: 'a bounded number of refused deliveries with the reason; `inbox list --rejected`',
+  holds: 'rejected deliveries with the reason, at most 1,000; `inbox list --rejected`',
   columns: {
     rejected_id: serial(),
     account: orNull(text()),

@@ -80,16 +80,44 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
     expect(await found({ since: '2026-05-04T11:00:00.000000Z', until: '2026-05-04T11:00:00.000000Z' })).toEqual([])
   })
 
-  it('keeps at most 60 in a minute, and counts the others', async () => {
+  it('stores at most 60 small ones of a sender in a minute, and counts the others', async () => {
     let kept = 0
-    for (let n = 0; n < 100; n++) {
-      if (store.keep(rejected(n))) kept += 1
-      if (n % 10 === 9) await store.settled()
-    }
+    for (let n = 0; n < 100; n++) if (store.keep(rejected(n))) kept += 1
+    await store.settled()
     expect([kept, store.passedOver, (await store.list({ limit: 1000 })).length]).toEqual([60, 40, 60])
     clock.advance(60_000)
     expect(store.keep(rejected(100))).toBe(true)
     await store.settled()
+  })
+
+  const large = { body: Buffer.alloc(MIB, 'x') }
+  it.each([
+    { strangers: 'one address with large bodies', count: 65, from: () => '192.0.2.1', over: large, most: 1 },
+    { strangers: 'one IPv6 network', count: 65, from: (n: number) => `2001:db8:1:2::${n}`, over: {}, most: 60 },
+    { strangers: 'many addresses', count: 2_000, from: (n: number) => `10.0.${n >> 8}.${n & 255}`, over: {}, most: 2_000 },
+  ])('stores the whole delivery of another sender after too many from $strangers', async ({ count, from, over, most }) => {
+    let kept = 0
+    for (let n = 0; n < count; n++) {
+      if (store.keep(rejected(n, { address: from(n), ...over }))) kept += 1
+      if (n % 200 === 199) await store.settled()
+    }
+    expect(kept).toBeLessThanOrEqual(most)
+    expect(store.keep(rejected(9_999, { address: '198.51.100.1' }))).toBe(true)
+    await store.settled()
+    expect((await store.list({ limit: 1 }))[0]).toMatchObject({ address: '198.51.100.1', body_cut: false })
+  })
+
+  it('removes the oldest of the sender with the most when the table is full', async () => {
+    for (const [n, address] of ['198.51.100.1', '198.51.100.2'].entries()) store.keep(rejected(n, { address, ...large }))
+    for (let n = 2; n < 40; n++) {
+      clock.advance(60_000)
+      store.keep(rejected(n, large))
+      await store.settled()
+    }
+    const list = await store.list({ limit: 1_000 })
+    expect(list.reduce((sum, { body_bytes }) => sum + Number(body_bytes), 0)).toBeLessThan(32 * MIB)
+    const ids = list.map(({ headers }) => headers['svix-id'])
+    expect([ids[0], ids.at(-1), ids.at(-2), ids.length]).toEqual(['msg_39', 'msg_0', 'msg_1', 30])
   })
 
   it('keeps the newest 1,000', async () => {
@@ -100,7 +128,7 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
 
   it('keeps the first MiB of a body and says that it was cut', async () => {
     store.keep(rejected(1, { body: Buffer.alloc(MIB + 1, 'x') }))
-    store.keep(rejected(2, { body: Buffer.alloc(MIB, 'x') }))
+    store.keep(rejected(2, { address: '192.0.2.2', body: Buffer.alloc(MIB, 'x') }))
     await store.settled()
     const [whole, cut] = await store.list({ limit: 2 })
     expect([whole, cut]).toMatchObject([
