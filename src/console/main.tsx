@@ -6,7 +6,7 @@ import { Refusal } from './api/client.ts'
 import { watchInputs } from './layout/last-input.ts'
 import { applyTheme } from './layout/theme.ts'
 import { createConsoleRouter } from './router.tsx'
-import { returnToAddress, signInByAddress } from './session/session.ts'
+import { returnToAddress, signInByAddress, takeTokenFromAddress } from './session/session.ts'
 import './styles/font.css'
 import './styles/tokens.css'
 import './styles/base.css'
@@ -41,11 +41,12 @@ async function start(root: HTMLElement): Promise<void> {
   applyTheme()
   watchInputs()
   returnToAddress()
-  const refused = await signInByAddress()
+  const token = takeTokenFromAddress()
+  if (token !== null) await signInByAddress(client, token)
   createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={client}>
-        <RouterProvider router={createConsoleRouter({ refused })} />
+        <RouterProvider router={createConsoleRouter({ token })} />
       </QueryClientProvider>
     </StrictMode>,
   )

@@ -26,9 +26,9 @@ const root = createRootRoute({
 
 function Root() {
   const session = useQuery(sessionQuery)
-  const { refused } = root.useRouteContext() as { readonly refused?: string | null }
+  const { token } = root.useRouteContext() as { readonly token?: string | null }
   if (session.data) return <Shell />
-  if (session.data === null) return <SignIn refused={refused ?? null} />
+  if (session.data === null) return <SignIn token={token ?? ''} />
   if (session.error) {
     return (
       <main className="alone">
@@ -96,8 +96,8 @@ const routes = root.addChildren([
   }),
 ])
 
-/** @param context `refused`: why the token that the address brought was refused. */
-export function createConsoleRouter(context: { readonly refused: string | null }) {
+/** @param context `token`: from the address of the page. */
+export function createConsoleRouter(context: { readonly token: string | null }) {
   return createRouter({
     routeTree: routes,
     defaultPendingComponent: Loading,

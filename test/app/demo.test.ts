@@ -107,6 +107,7 @@ async function followAdvice(demo: { out: () => string }) {
     const post = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
     return (await (await fetch(`${origin}/api/v1${path}`, { ...post, headers })).json()) as T
   }
+  expect(await ask('/session/methods')).toMatchObject({ link: true })
   const { needs } = await ask<Overview>('/overview')
   const retry = needs.find(({ kind }) => kind === 'dead_changes')?.mend
   await ask(retry?.path?.replace('/api/v1', '') ?? '', retry?.body ?? {})

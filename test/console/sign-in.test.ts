@@ -41,11 +41,31 @@ describe.each(onSqlite)('who may see and do what in the console, on $name', (dat
     await person.close()
   })
 
-  it('takes a token behind the # of an address, and takes it out of the address', async () => {
+  it('fills in the form with a token behind the # of an address, and signs in only after a click', async () => {
     const person = await Person.open(browser, scene)
-    await person.goto(`/destinations#token=${tokens.operator}`)
-    await person.page.getByRole('table', { name: 'Destinations' }).waitFor()
-    expect(person.page.url()).toBe(`${scene.console}/destinations`)
+    const { page } = person
+    const address = `/destinations#token=${tokens.operator}`
+    await person.goto(address)
+    expect([await person.heading(), page.url()]).toEqual(['Sign in', `${scene.console}/destinations`])
+    expect(await page.context().cookies()).toEqual([])
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('table', { name: 'Destinations' }).waitFor()
+    // The address of another token leaves a session as it is.
+    await page.goto('about:blank')
+    await person.goto(address.replace(tokens.operator, tokens.admin))
+    await page.getByRole('button', { name: /Signed in as otto/ }).waitFor()
+    await person.close()
+  })
+
+  it('locks nobody out by a page that opens such an address again and again', async () => {
+    const person = await Person.open(browser, scene)
+    const { page } = person
+    for (let n = 0; n < 12; n++) {
+      await page.goto('about:blank')
+      await person.goto('/#token=wrong-0123456789')
+      expect(await person.heading()).toBe('Sign in')
+    }
+    await person.signIn('viewer', '/')
     await person.close()
   })
 

@@ -1,7 +1,7 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
 import { announceRefusal } from '../api/announce.ts'
 import { answered, api, Refusal, type Role, reasonOf } from '../api/client.ts'
-import { forgetAll, sessionQuery } from '../api/queries.ts'
+import { forgetAll, methodsQuery, sessionQuery } from '../api/queries.ts'
 
 /** @returns whether the one who is signed in may do what takes `needed`. */
 export function useMay(needed: Role): boolean {
@@ -41,13 +41,18 @@ export function returnToAddress(): void {
   if (address !== null) history.replaceState(null, '', address)
 }
 
-/**
- * Signs in with the token that an address brings behind its `#`, which no server is sent, and takes it out of the address.
- * @returns why that failed; null when it did not.
- */
-export async function signInByAddress(): Promise<string | null> {
+/** Takes the token out of an address that brings one behind its `#`, which no server is sent. */
+export function takeTokenFromAddress(): string | null {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')
-  if (token === null) return null
-  history.replaceState(null, '', `${location.pathname}${location.search}`)
-  return await signIn(token).then(() => null, reasonOf)
+  if (token !== null) history.replaceState(null, '', `${location.pathname}${location.search}`)
+  return token
+}
+
+/**
+ * Signs in with the token of the address, in the demo only. Elsewhere the form is filled in with it: a foreign page could open the address,
+ * and a person would then work under the name of another.
+ */
+export async function signInByAddress(client: QueryClient, token: string): Promise<void> {
+  const methods = await client.fetchQuery(methodsQuery).catch(() => null)
+  if (methods?.link) await signIn(token).catch(() => undefined)
 }

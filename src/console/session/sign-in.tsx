@@ -5,8 +5,8 @@ import { methodsQuery, sessionQuery } from '../api/queries.ts'
 import { Logo } from '../layout/logo.tsx'
 import { keepAddress, signIn } from './session.ts'
 
-/** Where one signs in. It stands in place of whatever page was asked for, whose address stays. */
-export function SignIn({ refused = null }: { readonly refused?: string | null }) {
+/** The sign-in page. It replaces the requested page, whose address stays. @param token to fill in the form with. */
+export function SignIn({ token }: { readonly token: string }) {
   const { data: methods } = useQuery(methodsQuery)
   useEffect(() => {
     document.title = 'Sign in · submission-mirror'
@@ -30,28 +30,28 @@ export function SignIn({ refused = null }: { readonly refused?: string | null })
           Sign in with {oidc.name}
         </button>
       )}
-      {methods?.token !== false && <TokenForm refused={refused} isSecond={oidc !== null} />}
+      {methods?.token !== false && <TokenForm token={token} isSecond={oidc !== null} />}
     </main>
   )
 }
 
 interface FormProps {
-  readonly refused: string | null
+  readonly token: string
   /** Whether there is another way, which comes first. */
   readonly isSecond: boolean
 }
 
-function TokenForm({ refused, isSecond }: FormProps) {
+function TokenForm({ token, isSecond }: FormProps) {
   const client = useQueryClient()
   const field = useId()
-  const [problem, setProblem] = useState(refused)
+  const [problem, setProblem] = useState<string | null>(null)
   const [isBusy, setBusy] = useState(false)
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    const token = new FormData(event.currentTarget).get('token')
+    const given = new FormData(event.currentTarget).get('token')
     setBusy(true)
     try {
-      await signIn(typeof token === 'string' ? token.trim() : '')
+      await signIn(typeof given === 'string' ? given : '')
       await client.invalidateQueries({ queryKey: sessionQuery.queryKey })
     } catch (error) {
       setProblem(reasonOf(error))
@@ -62,7 +62,7 @@ function TokenForm({ refused, isSecond }: FormProps) {
     <>
       <form onSubmit={(event) => void submit(event)}>
         <label htmlFor={field}>Token</label>
-        <input id={field} name="token" type="password" autoComplete="current-password" required spellCheck={false} />
+        <input id={field} name="token" type="password" autoComplete="current-password" required spellCheck={false} defaultValue={token} />
         <button type="submit" className={isSecond ? 'button' : 'button primary'} disabled={isBusy}>
           Sign in
         </button>

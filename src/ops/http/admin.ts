@@ -3,6 +3,7 @@ import cookie from '@fastify/cookie'
 import swagger from '@fastify/swagger'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
+import { trustedProxies } from '../../receive/connections/trusted-proxies.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { openReportReader } from '../../store/sqlite/report-reader.ts'
 import { allOperations } from '../operations/index.ts'
@@ -35,6 +36,7 @@ export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
   const guarding = createGuard(parts, sessions)
   const app = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
+    trustProxy: trustedProxies(parts.config().receiver.trustProxy),
     routerOptions: { maxParamLength: LONGEST_KEY },
     // Hooks do not run for a path that is too long or cannot be decoded, so the token is checked here.
     frameworkErrors: async ({ code }, request, reply) => {

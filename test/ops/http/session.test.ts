@@ -62,6 +62,47 @@ describe.each(onSqlite)('sessions on $name', (database) => {
     expect((await rig.ask('GET', '/accounts')).status).toBe(200)
   })
 
+  it.each([
+    ['surrounded by white space', ` ${VIEWER}\r\n`],
+    ['broken over lines', `${VIEWER.slice(0, 9)}\n${VIEWER.slice(9)}`],
+    ['with its name', `vera:${VIEWER}`],
+    ['with its name and role, as in OPS_TOKENS', `vera:${VIEWER}:viewer\n`],
+  ])('begin with a token that is pasted %s', async (_, pasted) => {
+    const cookie = cookieOf(await signIn(pasted))
+    expect((await rig.ask('GET', '/session', { token: null, headers: { cookie } })).json).toMatchObject({ name: 'vera' })
+  })
+
+  it('are refused to a token with the name of another', async () => {
+    expect((await rig.ask('POST', '/session', { token: null, body: { token: `alice:${VIEWER}` } })).status).toBe(401)
+  })
+
+  it('end when another one begins in the same browser', async () => {
+    const cookie = cookieOf(await signIn(VIEWER))
+    expect((await rig.ask('POST', '/session', { token: null, headers: { cookie, ...own() }, body: { token: ALICE } })).status).toBe(204)
+    expect((await rig.ask('GET', '/session', { token: null, headers: { cookie } })).status).toBe(401)
+    expect((await rig.notes()).map(({ who, action }) => `${who} ${action}`)).toEqual([
+      'vera session.begin',
+      'alice session.begin',
+      'vera session.end',
+    ])
+  })
+
+  it.each([
+    ['loopback', 401],
+    ['off', 429],
+  ])('count wrong tokens by the address that a trusted proxy names (TRUST_PROXY=%s)', async (trusted, other) => {
+    const behind = await AdminRig.open(database, { TRUST_PROXY: trusted })
+    try {
+      const tryFrom = (address: string) =>
+        behind.ask('POST', '/session', { token: null, headers: { 'x-forwarded-for': address }, body: { token: 'wrong' } })
+      for (let n = 0; n < 10; n++) await tryFrom('203.0.113.7')
+      expect((await tryFrom('203.0.113.7')).status).toBe(429)
+      expect((await tryFrom('198.51.100.1')).status).toBe(other)
+    } finally {
+      await behind.close()
+    }
+  })
+
   it('change nothing for a page of another server', async () => {
     const cookie = cookieOf(await signIn(ALICE))
     const asked = [undefined, 'null', 'http://evil.example', `${rig.origin}1`]

@@ -35,6 +35,16 @@ export class TokenVerifier {
     for (const each of this.#hashes) if (timingSafeEqual(each.hash, hash)) found = { name: each.name, role: each.role }
     return found
   }
+
+  /** Like `holderOf`, for a token as people paste it: with white space, or as `name:token[:role]`, as in OPS_TOKENS. */
+  holderOfPasted(tokens: Tokens, text: string): Holder | null {
+    const pasted = text.replace(/\s+/g, '')
+    const holder = this.holderOf(tokens, `Bearer ${pasted}`)
+    if (holder !== null) return holder
+    const [, name, token] = /^([^:]+):(.+?)(?::(?:viewer|operator|admin))?$/.exec(pasted) ?? []
+    const named = this.holderOf(tokens, `Bearer ${token}`)
+    return named?.name === name ? named : null
+  }
 }
 
 function hashOf(token: string): Buffer {

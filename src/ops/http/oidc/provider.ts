@@ -9,6 +9,7 @@ import type { Identity } from '../api/sessions.ts'
 const TIMEOUT_S = 5
 /** Characters of a name that stand in the audit log. */
 const LONGEST_NAME = 150
+const LONGEST_UNCONFIRMED = 80
 /** Values of the claim that are kept: a person may be in thousands of groups. */
 const MOST_VALUES = 1_000
 
@@ -120,10 +121,17 @@ function identityOf({ claim, roles }: OidcConfig, claims: Readonly<Record<string
   const given = claims[claim]
   const all = Array.isArray(given) ? given.slice(0, MOST_VALUES) : [given]
   const { email, preferred_username, sub } = claims
-  const name = claims['email_verified'] === true && typeof email === 'string' ? email : preferred_username
+  const isConfirmed = claims['email_verified'] === true && typeof email === 'string'
+  const name = isConfirmed ? email : unconfirmedName(preferred_username, sub)
   return {
-    who: storableText(`oidc:${printableLine(typeof name === 'string' && name !== '' ? name : sub, LONGEST_NAME)}`),
+    who: storableText(`oidc:${printableLine(name, LONGEST_NAME)}`),
     subject: sub.slice(0, LONGEST_NAME),
     values: all.filter((value): value is string => typeof value === 'string' && Object.hasOwn(roles, value)),
   }
+}
+
+/** At many providers people choose this name themselves, and may choose the address of another. */
+function unconfirmedName(name: unknown, subject: string): string {
+  const text = typeof name === 'string' ? printableLine(name, LONGEST_UNCONFIRMED) : ''
+  return text === '' ? subject : `${text} (unconfirmed, ${subject})`
 }

@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { messageOf } from '../../../base/errors.ts'
-import type { OidcConfig } from '../../../config/config.ts'
+import type { Config, OidcConfig } from '../../../config/config.ts'
 import { isObject, parsedJson } from '../../../model/json.ts'
 import { BadSignatures } from '../../../receive/bad-signatures.ts'
 import { record } from '../../output/schema.ts'
 import { answers } from '../api/answers.ts'
-import { OIDC_CALLBACK, OIDC_ROUTE } from '../api/guard.ts'
+import { OIDC_CALLBACK, OIDC_ROUTE, sessionIdOf } from '../api/guard.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
 import { isByHttps, setSessionCookie } from '../api/session-cookie.ts'
 import { roleOf, type Sessions } from '../api/sessions.ts'
@@ -28,6 +28,7 @@ const methods = record('SignInMethods', {
     })
     .nullable()
     .describe('null: no provider of OpenID Connect is set'),
+  link: z.boolean().describe('whether a link to the console with `#token=` signs in without a click, as in the demo'),
 })
 
 const show = { summary: 'how one may sign in', tags: ['session'], security: [], response: answers('the ways', methods) }
@@ -38,7 +39,7 @@ export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): voi
   const failures = new BadSignatures(MOST_TRIES)
   api.get('/session/methods', { schema: show, config: { role: 'viewer' } }, () => {
     const { tokens, oidc } = p.config().ops
-    return { token: tokens.length > 0, oidc: oidc ? { name: oidc.name, path: OIDC_ROUTE } : null }
+    return { token: tokens.length > 0, oidc: oidc ? { name: oidc.name, path: OIDC_ROUTE } : null, link: isDemo(p.config()) }
   })
   // Pages that a browser goes to, which no program asks for.
   const beginning = { hide: true, querystring: z.looseObject({ from: z.string().optional().catch(undefined) }) }
@@ -47,6 +48,7 @@ export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): voi
     if (!oidc) return page(reply, 404, NOT_SET)
     try {
       const own = ownUrlOf(request.headers, p.config().ops.publicUrl, request.query.from)
+      if (isForeign(request) || (await isSignedIn(request, sessions))) return reply.redirect(`${own}/console/`)
       const { url, pending } = await providerOf(oidc).begin(`${own}${OIDC_CALLBACK}`)
       setPending(reply, own, JSON.stringify({ ...pending, from: own }), PENDING_S)
       return reply.redirect(url.href)
@@ -68,10 +70,30 @@ export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): voi
       const identity = await providerOf(oidc).finish(new URL(`${own}${OIDC_CALLBACK}${queryOf(request)}`), pending)
       return await signIn(p, sessions, oidc, identity, request, reply, own)
     } catch (error) {
-      if (error instanceof NotVouchedError) failures.note(request.ip, p.clock.steady())
+      // Without a sign-in that this browser began, anybody's page could use up the tries of a person.
+      if (error instanceof NotVouchedError && pending?.state === stateOf(request)) failures.note(request.ip, p.clock.steady())
       return refused(p, reply, error)
     }
   })
+}
+
+/** Whether the page of another site sent the browser here. Older browsers, and those on plain HTTP, do not say. */
+function isForeign({ headers }: FastifyRequest): boolean {
+  return !['same-origin', 'none', undefined].includes(headers['sec-fetch-site'] as string | undefined)
+}
+
+async function isSignedIn(request: FastifyRequest, sessions: Sessions): Promise<boolean> {
+  const id = sessionIdOf(request)
+  return id !== null && (await sessions.isLive(id))
+}
+
+function stateOf(request: FastifyRequest): string | null {
+  return new URLSearchParams(queryOf(request)).get('state')
+}
+
+/** The demo serves one token of this name on loopback. */
+function isDemo({ ops: { host, tokens } }: Config): boolean {
+  return host === '127.0.0.1' && tokens.length === 1 && tokens[0]?.name === 'demo'
 }
 
 const NOT_SET = 'no provider of OpenID Connect is set (ops.oidc)'

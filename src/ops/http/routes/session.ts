@@ -15,7 +15,8 @@ import { ownUrlOf } from '../own-host.ts'
 const MINUTE_S = 60
 /** Wrong tokens in a minute from one address, before more are refused unseen. */
 const MOST_TRIES = 10
-const LONGEST_TOKEN = 512
+/** Of a token with its name, role and white space. */
+const LONGEST_PASTED = 1_024
 
 const who = record('Session', {
   name: z.string().describe('of the token; `oidc:` and the name of who signed in by OpenID Connect'),
@@ -27,10 +28,12 @@ const who = record('Session', {
 })
 
 const begin = {
-  summary: 'sign in with a token: the answer sets the cookie of a session',
+  summary: 'sign in with a token: the answer sets the cookie of a session; the session of the request ends',
   tags: ['session'],
   security: [],
-  body: z.strictObject({ token: z.string().min(1).max(LONGEST_TOKEN) }),
+  body: z.strictObject({
+    token: z.string().min(1).max(LONGEST_PASTED).describe('alone, or `name:token[:role]` as in OPS_TOKENS; white space is ignored'),
+  }),
   response: done('signed in'),
 }
 const show = { summary: 'who one is, and what one may', tags: ['session'], response: answers('who asks', who) }
@@ -43,7 +46,7 @@ export function addSession(api: Api, p: AdminParts, sessions: Sessions): void {
   api.post('/session', { schema: begin, config: { role: 'viewer' } }, async (request, reply) => {
     const { ip } = request
     if (failures.isLimited(ip, p.clock.steady())) return tooMany(reply)
-    const holder = keeper.holderOf(p.config().ops.tokens, `Bearer ${request.body.token}`)
+    const holder = keeper.holderOfPasted(p.config().ops.tokens, request.body.token)
     const id = holder && (await sessions.begin(holder.name))
     if (!holder || id === null) {
       failures.note(ip, p.clock.steady())
@@ -51,6 +54,9 @@ export function addSession(api: Api, p: AdminParts, sessions: Sessions): void {
       return refuse(reply, 401, ['Token not recognised'])
     }
     request.who = holder.name
+    const replaced = sessionIdOf(request)
+    const before = replaced === null ? null : await sessions.holderOf(replaced)
+    if (replaced !== null && before !== null) await sessions.end(replaced, before.name)
     return setCookie(p, request, reply, id, Math.floor(p.config().ops.sessionMaxMs / 1_000))
   })
   api.get('/session', { schema: show, config: { role: 'viewer' } }, ({ holder }): z.output<typeof who> => {

@@ -9,7 +9,11 @@ export const CLIENT_SECRET = 'secret-of-the-client-0123456789'
 /** A real provider of OpenID Connect on loopback, at which whoever comes is signed in at once. */
 export class Issuer {
   /** Who signs in, and the groups of that person. */
-  person = { sub: 'u-1', preferred_username: 'jane', groups: ['mirror-operators'] as unknown }
+  person: Readonly<Record<string, unknown>> & { readonly sub: string } = {
+    sub: 'u-1',
+    preferred_username: 'jane',
+    groups: ['mirror-operators'],
+  }
   readonly url: string
   readonly #server: Server
 
@@ -45,7 +49,7 @@ export class Issuer {
           response_types: ['code'],
         },
       ],
-      claims: { openid: ['sub', 'groups'], profile: ['preferred_username'] },
+      claims: { openid: ['sub', 'groups'], profile: ['preferred_username'], email: ['email', 'email_verified'] },
       conformIdTokenClaims: false,
       cookies: { keys: ['a-key-of-a-test'] },
       features: { devInteractions: { enabled: false } },

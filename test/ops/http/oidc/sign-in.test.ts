@@ -47,7 +47,10 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
 
   it('needs no token, tells that it can be done, and gives the role of the claim', async () => {
     const methods = await rig.ask('GET', '/session/methods', { token: null })
-    expect([methods.status, methods.json]).toEqual([200, { token: false, oidc: { name: 'Agency login', path: '/api/v1/session/oidc' } }])
+    expect([methods.status, methods.json]).toEqual([
+      200,
+      { token: false, link: false, oidc: { name: 'Agency login', path: '/api/v1/session/oidc' } },
+    ])
     expect((await rig.ask('GET', '/session', { token: null })).status).toBe(401)
     const visitor = new Visitor()
     const cookie = await signIn(visitor)
@@ -61,7 +64,12 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
     expect(
       ['state', 'nonce', 'code_challenge'].map((name) => authorization.searchParams.get(name)?.length ?? 0).every((length) => length >= 43),
     ).toBe(true)
-    expect((await whoIs(cookie)).json).toMatchObject({ name: 'oidc:jane', role: 'operator', may: ['viewer', 'operator'], via: 'session' })
+    expect((await whoIs(cookie)).json).toMatchObject({
+      name: 'oidc:jane (unconfirmed, u-1)',
+      role: 'operator',
+      may: ['viewer', 'operator'],
+      via: 'session',
+    })
     const asked = await rig.ask('POST', '/destinations/ams/pause', {
       token: null,
       headers: { cookie: `${SESSION}=${cookie}`, origin: rig.origin },
@@ -72,9 +80,9 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
     const out = await rig.ask('DELETE', '/session', { token: null, headers: { cookie: `${SESSION}=${cookie}`, origin: rig.origin } })
     expect([out.status, (await whoIs(cookie)).status]).toEqual([204, 401])
     expect((await rig.notes()).map(({ who, action, detail }) => [who, action, detail['subject']])).toEqual([
-      ['oidc:jane', 'session.begin', 'u-1'],
-      ['oidc:jane', 'destination.pause', undefined],
-      ['oidc:jane', 'session.end', undefined],
+      ['oidc:jane (unconfirmed, u-1)', 'session.begin', 'u-1'],
+      ['oidc:jane (unconfirmed, u-1)', 'destination.pause', undefined],
+      ['oidc:jane (unconfirmed, u-1)', 'session.end', undefined],
     ])
   })
 
@@ -101,7 +109,9 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
     expect([ended.statusCode, ended.headers.location]).toEqual([302, `${publicUrl}/console/`])
     const session = ended.headers['set-cookie']?.find((set) => set.startsWith(`${SESSION}=`)) ?? ''
     expect(session).toContain('; Secure')
-    expect((await whoIs(session.slice(SESSION.length + 1).split(';')[0] ?? '')).json).toMatchObject({ name: 'oidc:jane' })
+    expect((await whoIs(session.slice(SESSION.length + 1).split(';')[0] ?? '')).json).toMatchObject({
+      name: 'oidc:jane (unconfirmed, u-1)',
+    })
   })
 
   it('leads by the address of a tunnel beside an OPS_PUBLIC_URL', async () => {
@@ -166,14 +176,49 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
   it('says that the provider refused, and lets nobody try without end', async () => {
     const visitor = new Visitor()
     const { url } = await visitor.follow(start(), isCallback)
+    const kept = visitor.cookie(rig.origin, PENDING) ?? ''
     const refused = new URL(url)
     refused.search = `?error=access_denied&error_description=<b>no</b>&state=${refused.searchParams.get('state')}&iss=${encodeURIComponent(issuer.url)}`
     const response = await visitor.get(refused.href)
     const text = await response.text()
     expect([response.status, text.includes('<b>')]).toEqual([400, false])
     const statuses: number[] = []
-    for (let n = 0; n < 10; n++) statuses.push((await visitor.get(url)).status)
+    for (let n = 0; n < 10; n++) {
+      visitor.keep(rig.origin, PENDING, kept)
+      statuses.push((await visitor.get(refused.href)).status)
+    }
     expect(statuses).toEqual([...Array.from({ length: 9 }, () => 400), 429])
+  })
+
+  it('locks nobody out by callbacks that no pending sign-in of this browser expects', async () => {
+    const visitor = new Visitor()
+    const { url } = await visitor.follow(start(), isCallback)
+    const kept = visitor.cookie(rig.origin, PENDING) ?? ''
+    for (let n = 0; n < 20; n++) {
+      expect((await new Visitor().get(`${start()}/callback?code=x&state=y`)).status).toBe(400)
+      const lured = new Visitor()
+      lured.keep(rig.origin, PENDING, kept)
+      expect((await lured.get(`${start()}/callback?code=x&state=y`)).status).toBe(400)
+    }
+    expect((await visitor.get(url)).status).toBe(302)
+  })
+
+  it('begins only from its own page, and for nobody who is signed in', async () => {
+    const begin = async (headers: Readonly<Record<string, string>>) => (await getAs(start(), headers)).headers.location ?? ''
+    for (const site of ['same-origin', 'none']) expect(await begin({ 'sec-fetch-site': site })).toContain(issuer.url)
+    for (const site of ['cross-site', 'same-site']) expect(await begin({ 'sec-fetch-site': site })).toBe(`${rig.origin}/console/`)
+    const cookie = `${SESSION}=${await signIn()}`
+    expect(await begin({ cookie })).toBe(`${rig.origin}/console/`)
+  })
+
+  it.each([
+    [{ email: 'jane@agency.example', email_verified: true }, 'oidc:jane@agency.example'],
+    [{ email: 'jane@agency.example', email_verified: false, preferred_username: 'jane' }, 'oidc:jane (unconfirmed, u-1)'],
+    [{ preferred_username: 'boss@agency.example' }, 'oidc:boss@agency.example (unconfirmed, u-1)'],
+    [{ preferred_username: undefined }, 'oidc:u-1'],
+  ])('names the person of %o', async (claims, name) => {
+    issuer.person = { ...issuer.person, ...claims }
+    expect((await whoIs(await signIn())).json).toMatchObject({ name })
   })
 
   it('says that the provider is away, and goes on when it is back', async () => {
@@ -216,7 +261,7 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
     expect(await withOidc({ ...oidc, claim: 'roles' })).toMatchObject(ended)
     expect(await withOidc({ ...oidc, issuer: 'https://other.example' })).toMatchObject(ended)
     expect(await withOidc(undefined)).toMatchObject(ended)
-    expect((await rig.ask('GET', '/session/methods', { token: null })).json).toEqual({ token: true, oidc: null })
+    expect((await rig.ask('GET', '/session/methods', { token: null })).json).toEqual({ token: true, link: false, oidc: null })
     expect((await new Visitor().get(start())).status).toBe(404)
   })
 })
