@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { basename, delimiter, dirname, join, relative, resolve } from 'node:path'
 import { isatty } from 'node:tty'
 import type { Host, Output } from './base/host.ts'
 
@@ -8,7 +9,9 @@ const LINGER_MS = 500
 const NO_COLOR = '--no-color'
 
 if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
-  process.stderr.write(`submission-mirror needs Node ${OLDEST_NODE} or later; this is Node ${process.versions.node}\n`)
+  process.stderr.write(
+    `submission-mirror needs Node ${OLDEST_NODE} or later, and this is Node ${process.versions.node}. Install it, or use \`npx node\` in a clone.\n`,
+  )
   process.exit(2)
 }
 
@@ -70,6 +73,22 @@ const outputOf = (stream: NodeJS.WriteStream): Output => ({
   columns: stream.columns,
 })
 
+/** What a person types to start this program again; the image and docker/compose.yaml say it in a variable. */
+function ownCommand(): string {
+  const { SUBMISSION_MIRROR_COMMAND: told, PATH = '' } = process.env
+  if (told) return told
+  const script = resolve(process.argv[1] ?? import.meta.filename)
+  const inside = relative('', script)
+  const isInside = !inside.startsWith('..')
+  const installed = basename(script) === 'submission-mirror'
+  if (installed && isInside && inside === join('node_modules', '.bin', 'submission-mirror')) return 'npx submission-mirror'
+  if (installed && PATH.split(delimiter).includes(dirname(script))) return 'submission-mirror'
+  if (installed) return script
+  // In a clone, npm brings the right Node along.
+  if (inside === join('src', 'main.ts')) return `npx node ${inside}`
+  return `${process.execPath} ${isInside ? inside : script}`
+}
+
 const host: Host = {
   argv: words,
   env: process.env,
@@ -81,6 +100,7 @@ const host: Host = {
   stderr: outputOf(process.stderr),
   signal: stopping.signal,
   self: [process.execPath, import.meta.filename],
+  command: ownCommand(),
   onReload(asked) {
     reload = asked
     if (reloadRequestedEarly) asked()

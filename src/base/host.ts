@@ -23,6 +23,8 @@ export interface Host {
   readonly signal: AbortSignal
   /** How to start this program again: the command and its first arguments. */
   readonly self: readonly [command: string, ...args: string[]]
+  /** What a person types to start this program, before the arguments: `npx node src/main.ts`. */
+  readonly command: string
   /** Calls `reload` whenever the process is asked to read its settings again; at once if it was asked before. */
   onReload(reload: () => void): void
   /** Calls `report` with an uncaught error before the process ends. */

@@ -1,5 +1,4 @@
-import { writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Host } from '../base/host.ts'
 import type { Log } from '../base/log.ts'
@@ -47,6 +46,9 @@ const HASTE = {
   UPSTREAM_RPS: '1000',
 }
 
+/** Both ports are on loopback, at any free number. */
+const ADDRESSES = { HOST: '127.0.0.1', PORT: '0', OPS_HOST: '127.0.0.1', OPS_PORT: '0' }
+
 export interface DemoOptions {
   readonly host: Host
   readonly clock: Clock
@@ -70,19 +72,13 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   const closing = new AsyncDisposableStack()
   try {
     screen.text('An emulator of the service with its faults on, and submission-mirror beside it on SQLite.')
-    const { sandbox, settings, service } = await startSandbox(options, closing)
-    const receivers = await startReceivers(folder, () => clock.now(), closing)
+    const { sandbox, account, service } = await startSandbox(options, closing)
+    const receivers = await startReceivers({ folder, database: resolve(path), account, now: () => clock.now(), closing })
     screen.text(`An AMS that is told every change. Watch it in another terminal: tail -f ${shortPath(receivers.log)}`)
-    const { ams } = receivers
+    const { ams, secretsFile } = receivers
+    const settings = { ...ADDRESSES, CONFIG_FILE: receivers.settingsFile }
     const page = await prepareConsole(host, screen)
-    const serveSettings = {
-      ...settings,
-      ...HASTE,
-      ...receivers.settings,
-      ...page.settings,
-      DATABASE_URL: `sqlite:${path}`,
-      DOCUMENTS_DIR: join(folder, 'documents'),
-    }
+    const serveSettings = { ...settings, ...HASTE, ...page.settings }
     const serve = startChild(host, 'serve', ['serve'], serveSettings, join(folder, 'serve.log'))
     closing.defer(async () => void (await serve.stop()))
     const { receiver, ops } = await serve.first(addressesIn)
@@ -93,7 +89,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     sandbox.onLine((line) => arrivals.hear(line))
     await service.deliverTo(`${receiver}/webhooks`)
     const watching = { ...options, screen, service, arrivals, ams, db, children: [sandbox, serve] }
-    await trackHistory(watching, { ...settings, DATABASE_URL: `sqlite:${path}` })
+    await trackHistory(watching, settings)
     await watchStory(watching)
     // From here on the service answers without faults: what it refuses for good cannot be proven, and reads would wait for minutes.
     await service.calm()
@@ -109,10 +105,9 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     // `serve` counts once a minute how records became known, which the demo may not live to see.
     for (let more = true; more; ) more = await countArrivals(db)
     screen.heading('One of each is left to practise on in the console, while --hold keeps it running:')
-    const secretsFile = settings.WEBHOOK_SECRETS_FILE
     const left = await leavePractice({ page, webhooks: `${receiver}/webhooks`, secretsFile, clock, signal: host.signal })
     for (const each of left) screen.text(`- ${each}`)
-    const isRight = finish(watching, compared, isWhole(pushed), proven, path)
+    const isRight = finish(watching, compared, isWhole(pushed), proven, receivers.settingsFile)
     if (options.hold) await hold(watching, page)
     return isRight
   } finally {
@@ -146,23 +141,16 @@ async function startSandbox({ host, folder }: DemoOptions, closing: AsyncDisposa
   const sandbox = startChild(host, 'the sandbox', args, {}, join(folder, 'sandbox.log'))
   closing.defer(async () => void (await sandbox.stop()))
   const setting = (name: string) => sandbox.first((line) => (line.startsWith(`${name}=`) ? line.slice(name.length + 1) : undefined))
-  const baseUrl = await setting('BROKER_API_BASE_URL')
-  const secretsFile = join(folder, 'webhook-secrets')
-  writeFileSync(secretsFile, await setting('WEBHOOK_SECRETS'), { mode: 0o600 })
-  const settings = {
-    BROKER_API_BASE_URL: baseUrl,
-    BROKER_API_CLIENT_ID: await setting('BROKER_API_CLIENT_ID'),
-    BROKER_API_CLIENT_SECRET: await setting('BROKER_API_CLIENT_SECRET'),
-    WEBHOOK_SECRETS_FILE: secretsFile,
-    HOST: '127.0.0.1',
-    PORT: '0',
-    OPS_HOST: '127.0.0.1',
-    OPS_PORT: '0',
+  const account = {
+    baseUrl: await setting('BROKER_API_BASE_URL'),
+    clientId: await setting('BROKER_API_CLIENT_ID'),
+    clientSecret: await setting('BROKER_API_CLIENT_SECRET'),
+    webhookSecret: await setting('WEBHOOK_SECRETS'),
   }
-  const service = new Service(new URL(baseUrl).origin)
+  const service = new Service(new URL(account.baseUrl).origin)
   // What is "not found" is asked for again after half a minute and not before: right, but long to watch.
   await service.withoutStatus(404)
-  return { sandbox, settings, service }
+  return { sandbox, account, service }
 }
 
 /** No webhook repeats what happened before the endpoint was made, so those submissions are tracked by hand. */
@@ -251,14 +239,14 @@ async function reconcile(w: Watching, settings: Readonly<Record<string, string>>
   return isProof
 }
 
-function finish(w: Watching, compared: readonly Compared[], pushed: boolean, proven: boolean, path: string): boolean {
+function finish(w: Watching, compared: readonly Compared[], pushed: boolean, proven: boolean, settingsFile: string): boolean {
   const differences = compared.flatMap((each) => each.differences)
   for (const { table: of, submissionId, key, what } of differences.slice(0, SHOWN_DIFFERENCES)) {
     w.screen.text(`${of} ${submissionId} ${key}: ${typeof what === 'string' ? what : `different ${what.join(', ')}`}`)
   }
   if (differences.length > SHOWN_DIFFERENCES) w.screen.text(`and ${differences.length - SHOWN_DIFFERENCES} more`)
   w.screen.heading('The database is left for you to look into:')
-  w.screen.text(`  DATABASE_URL=sqlite:${path} ${w.host.self.map(shortPath).join(' ')} status\n`)
+  w.screen.text(`  export CONFIG_FILE=${shortPath(settingsFile)}\n  ${w.host.command} status\n`)
   w.screen.text(pushed ? 'the AMS has every change, in order' : 'the AMS lacks changes, or has them out of order')
   if (!proven) w.screen.text(`the reconciliation did not prove it: ${shortPath(join(w.folder, 'reconcile.log'))} tells why`)
   w.screen.text(differences.length === 0 ? 'mirror agrees with the service' : 'the mirror differs from the service')

@@ -1,42 +1,77 @@
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Ams } from './ams.ts'
 import { Books } from './books.ts'
 
+/** The account at the emulator, and where the mirror keeps what it reads. */
+export interface DemoAccount {
+  readonly baseUrl: string
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly webhookSecret: string
+}
+
 /**
- * The AMS gets everything, backfill included; refused changes are sent again soon enough to be seen. Accounting gets the policies of
- * submissions whose client it knows.
+ * All settings that a later command needs too: the settings file alone says which mirror it is about. The AMS gets everything, backfill
+ * included; refused changes are sent again soon enough to be seen. Accounting gets the policies of submissions whose client it knows.
  */
-const SETTINGS = `destinations:
+const settingsText = (database: string, { baseUrl, clientId }: DemoAccount, amsUrl: string, booksUrl: string) => `accounts:
+  - name: default
+    default: true
+    base_url: ${baseUrl}
+    client_credentials:
+      - id: ${clientId}
+        secret: \${file:client-secret}
+    webhook_secrets: \${file:webhook-secrets}
+database:
+  url: ${JSON.stringify(`sqlite:${database}`)}
+destinations:
   - name: ams
     kind: webhook
-    url: \${AMS_URL}
-    secret: \${AMS_SECRET}
+    url: ${amsUrl}
+    secret: \${file:ams-secret}
     backfill: true
     allow_private: true
     schedule: [300ms, 1s, 2s, 4s, 8s]
   - name: accounting
     kind: webhook
-    url: \${BOOKS_URL}
-    secret: \${AMS_SECRET}
+    url: ${booksUrl}
+    secret: \${file:ams-secret}
     entities: [policies]
     mapping: required
     allow_private: true
     schedule: [300ms]
 documents:
+  dir: ${JSON.stringify(join(dirname(database), 'documents'))}
   hosts: []
 `
 
-/** Both receivers of changes, and the settings that lead to them. @param now milliseconds. */
-export async function startReceivers(folder: string, now: () => number, closing: AsyncDisposableStack) {
+interface ReceiversParts {
+  readonly folder: string
+  readonly database: string
+  readonly account: DemoAccount
+  /** Milliseconds. */
+  readonly now: () => number
+  readonly closing: AsyncDisposableStack
+}
+
+/** Both receivers of changes, and the settings file that leads to them. */
+export async function startReceivers({ folder, database, account, now, closing }: ReceiversParts) {
   const log = join(folder, 'ams.log')
   const ams = new Ams(log, now)
-  const AMS_URL = await ams.listen()
+  const amsUrl = await ams.listen()
   closing.defer(() => ams.close())
   const books = new Books()
-  const BOOKS_URL = await books.listen()
+  const booksUrl = await books.listen()
   closing.defer(() => books.close())
-  const CONFIG_FILE = join(folder, 'mirror.yaml')
-  writeFileSync(CONFIG_FILE, SETTINGS)
-  return { ams, log, settings: { CONFIG_FILE, AMS_URL, BOOKS_URL, AMS_SECRET: ams.secret } }
+  const secretsFile = join(folder, 'webhook-secrets')
+  const secrets = {
+    [secretsFile]: account.webhookSecret,
+    [join(folder, 'client-secret')]: account.clientSecret,
+    [join(folder, 'ams-secret')]: ams.secret,
+  }
+  for (const [file, secret] of Object.entries(secrets)) writeFileSync(file, secret, { mode: 0o600 })
+  const settingsFile = join(folder, 'mirror.yaml')
+  writeFileSync(settingsFile, settingsText(database, account, amsUrl, booksUrl))
+  return { ams, log, secretsFile, settingsFile }
 }

@@ -266,6 +266,7 @@ describe('the command line', () => {
       stderr: output,
       signal,
       self: ['node'] as const,
+      command: 'submission-mirror',
       onReload() {},
       onCrash() {},
     }

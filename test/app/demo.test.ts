@@ -11,7 +11,6 @@ import { queriesOf, shown } from '../tools/document-queries.ts'
 import { programPath } from '../tools/program.ts'
 import { installedReaders, isReading, printedBy, type Reader, readEverything, sqlite333 } from '../tools/readers.ts'
 import { until } from '../tools/until.ts'
-import { run } from './run.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-demo-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -39,8 +38,11 @@ it('the demo shows arrivals of every kind, ends with agreement of service, mirro
 }, async () => {
   const demo = await heldDemo()
   const path = join(folder, 'mirror.db')
-  const status = await run(['status'], { DATABASE_URL: `sqlite:${path}` })
+  const [, printed = ''] = /^((?: {2}export .*\n)(?: {2}.* status\n))/m.exec(demo.out()) ?? []
+  const status = await shell(printed)
   expect(status).toMatchObject({ code: 0, err: '' })
+  const settings = printed.split('\n')[0] ?? ''
+  await followPrinted(settings, status.out)
   const mended = await followAdvice(demo)
   const ended = await demo.stop()
   expect(ended).toMatchObject({ code: 0, err: '' })
@@ -59,7 +61,6 @@ it('the demo shows arrivals of every kind, ends with agreement of service, mirro
   expect(readFileSync(join(folder, 'reconciliation.html'), 'utf8')).toContain('The mirror agrees with the service')
   const amsLog = readFileSync(join(folder, 'ams.log'), 'utf8')
   for (const answered of ['200', '503', 'gone']) expect(amsLog).toMatch(new RegExp(`^\\S+Z  ${answered} `, 'm'))
-  expect(ended.out).toMatch(/^ {2}DATABASE_URL=sqlite:\S+ \S+ \S+ status$/m)
   // When an hour began meanwhile, the share of lost webhooks is told, too.
   expect(status.out.match(/^• (?!no webhook announced).*(?= \(for)/gm)).toEqual([
     expect.stringMatching(/^• 1 document of account default lies on documents\.invalid/),
@@ -96,6 +97,37 @@ async function heldDemo() {
       await closed
       return { code: child.exitCode, out, err: await err }
     },
+  }
+}
+
+/** Runs lines as they were printed, in the folder of the demo. */
+async function shell(lines: string) {
+  const child = spawn('sh', ['-ec', lines], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'] ?? '', ...compiledEnv() },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { code: child.exitCode, out, err }
+}
+
+/** Runs every command that `status` and `doctor` print. A retry is only counted: the console does it later. */
+async function followPrinted(settings: string, status: string): Promise<void> {
+  const commandsIn = (printed: string) =>
+    [...printed.matchAll(/^ {4}(\/.*)$|`(\/[^`]+)`/gm)].map(([, line, quoted]) => line ?? quoted ?? '')
+  const first = commandsIn(status)
+  expect(first).toEqual([
+    expect.stringMatching(/ document list --account default --state failed$/),
+    expect.stringMatching(/ outbox retry --destination accounting --state dead$/),
+    expect.stringMatching(/ destination map accounting --file clients\.csv$/),
+  ])
+  const [program = ''] = / document list /.exec(first[0] ?? '') ? (first[0] ?? '').split(' document list ') : []
+  const doctor = await shell(`${settings}\n${program} doctor || true`)
+  for (const command of [...first, ...commandsIn(doctor.out)]) {
+    const tried = command.includes(' outbox retry ') ? `${command} --dry-run` : command
+    // The file of clients is the reader's to write.
+    const err = command.includes(' clients.csv') ? expect.stringContaining('clients.csv') : ''
+    expect(await shell(`${settings}\n${tried}`), command).toMatchObject({ err })
   }
 }
 

@@ -58,6 +58,7 @@ export async function runHere(
     stderr: into('err'),
     signal: signal ?? new AbortController().signal,
     self: [process.execPath, MAIN] as const,
+    command: 'submission-mirror',
     onReload() {},
     onCrash() {},
   }

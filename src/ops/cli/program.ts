@@ -5,6 +5,7 @@ import { coloured } from './colour.ts'
 import type { CommandContext } from './commands/context.ts'
 import { addCommands, commands } from './commands.ts'
 import { exitCodeOf, exitCodes } from './exit-codes.ts'
+import { withOwnCommand } from './own-command.ts'
 import { refuseUnknown, unknownCommandIn } from './unknown-command.ts'
 
 const EXIT_CODES = `
@@ -23,7 +24,13 @@ fish: run once            submission-mirror completion fish > ~/.config/fish/com
  */
 export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise<number> {
   // Not copied: reading `stdin` would open it.
-  const host: Host = Object.create(context.host, { stdout: { value: coloured(context.host.stdout) } })
+  const { argv: given, command, stdout, stderr: errors } = context.host
+  // What `query` and `--json` print is data, which may contain the same words.
+  const isData = given[0] === 'query' || given.includes('--json')
+  const host: Host = Object.create(context.host, {
+    stdout: { value: isData ? stdout : withOwnCommand(coloured(stdout), command) },
+    stderr: { value: withOwnCommand(errors, command) },
+  })
   const c: CommandContext = { ...context, host, exitCode: exitCodes.done }
   const { stderr } = host
   try {

@@ -129,7 +129,8 @@ export async function readPushStatus(q: Query, config: Pick<Config, 'accounts' |
 export function destinationNotes({ destination, kind, queued }: DestinationStatus): string[] {
   if (kind !== null || queued === 0) return []
   return [
-    `destination ${destination} is not in the settings any more, and ${pluralize(queued, 'change')} for it would wait for ever; put it back, ` +
-      `or give them up with \`submission-mirror outbox skip --destination ${destination} --state ready\``,
+    `destination ${destination} is not in these settings, and ${pluralize(queued, 'change')} for it ${queued === 1 ? 'waits' : 'wait'}. If \`serve\` ` +
+      'runs with another CONFIG_FILE, use that one. If the destination was removed by mistake, put it back. ' +
+      `\`submission-mirror outbox list --destination ${destination} --state ready\` lists what waits`,
   ]
 }

@@ -58,7 +58,7 @@ export class Reports {
     } else if (state === 'unknown') {
       this.#log.error(
         fields,
-        `nobody knows whether ${id} arrived: ${error}; look for it there, then \`submission-mirror outbox skip ${outboxId}\` or \`outbox retry ${outboxId}\``,
+        `nobody knows whether ${id} arrived: ${error}; look for it there. If it is missing, run \`submission-mirror outbox retry ${outboxId}\`; if it arrived, \`submission-mirror outbox skip ${outboxId}\``,
       )
     } else if (state === 'skipped') {
       this.#log.debug(fields, `${id} was ${error}`)

@@ -240,7 +240,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     const [warning, ...others] = await warnings()
     expect(others).toEqual([])
     expect(warning).toMatch(
-      /destination mapped is not in the settings any more, and 2 changes for it would wait for ever; put it back, or /,
+      /destination mapped is not in these settings, and 2 changes for it wait\. If `serve` runs with another CONFIG_FILE, use that one\./,
     )
     const [, command = ''] = /`submission-mirror (.+)`/.exec(warning ?? '') ?? []
     expect(await runHere(command.split(' '), env)).toEqual({ code: 0, out: '2 changes will not be sent any more\n', err: '' })
