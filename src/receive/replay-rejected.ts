@@ -1,6 +1,7 @@
 import { DROPPED } from '../model/protection/protection.ts'
 import { msFromTime, type TimeText } from '../model/time.ts'
 import type { RejectedRecord, RejectedStore } from '../store/inbox/rejected.ts'
+import type { LastUses } from '../store/reads/last-uses.ts'
 import type { DeliveryVerifier } from '../upstream/webhook/signature.ts'
 import type { Appender } from './group-commit.ts'
 import { storedHeaders } from './stored-headers.ts'
@@ -8,8 +9,12 @@ import { storedHeaders } from './stored-headers.ts'
 export interface ReplayRejectedOptions {
   readonly store: RejectedStore
   readonly appender: Appender
+  /** Records when each secret was used last. */
+  readonly lastUses: Pick<LastUses, 'note'>
   /** By account name. */
   readonly verifiers: ReadonlyMap<string, DeliveryVerifier>
+  /** Only these deliveries, by number. */
+  readonly ids?: readonly number[] | undefined
   /** Only deliveries of this account; of all accounts when left out. */
   readonly account?: string | undefined
   /** Only deliveries received at this time or later. */
@@ -31,11 +36,12 @@ export interface ReplayedRejected {
  * @throws TransientError when the database cannot store one; those before it stay accepted.
  */
 export async function replayRejected(options: ReplayRejectedOptions): Promise<ReplayedRejected> {
-  const { store, account, since, until } = options
+  const { store, ids, account, since, until } = options
   const kept = await store.list({ account, since, until })
   let accepted = 0
   const refused: Record<string, number> = {}
-  for (const { rejected_id } of kept.filter(({ replayed_at }) => replayed_at === null).reverse()) {
+  const isAsked = ({ rejected_id, replayed_at }: (typeof kept)[number]) => replayed_at === null && (ids?.includes(rejected_id) ?? true)
+  for (const { rejected_id } of kept.filter(isAsked).reverse()) {
     const record = await store.get(rejected_id)
     if (record === null) continue
     const reason = await replayOne(options, record)
@@ -46,7 +52,7 @@ export async function replayRejected(options: ReplayRejectedOptions): Promise<Re
 }
 
 /** @returns why it is still rejected, or null when it was accepted. */
-async function replayOne({ store, appender, verifiers }: ReplayRejectedOptions, record: RejectedRecord): Promise<string | null> {
+async function replayOne({ store, appender, lastUses, verifiers }: ReplayRejectedOptions, record: RejectedRecord): Promise<string | null> {
   const { account, received_at: receivedAt } = record
   const verifier = account === null ? undefined : verifiers.get(account)
   if (account === null || verifier === undefined) return 'unknown_account'
@@ -62,6 +68,7 @@ async function replayOne({ store, appender, verifiers }: ReplayRejectedOptions, 
   const headers = storedHeaders(verified.headers, record.headers)
   const [failure] = await appender.append([{ account, deliveryId, receivedAt, headers, body, secret }])
   if (failure !== null) throw failure ?? new Error('the database gave no outcome for a delivery')
+  lastUses.note('webhook_secret', account, verifier.tags[secret - 1] ?? '', msFromTime(receivedAt))
   await store.markReplayed(record.rejected_id)
   return null
 }

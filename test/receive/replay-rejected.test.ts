@@ -9,6 +9,7 @@ import { type OpenedDatabase, onSqlite } from '../tools/databases.ts'
 import { account, deliver, inboxOf, newSecret, post, sign, startTestReceiver, type TestReceiver } from './support.ts'
 
 const DAY_MS = 86_400_000
+const lastUses = { note: () => undefined }
 
 describe.each(onSqlite)('replaying refused deliveries on $name', (database) => {
   const wrong = newSecret()
@@ -36,6 +37,7 @@ describe.each(onSqlite)('replaying refused deliveries on $name', (database) => {
     return replayRejected({
       store: receiver.rejected,
       appender: new InboxAppender(opened.db),
+      lastUses,
       verifiers: new Map([
         ['acme', verifier],
         ['other', verifier],
@@ -74,9 +76,9 @@ describe.each(onSqlite)('replaying refused deliveries on $name', (database) => {
     expect(JSON.parse(rows[1]?.headers ?? '')).toEqual(stored)
     const verifiers = new Map<string, DeliveryVerifier>()
     const none = { accepted: 0, refused: { unknown_account: 1 } }
-    expect(await replayRejected({ store: receiver.rejected, appender: new InboxAppender(opened.db), verifiers, account: 'other' })).toEqual(
-      none,
-    )
+    expect(
+      await replayRejected({ store: receiver.rejected, appender: new InboxAppender(opened.db), lastUses, verifiers, account: 'other' }),
+    ).toEqual(none)
     // What was taken is not taken again.
     expect(await replay()).toMatchObject({ accepted: 1, refused: { unknown_account: 1 } })
     expect((await replay()).accepted).toBe(0)
@@ -104,7 +106,7 @@ describe.each(onSqlite)('replaying refused deliveries on $name', (database) => {
     await receiver.rejected.settled()
     const verifiers = new Map([['acme', new DeliveryVerifier([new Secret(right)])]])
     const away = { append: async () => [new Error('away')] }
-    await expect(replayRejected({ store: receiver.rejected, appender: away, verifiers })).rejects.toThrow('away')
+    await expect(replayRejected({ store: receiver.rejected, appender: away, lastUses, verifiers })).rejects.toThrow('away')
     expect((await replay()).accepted).toBe(1)
   })
 })

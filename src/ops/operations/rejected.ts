@@ -4,11 +4,12 @@ import type { Query } from '../../store/engine/db.ts'
 import { InboxAppender } from '../../store/inbox/append.ts'
 import { RejectedStore } from '../../store/inbox/rejected.ts'
 import { withInsured } from '../../store/mirror/insured.ts'
+import { LastUses } from '../../store/reads/last-uses.ts'
 import { readDelivery } from '../../upstream/webhook/delivery.ts'
 import { DeliveryVerifier } from '../../upstream/webhook/signature.ts'
-import { filterForAudit } from '../actions/context.ts'
+import { filterForAudit, idsForAudit } from '../actions/context.ts'
 import { accountNamed, refuseUnknownNames } from '../actions/names.ts'
-import { NotFoundError } from '../output/refusals.ts'
+import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { record, time } from '../output/schema.ts'
 import { pluralize, printableLine } from '../output/text.ts'
 import { deliveryText, keptBody, keptHeaders } from './delivery-parts.ts'
@@ -26,6 +27,8 @@ const entry = z.object({
   body_bytes: z.int().nullable().describe('how long its body was; null when it was not read'),
   body_cut: z.boolean().describe('only its beginning is kept, so it cannot be verified again'),
 })
+
+const rejectedId = z.string().regex(/^\d{1,15}$/, 'is no number')
 
 const list = operation({
   name: 'rejected.list',
@@ -105,12 +108,7 @@ const show = operation({
   description: 'Who saw it is noted in `operator_actions`.',
   role: 'operator',
   http: 'GET /rejected/:id',
-  input: z.strictObject({
-    id: z
-      .string()
-      .regex(/^\d{1,15}$/, 'is no number')
-      .describe('its number in the list'),
-  }),
+  input: z.strictObject({ id: rejectedId.describe('its number in the list') }),
   argument: 'id',
   output: entry.extend({ headers: keptHeaders, body: keptBody }).meta({ id: 'RefusedDeliveryShown' }),
   shows: ({ account: of }, { id }) => ({ target: id, detail: { account: of } }),
@@ -125,12 +123,19 @@ const show = operation({
 const replay = operation({
   name: 'rejected.replay',
   command: 'inbox replay --rejected',
-  summary: 'verify refused deliveries again, after a secret was mended',
-  description: 'Those that verify now are stored and worked, their time judged by when they came.',
+  summary: 'verify rejected deliveries again, after a secret was corrected: those with these numbers, or all',
+  description: 'Those that verify now are stored and applied. Their timestamp is compared with the time they were received.',
   role: 'operator',
   needs: 'account',
   http: 'POST /rejected/replay',
-  input: z.strictObject({ account: ofAccount, ...period('received') }),
+  input: z
+    .strictObject({
+      ids: z.array(rejectedId).min(1).max(500).optional().describe('numbers in the list of rejected deliveries'),
+      account: ofAccount,
+      ...period('received'),
+    })
+    .refine(({ ids, ...others }) => ids === undefined || Object.keys(others).length === 0, 'account, since and until go without ids'),
+  argument: 'ids',
   output: record('RefusedReplayed', {
     accepted: z.int().describe('how many verify now'),
     refused: z.record(z.string(), z.int()).describe('how many do not, by reason'),
@@ -138,25 +143,39 @@ const replay = operation({
   run: async (c, given) => {
     if (given.account !== undefined) accountNamed(c.config, given.account, c.nameOf('account'))
     const { account: of, since, until } = filterOf(c, given)
-    const note = { action: 'rejected.replay', target: of ?? null, detail: filterForAudit({ since, until }) }
+    const store = new RejectedStore(c.db, c.log)
+    for (const id of given.ids ?? []) await refuseSettled(store, id)
+    const detail = given.ids === undefined ? filterForAudit({ since, until }) : idsForAudit(given.ids)
+    const note = { action: 'rejected.replay', target: of ?? null, detail }
     const { accepted, refused } = await c.attempt(note, async () => {
+      const lastUses = new LastUses(c.db, c.log)
       const replayed = await replayRejected({
-        store: new RejectedStore(c.db, c.log),
+        store,
         appender: new InboxAppender(c.db),
+        lastUses,
+        ids: given.ids?.map(Number),
         verifiers: new Map(c.config.accounts.map(({ name: each, webhookSecrets }) => [each, new DeliveryVerifier(webhookSecrets)])),
         account: of,
         since,
         until,
       })
+      await lastUses.write()
       return { ...replayed, detail: { accepted: replayed.accepted } }
     })
     return { accepted, refused: { ...refused } }
   },
   print: (to, { accepted, refused }) => {
-    to.line(`${pluralize(accepted, 'refused delivery', 'refused deliveries')} verified and will be worked`)
-    for (const [reason, n] of Object.entries(refused)) to.line(`${n} still refused: ${reason}`)
+    to.line(`${pluralize(accepted, 'rejected delivery', 'rejected deliveries')} verified and will be applied`)
+    for (const [reason, n] of Object.entries(refused)) to.line(`${n} still rejected: ${reason}`)
   },
 })
+
+/** @throws NotFoundError if there is no such rejected delivery, ConflictError if it was accepted already. */
+async function refuseSettled(store: RejectedStore, id: string): Promise<void> {
+  const found = await store.get(Number(id))
+  if (found === null) throw new NotFoundError([`there is no rejected delivery ${id}`])
+  if (found.replayed_at !== null) throw new ConflictError([`rejected delivery ${id} was accepted already`])
+}
 
 /** `inbox list|show|replay --rejected`, `inbox reasons` */
 export const operations = [list, reasons, show, replay]

@@ -50,7 +50,11 @@ describe.each(onSqlite)('a destination that is not idempotent, on $name', (datab
     expect(await states()).toContainEqual(['unknown', 1, 1])
     const number = (await rig.rows()).find(({ state }) => state === 'unknown')?.outbox_id
     const told = rig.lines.filter((line) => line.includes('nobody knows whether message'))
-    expect(told).toEqual([expect.stringContaining(`If it is missing, run \`submission-mirror outbox retry ${number}\`; if it arrived, \`submission-mirror outbox skip ${number}\``)])
+    expect(told).toEqual([
+      expect.stringContaining(
+        `If it is missing, run \`submission-mirror outbox retry ${number}\`; if it arrived, \`submission-mirror outbox skip ${number}\``,
+      ),
+    ])
   })
 
   it('a row is looked up first where that is possible, and sent again only when it is not there', async () => {

@@ -117,7 +117,7 @@ function RefusedOne({ id }: { readonly id: string }) {
       title="Rejected delivery"
       back="/deliveries"
       chip={<Chip word={query.data?.replayed_at ? 'accepted' : 'refused'} />}
-      actions={query.data?.replayed_at === null && <VerifyAgain account={query.data.account ?? undefined} />}
+      actions={query.data?.replayed_at === null && <VerifyAgain id={id} />}
     >
       <Asked query={query}>
         {(refused) => (

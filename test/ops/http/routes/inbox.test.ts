@@ -189,7 +189,7 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
     const states = (await rig.ask<Page>('GET', '/inbox')).json.items.map(({ state }) => state).reverse()
     expect(states).toEqual(['ready', 'ready', 'aside', 'done', 'ready'])
     expect(await rig.notes()).toMatchObject([{ detail: { text: 'broken', replayed: 2 } }, { detail: { text: 'msg_0', replayed: 1 } }])
-    for (const args of [['--text', 'x'], ['--dry-run'], ['msg_0']]) {
+    for (const args of [['--text', 'x'], ['--dry-run']]) {
       const refused = await runHere(['inbox', 'replay', '--rejected', ...args], rig.env)
       expect(refused).toEqual({ code: 2, out: '', err: expect.stringMatching(/^--[\w-]+ does not go with `inbox replay --rejected`\n/) })
     }
@@ -272,15 +272,30 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
     expect((await rig.ask('GET', '/rejected/x')).status).toBe(400)
 
     expect(await rig.ask('POST', '/rejected/replay', { body: { account: 'other' } })).toMatchObject({ status: 422 })
+    expect(await rig.ask('POST', '/rejected/replay', { body: { ids: ['1'], account: 'default' } })).toMatchObject({ status: 400 })
+    expect(await runHere(['inbox', 'replay', '--rejected', '999'], rig.env)).toMatchObject({ err: 'there is no rejected delivery 999\n' })
+    expect(await rig.ask('POST', '/rejected/replay', { body: { ids: [id] } })).toMatchObject({
+      json: { accepted: 0, refused: { missing_headers: 1 } },
+    })
     expect(await rig.ask('POST', '/rejected/replay', { body: {} })).toMatchObject({
       status: 200,
       json: { accepted: 1, refused: { unknown_account: 1 } },
     })
     expect(await open()).toEqual([2, 2])
     expect((await rig.ask<Page>('GET', '/inbox?state=ready')).json.items).toHaveLength(1)
-    expect(await rig.notes()).toEqual([
+    const [stored] = (await rig.ask<Page>('GET', '/inbox')).json.items
+    const shownStored = (await rig.ask<Page>('GET', `/inbox/${stored?.['inbox_id']}`)).json.items[0]
+    // The delivery and the account say the same of the secret.
+    const accounts = (await rig.ask<Page>('GET', '/accounts')).json.items
+    expect(shownStored).toMatchObject({ secret: 1 })
+    expect(accounts[0]).toMatchObject({ webhook_secrets: [{ position: 1, last_verified_at: stored?.['received_at'] }] })
+    const again = await rig.ask('POST', '/rejected/replay', { body: { ids: [String(all.json.items[2]?.['rejected_id'])] } })
+    expect(again).toMatchObject({ status: 409, json: { detail: expect.stringContaining('accepted already') } })
+    expect(await rig.notes()).toMatchObject([
       { who: 'alice', action: 'rejected.show', target: id, detail: { account: 'default' }, outcome: 'done' },
+      { who: 'alice', action: 'rejected.replay', target: null, detail: { ids: [id], accepted: 0 }, outcome: 'done' },
       { who: 'alice', action: 'rejected.replay', target: null, detail: { accepted: 1 }, outcome: 'done' },
+      { action: 'inbox.show' },
     ])
   })
 })
