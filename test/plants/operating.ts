@@ -120,7 +120,7 @@ export const operating: Plants = {
   },
   'an alarm never ends': {
     file: 'ops/alarms/condition.ts',
-    edits: [["< CLEAR_AFTER_MS ? null : { ...row, state: 'resolved', resolved_at: now }", '< CLEAR_AFTER_MS ? null : null']],
+    edits: [["'forget' : { ...row, state: 'resolved', resolved_at: now }", "'forget' : null"]],
     foundBy: ['ops/alarms/condition.test.ts'],
   },
   'nobody watches the inbox': {

@@ -17,7 +17,7 @@ const common = {
     description: '1 to 63 of a-z, 0-9, _ and -, first a letter or digit',
   }),
   repeat: time('5m', '30d').prefault('4h').meta({ description: 'when a lasting alarm is told again; 5m to 30d' }),
-  resolved: value(flag).prefault(true).meta({ description: 'whether its end is told' }),
+  resolved: value(flag).prefault(true).meta({ description: 'whether its end is reported, once it has lasted five minutes' }),
 }
 
 const webhook = section({

@@ -25,7 +25,7 @@ import { logWatcher } from './watch-log.ts'
 import { reconcileWatcher } from './watch-reconcile.ts'
 import type { WatchContext, Watcher } from './watcher.ts'
 
-const EVERY_MS = 30_000
+const EVERY_MS = 10_000
 /** When a process dies, another takes over after this time. */
 const LEASE_MS = 90_000
 
@@ -40,7 +40,7 @@ export interface AlarmWatchParts extends Pick<WatchContext, 'config' | 'clients'
 }
 
 /**
- * Evaluates all alarms every half minute, in one process at a time. Stores their states in the table `alarms`, and the messages to
+ * Evaluates all alarms every 10 s, in one process at a time. Stores their states in the table `alarms`, and the messages to
  * operators with them. Reads by index and writes little, however large the mirror is.
  */
 export class AlarmWatch implements Service {
@@ -142,7 +142,10 @@ export class AlarmWatch implements Service {
   }
 }
 
-/** The plan of an evaluation, with the alarm and the messages of an outage that has just ended. */
+/**
+ * The plan of an evaluation, with the alarm and the messages of an outage that has just ended. The alarm is stored as firing, for the history;
+ * the next evaluation resolves it.
+ */
 function planWith(
   past: PastOutage | null,
   evaluation: Evaluation,
@@ -164,12 +167,14 @@ function planWith(
     }),
   )
   const plan = planOf(
-    evaluation,
+    {
+      conditions: evaluation.conditions.filter((condition) => keyOf(condition) !== key),
+      names: new Set([...evaluation.names].filter((name) => name !== past.row.name)),
+    },
     [...alarms.filter((row) => keyOf(row) !== key), past.row],
     [...notices.filter((notice) => keyOf(notice) !== key), ...sent],
     operators,
     nowMs,
   )
-  const alarmsOf = plan.alarms.some((row) => keyOf(row) === key) ? plan.alarms : [...plan.alarms, past.row]
-  return { ...plan, alarms: alarmsOf, notices: [...past.sent, ...plan.notices] }
+  return { ...plan, alarms: [...plan.alarms, past.row], notices: [...past.sent, ...plan.notices] }
 }

@@ -1,7 +1,7 @@
 import { msFromTime, timeFromMs } from '../../model/time.ts'
 import type { AlarmKey, AlarmRow } from '../../store/operators/alarms.ts'
 import type { Matter } from '../health/matters.ts'
-import { type AlarmName, CLEAR_AFTER_MS, rules } from '../health/rules.ts'
+import { type AlarmName, rules, SETTLE_MS } from '../health/rules.ts'
 import { needOf } from '../health/verdict-text.ts'
 
 /** The present state of one thing that an alarm watches. */
@@ -74,8 +74,9 @@ export type Transition = AlarmRow | 'forget' | null
 /**
  * The state machine of an alarm, for one evaluation.
  * - none or `resolved` → `pending` when the condition is on; → `firing` when it has been on for the rule's `forMs`.
- * - `pending` → forgotten when the condition is no longer on. It begins again after a gap between evaluations longer than `CLEAR_AFTER_MS`.
- * - `firing` → `resolved` when the condition has been off for `CLEAR_AFTER_MS`. `between` keeps it firing.
+ * - `pending` → forgotten when the condition is no longer on. It begins again after a gap between evaluations longer than `SETTLE_MS`.
+ * - `firing` → `resolved` when the condition is off. `between` keeps it firing.
+ * - `resolved` → `firing` again, with its old beginning, when the condition returns within `SETTLE_MS`.
  */
 export function transition(row: AlarmRow | null, condition: Condition, nowMs: number): Transition {
   const { name, account, destination, text } = condition
@@ -85,12 +86,12 @@ export function transition(row: AlarmRow | null, condition: Condition, nowMs: nu
   const on = condition.level === 'on' || (condition.level === 'between' && firing)
   if (!on) {
     if (row === null || row.state === 'resolved') return null
-    if (row.state === 'pending') return 'forget'
-    return nowMs - msFromTime(row.last_at) < CLEAR_AFTER_MS ? null : { ...row, state: 'resolved', resolved_at: now }
+    return row.state === 'pending' ? 'forget' : { ...row, state: 'resolved', resolved_at: now }
   }
-  const begun = firing || (row?.state === 'pending' && nowMs - msFromTime(row.last_at) <= CLEAR_AFTER_MS)
+  const continues = firing || (row !== null && isUnsettled(row, nowMs))
+  const begun = continues || (row?.state === 'pending' && nowMs - msFromTime(row.last_at) <= SETTLE_MS)
   const since = begun && row ? row.since : timeFromMs(Math.min(nowMs, condition.sinceMs ?? nowMs))
-  const state = firing || nowMs - msFromTime(since) >= forMs ? 'firing' : 'pending'
+  const state = continues || nowMs - msFromTime(since) >= forMs ? 'firing' : 'pending'
   return {
     name,
     account,
@@ -105,4 +106,9 @@ export function transition(row: AlarmRow | null, condition: Condition, nowMs: nu
     resolved_at: row?.resolved_at ?? null,
     notified_at: row?.notified_at ?? null,
   }
+}
+
+/** Whether an alarm resolved so recently that it may still return. */
+export function isUnsettled({ state, resolved_at }: Pick<AlarmRow, 'state' | 'resolved_at'>, nowMs: number): boolean {
+  return state === 'resolved' && resolved_at !== null && nowMs - msFromTime(resolved_at) < SETTLE_MS
 }

@@ -4,7 +4,7 @@ import { msFromTime, timeFromMs } from '../../model/time.ts'
 import type { AlarmKey, AlarmPlan, AlarmRow, NewNotice, NoticeRow } from '../../store/operators/alarms.ts'
 import type { NoticeKind } from '../../store/schema/operators.ts'
 import { alarmNames, isAlarm } from '../health/rules.ts'
-import { type Condition, keyOf, transition } from './condition.ts'
+import { type Condition, isUnsettled, keyOf, transition } from './condition.ts'
 import { messageOf } from './message.ts'
 
 /** The outcome of one evaluation. */
@@ -18,8 +18,8 @@ export interface Evaluation {
  * What one evaluation changes: alarms by `transition`, and for each operator the notices about them.
  *
  * An operator has at most one notice per alarm: a newer one replaces one that was not sent. A firing alarm is told once, and again
- * `repeatMs` after that notice was sent or given up, unless its condition is off at the moment. Its end is told when its beginning was, or
- * was to be. So an operator who is added later hears of what fires, and nothing that happens between two evaluations is lost.
+ * `repeatMs` after that notice was sent or given up. Its end is told when its beginning was, or was to be, and the alarm hasn't returned
+ * within `SETTLE_MS`. So an operator who is added later hears of what fires, and nothing that happens between two evaluations is lost.
  */
 export function planOf(
   evaluation: Evaluation,
@@ -31,15 +31,13 @@ export function planOf(
   const rows = new Map(stored.map((row) => [keyOf(row), row]))
   const changed: AlarmRow[] = []
   const forgotten: AlarmKey[] = []
-  const off = new Set<string>()
   for (const condition of [...evaluation.conditions, ...vanished(evaluation, stored)]) {
     const key = keyOf(condition)
     const next = transition(rows.get(key) ?? null, condition, nowMs)
-    if (next === null) off.add(key)
-    else if (next === 'forget') {
+    if (next === 'forget') {
       forgotten.push(condition)
       rows.delete(key)
-    } else {
+    } else if (next !== null) {
       changed.push(next)
       rows.set(key, next)
     }
@@ -50,7 +48,7 @@ export function planOf(
     rows.delete(keyOf(row))
   }
   const whole = alarmNames.every((name) => evaluation.names.has(name))
-  return { at: timeFromMs(nowMs), whole, alarms: changed, forgotten, ...noticesOf(rows, off, notices, operators, nowMs) }
+  return { at: timeFromMs(nowMs), whole, alarms: changed, forgotten, ...noticesOf(rows, notices, operators, nowMs) }
 }
 
 /** Alarms about something that no longer exists, such as an account removed from the settings: they are off. */
@@ -61,21 +59,19 @@ function vanished({ conditions, names }: Evaluation, stored: readonly AlarmRow[]
     .map(({ name, account, destination, text }) => ({ name: name as Condition['name'], account, destination, level: 'off', text }))
 }
 
-/** @param off alarms whose condition is off at the moment, though they may still fire: they are not repeated. */
 function noticesOf(
   rows: ReadonlyMap<string, AlarmRow>,
-  off: ReadonlySet<string>,
   notices: readonly NoticeRow[],
   operators: readonly OperatorConfig[],
   nowMs: number,
 ): Pick<AlarmPlan, 'notices' | 'forgottenNotices'> {
   const queued: NewNotice[] = []
   const latest = new Map(notices.map((notice) => [`${notice.operator} ${keyOf(notice)}`, notice]))
-  const forgotten = notices.filter((notice) => isOver(notice, rows.get(keyOf(notice)), operators))
+  const forgotten = notices.filter((notice) => isOver(notice, rows.get(keyOf(notice)), operators, nowMs))
   for (const operator of operators) {
     for (const [alarm, row] of rows) {
       const kind = kindOf(row, latest.get(`${operator.name} ${alarm}`) ?? null, operator, nowMs)
-      if (kind === null || (kind === 'repeated' && off.has(alarm))) continue
+      if (kind === null) continue
       const { name, account, destination } = row
       const now = timeFromMs(nowMs)
       const body = JSON.stringify(messageOf(row, kind, now))
@@ -93,14 +89,15 @@ function kindOf(row: AlarmRow, latest: NoticeRow | null, operator: OperatorConfi
     if (latest.settled_at === null || nowMs - msFromTime(latest.settled_at) < operator.repeatMs) return null
     return 'repeated'
   }
-  return row.state === 'resolved' && operator.resolved && latest !== null && latest.kind !== 'resolved' ? 'resolved' : null
+  if (row.state !== 'resolved' || isUnsettled(row, nowMs)) return null
+  return operator.resolved && latest !== null && latest.kind !== 'resolved' ? 'resolved' : null
 }
 
 /** Whether a notice is no longer needed. */
-function isOver(notice: NoticeRow, row: AlarmRow | undefined, operators: readonly OperatorConfig[]): boolean {
+function isOver(notice: NoticeRow, row: AlarmRow | undefined, operators: readonly OperatorConfig[], nowMs: number): boolean {
   const operator = operators.find(({ name }) => name === notice.operator)
   if (operator === undefined) return true
-  if (row?.state === 'firing') return false
+  if (row?.state === 'firing' || (row !== undefined && isUnsettled(row, nowMs))) return false
   if (notice.kind === 'resolved') return notice.settled_at !== null
   // The notice of the beginning is needed only until the end is told.
   return !operator.resolved || row === undefined

@@ -13,7 +13,7 @@ export interface FetchMode {
   readonly documents: Pick<Config['documents'], 'mode'>
 }
 
-/** All rows are looked at for the sum, so it may be this old. */
+/** All rows are read for the sum, so it may be this old, unless there is no room. */
 const COUNTED_MS = 300_000
 /** Hosts that a text names; the others are counted. */
 const NAMED = 3
@@ -26,7 +26,8 @@ export function documentWatcher(): Watcher {
     async check({ q, config, nowMs }) {
       const { documents } = config
       if (documents.mode !== 'fetch') return []
-      if (Math.abs(nowMs - counted.atMs) > COUNTED_MS) counted = { atMs: nowMs, bytes: await storedBytes(q) }
+      if (Math.abs(nowMs - counted.atMs) > COUNTED_MS || counted.bytes >= documents.totalBytes)
+        counted = { atMs: nowMs, bytes: await storedBytes(q) }
       const tooLong = await countTooLong(q)
       const { maxBytes, totalBytes } = documents
       const isFull = counted.bytes >= totalBytes

@@ -140,7 +140,7 @@ export function webhooksLost(account: string, loss: WebhookLoss): Matter[] {
   const reason =
     `that is ${Math.round(share * 100)} %, and reading found them; check in the portal whether the endpoint has a filter, and what its log of ` +
     'attempts says'
-  return [matter('webhooks_lost', { account, count: loss.lost, name: pluralize(loss.expected, 'record'), reason })]
+  return [matter('webhooks_lost', { account, since: loss.since, count: loss.lost, name: pluralize(loss.expected, 'record'), reason })]
 }
 
 function changeMatters({ destination, dead, unknown, held, unmapped }: DestinationHealth): Matter[] {

@@ -17,8 +17,8 @@ export interface AlarmRule {
 }
 
 /**
- * Every alarm by its name. The names are part of the contract, as those of metrics are. An alarm resolves when its condition has been off
- * for `CLEAR_AFTER_MS`, so that one that comes and goes does not fire again and again. docker/runbook.md tells when each fires.
+ * Every alarm by its name. The names are part of the contract, as those of metrics are. An alarm resolves with the first evaluation that
+ * finds its condition off. docker/runbook.md lists when each fires.
  */
 export const rules = {
   store_unavailable: rule('critical', MINUTE, 'The database cannot be written', 'Deliveries cannot be stored'),
@@ -90,8 +90,11 @@ export function isAlarm(name: string | null): name is AlarmName {
   return name !== null && Object.hasOwn(rules, name)
 }
 
-/** How long a condition must be off before its alarm resolves. */
-export const CLEAR_AFTER_MS = 5 * MINUTE
+/**
+ * An alarm that returns within this time continues. Its end is reported to alert recipients only afterwards, so that an alarm that comes and
+ * goes doesn't send message after message.
+ */
+export const SETTLE_MS = 5 * MINUTE
 
 /** @returns the section of the runbook, as a relative link. */
 export function runbookOf(name: AlarmName): string {

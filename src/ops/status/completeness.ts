@@ -26,7 +26,9 @@ export const completeness = z.object({
     .object({ webhook: z.int(), poll: z.int(), backfill: z.int(), reconcile: z.int() })
     .describe('events and messages by how they became known first'),
   webhook_loss_ratio: z.number().nullable().describe('lost webhooks as a share of those expected; null: none was expected'),
-  webhook_loss_day: z.object({ expected: z.int(), lost: z.int() }).describe('of the last 24 hours'),
+  webhook_loss_day: z
+    .object({ expected: z.int(), lost: z.int(), since: time.nullable().describe('start of the hour of the first lost webhook') })
+    .describe('of the last 24 hours'),
   discovery: z
     .array(
       z.object({

@@ -10,7 +10,7 @@ import { compareClocks } from '../clocks/clock-watch.ts'
 import type { Standing } from '../health/matters.ts'
 import { type AlarmName, withAdvice } from '../health/rules.ts'
 
-/** Alarms are evaluated every half minute. When they were not for this long, nobody watches. */
+/** After this long without an evaluation of all alarms, no process evaluates them. */
 const UNWATCHED_MS = 90_000
 
 const evaluatedHere: ReadonlySet<string> = new Set<AlarmName>([
@@ -22,22 +22,26 @@ const evaluatedHere: ReadonlySet<string> = new Set<AlarmName>([
   'items_unreadable',
 ])
 
+/** Alarms that need attention before they fire: the clocks are already wrong. */
+const neededWhilePending: ReadonlySet<string> = new Set<AlarmName>(['clock_skew'])
+
 /**
  * @returns what holds of all that alarms are about: those that fire, and what the database alone tells now, though its alarm has not lasted
  * long enough to fire, or no process evaluates alarms.
  */
 export async function standingConditions(db: Db, config: Pick<Config, 'destinations'> & FetchMode, health: Health): Promise<Standing[]> {
-  const fire = health.alarms.filter(({ state, name }) => state === 'firing' && !evaluatedHere.has(name))
   const nowMs = db.clock.now()
+  const isWatched = health.alarmsAt !== null && Math.abs(nowMs - msFromTime(health.alarmsAt)) < UNWATCHED_MS
+  const isNeeded = ({ state, name }: Health['alarms'][number]) => state === 'firing' || (isWatched && neededWhilePending.has(name))
+  const fire = health.alarms.filter((alarm) => isNeeded(alarm) && !evaluatedHere.has(alarm.name))
   const evidence = await Promise.all(health.accounts.map(({ account }) => evidenceConditions(account, db.read, nowMs)))
   const here = [...(await retentionConditions(db.read, nowMs)), ...(await unnamedHosts(db.read, config)), ...evidence.flat()]
-  return [...(await clocks(db, config, health)), ...fire.map(ofAlarm), ...here.flatMap(ofCondition)]
+  return [...(await clocks(db, config, isWatched ? health : null)), ...fire.map(ofAlarm), ...here.flatMap(ofCondition)]
 }
 
 /** A process that evaluates alarms also knows the clocks of the services; without one, the database has to do. */
-async function clocks(db: Db, config: Pick<Config, 'destinations'>, { alarms, alarmsAt }: Health): Promise<Standing[]> {
-  const isWatched = alarmsAt !== null && Math.abs(db.clock.now() - msFromTime(alarmsAt)) < UNWATCHED_MS
-  if (isWatched) return alarms.filter(({ name }) => name === 'clocks_disagree').map(ofAlarm)
+async function clocks(db: Db, config: Pick<Config, 'destinations'>, watched: Health | null): Promise<Standing[]> {
+  if (watched !== null) return watched.alarms.filter(({ name }) => name === 'clocks_disagree').map(ofAlarm)
   return ofCondition(clocksDisagree(await compareClocks(db), config))
 }
 

@@ -61,28 +61,30 @@ export async function firstWebhookHour(q: Query, account: string): Promise<TimeT
   return row?.hour ?? null
 }
 
-/** Records that webhooks should have announced, and how many of them none did. */
+/** Records that webhooks should have announced, how many of them none did, and the hour of the first of those. */
 export interface WebhookLoss {
   readonly expected: number
   readonly lost: number
+  readonly since: TimeText | null
 }
 
 /** Those of the last day, from the first webhook on: before it there may have been no endpoint. */
 export async function webhookLossOfDay(q: Query, account: string): Promise<WebhookLoss> {
   const first = await firstWebhookHour(q, account)
   const dayAgo = timeFromMs(q.clock.now() - DAY_MS)
-  return first === null ? { expected: 0, lost: 0 } : await webhookLoss(q, account, first > dayAgo ? first : dayAgo)
+  return first === null ? { expected: 0, lost: 0, since: null } : await webhookLoss(q, account, first > dayAgo ? first : dayAgo)
 }
 
 /** Those since the start of an hour. */
 export async function webhookLoss(q: Query, account: string, since: TimeText): Promise<WebhookLoss> {
-  const { rows } = await sql<{ expected: number | null; lost: number | null }>`
-    select cast(sum(n.webhook + n.poll + n.reconcile) as integer) as expected, cast(sum(n.lost) as integer) as lost
+  const { rows } = await sql<{ expected: number | null; lost: number | null; since: TimeText | null }>`
+    select cast(sum(n.webhook + n.poll + n.reconcile) as integer) as expected, cast(sum(n.lost) as integer) as lost,
+      min(case when n.lost > 0 then n.hour end) as since
     from arrival_counts n
     where n.account = ${account} and n.hour > ${timeValue(q, since)}
       and (n.entity <> 'market_events' or not exists (
         select 1 from sync_accounts c where c.account = n.account and c.events_unreadable_at is not null))`.execute(q.sql)
-  return { expected: rows[0]?.expected ?? 0, lost: rows[0]?.lost ?? 0 }
+  return { expected: rows[0]?.expected ?? 0, lost: rows[0]?.lost ?? 0, since: rows[0]?.since ?? null }
 }
 
 /** Rejected deliveries of one account and reason. */

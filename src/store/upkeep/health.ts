@@ -77,9 +77,9 @@ export interface Health {
   readonly destinations: readonly DestinationHealth[]
   /** Deliveries that wait to be applied, of all accounts. */
   readonly inbox: Pile
-  /** Alarms, firing or pending, whose condition was on when all alarms were last evaluated. One that is off resolves a few minutes later. */
+  /** Firing and pending alarms. */
   readonly alarms: readonly AlarmRow[]
-  /** When that was; null: never. */
+  /** When all alarms were last evaluated; null: never. */
   readonly alarmsAt: TimeText | null
   /** Whether a process works on the database now. */
   readonly isServed: boolean
@@ -123,7 +123,7 @@ export async function readHealth(q: Query, kept?: Sums | null): Promise<Health> 
     })),
     destinations,
     inbox: pileOf('ready', null),
-    alarms: alarms.filter(({ state, last_at }) => state !== 'resolved' && (alarmsAt === null || last_at >= alarmsAt)),
+    alarms: alarms.filter(({ state }) => state !== 'resolved'),
     alarmsAt,
     isServed: processes.length > 0,
   }

@@ -7,6 +7,7 @@ import { alarmNames } from '../../../src/ops/health/rules.ts'
 import type { AlarmRow, NoticeRow } from '../../../src/store/operators/alarms.ts'
 
 const HOUR = 3_600_000
+const MINUTE = 60_000
 const NOW = Date.UTC(2026, 0, 5, 12)
 
 const operator = (over: Partial<OperatorConfig> = {}) =>
@@ -41,9 +42,20 @@ describe('what a look changes', () => {
     }
   })
 
-  it('repeats nothing that is off at the moment, and tells of it whoever has not heard of it', () => {
-    expect(planned([alarm('firing')], [notice('firing', 2 * HOUR)], ['off']).told).toEqual([])
-    expect(planned([alarm('firing')], [], ['off']).told).toEqual(['firing'])
+  it('reports an end only after five minutes, and nothing when the alarm returns within them', () => {
+    for (const [resolvedMsAgo, told] of [
+      [4 * MINUTE, []],
+      [5 * MINUTE, ['resolved']],
+    ] as const) {
+      const resolved = alarm('resolved', { resolved_at: timeFromMs(NOW - resolvedMsAgo) })
+      expect(planned([resolved], [notice('firing', HOUR / 2)], ['off'])).toMatchObject({ told, forgottenNotices: [] })
+    }
+    const resolved = alarm('resolved', { resolved_at: timeFromMs(NOW - MINUTE) })
+    for (const wantsEnds of [true, false]) {
+      const who = [operator({ resolved: wantsEnds })]
+      expect(planned([alarm('firing')], [notice('firing', 2 * HOUR)], ['off'], who)).toMatchObject({ told: [], forgottenNotices: [] })
+      expect(planned([resolved], [notice('firing', HOUR / 2)], ['on'], who)).toMatchObject({ told: [], alarms: [{ state: 'firing' }] })
+    }
   })
 
   it('tells of what begins again before its end was told', () => {
@@ -51,7 +63,7 @@ describe('what a look changes', () => {
   })
 
   it('tells of an end once, to whoever was told of the beginning and wants it', () => {
-    const over = alarm('resolved', { resolved_at: timeFromMs(NOW) })
+    const over = alarm('resolved', { resolved_at: timeFromMs(NOW - HOUR) })
     expect(planned([over], [notice('firing', HOUR)], ['off'])).toMatchObject({ told: ['resolved'], forgottenNotices: [] })
     expect(planned([over], [notice('resolved', null)], ['off'])).toMatchObject({ told: [], forgottenNotices: [] })
     expect(planned([over], [notice('resolved', 1)], ['off'])).toMatchObject({ told: [], forgottenNotices: [{ kind: 'resolved' }] })

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { TransientError } from '../../../src/base/errors.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { AlarmWatch } from '../../../src/ops/alarms/alarm-watch.ts'
+import { standingConditions } from '../../../src/ops/status/known-now.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { timeValue } from '../../../src/store/engine/sql.ts'
 import { RejectedStore } from '../../../src/store/inbox/rejected.ts'
@@ -531,15 +532,22 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.lookLater()).toEqual([])
   })
 
-  it('is a need only while its condition is on, though it resolves later', async () => {
+  it('ends with its condition', async () => {
     const rig = await openWatch(database)
     rig.world.freeBytes = 1
     expect(await rig.look()).toEqual(['disk_space'])
-    const alarmsNeeded = async () => (await readHealth(rig.db.read)).alarms.map(({ name }) => name)
-    expect(await alarmsNeeded()).toEqual(['disk_space'])
     rig.world.freeBytes = 100 * 1024 ** 3
-    expect(await rig.look()).toEqual(['disk_space'])
-    expect(await alarmsNeeded()).toEqual([])
+    expect(await rig.look()).toEqual([])
+    expect((await readHealth(rig.db.read)).alarms).toEqual([])
+  })
+
+  it('needs attention for clocks that are apart as soon as they are known to be, before the alarm fires', async () => {
+    const rig = await openWatch(database)
+    rig.world.skewMs = -90_000
+    rig.world.clocks = { ...rig.world.clocks, doubt: 'the machine slept' }
+    expect(await rig.look()).toEqual([])
+    const standing = await standingConditions(rig.db, rig.config, await readHealth(rig.db.read))
+    expect(standing.map(({ name }) => name).sort()).toEqual(['clock_skew', 'clocks_disagree'])
   })
 
   it('is one of several, and another follows when it is gone', async () => {
@@ -620,7 +628,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
       state: 'firing',
       text: 'the database cannot be written (the disk is full), so deliveries are answered 503; make room, or see whether the database runs and whether something else holds a lock on it',
     })
-    rig.clock.advance(6 * MINUTE)
+    rig.clock.advance(10_000)
     await watch.evaluate(signal)
     expect((await rig.alarm('store_unavailable'))?.state).toBe('resolved')
   })

@@ -251,7 +251,7 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
       webhook_loss_ratio: 0.5,
       discovery: [],
       known_by: { webhook: 1, poll: 4, backfill: 1, reconcile: 1 },
-      webhook_loss_day: { expected: 6, lost: 3 },
+      webhook_loss_day: { expected: 6, lost: 3, since: expect.any(String) },
     })
     const { registry } = createMetrics()
     await new StoreGauges(registry, db, silentLog, () => loadConfig(environment), { storeFault: async () => null }).refresh()

@@ -203,7 +203,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     const row = { ...alarm, name: 'clocks_disagree', text: 'they differ', severity: 'critical', state: 'pending' } as const
     await reportAlarm(db, { ...row, last_at: at(0) }, [])
     expect(await needs()).toEqual([['the clocks disagree: they differ', 1]])
-    await reportAlarm(db, { ...row, last_at: at(MINUTE) }, [])
+    await reportAlarm(db, { ...row, state: 'resolved', last_at: at(MINUTE), resolved_at: at(0) }, [])
     await setUpkeepWait(db, 'retention', 'it would remove much')
     expect(await needs()).toEqual([[expect.stringMatching(/^retention waits to be confirmed: retention waits: it would remove much/), 1]])
     await setUpkeepWait(db, 'retention', null)

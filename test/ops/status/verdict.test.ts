@@ -37,7 +37,7 @@ const acme: AccountHealth = {
   newestReadAt: ago(MINUTE),
   stalestReadAt: ago(DAY),
   dead: nothing,
-  loss: { expected: 0, lost: 0 },
+  loss: { expected: 0, lost: 0, since: null },
   runs: [],
   identityFault: null,
   pause: null,
@@ -261,13 +261,13 @@ describe('a mirror needs attention', () => {
     expect(told({ account: { pause, identityFault, state: 'suspended' } }).needs.map(({ kind }) => kind)).toEqual(['account_stopped'])
   })
 
-  it('for many lost webhooks, be it few of all: since their alarm fires', () => {
+  it('for many lost webhooks, be it few of all, since the first was lost', () => {
     const lost = (expected: number, n: number, standing: readonly Standing[] = []) =>
-      told({ account: { loss: { expected, lost: n } }, standing })
+      told({ account: { loss: { expected, lost: n, since: ago(9 * MINUTE) } }, standing })
     expect(lost(100, 19).needs).toEqual([
       {
         kind: 'webhooks_lost',
-        since: null,
+        since: ago(9 * MINUTE),
         count: 19,
         mend: { runbook: 'docker/runbook.md#webhooks-are-lost' },
         what:
@@ -278,7 +278,7 @@ describe('a mirror needs attention', () => {
     expect(lost(100, 10).verdict).toBe('attention')
     expect([lost(101, 10).verdict, lost(9, 9).verdict]).toEqual(['complete', 'complete'])
     expect(lost(100, 19, [alarm('webhook_loss', 'acme')]).needs.map(({ kind, since }) => [kind, since])).toEqual([
-      ['webhooks_lost', ago(2 * MINUTE)],
+      ['webhooks_lost', ago(9 * MINUTE)],
     ])
     expect(lost(100, 7, [alarm('webhook_loss', 'acme')]).needs.map(({ kind }) => kind)).toEqual(['alarm'])
   })

@@ -316,15 +316,15 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
           .execute()
       })
       expect([await asked.firstWebhookHour(db.read, 'acme'), await asked.firstWebhookHour(db.read, 'zenith')]).toEqual([time(120), null])
-      expect(await asked.webhookLoss(db.read, 'acme', time(60))).toEqual({ expected: 7, lost: 2 })
+      expect(await asked.webhookLoss(db.read, 'acme', time(60))).toEqual({ expected: 7, lost: 2, since: time(120) })
       await db.write('test', (tx) =>
         tx.sql
           .updateTable('sync_accounts')
           .set({ events_unreadable_at: time(0) })
           .execute(),
       )
-      expect(await asked.webhookLoss(db.read, 'acme', time(60))).toEqual({ expected: 2, lost: 1 })
-      expect(await asked.webhookLoss(db.read, 'nobody', time(0))).toEqual({ expected: 0, lost: 0 })
+      expect(await asked.webhookLoss(db.read, 'acme', time(60))).toEqual({ expected: 2, lost: 1, since: time(180) })
+      expect(await asked.webhookLoss(db.read, 'nobody', time(0))).toEqual({ expected: 0, lost: 0, since: null })
 
       await applyAll(db, [eventFact('acme', ONE, wireEvent(1, { detail: 'one' }), byPoll)])
       await applyAll(db, [eventFact('acme', ONE, wireEvent(1, { detail: 'another' }), byPoll)])
