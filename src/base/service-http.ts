@@ -27,6 +27,24 @@ export function urlUnder(base: string, path: string, query: Iterable<readonly [n
   return url
 }
 
+/**
+ * Whether a path that came from settings or from an answer is one that exchanges secrets, or counts against a daily limit (traps 44, 55).
+ * @param path below the base URL, with a query or without.
+ */
+export function isReservedPath(path: string): boolean {
+  const [plain = ''] = path.split(/[?#;]/, 1)
+  const segments = plain.split('/').flatMap((segment) => (segment === '' ? [] : decoded(segment).toLowerCase()))
+  return segments[0] === 'oauth' || (segments[0] === 'broker' && segments[1] === 'appetite')
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
 function isDotSegment(segment: string): boolean {
   return /^(?:\.|%2e){1,2}$/i.test(segment)
 }

@@ -1,3 +1,4 @@
+import { isReservedPath } from '../../base/service-http.ts'
 import { isPlainPath } from './probe-path.ts'
 import { invalid, ok, type Parsed } from './values.ts'
 
@@ -8,7 +9,7 @@ import { invalid, ok, type Parsed } from './values.ts'
 export function extraPath(text: string): Parsed<string> {
   const example = '/broker/submissions/{submission_id}'
   if (!isPlainPath(text)) return invalid(`must be a path below the base URL, such as ${example}, with a query or without`)
-  if (/^\/(?:oauth|broker\/appetite)(?:\/|$|\?)/.test(text))
+  if (isReservedPath(text))
     return invalid('must not be a path of /oauth or /broker/appetite, whose requests exchange secrets or count against a daily limit')
   const others = [...text.matchAll(/\{(\w+)\}/g)].filter(([, key]) => key !== 'submission_id')
   return others.length === 0 ? ok(text) : invalid('must not contain another {key} than {submission_id}')

@@ -1,3 +1,4 @@
+import { isReservedPath } from '../../base/service-http.ts'
 import { invalid, ok, type Parsed } from './values.ts'
 
 /** A path segment: letters, digits and `._~-`, or a key in braces. */
@@ -13,7 +14,7 @@ export function probePath(text: string): Parsed<string> {
   const segments = path.split('/').slice(1)
   if (!isPlainPath(text))
     return invalid('must be a path below the base URL, such as /broker/insureds or /broker/insureds/{insured_id}, with a query or without')
-  if (/^\/(?:oauth|broker\/appetite)(?:\/|$)/.test(path))
+  if (isReservedPath(text))
     return invalid('must not be a path of /oauth or /broker/appetite, whose requests exchange secrets or count against a daily limit')
   if (segments.includes('{submission_id}')) return invalid('must not contain {submission_id}: probing is there to find those ids')
   if (new Set(placeholders(path)).size > 1) return invalid('must contain at most one {key}; use several paths')

@@ -1,7 +1,7 @@
 import { type Dispatcher, request } from 'undici'
 import { abortable } from '../../base/abortable.ts'
 import { PermanentError } from '../../base/errors.ts'
-import { urlUnder } from '../../base/service-http.ts'
+import { isReservedPath, urlUnder } from '../../base/service-http.ts'
 import type { HttpAnswer } from './answer.ts'
 import { createDispatcher, ProxyAwayError, type ProxySettings } from './dispatcher.ts'
 import { DOCUMENT_TIMES, type DocumentAnswer, documentAnswer } from './document.ts'
@@ -64,6 +64,9 @@ export class Http {
     const { baseUrl, timeouts, bodyLimitBytes } = this.#options
     const url = urlUnder(baseUrl, parts.path ?? pathOf(call), parts.query)
     if (url === null) throw new PermanentError('refused a path that leads away from the base URL')
+    if (parts.path !== undefined && isReservedPath(parts.path)) {
+      throw new PermanentError('refused a path of /oauth or /broker/appetite, which exchange secrets or count against a daily limit')
+    }
     const stop = new AbortController()
     let timeout: string | null = null
     const stopAfter = (ms: number, what: string) =>

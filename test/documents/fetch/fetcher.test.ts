@@ -126,6 +126,25 @@ describe.each(testDatabases)('documents fetched on $name', (database) => {
     expect((await rows()).map((row) => row['error'])).toEqual([null, null])
   })
 
+  it.each([
+    '/oauth/token',
+    'oauth/token?x=1',
+    '/broker/appetite/markets',
+    '/broker//%61ppetite/markets',
+    '/Broker/Appetite;v=1',
+    '/broker/../oauth/token',
+    '/broker/%2e%2e/oauth/token',
+    '//evil.example/file.pdf',
+    'https://evil.example/file.pdf',
+  ])('trap 45: a download_path that is no path of a document is not requested: %s', async (wrong) => {
+    const { rig, storage, rows, tried } = await scene([wrong])
+    rig.startDocuments(storage)
+    await tried()
+    expect(await rows()).toMatchObject([{ stored_at: null, error: expect.stringMatching(/^refused a path .*; it is not fetched again/) }])
+    expect(rig.asked('document')).toEqual([])
+    expect(rig.sandbox.requestsSeen.filter(({ url }) => /appetite|evil/i.test(decodeURIComponent(url)))).toEqual([])
+  })
+
   it('a link to a host that is not named is not followed', async () => {
     const { rig, storage, id, rows } = await scene()
     const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
