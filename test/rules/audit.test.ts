@@ -48,12 +48,14 @@ describe('the question for known weaknesses', () => {
     expect(lines).toEqual([expect.stringContaining('no known weakness'), expect.stringContaining('does not find any more')])
   })
 
-  it.each(['', 'npm error audit', '{"message":"405 Method Not Allowed","statusCode":405}'])(
-    'says of %j that it could not be asked',
-    (output) => {
-      const { lines, isFailed } = judge(output, [])
-      expect(isFailed).toBe(false)
-      expect(lines).toEqual([expect.stringMatching(/^could not be asked: /)])
-    },
-  )
+  it.each([
+    ['', true],
+    ['npm error audit', true],
+    ['{"message":"request to http://127.0.0.1:9/ failed, reason: connect ECONNREFUSED 127.0.0.1:9"}', true],
+    ['{"message":"503 Service Unavailable","statusCode":503}', true],
+    ['{"message":"405 Method Not Allowed","statusCode":405}', false],
+  ])('prints that nothing was checked after %j (fails: %s)', (output, isFailed) => {
+    const judged = judge(output, [])
+    expect(judged).toEqual({ lines: [expect.stringMatching(/^NOT CHECKED: /)], isFailed })
+  })
 })

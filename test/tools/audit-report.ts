@@ -17,15 +17,23 @@ interface Advisory {
 interface Report {
   readonly vulnerabilities?: Readonly<Record<string, { readonly via: readonly (Advisory | string)[] }>>
   readonly message?: string
+  /** The registry's status, when it refused the question. */
+  readonly statusCode?: number
 }
 
 const GRAVE = ['high', 'critical']
 
-/** Judges what `npm audit --json` printed. An answer that is no report is told, and fails nothing: it says nothing of the packages. */
+/** What a registry answers that has no audits, such as a mirror inside a company. */
+const NO_AUDITS = [404, 405, 501]
+
+/** Judges what `npm audit --json` printed. Fails without a report, unless the registry said that it has no audits. */
 export function judge(output: string, accepted: readonly Accepted[]): { lines: string[]; isFailed: boolean } {
   const report = parse(output)
   if (report?.vulnerabilities === undefined) {
-    return { lines: [`could not be asked: ${report?.message ?? 'npm audit printed no report'}`], isFailed: false }
+    const hasNone = NO_AUDITS.includes(report?.statusCode ?? 0)
+    const reason = report?.message ?? 'npm audit printed no report'
+    const next = hasNone ? 'This registry has no audits; run this step against one that has.' : 'Run this step again.'
+    return { lines: [`NOT CHECKED: ${reason}. ${next}`], isFailed: !hasNone }
   }
   const advisories = new Map<string, Advisory>()
   for (const { via } of Object.values(report.vulnerabilities)) {

@@ -1,6 +1,7 @@
 /**
  * Asks the registry whether a known weakness, high or critical, concerns a package that the product brings along. Ends with 1 when one does
- * that `.ci/accepted-advisories.json` does not list with a reason. A registry that does not answer such questions is told, and fails nothing.
+ * that `.ci/accepted-advisories.json` does not list with a reason, or when the registry does not answer. A registry without audits passes,
+ * with a line that says so.
  *
  *   node test/tools/audit.ts
  */
