@@ -42,7 +42,7 @@ function operators(t: ColumnTypes): string[] {
       at ${t.time} not null, who text not null, action text not null, target text, detail ${t.json}, outcome text not null)`,
     'create index operator_actions_action on operator_actions (action, action_id)',
     `create table sync_console_sessions (
-      session_hash ${t.id} primary key, who text not null, token_proof text not null,
+      session_hash ${t.id} primary key, who text not null, token_proof text not null, token_tag text not null,
       began_at ${t.time} not null, seen_at ${t.time} not null, oidc text)`,
   ]
 }

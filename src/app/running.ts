@@ -6,6 +6,7 @@ import type { Observer } from '../base/observer.ts'
 import type { Config } from '../config/config.ts'
 import { protectionSettings } from '../config/protect.ts'
 import { type ReloadResult, signalledReload } from '../ops/actions/reload.ts'
+import { endLapsedSessions } from '../ops/http/api/sessions.ts'
 import { type OpsHttp, startOpsHttp } from '../ops/http/server.ts'
 import { DriftRecorder } from '../ops/metrics/drift-recorder.ts'
 import { FigureRecorder } from '../ops/metrics/figure-recorder.ts'
@@ -119,14 +120,13 @@ export class Running {
       if (ms > LONG_PAUSE_MS) log.warn({ account, waitMs: ms }, `${sentence}; nothing is read for it until then, deliveries are applied`)
     }
     this.#pauses = new AccountPauses({ db, clock, log, clients: () => this.#clients.current(), tell })
-    const pauses = this.#pauses
     this.#clients = new UpstreamClients({
       clock,
       log,
       observer: this.#observer,
       drift: this.#drift,
       credentialUses: this.#lastUses,
-      pauses,
+      pauses: this.#pauses,
     })
     const graceMs = () => this.#config.shutdownGraceMs
     this.#groups = new ServiceGroups({ clock, log, graceMs, onFailure: (error) => this.#failure.reject(error) })
@@ -224,6 +224,7 @@ export class Running {
     await this.#pauses.exchange(clients.clients)
     await this.#groups.change(change)
     await clients.keep()
+    await endLapsedSessions(db, config, log)
     // An account that was paused for its old credentials is tried at once.
     for (const account of accountsWithNewCredentials(before, config)) {
       await askAgain(db, account).catch((error: unknown) => log.warn({ account, err: error }, messageOf(error)))

@@ -9,6 +9,7 @@ import { protectionSettings } from '../config/protect.ts'
 import { secretValues } from '../config/secret-values.ts'
 import { Protection } from '../model/protection/protection.ts'
 import type { ReloadResult } from '../ops/actions/reload.ts'
+import { endLapsedSessions } from '../ops/http/api/sessions.ts'
 import { openTelemetry } from '../ops/telemetry/telemetry.ts'
 import { isUnfinishedCopy, UNFINISHED_COPY } from '../store/backup/copy-progress.ts'
 import { repairEnds, wrongEndText } from '../store/changes/log-ends.ts'
@@ -128,6 +129,7 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     if (epoch !== null) log.warn({ ...epoch }, newEpochText(epoch))
     // Before anything is applied: a new destination misses no change from here on.
     await registerNames(db, config)
+    await endLapsedSessions(db, config, log)
     const running = new Running({ config, load, role, clock, log, secrets, db, telemetry, closing })
     await running.start()
     const ms = Math.round(performance.now() - startedAt)

@@ -128,6 +128,11 @@ it('tokens of the admin routes are valid from the next request on, and a reload 
   }
   expect(await ask('POST', '/reload', TOKEN_A)).toEqual({ status: 200, body: { applied: [], needs_restart: [] } })
 
+  const body = JSON.stringify({ token: TOKEN_A })
+  const signedIn = await fetch(`${serve.ops}/api/v1/session`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  const [cookie = ''] = (signedIn.headers.get('set-cookie') ?? '').split(';')
+  expect((await fetch(`${serve.ops}/api/v1/session`, { headers: { cookie } })).status).toBe(200)
+
   stage.settings(settings([{ name: 'ann', token: 'short' }], { poll: { active: 'never' } }))
   const refused = await ask('POST', '/reload', TOKEN_A)
   expect(refused.status).toBe(422)
@@ -140,9 +145,14 @@ it('tokens of the admin routes are valid from the next request on, and a reload 
   expect(reloaded).toEqual({ status: 200, body: { applied: ['OPS_TOKENS: those of bob are valid now'], needs_restart: [] } })
   expect((await ask('GET', '/status', TOKEN_A)).status).toBe(401)
   expect((await ask('GET', '/status', TOKEN_B)).status).toBe(200)
+  // The token comes back, but not the session that it began.
+  stage.settings(settings([{ name: 'ann', token: TOKEN_A }]))
+  await reload(serve, 'applied')
+  expect((await ask('GET', '/status', TOKEN_A)).status).toBe(200)
+  expect((await fetch(`${serve.ops}/api/v1/session`, { headers: { cookie } })).status).toBe(401)
   stage.settings(settings([]))
   await reload(serve, 'applied')
-  expect((await fetch(`${serve.ops}/api/v1/status`, { headers: { authorization: `Bearer ${TOKEN_B}` } })).status).toBe(404)
+  expect((await fetch(`${serve.ops}/api/v1/status`, { headers: { authorization: `Bearer ${TOKEN_A}` } })).status).toBe(404)
   expect(await serve.stop()).toBe(0)
 })
 

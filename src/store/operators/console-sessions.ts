@@ -17,6 +17,8 @@ export interface ConsoleSession {
   readonly who: string
   /** HMAC of the token, or of the provider's settings, with the session's id as its key: hex. */
   readonly token_proof: string
+  /** A few digits of a hash of the same: enough to see that a token changed, too few to find one. */
+  readonly token_tag: string
   /** Values of the claim that gave its role, as a list in JSON text; null for a token. */
   readonly oidc: string | null
 }
@@ -29,6 +31,7 @@ export interface LiveSession extends ConsoleSession {
   readonly isStale: boolean
 }
 
+const COLUMNS = ['session_hash', 'who', 'token_proof', 'token_tag', 'oidc'] as const
 /** A part of the idle limit: a session's requests are not each a write. */
 const NOTED_EVERY = 0.1
 
@@ -48,7 +51,7 @@ export async function beginSession(db: Db, session: ConsoleSession, limits: Sess
 export async function findSession(q: Query, sessionHash: string, limits: SessionLimits): Promise<LiveSession | null> {
   const row = await q.sql
     .selectFrom('sync_console_sessions')
-    .select(['session_hash', 'who', 'token_proof', 'oidc'])
+    .select([...COLUMNS])
     .select([
       timePlus(q, sql`began_at`, limits.maxMs).as('ends_at'),
       timePlus(q, sql`seen_at`, limits.idleMs).as('idle_ends_at'),
@@ -76,6 +79,15 @@ export async function noteSessionSeen(db: Db, sessionHash: string): Promise<void
 /** Ends a session; nothing when there is none. */
 export async function endSession(db: Db, sessionHash: string): Promise<void> {
   await db.write('session-end', (tx) => tx.sql.deleteFrom('sync_console_sessions').where('session_hash', '=', sessionHash).execute())
+}
+
+/** Ends the sessions that do not pass. */
+export async function endSessions(db: Db, passes: (session: ConsoleSession) => boolean): Promise<void> {
+  const sessions = await db.read.sql
+    .selectFrom('sync_console_sessions')
+    .select([...COLUMNS])
+    .execute()
+  for (const session of sessions) if (!passes(session)) await endSession(db, session.session_hash)
 }
 
 /** A session of the future was begun by a clock that ran ahead: it would outlive its limits. */

@@ -146,6 +146,7 @@ export const syncConsoleSessions = internal({
     session_hash: text(),
     who: text(),
     token_proof: text(),
+    token_tag: text('a part of a hash, by which a change of the token in the settings ends the session'),
     oidc: orNull(text('who signed in by OpenID Connect, as JSON text; null for a token')),
     began_at: time(),
     seen_at: time(),

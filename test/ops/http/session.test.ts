@@ -1,8 +1,9 @@
 import { type IncomingMessage, request } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
+import { endLapsedSessions } from '../../../src/ops/http/api/sessions.ts'
 import { letSessionsAge } from '../../store/operators/session-time.ts'
-import { onSqlite } from '../../tools/databases.ts'
+import { onSqlite, silentLog } from '../../tools/databases.ts'
 import { AdminRig, ALICE } from './rig.ts'
 
 const VIEWER = 'viewer-0123456789-abc'
@@ -122,15 +123,25 @@ describe.each(onSqlite)('sessions on $name', (database) => {
     expect([answer.status, answer.json['detail']]).toEqual([403, 'this takes the role operator; the token vera has the role viewer'])
   })
 
-  it('end at once when their token is taken away, or is another', async () => {
+  it('follow a change of the role of their token', async () => {
+    const cookie = cookieOf(await signIn(VIEWER))
+    rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `vera:${VIEWER}:admin` })
+    await endLapsedSessions(rig.db, rig.config, silentLog)
+    expect((await rig.ask('GET', '/session', { token: null, headers: { cookie } })).json).toMatchObject({ role: 'admin' })
+  })
+
+  it.each([
+    ['is taken away', `alice:${ALICE}`],
+    ['is another', `alice:${ALICE} vera:another-0123456789:viewer`],
+  ])('end when their token %s, and stay ended when it comes back', async (_, without) => {
     const cookie = cookieOf(await signIn(VIEWER))
     const status = async () => (await rig.ask('GET', '/session', { token: null, headers: { cookie } })).status
-    rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `alice:${ALICE} vera:another-0123456789:viewer` })
+    const before = rig.config
+    rig.config = loadConfig({ ...rig.env, OPS_TOKENS: without })
     expect(await status()).toBe(401)
-    rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `alice:${ALICE}` })
+    await endLapsedSessions(rig.db, rig.config, silentLog)
+    rig.config = before
     expect(await status()).toBe(401)
-    rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `alice:${ALICE} vera:${VIEWER}:admin` })
-    expect(await status()).toBe(200)
   })
 
   it('end when nothing was asked for a while, and in any case after some hours', async () => {

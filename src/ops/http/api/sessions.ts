@@ -1,10 +1,19 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { messageOf } from '../../../base/errors.ts'
+import type { Log } from '../../../base/log.ts'
 import type { Config, OidcConfig } from '../../../config/config.ts'
 import { includesRole, type Role } from '../../../config/schema/roles.ts'
 import { parsedJson, storableText } from '../../../model/json.ts'
 import type { Db } from '../../../store/engine/db.ts'
 import { type ActionDetail, auditedDb } from '../../../store/operators/actions.ts'
-import { beginSession, endSession, findSession, noteSessionSeen } from '../../../store/operators/console-sessions.ts'
+import {
+  beginSession,
+  type ConsoleSession,
+  endSession,
+  endSessions,
+  findSession,
+  noteSessionSeen,
+} from '../../../store/operators/console-sessions.ts'
 import type { Holder } from './tokens.ts'
 
 export const SESSION_COOKIE = 'submission_mirror_session'
@@ -38,7 +47,7 @@ export class Sessions {
 
   /** Signs in whoever bears a token. @returns the session's id, for the cookie; null when the token is none of the settings. */
   async begin(name: string): Promise<string | null> {
-    const token = this.#tokenOf(name)
+    const token = tokenOf(this.#config().ops, name)
     return token === null ? null : await this.#begin(name, token.token.reveal(), null, {})
   }
 
@@ -49,7 +58,9 @@ export class Sessions {
 
   async #begin(who: string, proven: string, oidc: string | null, detail: ActionDetail): Promise<string> {
     const id = randomBytes(ID_BYTES).toString('base64url')
-    const session = { session_hash: hashOf(id), who, token_proof: proofOf(id, proven).toString('hex'), oidc }
+    const session_hash = hashOf(id)
+    const token_proof = proofOf(id, proven).toString('hex')
+    const session = { session_hash, who, token_proof, token_tag: tagOf(session_hash, proven), oidc }
     const db = auditedDb(this.#db, { who, action: 'session.begin', target: null, detail })
     await beginSession(db, session, this.#limits())
     return id
@@ -86,27 +97,43 @@ export class Sessions {
 
   async #find(id: string) {
     const session = await findSession(this.#db.read, hashOf(id), this.#limits())
-    const known = session && (session.oidc === null ? this.#byToken(session.who) : this.#byProvider(session.oidc))
+    const known = session && heldBy(session, this.#config())
     if (!session || !known) return null
     if (!timingSafeEqual(proofOf(id, known.proven), Buffer.from(session.token_proof, 'hex'))) return null
     return { session, role: known.role }
   }
+}
 
-  #byToken(name: string): { readonly role: Role; readonly proven: string } | null {
-    const token = this.#tokenOf(name)
+/**
+ * Ends the sessions whose token or provider is no longer in the settings, or is another under the same name. Called for the settings of a start
+ * and of each reload: without it, a session would live again when its token came back.
+ */
+export async function endLapsedSessions(db: Db, config: Config, log: Pick<Log, 'warn'>): Promise<void> {
+  const passes = (session: ConsoleSession) => {
+    const held = heldBy(session, config)
+    return held !== null && tagOf(session.session_hash, held.proven) === session.token_tag
+  }
+  await endSessions(db, passes).catch((error: unknown) => {
+    log.warn(
+      { err: error },
+      `sessions of removed tokens could not be deleted: ${messageOf(error)}. They work again if the token comes back`,
+    )
+  })
+}
+
+/** What a session must have begun with, and the role that it has; null when the settings no longer know it. */
+function heldBy({ who, oidc: stored }: ConsoleSession, { ops }: Config): { readonly role: Role; readonly proven: string } | null {
+  if (stored === null) {
+    const token = tokenOf(ops, who)
     return token && { role: token.role, proven: token.token.reveal() }
   }
+  const values = parsedJson(stored)
+  const role = ops.oidc && Array.isArray(values) ? roleOf(ops.oidc, values) : null
+  return ops.oidc && role ? { role, proven: providerText(ops.oidc) } : null
+}
 
-  #byProvider(stored: string): { readonly role: Role; readonly proven: string } | null {
-    const { oidc } = this.#config().ops
-    const values = parsedJson(stored)
-    const role = oidc && Array.isArray(values) ? roleOf(oidc, values) : null
-    return oidc && role ? { role, proven: providerText(oidc) } : null
-  }
-
-  #tokenOf(name: string): Config['ops']['tokens'][number] | null {
-    return this.#config().ops.tokens.find((token) => token.name === name) ?? null
-  }
+function tokenOf({ tokens }: Config['ops'], name: string): Config['ops']['tokens'][number] | null {
+  return tokens.find((token) => token.name === name) ?? null
 }
 
 /** The highest role that values of the claim give; null for none. */
@@ -126,6 +153,12 @@ function providerText({ issuer, clientId, claim }: OidcConfig): string {
 
 function hashOf(id: string): string {
   return createHash('sha256').update(id).digest('hex')
+}
+
+const TAG_DIGITS = 4
+
+function tagOf(sessionHash: string, proven: string): string {
+  return createHmac('sha256', sessionHash).update(proven).digest('hex').slice(0, TAG_DIGITS)
 }
 
 /** Only with the id, which the database does not know, can a token be tried against it. */
