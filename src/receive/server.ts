@@ -34,10 +34,11 @@ export interface RunningReceiver {
 }
 
 const MAX_HEADER_BYTES = 16 << 10
-const HEADERS_WITHIN_MS = 5_000
+/** Also those of the ops port. */
+export const HEADERS_WITHIN_MS = 5_000
 /** Longer than the receiver's own deadline, so that the receiver answers first. */
 const REQUEST_WITHIN_MS = 9_000
-const CHECK_CONNECTIONS_MS = 1_000
+export const CHECK_CONNECTIONS_MS = 1_000
 /** Longer than common load balancers keep an idle connection, so that they never reuse one that is being closed. */
 const KEEP_ALIVE_MS = 72_000
 

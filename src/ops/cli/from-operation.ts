@@ -11,7 +11,7 @@ import { optionOf } from '../operations/calling.ts'
 import { isDocument, isOptional, kindOf, valuesOf } from '../operations/from-text.ts'
 import { shaped } from '../operations/hidden.ts'
 import { showMend } from '../operations/index.ts'
-import { type AnyOperation, commandOf } from '../operations/operation.ts'
+import { type AnyOperation, commandOf, unattended } from '../operations/operation.ts'
 import { check } from '../operations/problems.ts'
 import {
   accountOf,
@@ -160,6 +160,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
       for (const field of ['account', 'submission_id'] as const) if (field in op.input.shape) input[field] = found[field]
     }
     const context = {
+      ...unattended,
       ...actionContextOf(c, db),
       attempt,
       config,

@@ -52,6 +52,7 @@ export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
   const p = { ...parts, db, sums }
   app.decorateRequest('who', '')
   app.decorateRequest('holder', null)
+  app.decorateRequest('isStillAllowed', async () => false)
   await app.register(cookie)
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)

@@ -24,7 +24,7 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
   const [method = '', url = ''] = op.http.split(' ')
   const inPath = new Set([...url.matchAll(/:(\w+)/g)].map(([, field = '']) => field))
   const isRead = method === 'GET'
-  const shared = together(() => op.run(contextOf(p, { who: '', holder: null }), {}))
+  const shared = together(() => op.run(contextOf(p, { who: '', holder: null, isStillAllowed: async () => true }), {}))
   const checks = (op.input.def.checks ?? []) as z.core.$ZodCheck<Record<string, unknown>>[]
   const rest = inPath.size === 0 ? op.input : partOf(op.input, (field) => !inPath.has(field)).check(...checks)
   // What no body at all means, where that suffices.
@@ -64,16 +64,17 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
 }
 
 /** What an operation works with when a request asks for it. */
-export function contextOf(p: AdminParts, request: Pick<FastifyRequest, 'who' | 'holder'>): OperationContext {
+export function contextOf(p: AdminParts, request: Pick<FastifyRequest, 'who' | 'holder' | 'isStillAllowed'>): OperationContext {
   const { log, version, sums, reload } = p
   const context = actionContextFor(p, request)
   const role = request.holder?.role ?? 'viewer'
-  const here = { config: p.config(), role, nameOf: (field: string) => field, showMend }
+  const { isStillAllowed } = request
+  const here = { config: p.config(), role, nameOf: (field: string) => field, showMend, isStillAllowed }
   return { ...context, ...unattended, ...here, attempt: attemptsOf(context), log, version, sums, reload }
 }
 
-/** Aborts when the line to whoever asks is closed. */
-function leavingOf({ raw }: FastifyReply): AbortSignal {
+/** Aborts when the connection of a request is closed. */
+export function leavingOf({ raw }: Pick<FastifyReply, 'raw'>): AbortSignal {
   const leaving = new AbortController()
   raw.once('close', () => leaving.abort())
   return leaving.signal

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { includesRole } from '../../config/schema/roles.ts'
 import { type AdminParts, actionContextFor } from './api/parts.ts'
 import { refuse } from './api/refusing.ts'
+import { leavingOf } from './from-operation.ts'
 
 /** Where assistants ask. What its tools may do is looked at there. */
 export const MCP_ROUTE = '/mcp'
@@ -16,7 +17,7 @@ export function addMcp(app: FastifyInstance, p: AdminParts): void {
     // The answer is written past Fastify, which would add them.
     for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) reply.raw.setHeader(name, value)
     reply.hijack()
-    await answerMcpRequest(partsFor(p, request), request.raw, reply.raw, request.body)
+    await answerMcpRequest({ ...partsFor(p, request), left: leavingOf(reply) }, request.raw, reply.raw, request.body)
   })
   const refused = (_request: FastifyRequest, reply: FastifyReply) =>
     refuse(reply.header('allow', 'POST'), 405, ['nothing is kept between requests here: send each by POST'])
@@ -27,5 +28,6 @@ export function addMcp(app: FastifyInstance, p: AdminParts): void {
 function partsFor(p: AdminParts, request: FastifyRequest) {
   const { mcpActions } = p.config().ops
   const mayAct = mcpActions && request.holder !== null && includesRole(request.holder.role, 'operator')
-  return { ...actionContextFor(p, request), config: p.config, log: p.log, version: p.version, mayAct }
+  const { isStillAllowed } = request
+  return { ...actionContextFor(p, request), config: p.config, log: p.log, version: p.version, mayAct, isStillAllowed }
 }

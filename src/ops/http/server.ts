@@ -1,4 +1,5 @@
 import { type FastifyError, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { CHECK_CONNECTIONS_MS, HEADERS_WITHIN_MS } from '../../receive/server.ts'
 import type { AdminServerParts } from './api/parts.ts'
 import { refuseUnreadable } from './api/refusing.ts'
 import { securityHeaders } from './api/security-headers.ts'
@@ -17,6 +18,7 @@ export interface OpsHttpOptions {
   readonly admin: AdminServerParts
 }
 
+const REQUEST_WITHIN_MS = 10_000
 /** What probes and monitoring ask for, by whatever name they know this machine. */
 const OPEN = /^\/(?:healthz|readyz|metrics)(?:\?|$)/
 
@@ -51,7 +53,8 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
   const app = fastify({
     forceCloseConnections: true,
     bodyLimit: 65_536,
-    requestTimeout: 10_000,
+    requestTimeout: REQUEST_WITHIN_MS,
+    http: { headersTimeout: HEADERS_WITHIN_MS, connectionsCheckingInterval: CHECK_CONNECTIONS_MS },
     clientErrorHandler: ({ code }, socket) => refuseUnreadable(socket, code),
     // Hooks and handlers do not run for a path that cannot be decoded.
     frameworkErrors: async (_error, request, reply) => {

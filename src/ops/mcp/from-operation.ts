@@ -24,7 +24,18 @@ export async function callTool(p: McpParts, op: AnyOperation, given: object): Pr
   if ('problems' in checked) throw new UsageError(checked.problems)
   const fieldOf = new Map(Object.entries(op.toolFields ?? {}).map(([field, name]) => [name, field]))
   const input = Object.fromEntries(Object.entries(checked.value as object).map(([name, value]) => [fieldOf.get(name) ?? name, value]))
-  const parts = { ...unattended, attempt: attemptsOf(p), role: 'viewer' as const, config: p.config(), sums: p.db, reload: null, showMend }
+  const { left, isStillAllowed } = p
+  const parts = {
+    ...unattended,
+    left,
+    isStillAllowed,
+    attempt: attemptsOf(p),
+    role: 'viewer' as const,
+    config: p.config(),
+    sums: p.db,
+    reload: null,
+    showMend,
+  }
   const nameOf = (field: string) => op.toolFields?.[field] ?? field
   return found(masked(op.output, await op.run({ ...p, ...parts, nameOf }, input)))
 }

@@ -1,9 +1,10 @@
 import type { Log } from '../../base/log.ts'
 import type { Config } from '../../config/config.ts'
 import type { ActionContext } from '../actions/context.ts'
+import type { OperationContext } from '../operations/operation.ts'
 
 /** What the tools work with, for one assistant. */
-export interface McpParts extends ActionContext {
+export interface McpParts extends ActionContext, Pick<OperationContext, 'left' | 'isStillAllowed'> {
   readonly config: () => Config
   readonly log: Log
   readonly version: string

@@ -5,7 +5,7 @@ import { infoOf } from '../../store/changes/log-info.ts'
 import { changesAfter } from '../../store/changes/reader.ts'
 import { growthOf } from '../actions/log-growth.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
-import { GoneError } from '../output/refusals.ts'
+import { GoneError, SignedOutError } from '../output/refusals.ts'
 import { record, time } from '../output/schema.ts'
 import { hidden } from './hidden.ts'
 import { count, name, noCursor, ofAccount, pageOf, paging } from './inputs.ts'
@@ -75,7 +75,11 @@ const list = operation({
     const read = pageReader(c, asked)
     if (wait === undefined || cursor !== undefined) return read()
     const signal = AbortSignal.any([c.signal, c.left])
-    const answer = await growthOf(c.db).hold(read, isTelling, wait * 1_000, signal)
+    const readIfAllowed = async () => {
+      if (!(await c.isStillAllowed())) throw new SignedOutError()
+      return await read()
+    }
+    const answer = await growthOf(c.db).hold(readIfAllowed, isTelling, wait * 1_000, signal)
     // With nothing to tell the reader would ask again at once, until nobody answers.
     if (!isTelling(answer)) c.signal.throwIfAborted()
     return answer

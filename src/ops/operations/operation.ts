@@ -18,6 +18,8 @@ export interface OperationContext extends ActionContext {
   readonly role: Role
   /** Aborts when whoever asks has left: what only waits for news ends. Work that was begun goes on. */
   readonly left: AbortSignal
+  /** Whether the token or session of the request is still valid. A request that waits asks again. */
+  readonly isStillAllowed: () => Promise<boolean>
   readonly version: string
   /** Whether the user of this machine asks, at its terminal: work may be done here that takes long, and files be named. */
   readonly isTerminal: boolean
@@ -37,7 +39,13 @@ export interface OperationContext extends ActionContext {
 }
 
 /** Of a context where nobody waits at a terminal. */
-export const unattended = { isTerminal: false, live: null, tell: () => undefined, left: new AbortController().signal } as const
+export const unattended = {
+  isTerminal: false,
+  live: null,
+  tell: () => undefined,
+  left: new AbortController().signal,
+  isStillAllowed: async () => true,
+} as const
 
 type ItemOf<T> = T extends { readonly items: readonly (infer R)[] } ? R : never
 

@@ -11,12 +11,21 @@ export interface RefusalFacts {
 
 /** A refusal. Its class says the HTTP status; a command exits with 2, as for any wrong usage, and a tool answers with its sentences. */
 export abstract class Refusal extends UsageError {
-  abstract readonly status: 403 | 404 | 409 | 410 | 422 | 503
+  abstract readonly status: 401 | 403 | 404 | 409 | 410 | 422 | 503
   readonly facts: RefusalFacts
 
   constructor(problems: readonly string[], facts: RefusalFacts = {}) {
     super(problems)
     this.facts = facts
+  }
+}
+
+/** The token or session ended while the request was in progress. */
+export class SignedOutError extends Refusal {
+  readonly status = 401
+
+  constructor() {
+    super(['the token or session has ended; sign in again'])
   }
 }
 

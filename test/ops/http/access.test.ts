@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
 import { securityHeaders } from '../../../src/ops/http/api/security-headers.ts'
+import { openRaw } from '../../receive/support.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
 import { AdminRig, ALICE, BOB } from './rig.ts'
 
@@ -40,6 +41,12 @@ describe('who may use the admin routes', () => {
     }
     expect(await rig.notes()).toEqual([])
     expect(JSON.stringify(rig.lines)).not.toContain('wrong"')
+  })
+
+  it('closes a connection whose headers do not come', async () => {
+    const slow = await openRaw(Number(new URL(rig.origin).port))
+    slow.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-slow: ')
+    expect(await slow.closed()).toMatch(/^HTTP\/1\.1 408 /)
   })
 
   it('looks at no body before it knows who sends it', async () => {

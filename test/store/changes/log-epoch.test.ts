@@ -174,7 +174,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     const db = await openedDb(open)
     await checkLogEpoch(db)
     const limits = { idleMs: 60_000, maxMs: 60_000 }
-    await beginSession(db, { session_hash: 'hash', who: 'ann', token_proof: 'proof', oidc: null }, limits)
+    await beginSession(db, { session_hash: 'hash', who: 'ann', token_proof: 'proof', token_tag: 'ab12', oidc: null }, limits)
     expect(await findSession(db.read, 'hash', limits)).not.toBeNull()
     await beginLogEpoch(db, 'restore')
     expect(await findSession(db.read, 'hash', limits)).toBeNull()

@@ -438,10 +438,10 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
   it('a session lives as long as its limits say, and ends when it is told to', async () => {
     const db = await opened()
     const limits = { idleMs: 600_000, maxMs: 3_600_000 }
-    const session = (session_hash: string) => ({ session_hash, who: 'alice', token_proof: 'p', oidc: null })
+    const session = (session_hash: string) => ({ session_hash, who: 'alice', token_proof: 'p', token_tag: 'ab12', oidc: null })
     const find = (hash: string) => findSession(db.read, hash, limits)
     await beginSession(db, session('a'), limits)
-    expect(await find('a')).toMatchObject({ who: 'alice', token_proof: 'p', isStale: false })
+    expect(await find('a')).toMatchObject({ who: 'alice', token_proof: 'p', token_tag: 'ab12', isStale: false })
     expect(await find('b')).toBeNull()
     await letSessionsAge(db, 61_000)
     expect(await find('a')).toMatchObject({ isStale: true })

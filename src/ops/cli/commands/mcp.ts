@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { createLog } from '../../../base/log.ts'
 import { secretValues } from '../../../config/secret-values.ts'
+import { unattended } from '../../operations/operation.ts'
 import { actionContextOf, type CommandContext, withStore } from './context.ts'
 
 /** `mcp` */
@@ -17,6 +18,7 @@ async function run(c: CommandContext): Promise<void> {
     const { answerOverStdio } = await import('../../mcp/stdio.ts')
     // Standard output is the protocol's.
     const log = createLog({ level: 'warn', pretty: false, secrets: secretValues(config), destination: host.stderr })
-    await answerOverStdio({ ...actionContextOf(c, db), config: () => config, log, version, mayAct: false }, host.stdin, host.stdout)
+    const parts = { ...unattended, ...actionContextOf(c, db), config: () => config, log, version, mayAct: false }
+    await answerOverStdio(parts, host.stdin, host.stdout)
   })
 }

@@ -9,6 +9,9 @@ import { SESSION_COOKIE, type Sessions } from './sessions.ts'
 import { type Holder, TokenVerifier } from './tokens.ts'
 
 const MINUTE_S = 60
+const CROWDED_S = 5
+/** Requests of one token or person in progress, held ones and streams included: fewer than any resource that all share has places. */
+export const MOST_AT_ONCE = 32
 
 /** Where one signs in: the one route that looks at a token itself. */
 export const SESSION_ROUTE = '/api/v1/session'
@@ -30,6 +33,7 @@ export type Guard = (request: FastifyRequest, reply: FastifyReply) => Promise<Fa
 export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, sessions: Sessions): Guard {
   const keeper = new TokenVerifier()
   const failures = new BadSignatures()
+  const places = new Places()
   return async (request, reply) => {
     reply.headers({ 'cache-control': 'no-store', ...securityHeaders })
     const { tokens, oidc, publicUrl } = p.config().ops
@@ -45,7 +49,14 @@ export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, ses
     if (holder !== null) {
       request.who = holder.name
       request.holder = holder
+      request.isStillAllowed = async () =>
+        id === null ? keeper.holderOf(p.config().ops.tokens, authorization) !== null : await sessions.isLive(id)
       if (id !== null && !isRead(request) && !isOwn) return refuse(reply, 403, [FOREIGN])
+      if (!places.take(holder.name, reply)) {
+        return refuse(reply.header('retry-after', CROWDED_S), 503, [
+          `${holder.name} has ${MOST_AT_ONCE} requests in progress, which is the limit; try again when some are answered`,
+        ])
+      }
       return refuseWeakRole(holder, request, reply)
     }
     // Nobody guesses a session, and one that has ended is sent by every open page.
@@ -55,6 +66,26 @@ export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, ses
     p.log.warn({ address: request.ip }, 'an admin request was refused: it has no token of OPS_TOKENS')
     reply.header('www-authenticate', 'Bearer realm="submission-mirror"')
     return refuse(reply, 401, ['this needs the header Authorization: Bearer TOKEN, with one of OPS_TOKENS, or the cookie of a session'])
+  }
+}
+
+/** Requests in progress by the name of their token or person. */
+class Places {
+  readonly #taken = new Map<string, number>()
+
+  /** Takes a place until the answer is sent or the connection closes. @returns false when there is none. */
+  take(name: string, { raw }: FastifyReply): boolean {
+    const taken = this.#taken.get(name) ?? 0
+    if (taken >= MOST_AT_ONCE) return false
+    this.#taken.set(name, taken + 1)
+    raw.once('close', () => this.#leave(name))
+    return true
+  }
+
+  #leave(name: string): void {
+    const left = (this.#taken.get(name) ?? 1) - 1
+    if (left === 0) this.#taken.delete(name)
+    else this.#taken.set(name, left)
   }
 }
 

@@ -40,6 +40,8 @@ declare module 'fastify' {
     who: string
     /** Who bears the request's token or session; null until that was checked. */
     holder: Holder | null
+    /** Whether that token or session is still valid. */
+    isStillAllowed: () => Promise<boolean>
   }
 }
 

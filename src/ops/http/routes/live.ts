@@ -1,10 +1,7 @@
-import type { FastifyRequest } from 'fastify'
 import { events } from '../api/answers.ts'
-import { sessionIdOf } from '../api/guard.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
 import { refuse } from '../api/refusing.ts'
 import type { Sessions } from '../api/sessions.ts'
-import { TokenVerifier } from '../api/tokens.ts'
 import { LiveHub, MOST_LISTENERS } from '../live/hub.ts'
 
 const RETRY_AFTER_S = 15
@@ -23,16 +20,12 @@ const schema = {
 export function addLive(api: Api, p: AdminParts, sessions: Sessions): void {
   const { db, config, log, signal } = p
   const hub = new LiveHub({ db, config, log, signal })
-  const verifier = new TokenVerifier()
   sessions.onEnd(() => void hub.check())
-  const mayListen = async ({ headers, holder }: FastifyRequest, id: string | null): Promise<boolean> =>
-    holder?.session && id !== null ? await sessions.isLive(id) : verifier.holderOf(config().ops.tokens, headers.authorization) !== null
   // What Fastify would answer to HEAD never ends.
   api.get('/live', { schema, config: { role: 'viewer' }, exposeHeadRoute: false }, async (request, reply) => {
     const tooMany = () =>
       refuse(reply.header('retry-after', RETRY_AFTER_S), 503, [`${MOST_LISTENERS} listen already; close a page, or ask again later`])
     if (hub.isFull) return tooMany()
-    const id = sessionIdOf(request)
     const { raw } = reply
     const sink = {
       begin: () => {
@@ -51,7 +44,7 @@ export function addLive(api: Api, p: AdminParts, sessions: Sessions): void {
       end: () => void raw.end(),
       destroy: () => void raw.destroy(),
     }
-    const leave = await hub.listen(sink, () => mayListen(request, id))
+    const leave = await hub.listen(sink, request.isStillAllowed)
     if (leave === null) return tooMany()
     raw.on('close', leave)
     return reply

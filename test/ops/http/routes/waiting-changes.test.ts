@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../../../src/config/config.ts'
 import { growthOf, MOST_HELD } from '../../../../src/ops/actions/log-growth.ts'
+import { MOST_AT_ONCE } from '../../../../src/ops/http/api/guard.ts'
 import { ensureAccounts } from '../../../../src/store/reads/accounts.ts'
 import { openAgain, testDatabases } from '../../../tools/databases.ts'
 import { byWebhook, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../../tools/facts.ts'
 import { applyAll } from '../../../tools/mirror.ts'
 import { until } from '../../../tools/until.ts'
-import { AdminRig, ALICE } from '../rig.ts'
+import { AdminRig, ALICE, BOB } from '../rig.ts'
 
 const SUBMISSION = uuid(9, 1)
 
@@ -23,7 +25,7 @@ describe.each(testDatabases)('waiting for changes, on $name', (database) => {
   })
   afterEach(() => rig.close())
 
-  const wait = (query: string) => rig.ask<Page>('GET', `/changes?wait=30&${query}`)
+  const wait = (query: string, token = ALICE) => rig.ask<Page>('GET', `/changes?wait=30&${query}`, { token })
   const held = (n: number) => until(`${n} answers are held`, () => growthOf(rig.db).held === n)
   const addEvent = (n: number, db = rig.db) => applyAll(db, [eventFact('acme', SUBMISSION, wireEvent(n), byWebhook)])
   const addMessage = (n: number) => applyAll(rig.db, [messageFact('acme', SUBMISSION, wireMessage(n), byWebhook)])
@@ -82,7 +84,9 @@ describe.each(testDatabases)('waiting for changes, on $name', (database) => {
   })
 
   it('refuses to hold more than it may, and says so', async () => {
-    const waiting = Array.from({ length: MOST_HELD }, () => wait('after=0'))
+    const tokens = Array.from({ length: 4 }, (_, n) => `token-${n}-0123456789-abcdef`)
+    rig.config = loadConfig({ ...rig.env, OPS_TOKENS: [`alice:${ALICE}`, ...tokens.map((token, n) => `t${n}:${token}`)].join(' ') })
+    const waiting = Array.from({ length: MOST_HELD }, (_, n) => wait('after=0', tokens[n % 4]))
     await held(MOST_HELD)
     const refused = await wait('after=0')
     expect(refused.status).toBe(503)
@@ -92,6 +96,31 @@ describe.each(testDatabases)('waiting for changes, on $name', (database) => {
     await addEvent(1)
     const answers = await Promise.all(waiting)
     expect(answers.every(({ json }) => json.items.length > 0)).toBe(true)
+  })
+
+  it('leaves places to others when one token takes all that it may', async () => {
+    const waiting = Array.from({ length: MOST_AT_ONCE }, () => wait('after=0'))
+    await held(MOST_AT_ONCE)
+    const refused = await rig.ask('GET', '/accounts')
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
+    expect(refused.text).toContain(`alice has ${MOST_AT_ONCE} requests in progress`)
+    const other = wait('after=0', BOB)
+    await held(MOST_AT_ONCE + 1)
+    await addEvent(1)
+    expect((await Promise.all([...waiting, other])).map(({ status }) => status)).toEqual(
+      Array.from({ length: MOST_AT_ONCE + 1 }, () => 200),
+    )
+    expect((await rig.ask('GET', '/accounts')).status).toBe(200)
+  })
+
+  it.each(['token', 'session'])('ends when its %s does', async (kind) => {
+    const signedIn = await rig.ask('POST', '/session', { token: null, body: { token: BOB } })
+    const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
+    const waiting = kind === 'token' ? wait('after=0', BOB) : rig.ask('GET', '/changes?wait=30', { token: null, headers: { cookie } })
+    await held(1)
+    rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `alice:${ALICE}` })
+    const ended = await waiting
+    expect([ended.status, ended.text]).toEqual([401, expect.stringContaining('the token or session has ended')])
   })
 
   it('takes 1 to 30 seconds, and does not wait on the way through pages', async () => {
