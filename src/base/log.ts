@@ -3,6 +3,7 @@ import pretty from 'pino-pretty'
 import { TransientError } from './errors.ts'
 import { printable } from './printable.ts'
 import { REDACTED, withoutSecrets, withoutUrlSecrets } from './secret.ts'
+import { isHarmless, rewriteJsonText } from './tax-id-text.ts'
 import { type TaxIdKeys, taxIdKeys } from './tax-ids.ts'
 
 /** The program's log, one JSON line per entry; see `createLog`. */
@@ -18,7 +19,7 @@ export interface LogOptions {
   readonly destination?: DestinationStream
 }
 
-/** Keys, in lower case without `_` and `-`, whose values are masked at any depth. Keys of tax ids are too. */
+/** Keys, in lower case without `_` and `-`, whose values are masked at any depth. */
 const SECRET_KEYS = new Set(['authorization', 'clientsecret', 'accesstoken', 'refreshtoken', 'secret', 'secrets', 'password', 'token'])
 
 /** Cheap test of the whole line for such a key; parsing every line would be expensive. */
@@ -109,16 +110,22 @@ export class KnownSecrets {
   }
 
   /** @returns a JSON line with secrets masked, still valid JSON. */
-  mask(line: string): string {
-    const keyed = MAYBE_SECRET.test(line) || this.#taxIds.inJson.test(line)
-    if (!keyed && !this.#inJson.some((secret) => line.includes(secret)) && withoutUrlSecrets(line) === line) return line
+  mask(given: string): string {
+    const line = this.#withoutTaxIds(given)
+    if (!MAYBE_SECRET.test(line) && !this.#inJson.some((secret) => line.includes(secret)) && withoutUrlSecrets(line) === line) return line
     const entries = Object.entries(JSON.parse(line) as Record<string, unknown>)
     const masked = entries.map(([key, value]) => (isFrame(key, value) ? [key, value] : this.#maskEntry(key, value)))
     return `${JSON.stringify(Object.fromEntries(masked))}\n`
   }
 
+  #withoutTaxIds(line: string): string {
+    const keys = this.#taxIds
+    if (!keys.mayBeIn(line)) return line
+    return rewriteJsonText(line, { keys, replace: (value) => (isHarmless(value, keys) ? value : `"${REDACTED}"`) })
+  }
+
   #maskEntry(key: string, value: unknown): [string, unknown] {
-    const hidden = SECRET_KEYS.has(key.toLowerCase().replace(/[_-]/g, '')) || this.#taxIds.has(key)
+    const hidden = SECRET_KEYS.has(key.toLowerCase().replace(/[_-]/g, ''))
     return [this.maskText(key), hidden ? REDACTED : this.#maskValue(value)]
   }
 

@@ -1,60 +1,172 @@
-/** Keys of a FEIN or social security number, in lower case, letters only. */
-const KNOWN: readonly string[] = [
-  'fein',
-  'feinorssn',
-  'ssn',
-  'ein',
-  'tin',
-  'itin',
-  'taxid',
-  'taxidnumber',
-  'taxpayerid',
-  'taxpayeridentificationnumber',
-  'federaltaxid',
-  'federaltaxidnumber',
-  'federalemployerid',
-  'federalein',
-  'socialsecuritynumber',
-  'employeridentificationnumber',
-  'federalemployeridentificationnumber',
-]
+/*
+ * Recognizes tax ids (FEIN, SSN) in JSON by their keys. What is stored, logged and sent follows this one rule (invariant 12). A key is read as
+ * words: `NamedInsured_TaxIdentifier_A` is "named insured tax identifier a".
+ */
 
-/** Recognises keys of a FEIN or social security number (invariant 12). */
-export interface TaxIdKeys {
-  /** Whether the key is one, however it is spelled, or ends with the words of one: `owner_ssn`, `applicant.fein`. */
-  has(key: string): boolean
-  /** Finds such a key in JSON text without parsing it. It may find others too, and never misses one. */
-  readonly inJson: RegExp
-  /** All of them, sorted: their letters alone. */
-  readonly words: readonly string[]
-}
+/** Names of a tax id that count anywhere in a key. */
+const NAMES = [
+  String.raw`\w*(?:fein|ssn|taxid)`,
+  'f e i n',
+  's s n',
+  'itin',
+  'feinorssn',
+  'tax ?(?:payer ?)?(?:id|identification|identifier|number|num|no|nbr)',
+  'fed(?:eral)? ?(?:tax ?)?(?:employer ?)?(?:id|identification|identifier|ein)',
+  'social ?security',
+  'employer ?(?:identification|id ?(?:number|num|no|nbr))',
+  'irs ?(?:number|num|no|nbr|id)',
+]
+const NAMED = new RegExp(String.raw`\b(?:${NAMES.join('|')})(?:s|number|num|no|nbr|id|last)?\b`, 'g')
+
+/** Names that only count at the end of a key: in other places they are words of other meanings (`tin_roof`). */
+const AT_END = ['ein', 'tin'].flatMap((name) => [name, `${name}s`, `${name}number`, `${name}no`])
+
+/** Words behind such a name that leave its meaning: `ein_number`, `ein_last4`. */
+const QUALIFIERS = new Set(['number', 'numbers', 'num', 'nbr', 'no', 'id', 'ids', 'value', 'values', 'text', 'last', 'four', 'digits'])
+
+/** A key that ends with one of these says something about a tax id, and doesn't hold one: `tax_id_type`, `ssn_document_id`. */
+const ABOUT = new Set(
+  (
+    'type types kind kinds status required requirement label labels hint help placeholder format pattern key keys name title question questions ' +
+    'option options document documents file files schema version verified valid provided present missing requested at date time count url path'
+  ).split(' '),
+)
+
+/** Between two words of a key in JSON text. */
+const GAP = String.raw`(?:\\u[0-9a-f]{4}|\\.|[^a-z"\\])*`
+
+/** Finds every key of `NAMED` in JSON text, and more. An escape may hide a letter. */
+const MAYBE_NAMED = new RegExp(
+  [
+    'fein|ssn',
+    '(?<![a-z])(?:f[^a-z"]+e[^a-z"]+i|s[^a-z"]+s|e[^a-z"]+i|t[^a-z"]+i)[^a-z"]+n(?![a-z])',
+    `tax${GAP}(?:payer|id|nu|no|nbr)`,
+    `fed(?:eral)?${GAP}(?:tax|employer|id|ein)`,
+    `social${GAP}security`,
+    `employer${GAP}id`,
+    `irs${GAP}(?:nu|no|nbr|id)`,
+    String.raw`\\u00[4-7]`,
+  ].join('|'),
+  'i',
+)
+/** The same for short names, which are parts of many words. */
+const MAYBE_SHORT =
+  /(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]))(?:[Ee][Ii][Nn]|[Ii]?[Tt][Ii][Nn])(?:[Ss]|[Nn][Uu][Mm]|[Nn][Oo]|[Nn][Bb][Rr]|[Ii][Dd]|[Ll]|(?![a-z]))/
+
+/** Words of a key that names the subject of its object: `question_key`, `field_name`, `type`. */
+const SUBJECT = new Set(
+  (
+    'key name id label question path slug title type kind code field fact item attribute property prompt caption identifier variable tag ' +
+    'element column header display full short form answer text'
+  ).split(' '),
+)
+/** An object with a key that ends with one of these has a subject of its own, whatever it is part of. */
+const OWN_SUBJECT = new Set(['key', 'label', 'question', 'field', 'attribute', 'property', 'variable', 'prompt'])
+/** Words of a key that holds the value of the subject, or tells it. */
+const VALUE = new Set(
+  'value values val vals data answer answers response evidence snippet excerpt hash number digits identifier entered normalized'.split(' '),
+)
+const VALUE_AT_END = new Set('text default content raw num no old new before after from to previous current original'.split(' '))
+const OPTIONS = new Set(['option', 'options', 'choice', 'choices', 'enum', 'enums'])
 
 /** Keys whose answer is remembered. The keys of the service are few; those of strangers must not fill the memory. */
 const MOST_REMEMBERED = 5_000
+const LONGEST_REMEMBERED = 100
+
+/** Recognizes the keys of tax ids. */
+export interface TaxIdKeys {
+  /** Whether the key holds a tax id, in any spelling: `owner_ssn`, `applicant.fein`, `TaxIdentifier_A`. */
+  has(key: string): boolean
+  /** Whether a text names a tax id and holds none: the key, label or type of a fact, an answer or an option. */
+  isName(text: string): boolean
+  /** Whether JSON text may hold such a key. It is right when it says no. */
+  mayBeIn(text: string): boolean
+  /** What these keys are recognized by. */
+  readonly rule: readonly string[]
+}
 
 /**
  * The built-in keys and those from the settings.
- * @param further keys in any spelling: only their letters a-z count.
+ * @param further keys in any spelling: only their letters a-z count. A key that ends with the words of one counts too.
  */
 export function taxIdKeys(further: readonly string[] = []): TaxIdKeys {
-  const words = new Set([...KNOWN, ...further.map((key) => wordsOf(key).join(''))])
-  const written = [...words].map((word) => [...word].join('[^a-z"]*')).join('|')
+  const own = further.map((key) => wordsOf(key).join('')).filter((word) => word !== '')
+  const atEnd = new Set([...AT_END, ...own])
+  const mayBeOwn = own.length === 0 ? null : new RegExp(own.map((word) => [...word].join(GAP)).join('|'), 'i')
+  const has = remembering((key) => {
+    const words = wordsOf(key)
+    return holdsNamed(words, /\s/.test(key)) || endsWith(words, atEnd) || endsWith(withoutQualifiers(words), atEnd)
+  })
+  return {
+    has,
+    isName: (text) => (text.match(/\d/g)?.length ?? 0) < 4 && has(text),
+    mayBeIn: (text) => MAYBE_NAMED.test(text) || MAYBE_SHORT.test(text) || mayBeOwn?.test(text) === true,
+    rule: [NAMED.source, ...ABOUT, ...[...atEnd].sort()],
+  }
+}
+
+/** @param isSentence the words are those of a label or question, which may go on in any way. */
+function holdsNamed(words: readonly string[], isSentence: boolean): boolean {
+  const text = words.join(' ')
+  return text.matchAll(NAMED).some(({ 0: name, index }) => {
+    const behind = text
+      .slice(index + name.length)
+      .split(' ')
+      .filter((word) => word.length > 1 && word !== 'id' && word !== 'ids')
+    return !ABOUT.has(behind.at(-1) ?? '') || (isSentence && behind.length > 1)
+  })
+}
+
+function endsWith(words: readonly string[], names: ReadonlySet<string>): boolean {
+  return words.some((_, start) => names.has(words.slice(start).join('')))
+}
+
+function withoutQualifiers(words: readonly string[]): readonly string[] {
+  const last = words.findLastIndex((word) => word.length > 1 && !QUALIFIERS.has(word))
+  return words.slice(0, last + 1)
+}
+
+/** Whether an object, such as a fact or an answer, has a tax id as its subject. */
+export function namesTaxId(value: object, keys: Pick<TaxIdKeys, 'isName'>): boolean {
+  return Object.entries(value).some(([key, name]) => typeof name === 'string' && isSubjectKey(key) && keys.isName(name))
+}
+
+/** Whether a key names the subject of its object, such as `question_key`. */
+export const isSubjectKey = remembering((key) => {
+  const words = wordsOf(key)
+  return words.length > 0 && words.every((word) => SUBJECT.has(word)) && words.join('') !== 'text'
+})
+
+/** Whether an object with this key has a subject of its own. */
+export const isOwnSubjectKey = remembering((key) => isSubjectKey(key) && OWN_SUBJECT.has(wordsOf(key).at(-1) ?? ''))
+
+/** Whether a key holds the value of its object's subject, or tells it. */
+export const isValueKey = remembering((key) => {
+  const words = wordsOf(key)
+  if (words.some((word) => ABOUT.has(word))) return false
+  return words.some((word) => VALUE.has(word)) || VALUE_AT_END.has(words.at(-1) ?? '')
+})
+
+/** Whether a key holds what one can choose from. */
+export const isOptionsKey = remembering((key) => OPTIONS.has(wordsOf(key).at(-1) ?? ''))
+
+function remembering(answer: (key: string) => boolean): (key: string) => boolean {
   const remembered = new Map<string, boolean>()
-  const has = (key: string): boolean => {
+  return (key) => {
     const known = remembered.get(key)
     if (known !== undefined) return known
-    const own = wordsOf(key)
-    const is = own.some((_, start) => words.has(own.slice(start).join('')))
-    if (remembered.size < MOST_REMEMBERED) remembered.set(key, is)
+    const is = answer(key)
+    if (remembered.size < MOST_REMEMBERED && key.length <= LONGEST_REMEMBERED) remembered.set(key, is)
     return is
   }
-  return { has, words: [...words].sort(), inJson: new RegExp(`(?:${written})[^a-z"]*\\\\*"|\\\\u00[4-7]`, 'i') }
 }
 
 /** @returns the words of a key in lower case: those between other characters, and those of `camelCase`. */
 function wordsOf(key: string): string[] {
   const words = key
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    // `FEINNumber`, but not `FEINs`.
+    .replace(/([A-Z])([A-Z](?!s(?![a-z]))[a-z])/g, '$1 $2')
     .toLowerCase()
     .split(/[^a-z]+/)
   return words.filter((word) => word !== '')

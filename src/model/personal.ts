@@ -1,8 +1,8 @@
-import { type TaxIdKeys, taxIdKeys } from '../base/tax-ids.ts'
+import { type Around, isHarmless, rewriteJsonText, rewriteWords } from '../base/tax-id-text.ts'
+import { isValueKey, namesTaxId, type TaxIdKeys, taxIdKeys } from '../base/tax-ids.ts'
 import { entities } from './entities.ts'
 import { columnsWhere, type Field, type ProtectionClass, type Row } from './entity.ts'
-import { isObject, type Json, parsedJson } from './json.ts'
-import { isName, isValueOfNamed } from './protection/json-text.ts'
+import { type Json, parsedJson } from './json.ts'
 
 /** Classes of columns that are only sent to destinations that ask for them. */
 const WITHHELD: readonly ProtectionClass[] = ['personal', 'free', 'document']
@@ -12,14 +12,6 @@ export const personalColumns: readonly string[] = qualified((field) => field.kin
 
 /** Columns that are never sent. */
 const taxIdColumns: ReadonlySet<string> = new Set(qualified((field) => field.class === 'tax id'))
-
-/** Text columns that may hold JSON. */
-const jsonTextColumns: ReadonlySet<string> = new Set(qualified(({ mayHoldJson }) => mayHoldJson === true))
-
-/** JSON columns by table. */
-const jsonColumns: ReadonlyMap<string, readonly string[]> = new Map(
-  entities.map((entity) => [entity.table, columnsWhere(entity, ({ kind }) => kind === 'json')]),
-)
 
 function qualified(is: (field: Field) => boolean): string[] {
   return entities.flatMap((entity) => columnsWhere(entity, is).map((column) => `${entity.table}.${column}`))
@@ -35,15 +27,17 @@ export function personalDataFilter(
   allowed: readonly string[],
   taxIdFields: readonly string[] = [],
 ): (entity: string, row: Row | null) => Row | null {
-  const taxIds = taxIdKeys(taxIdFields)
+  const keys = taxIdKeys(taxIdFields)
   const hidden = new Set(personalColumns.filter((column) => !allowed.includes(column)))
   return (entity, row) => {
     if (row === null) return null
     const kept: Row = {}
     let isSame = true
-    const isOfTaxId = namesTaxId(row, taxIds)
+    const isOfTaxId = namesTaxId(row, keys)
     for (const [column, value] of Object.entries(row)) {
-      const filtered = isOfTaxId && isValueOfNamed(column) ? undefined : filterColumn(entity, column, value, hidden, taxIds)
+      const name = `${entity}.${column}`
+      const isLeftOut = keys.has(column) || hidden.has(name) || taxIdColumns.has(name) || (isOfTaxId && isValueKey(column))
+      const filtered = isLeftOut ? undefined : withoutTaxIds(value, keys, { key: column, isOfTaxId })
       if (filtered !== undefined) kept[column] = filtered
       if (filtered !== value) isSame = false
     }
@@ -51,46 +45,33 @@ export function personalDataFilter(
   }
 }
 
-/** Whether an object is a fact or an answer whose value is a tax id. */
-function namesTaxId(value: object, taxIds: TaxIdKeys): boolean {
-  return Object.entries(value).some(([key, name]) => isName(key) && typeof name === 'string' && taxIds.has(name))
-}
-
-/** @returns undefined for a column that is removed. */
-function filterColumn(entity: string, column: string, value: Json, hidden: ReadonlySet<string>, taxIds: TaxIdKeys): Json | undefined {
-  const name = `${entity}.${column}`
-  if (taxIds.has(column) || hidden.has(name) || taxIdColumns.has(name)) return undefined
-  if (jsonTextColumns.has(name)) return textWithoutTaxIds(value, taxIds)
-  const ofTable = jsonColumns.get(entity)
-  // In an unknown table every column may be JSON.
-  return ofTable === undefined || ofTable.includes(column) ? withoutTaxIds(value, taxIds) : value
-}
+/** Marks what is removed. */
+const REMOVED = '[tax id removed]'
 
 /** @returns the same value when nothing is removed. */
-function withoutTaxIds(value: Json, taxIds: TaxIdKeys): Json {
-  if (Array.isArray(value)) {
-    const kept = value.map((item: Json) => withoutTaxIds(item, taxIds))
-    return kept.every((item, position) => item === value[position]) ? value : kept
-  }
-  if (!isObject(value)) return value
-  const all = Object.entries(value as { readonly [key: string]: Json })
-  const isOfTaxId = namesTaxId(value, taxIds)
-  const isKept = (key: string) => !taxIds.has(key) && !(isOfTaxId && isValueOfNamed(key))
-  const kept = all.filter(([key]) => isKept(key)).map(([key, item]): [string, Json] => [key, withoutTaxIds(item, taxIds)])
-  return kept.length === all.length && kept.every(([, item], position) => item === all[position]?.[1]) ? value : Object.fromEntries(kept)
-}
-
-function textWithoutTaxIds(value: Json, taxIds: TaxIdKeys): Json {
-  if (typeof value !== 'string' || !/^[[{]/.test(value)) return value
-  const json = parsedJson(value)
-  if (json === undefined) return value
+function withoutTaxIds(value: Json, keys: TaxIdKeys, around: Around): Json {
+  if (value === null || (typeof value !== 'object' && typeof value !== 'string')) return value
+  const rewriting = { keys, replace: (found: string) => (isHarmless(found, keys) ? found : `"${REMOVED}"`) }
   try {
-    const kept = withoutTaxIds(json, taxIds)
-    // Unchanged text keeps its numbers and spaces. A repeated or escaped key may hide a tax id that was not parsed: then it is written anew.
-    const mayHideKey = taxIds.inJson.test(value) || value.includes('\\u')
-    return kept === json && !mayHideKey ? value : JSON.stringify(kept)
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    if (!around.isOfTaxId && !keys.mayBeIn(text)) return value
+    const written = typeof value === 'string' ? rewriteWords(text, rewriting, around) : rewriteJsonText(text, rewriting, around)
+    if (written === text) return value
+    return typeof value === 'string' ? textWithoutMarks(written) : withoutMarks(written)
   } catch {
     // Nested deeper than the stack: what cannot be searched is not sent.
     return null
   }
+}
+
+function withoutMarks(text: string): Json {
+  return JSON.parse(text, (_, item: Json) => {
+    if (item === REMOVED) return undefined
+    return typeof item === 'string' && item.includes(REMOVED) ? textWithoutMarks(item) : item
+  }) as Json
+}
+
+/** In words that only contain JSON the mark stays. */
+function textWithoutMarks(text: string): string {
+  return parsedJson(text) === undefined ? text : JSON.stringify(withoutMarks(text))
 }

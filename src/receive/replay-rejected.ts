@@ -61,7 +61,7 @@ async function replayOne({ store, appender, lastUses, verifiers }: ReplayRejecte
   if (record.body_cut) return 'body_cut'
   const body = store.original(record.body, record)
   // Its signature was made over what is no longer there; the feeds bring what it said.
-  if (body.includes(`"${DROPPED}"`)) return 'body_protected'
+  if (body.includes(`"${DROPPED}`)) return 'body_protected'
   const verified = verifier.verifyAt(msFromTime(receivedAt), record.headers, body)
   if (!verified.ok) return verified.reason
   const { deliveryId, secret } = verified

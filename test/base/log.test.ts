@@ -171,9 +171,17 @@ describe('fields that are known to hold a secret, a FEIN or an SSN', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ [key]: '[redacted]', a: { b: { c: [{ d: { e: { [key]: '[redacted]' } } }] } } })
   })
 
+  test('a tax id is masked in a fact or answer that names it, and in JSON inside a text', () => {
+    const { log, lines } = recorder()
+    const pair = { field_name: 'fein', display_value: '12-3456789', source: { snippet: 'FEIN 12-3456789' } }
+    log.warn({ pair, text: JSON.stringify({ d1: JSON.stringify(pair) }), err: new Error(`answered 400: ${JSON.stringify(pair)}`) }, 'x')
+    expect(lines.join('')).not.toContain('3456789')
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ pair: { field_name: 'fein', display_value: '[redacted]' } })
+  })
+
   test('other fields are left as they are', () => {
     const { log, lines } = recorder()
-    const fields = { tokens_minted: 3, secretary: 'x', lossness: 1, token_mints: [null, true, 1.5], protein: 1, taxes: 2, 'tax id?s': 3 }
+    const fields = { tokens_minted: 3, secretary: 'x', lossness: 1, token_mints: [null, true, 1.5], protein: 1, taxes: 2 }
     log.info(fields, 'x')
     expect(JSON.parse(lines[0] ?? '')).toMatchObject(fields)
   })

@@ -95,6 +95,18 @@ describe('leaving out what is personal', () => {
     expect(asked('lanes', { next_step: null })).toEqual({ next_step: null })
   })
 
+  it('invariant 12: keeps none of a pair, nor of JSON inside a value or words, and keeps options', () => {
+    const asked = personalDataFilter(personalColumns)
+    const text = JSON.stringify({ fein_number: '12-3456789', x: 1 })
+    const value = { title: 'FEIN', display_value: '12-3456789', at: { content_hash: 'h', day: 1 }, d1: text, said: `answered: ${text}` }
+    expect(asked('application_answers', { question_key: 'd', value: [value] })).toEqual({
+      question_key: 'd',
+      value: [{ title: 'FEIN', at: { day: 1 }, d1: '{"x":1}', said: 'answered: {"fein_number":"[tax id removed]","x":1}' }],
+    })
+    const options = [{ value: 'ssn', label: 'SSN' }]
+    expect(asked('outstanding_items', { key: 'fein', options, value: text })).toEqual({ key: 'fein', options })
+  })
+
   it('gives back the row itself just when nothing is left out of it', () => {
     const asked = personalDataFilter(['lanes.next_step'])
     const key = fc.constantFrom('status', 'lines', 'next_step', 'unmet_labels', 'ssn', 'share')

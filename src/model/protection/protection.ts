@@ -1,10 +1,10 @@
 import { sealedParts } from '../../base/sealed.ts'
-import { type TaxIdKeys, taxIdKeys } from '../../base/tax-ids.ts'
+import { isHarmless, type Rewriting, rewriteJsonText, rewriteWords } from '../../base/tax-id-text.ts'
+import { isValueKey, namesTaxId, type TaxIdKeys, taxIdKeys } from '../../base/tax-ids.ts'
 import { isDamaged } from '../damaged.ts'
 import type { EntityDescription, Row } from '../entity.ts'
 import type { Json } from '../json.ts'
 import { Cipher, type Place, type ProtectKey } from './cipher.ts'
-import { isName, isValueOfNamed, rewriteJsonText } from './json-text.ts'
 
 /** What is done with tax ids before they are stored. */
 export type ProtectMode = 'drop' | 'encrypt' | 'keep'
@@ -19,9 +19,6 @@ export interface ProtectionSettings {
 
 /** What stands in the place of a dropped value. */
 export const DROPPED = '[protected]'
-
-/** JSON values that no tax id is. */
-const HARMLESS = new Set(['null', 'true', 'false'])
 
 /**
  * Replaces the values of tax ids: what stands under such a key, at any depth, and the value of an object that names such a key (a fact, an
@@ -69,35 +66,31 @@ export class Protection {
     return this.#cipher?.open(sealed, place) ?? null
   }
 
-  /** The letters of all keys of tax ids. */
-  get taxIdKeys(): readonly string[] {
-    return this.#keys.words
-  }
-
-  /** Whether the key holds a tax id. */
-  isKey(key: string): boolean {
-    return this.#keys.has(key)
+  /** What the keys of tax ids are recognized by. */
+  get rule(): readonly string[] {
+    return this.#keys.rule
   }
 
   /** @returns JSON text without tax ids; the same text when there is none. Never throws: text that is not JSON is searched as well. */
-  text(text: string, place: Place): string {
-    if (!this.#keys.inJson.test(text)) return text
-    return rewriteJsonText(text, { isKey: (key) => this.#keys.has(key), replace: (value) => this.#replaced(value, place) })
+  text(text: string, place: Place, isOfTaxId = false): string {
+    if (!isOfTaxId && !this.#keys.mayBeIn(text)) return text
+    return rewriteJsonText(text, this.#rewriting(place), { key: place.column, isOfTaxId })
   }
 
   /** As `text`, but every tax id is dropped, whatever the mode. */
   dropped(text: string): string {
-    if (!this.#keys.inJson.test(text)) return text
-    const replace = (value: string) => (HARMLESS.has(value) ? value : `"${DROPPED}"`)
-    return rewriteJsonText(text, { isKey: (key) => this.#keys.has(key), replace })
+    if (!this.#keys.mayBeIn(text)) return text
+    const replace = (value: string) => (isHarmless(value, this.#keys) ? value : `"${DROPPED}"`)
+    return rewriteJsonText(text, { keys: this.#keys, replace })
   }
 
   /** As `text`, for a parsed value. */
-  json(value: Json, place: Place): Json {
+  json(value: Json, place: Place, isOfTaxId = false): Json {
+    if (typeof value === 'string') return this.#words(value, place, isOfTaxId)
     if (typeof value !== 'object' || value === null) return value
     const text = textOf(value)
     if (text === null) return value
-    const written = this.text(text, place)
+    const written = this.text(text, place, isOfTaxId)
     return written === text ? value : (JSON.parse(written) as Json)
   }
 
@@ -106,14 +99,14 @@ export class Protection {
    * @returns the row without tax ids; the same one when there is none.
    */
   row<R extends Row>(entity: Pick<EntityDescription, 'table' | 'key' | 'fields'>, row: R): R {
-    const isOfTaxId = Object.entries(row).some(([column, value]) => isName(column) && typeof value === 'string' && this.isKey(value))
+    const isOfTaxId = namesTaxId(row, this.#keys)
     let written: Row | null = null
     for (const [column, value] of Object.entries(row)) {
       if (value === null || entity.key.includes(column) || isDamaged(value)) continue
       const place = placeOf(entity, row, column)
-      const isWhole = this.isKey(column) || (isOfTaxId && isValueOfNamed(column))
+      const isWhole = this.#keys.has(column) || (isOfTaxId && isValueKey(column))
       const kind = entity.fields[column]?.kind ?? 'json'
-      const next = isWhole ? this.#whole(value, kind, place) : this.#within(value, kind, place)
+      const next = isWhole ? this.#whole(value, kind, place) : this.#within(value, kind, place, isOfTaxId)
       if (next !== value) {
         written ??= { ...row }
         written[column] = next
@@ -142,7 +135,7 @@ export class Protection {
     if (this.#cipher === null || !text.includes('enc:')) return text
     const opened = (quoted: string): string => this.#cipher?.open(quoted.slice(1, -1), place) ?? quoted
     // The second search finds values whose keys no longer count as those of tax ids.
-    const revealed = rewriteJsonText(text, { isKey: (key) => this.#keys.has(key), replace: opened })
+    const revealed = rewriteJsonText(text, { keys: this.#keys, replace: opened })
     return revealed.replace(/"enc:[a-z0-9_-]+:[A-Za-z0-9+/=]+"/g, opened)
   }
 
@@ -174,14 +167,24 @@ export class Protection {
     return kind === 'text' || kind === 'json' || kind === 'raw' ? (JSON.parse(next) as Json) : null
   }
 
-  #within(value: Json, kind: string, place: Place): Json {
-    if (kind === 'json') return this.json(value, place)
-    return typeof value === 'string' && (kind === 'raw' || /^\s*[[{]/.test(value)) ? this.text(value, place) : value
+  #within(value: Json, kind: string, place: Place, isOfTaxId: boolean): Json {
+    if (kind === 'raw') return typeof value === 'string' ? this.text(value, place) : value
+    return kind === 'json' || kind === 'text' ? this.json(value, place, isOfTaxId) : value
+  }
+
+  /** Text may contain JSON. */
+  #words(words: string, place: Place, isOfTaxId: boolean): string {
+    if (!isOfTaxId && !this.#keys.mayBeIn(words)) return words
+    return rewriteWords(words, this.#rewriting(place), { key: place.column, isOfTaxId })
+  }
+
+  #rewriting(place: Place): Rewriting {
+    return { keys: this.#keys, replace: (value) => this.#replaced(value, place) }
   }
 
   /** @param value JSON text. @returns JSON text. */
   #replaced(value: string, place: Place): string {
-    if (HARMLESS.has(value)) return value
+    if (isHarmless(value, this.#keys)) return value
     const sealed = value.startsWith('"enc:') ? sealedParts(value.slice(1, -1)) : null
     if (this.mode === 'drop') return `"${DROPPED}"`
     const plain = sealed === null ? value : (this.#cipher?.open(value.slice(1, -1), place) ?? null)

@@ -109,7 +109,7 @@ function save(db: Db, lease: UpkeepLease, at: ProtectProgress): Promise<void> {
 
 /** @returns text that differs when stored rows must be gone through again. It does not tell keys. */
 export function settingsText(protection: Protection): string {
-  const { mode, keyId, taxIdKeys } = protection
-  const about = JSON.stringify([mode, keyId, taxIdKeys, protectedNames])
+  const { mode, keyId, rule } = protection
+  const about = JSON.stringify([mode, keyId, rule, protectedNames])
   return `${mode} ${createHash('sha256').update(about).digest('hex').slice(0, 16)}`
 }

@@ -48,7 +48,7 @@ export async function snapshotPage(
     if (place === null) return { rows, position: null }
     const { entity, account, submissionId, after } = place
     const found = await rowsInOrder(q, entity, { account, submission_id: submissionId }, after, limit - rows.length)
-    rows.push(...orderByOccurredAt(entity, found, (row) => row).map((row) => snapshotRow(entity, q.protection.row(entity, row))))
+    rows.push(...orderByOccurredAt(entity, found, (row) => row).map((row) => snapshotRow(q, entity, row)))
     const last = found.at(-1)
     const key = last !== undefined && rows.length >= limit ? keyOf(entity, last) : []
     at = { account, submissionId, entity: entity.table, key: key.length > 0 ? key : null }
@@ -67,7 +67,7 @@ export async function rowsOfSubmission(
   const rows: SnapshotRow[] = []
   for (const entity of entities.filter(({ table }) => tables.includes(table))) {
     const found = await rowsInOrder(q, entity, { account, submission_id: submissionId }, null, limitEach)
-    rows.push(...found.map((row) => snapshotRow(entity, row)))
+    rows.push(...found.map((row) => snapshotRow(q, entity, row)))
   }
   return rows
 }
@@ -143,13 +143,14 @@ function rankOf(table: string): number {
   return entities.findIndex((entity) => entity.table === table)
 }
 
-function snapshotRow(entity: Entity, row: Row): SnapshotRow {
+/** It is stored once more, in the outbox: as `PROTECT` says now. */
+function snapshotRow(q: Query, entity: Entity, row: Row): SnapshotRow {
   return {
     account: String(row['account']),
     submissionId: String(row['submission_id']),
     entity: entity.table,
     entityId: entityIdOf(entity, row),
-    after: readableRow(row),
+    after: readableRow(q.protection.row(entity, row)),
   }
 }
 

@@ -17,7 +17,7 @@ function protection(mode: ProtectMode, ...keys: Key[]): Protection {
   return new Protection({ mode, keys, taxIdFields: ['owner_no'] })
 }
 
-test.each([
+const CASES: readonly (readonly [string, string])[] = [
   [`{"fein":"${SSN}"}`, '{"fein":"[protected]"}'],
   [
     `{"a": [ {"b":{"FEIN or SSN" : ${SSN.replaceAll('-', '')} , "n":1.50e3}} ]}`,
@@ -31,9 +31,39 @@ test.each([
   [JSON.stringify({ q: JSON.stringify({ ssn: SSN }) }), JSON.stringify({ q: '{"ssn":"[protected]"}' })],
   [`{"owner_no":"${SSN}"}`, '{"owner_no":"[protected]"}'],
   [`{"fein":"${SSN}", cut off`, '{"fein":"[protected]", cut off'],
+  [
+    `{"key":"fein","source":{"id":"s1","type":"document","content_hash":"h1","snippet":"it says ${SSN}"}}`,
+    '{"key":"fein","source":{"id":"s1","type":"document","content_hash":"[protected]","snippet":"[protected]"}}',
+  ],
+  [`{"facts":[{"key":"fein","x":[{"key":"revenue","value":5}]}]}`, `{"facts":[{"key":"fein","x":[{"key":"revenue","value":5}]}]}`],
+  [
+    JSON.stringify({
+      a: JSON.stringify({ b: JSON.stringify({ c: JSON.stringify({ d: JSON.stringify({ e: JSON.stringify({ ssn: SSN }) }) }) }) }),
+    }),
+    JSON.stringify({
+      a: JSON.stringify({ b: JSON.stringify({ c: JSON.stringify({ d: JSON.stringify({ e: '{"ssn":"[protected]"}' }) }) }) }),
+    }),
+  ],
+  [`{"d1":"answered 400: {\\"fein\\":\\"${SSN}\\"}"}`, '{"d1":"answered 400: {\\"fein\\":\\"[protected]\\"}"}'],
+  ...['NamedInsured_TaxIdentifier_A', 'fein_number', 'ssn_number', 'tax_identification_number', 'ssns', 'tax_ids', 'federal_id'].map(
+    (key) => [`{"x":[{"${key}":["${SSN}"]}]}`, `{"x":[{"${key}":"[protected]"}]}`] as const,
+  ),
+  ...['title', 'type', 'field_name', 'fieldName', 'label', 'id_type'].flatMap((name) =>
+    ['value', 'data', 'val', 'display_value', 'valueString', 'number', 'old', 'to'].map(
+      (value) => [`[{"${value}":"${SSN}","${name}":"FEIN"}]`, `[{"${value}":"[protected]","${name}":"FEIN"}]`] as const,
+    ),
+  ),
+  ...[
+    '{"key":"entity","options":[{"value":"ssn","label":"SSN"},{"value":"fein","label":"FEIN"},{"value":2,"label":"FEIN"}]}',
+    '{"key":"fein","options":[{"value":"1","label":"FEIN"}],"input":"text","help_text":"as 12-3456789"}',
+    '{"tax_id_type":"ssn","tax_id":"ssn","enum":["ssn","fein"],"tax_ids":["ssn","fein"]}',
+    '{"taxes":12345678,"premium_tax":"12-3456789","session_id":"12-3456789","federal_state":"12-3456789"}',
+  ].map((text) => [text, text] as const),
   ['{"fein":null,"has_fein":true}', '{"fein":null,"has_fein":true}'],
   ['{"key":"fein","label":"FEIN","protein":"x"}', '{"key":"fein","label":"FEIN","protein":"x"}'],
-])('%s', (given, expected) => {
+]
+
+test.each(CASES)('%s', (given, expected) => {
   const drop = protection('drop')
   expect(drop.text(given, place)).toBe(expected)
   expect(drop.text(expected, place), 'twice is as once').toBe(expected)
@@ -84,6 +114,14 @@ test.each(entities)('a row of $table loses tax ids in every column but its key',
     }),
   )
   expect(JSON.stringify(protection('drop').row(entity, row))).not.toContain(SSN)
+})
+
+test('a text that is a value is searched for JSON, too, and options can be answered', () => {
+  const rows = { table: 'items', key: ['account', 'k'], fields: {} } as const
+  const value = `{"fein":"${SSN}"}`
+  expect(protection('drop').row(rows, { account: 'a', k: '1', value })).toMatchObject({ value: '{"fein":"[protected]"}' })
+  const item = { account: 'a', k: '1', key: 'fein', label: 'FEIN', options: [{ value: '1', label: 'SSN' }], source: { snippet: SSN } }
+  expect(protection('drop').row(rows, item)).toEqual({ ...item, source: { snippet: '[protected]' } })
 })
 
 test('a row that is a fact or an answer loses its value, whatever its columns are named', () => {

@@ -3,6 +3,7 @@ import { inApplyTransaction } from '../../../src/apply/apply.ts'
 import { compareFacts, differs } from '../../../src/apply/compare.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
+import { entities } from '../../../src/model/entities.ts'
 import type { Fact } from '../../../src/model/facts.ts'
 import type { ProtectionSettings } from '../../../src/model/protection/protection.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
@@ -15,6 +16,8 @@ import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work
 import { noteUnreadable } from '../../../src/store/mirror/evidence.ts'
 import { MirrorReader } from '../../../src/store/mirror/reader.ts'
 import { queueRows } from '../../../src/store/outbox/fan-out.ts'
+import { presentRows } from '../../../src/store/outbox/present-rows.ts'
+import { rowsOfSubmission, snapshotPage } from '../../../src/store/outbox/snapshot-rows.ts'
 import { lastProtect } from '../../../src/store/upkeep/protect.ts'
 import { readDeliveries } from '../../../src/work/read-facts.ts'
 import { silentLog, testDatabases } from '../../tools/databases.ts'
@@ -41,6 +44,9 @@ const HIDDEN = {
   facts: [{ key: 'applicant.fein', value: SSN, evidence: { text: SSN } }],
   answers: [{ question_key: 'owner_ssn', answer: { given: SSN } }],
   text: JSON.stringify({ ein: SSN }),
+  source_facts: [{ key: 'applicant.fein', source: { id: 's1', snippet: SSN, content_hash: SSN } }],
+  form: { NamedInsured_TaxIdentifier_A: SSN, answers: { d1: JSON.stringify({ d2: JSON.stringify({ fein_number: SSN }) }) } },
+  fields: [{ field_name: 'FEIN', display_value: SSN }, `refused: {"ssns":["${SSN}"]}`],
 }
 
 const event = (n: number, over = {}) =>
@@ -141,6 +147,19 @@ describe.each(testDatabases)('tax ids on $name', ({ open }) => {
       'no change is told',
     ).toEqual(seqs)
     expect(await step(db)).toBe('done')
+  })
+
+  it('no row of the mirror is queued for a destination in the form of before', async () => {
+    const db = await opened(keep)
+    db.protection.use(drop)
+    const tables = entities.map(({ table }) => table)
+    const restated = await rowsOfSubmission(db.read, tables, ACCOUNT, ID, 100)
+    const { rows } = await snapshotPage(db.read, { accounts: [ACCOUNT], entities: null }, null, 100)
+    const present = [...(await presentRows(db.read, restated)).values()]
+    for (const queued of [restated, rows, present]) {
+      expect(queued.length).toBeGreaterThan(2)
+      expect(JSON.stringify(queued)).not.toContain(SSN)
+    }
   })
 
   it('rows of a snapshot that wait to be sent are rewritten', async () => {

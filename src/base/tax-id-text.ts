@@ -1,0 +1,229 @@
+import { isOptionsKey, isOwnSubjectKey, isSubjectKey, isValueKey, type TaxIdKeys } from './tax-ids.ts'
+
+/*
+ * Finds the values of tax ids in JSON text without writing the rest anew: numbers, spaces, repeated keys and the order of keys stay as they
+ * came. Text that is not JSON is searched as far as it resembles it.
+ */
+
+/** A part of the text that is replaced. */
+interface Span {
+  readonly start: number
+  readonly end: number
+  /** The new text; null: `replace` is asked. */
+  readonly text: string | null
+}
+
+/** How values are found and replaced. */
+export interface Rewriting {
+  readonly keys: Pick<TaxIdKeys, 'has' | 'isName'>
+  /** @returns the JSON text in the place of a value's JSON text. */
+  readonly replace: (value: string) => string
+}
+
+/** What surrounds the text. */
+export interface Around {
+  /** The key that holds it. */
+  readonly key?: string | undefined
+  /** Whether it is part of an object that names a tax id. */
+  readonly isOfTaxId?: boolean
+}
+
+/** @returns JSON text with values replaced; the same text when there is none. */
+export function rewriteJsonText(text: string, rewriting: Rewriting, around: Around = {}): string {
+  const spans = new Search(text, rewriting, around).run()
+  let written = ''
+  let at = 0
+  for (const { start, end, text: given } of outermost(spans)) {
+    const value = text.slice(start, end)
+    written += text.slice(at, start) + (given ?? rewriting.replace(value))
+    at = end
+  }
+  return at === 0 ? text : written + text.slice(at)
+}
+
+/** As `rewriteJsonText`, for words that may contain JSON text, or JSON text whose quotes are escaped. */
+export function rewriteWords(words: string, rewriting: Rewriting, around: Around = {}): string {
+  const bracket = words.search(/[[{]/)
+  if (bracket === -1) return words
+  ESCAPED.lastIndex = bracket
+  if (!ESCAPED.test(words)) return words.slice(0, bracket) + rewriteJsonText(words.slice(bracket), rewriting, around)
+  let quote = words.lastIndexOf('"', bracket)
+  while (/["\\]/.test(words[quote - 1] ?? '')) quote -= 1
+  if (quote !== -1) return words.slice(0, quote) + rewriteJsonText(words.slice(quote), rewriting, around)
+  const bare = unescaped(words)
+  const written = rewriteWords(bare, rewriting, around)
+  return written === bare ? words : written
+}
+
+const ESCAPED = /[[{\s]+\\+"/y
+
+/** Whether JSON text says nothing of a tax id: null, a yes or no, nothing, or the names of tax ids alone, such as `["ssn","fein"]`. */
+export function isHarmless(value: string, keys: Pick<TaxIdKeys, 'isName'>): boolean {
+  if (HARMLESS.has(value)) return true
+  if (!/^["[]/.test(value) || /\d/.test(value)) return false
+  try {
+    const parsed: unknown = JSON.parse(value)
+    return (Array.isArray(parsed) ? parsed : [parsed]).every((item) => typeof item === 'string' && (item === '' || keys.isName(item)))
+  } catch {
+    return false
+  }
+}
+
+const HARMLESS = new Set(['null', 'true', 'false', '[]', '{}'])
+/** A shorter number is the value of an option. */
+const DIGITS_OF_TAX_ID = 4
+
+/** @returns the spans that lie in no other, in order. */
+function outermost(spans: readonly Span[]): Span[] {
+  const sorted = [...spans].sort((a, b) => a.start - b.start || b.end - a.end)
+  const kept: Span[] = []
+  for (const span of sorted) if (span.start >= (kept.at(-1)?.end ?? 0)) kept.push(span)
+  return kept
+}
+
+interface Container {
+  readonly start: number
+  readonly isObject: boolean
+  /** The key that holds it, or the list that it is in. */
+  readonly under: string
+  /** The key whose value comes next; null: a key comes next. */
+  key: string | null
+  /** Whether a member names a tax id. */
+  isOfTaxId: boolean
+  /** Whether it has a subject of its own, so that its values are not those of the object around it. */
+  hasSubject: boolean
+  values: Span[]
+}
+
+class Search {
+  readonly #text: string
+  readonly #rewriting: Rewriting
+  readonly #root: Container
+  readonly #open: Container[] = []
+  readonly #spans: Span[] = []
+
+  constructor(text: string, rewriting: Rewriting, { key: under = '', isOfTaxId = false }: Around) {
+    this.#text = text
+    this.#rewriting = rewriting
+    this.#root = { start: 0, isObject: false, under, key: null, isOfTaxId, hasSubject: false, values: [] }
+  }
+
+  run(): readonly Span[] {
+    const text = this.#text
+    for (let at = 0; at < text.length; ) {
+      const start = at
+      const char = text[at]
+      if (char === '"') {
+        at = endOfString(text, at)
+        this.#string(start, at)
+      } else if (char === '{' || char === '[') {
+        at += 1
+        const under = this.#around.key ?? this.#around.under
+        this.#open.push({ start, isObject: char === '{', under, key: null, isOfTaxId: false, hasSubject: false, values: [] })
+      } else if (char === '}' || char === ']') {
+        at += 1
+        this.#close(at)
+      } else if (char === ',' || char === ':' || char === ' ' || char === '\n' || char === '\r' || char === '\t') at += 1
+      else {
+        at = endOfScalar(text, at)
+        this.#value(start, at, null)
+      }
+    }
+    // Text may be cut off.
+    while (this.#open.length > 0) this.#close(text.length)
+    if (this.#root.isOfTaxId) this.#take(this.#root.values)
+    return this.#spans
+  }
+
+  get #around(): Container {
+    return this.#open.at(-1) ?? this.#root
+  }
+
+  #close(end: number): void {
+    const closed = this.#open.pop()
+    if (closed === undefined) return
+    const { isOfTaxId, hasSubject, values } = closed
+    if (isOfTaxId) this.#take(values)
+    else if (!hasSubject) join(this.#around, values)
+    this.#value(closed.start, end, null)
+  }
+
+  /** In a loop: an argument list has a limit. */
+  #take(spans: readonly Span[]): void {
+    for (const span of spans) this.#spans.push(span)
+  }
+
+  #string(start: number, end: number): void {
+    const around = this.#around
+    const content = unquoted(this.#text.slice(start, end))
+    if (around.isObject && around.key === null) around.key = content
+    else this.#value(start, end, content)
+  }
+
+  /** @param content of a string; null for any other value. */
+  #value(start: number, end: number, content: string | null): void {
+    const { keys } = this.#rewriting
+    const around = this.#around
+    const span = { start, end, text: null }
+    const { key } = around
+    if (key !== null) {
+      around.key = null
+      if (keys.has(key)) this.#spans.push(span)
+      else {
+        if (content !== null && isSubjectKey(key) && keys.isName(content)) around.isOfTaxId = true
+        if (isOwnSubjectKey(key)) around.hasSubject = true
+        if (isValueKey(key) && !this.#isOption(around, start, end)) around.values.push(span)
+      }
+    }
+    if (content !== null) this.#jsonIn(content, span, key ?? around.under)
+  }
+
+  /** Whether a value can be chosen, and is no tax id itself. */
+  #isOption({ under }: Container, start: number, end: number): boolean {
+    return isOptionsKey(under) && (this.#text.slice(start, end).match(/\d/g)?.length ?? 0) < DIGITS_OF_TAX_ID
+  }
+
+  /** A string may hold JSON text. Each string in it is at most half as long: the quotes around it are escaped once more. */
+  #jsonIn(content: string, span: Span, key: string): void {
+    const written = rewriteWords(content, this.#rewriting, { key })
+    if (written !== content) this.#spans.push({ ...span, text: JSON.stringify(written) })
+  }
+}
+
+/** Adds the fewer to the more: values of deeply nested objects are not copied again and again. */
+function join(to: Container, values: Span[]): void {
+  const [fewer, more] = values.length < to.values.length ? [values, to.values] : [to.values, values]
+  for (const value of fewer) more.push(value)
+  to.values = more
+}
+
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; ; ) {
+    const quote = text.indexOf('"', at)
+    if (quote === -1) return text.length
+    let slashes = 0
+    while (text[quote - 1 - slashes] === '\\') slashes += 1
+    if (slashes % 2 === 0) return quote + 1
+    at = quote + 1
+  }
+}
+
+const SCALAR = /[^\s,:{}[\]"]+/y
+
+function endOfScalar(text: string, start: number): number {
+  SCALAR.lastIndex = start
+  return SCALAR.test(text) ? SCALAR.lastIndex : start + 1
+}
+
+function unquoted(quoted: string): string {
+  if (!quoted.includes('\\')) return quoted.slice(1, -1)
+  try {
+    return JSON.parse(quoted) as string
+  } catch {
+    return unescaped(quoted.slice(1, -1))
+  }
+}
+
+function unescaped(text: string): string {
+  return text.replace(/\\(["\\/])/g, '$1')
+}
