@@ -1,5 +1,5 @@
 import { backoffMs, type Clock } from './clock.ts'
-import { FatalError, messageOf } from './errors.ts'
+import { FatalError, messageOf, TransientError } from './errors.ts'
 import type { Log } from './log.ts'
 
 /**
@@ -13,6 +13,10 @@ export interface Service {
 
 const RESTART_BASE_MS = 200
 const RESTART_CAP_MS = 30_000
+/** Longest wait after a fault that passes, such as a database that is away: work resumes this soon after it answers. */
+const TRANSIENT_CAP_MS = 2_000
+/** From this attempt on, restarts are logged once a minute. */
+const OFTEN = 6
 /** A service that ran this long before failing counts as healthy again. */
 const HEALTHY_AFTER_MS = 60_000
 
@@ -22,6 +26,7 @@ const HEALTHY_AFTER_MS = 60_000
  */
 export async function supervise(service: Service, clock: Clock, log: Log, signal: AbortSignal): Promise<void> {
   let attempt = 0
+  let loggedAt = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
     const startedAt = clock.steady()
     try {
@@ -32,8 +37,11 @@ export async function supervise(service: Service, clock: Clock, log: Log, signal
       if (error instanceof FatalError) throw error
       if (signal.aborted) return
       attempt = clock.steady() - startedAt > HEALTHY_AFTER_MS ? 0 : attempt + 1
-      const waitMs = backoffMs(clock, attempt, RESTART_BASE_MS, RESTART_CAP_MS)
-      log.error({ service: service.name, err: error, waitMs }, `${service.name} failed and will be started again: ${messageOf(error)}`)
+      const waitMs = backoffMs(clock, attempt, RESTART_BASE_MS, error instanceof TransientError ? TRANSIENT_CAP_MS : RESTART_CAP_MS)
+      if (attempt < OFTEN || clock.steady() - loggedAt >= HEALTHY_AFTER_MS) {
+        log.error({ service: service.name, err: error, waitMs }, `${service.name} failed and will be started again: ${messageOf(error)}`)
+        loggedAt = clock.steady()
+      }
       await clock.sleep(waitMs, signal)
     }
   }

@@ -10,8 +10,7 @@ import type { ServiceParts, Tx } from '../store/engine/db.ts'
 import {
   type ClaimedDelivery,
   claimDeliveries,
-  releaseAllDeliveries,
-  releaseDeliveries,
+  releaseLeftDeliveries,
   type Settlement,
   settleDeliveries,
 } from '../store/inbox/work.ts'
@@ -45,8 +44,6 @@ export class Worker implements Service {
   readonly name = 'worker'
   readonly #o: WorkerOptions
   readonly #queue: PQueue
-  /** Batches that failed because of the database. They are released when the worker starts again, before their leases end. */
-  #unfinished: (readonly ClaimedDelivery[])[] = []
 
   constructor(options: WorkerOptions) {
     this.#o = options
@@ -55,7 +52,7 @@ export class Worker implements Service {
 
   async run(signal: AbortSignal): Promise<void> {
     const { db, clock } = this.#o
-    await this.#releaseLeftClaims()
+    await releaseLeftDeliveries(db)
     let failure: unknown
     try {
       while (!signal.aborted && failure === undefined) {
@@ -69,7 +66,6 @@ export class Worker implements Service {
           .add(() => this.#work(batch))
           .catch((error: unknown) => {
             failure = error
-            this.#unfinished.push(batch)
           })
         await this.#waitForSlot()
         const restMs = this.#o.restMs(performance.now() - startedAt)
@@ -79,15 +75,6 @@ export class Worker implements Service {
       await this.#queue.onIdle()
     }
     if (failure !== undefined) throw failure
-  }
-
-  /** @throws what the database throws; the supervisor then starts the worker again, with backoff. */
-  async #releaseLeftClaims(): Promise<void> {
-    const { db } = this.#o
-    // On SQLite only one process works (invariant 13), so every claim was left by this worker or by a killed process.
-    if (db.kind === 'sqlite') await releaseAllDeliveries(db)
-    else for (const batch of this.#unfinished) await releaseDeliveries(db, batch)
-    this.#unfinished = []
   }
 
   /** Claim only when a slot is free: a claimed batch that waits only uses up its lease. */

@@ -38,9 +38,25 @@ test('a service that fails is started again, later each time, until it is stoppe
   await supervise(failing, clock, log, stop.signal)
   expect(clock.slept).toHaveLength(11)
   expect(clock.slept).toEqual([...clock.slept].sort((a, b) => a - b))
-  expect(Math.max(...clock.slept)).toBeLessThan(30_000)
+  expect(Math.max(...clock.slept), 'work resumes soon after the database is back').toBeLessThan(2_000)
   expect(lines.map(({ msg }) => msg)[0]).toBe('worker failed and will be started again: no 1')
   expect(lines[0]).toMatchObject({ service: 'worker', waitMs: clock.slept[0], err: { message: 'no 1' } })
+})
+
+test('a service that fails for good is started again after up to 30 s, and one that is away is logged once a minute', async () => {
+  for (const [error, longestMs, mostLines] of [
+    [new Error('a bug'), 30_000, 40],
+    [new TransientError('the database is away'), 2_000, 8],
+  ] as const) {
+    const [clock, stop, { log, lines }] = [new ImpatientClock(0, () => 0.999), new AbortController(), recorder()]
+    const failing = service(async (_, start) => {
+      if (start === 40) stop.abort()
+      else throw error
+    })
+    await supervise(failing, clock, log, stop.signal)
+    expect(Math.ceil(Math.max(...clock.slept) / 1_000) * 1_000).toBe(longestMs)
+    expect(lines.length).toBeLessThan(mostLines)
+  }
 })
 
 test('a service that stops by itself has failed', async () => {

@@ -8,7 +8,7 @@ import type { Db } from '../../src/store/engine/db.ts'
 import { Worker } from '../../src/work/worker.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
-import { interrupted } from '../tools/meddled.ts'
+import { interrupted, meddled } from '../tools/meddled.ts'
 import { rowsOf } from '../tools/mirror.ts'
 import { poison } from '../tools/poison.ts'
 import { Rig } from '../tools/poller.ts'
@@ -54,6 +54,29 @@ describe.each(testDatabases)('a worker whose database goes down on $name', (data
     expect(await rig.db.read.sql.selectFrom('sync_inbox').select(['state', 'attempts']).execute()).toEqual(
       [1, 2].map(() => ({ state: 'done', attempts: 1 })),
     )
+  })
+
+  it('releases what it claimed when the answer to the claim was lost', async () => {
+    const rig = await Rig.open(database)
+    await rig.deliver([messageOf(1)])
+    let claims = 0
+    const afterReleases: (string | null | undefined)[] = []
+    const db = meddled(rig.db, async (name, go) => {
+      const result = await go()
+      const lease = rig.db.read.sql.selectFrom('sync_inbox').select('lease_token')
+      if (name === 'inbox-release') afterReleases.push((await lease.executeTakeFirst())?.lease_token)
+      if (name === 'inbox-claim' && claims++ === 0) throw new TransientError('it is unknown whether it was committed')
+      return result
+    })
+    const abort = new AbortController()
+    const worker = new Worker({ db, clock: systemClock, log: silentLog, observer: silentObserver, restMs: () => 0 })
+    const running = supervise(worker, systemClock, silentLog, abort.signal)
+    onTestFinished(() => {
+      abort.abort()
+      return running
+    })
+    await rig.until('it is applied', async () => (await rowsOf(rig.db, threadMessages)).length === 1)
+    expect(afterReleases, 'before the first claim, and after it').toEqual([null, null])
   })
 
   it('releases what is left of a batch; a delivery that was rescheduled keeps its wait', async () => {

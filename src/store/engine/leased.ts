@@ -166,13 +166,12 @@ export class Leased<C extends Claimed> {
    * @param of columns of the rows: those of one account, for example.
    */
   async releaseAll(tx: Tx, of: Readonly<Record<string, string>> = {}): Promise<void> {
-    const isOf = Object.entries(of).map(([column, value]) => sql`${sql.ref(column)} = ${value}`)
-    await this.releaseWhere(tx, sql.join([sql`1 = 1`, ...isOf], sql` and `))
+    await this.releaseWhere(tx, allOf(of))
   }
 
-  /** Gives back what a dead process had claimed. @returns how many rows. */
-  async releaseOf(tx: Tx, processId: string): Promise<number> {
-    return await this.releaseWhere(tx, sql`substr(lease_token, 1, ${sql.lit(processId.length + 1)}) = ${`${processId} `}`)
+  /** Releases what a process had claimed. @param of as of `releaseAll`. @returns how many rows. */
+  async releaseOf(tx: Tx, processId: string, of: Readonly<Record<string, string>> = {}): Promise<number> {
+    return await this.releaseWhere(tx, sql`substr(lease_token, 1, ${sql.lit(processId.length + 1)}) = ${`${processId} `} and ${allOf(of)}`)
   }
 
   /** Gives back claimed rows that match; an ended claim needs none. @returns how many rows. */
@@ -228,6 +227,11 @@ export class Leased<C extends Claimed> {
         .join(' ')}`,
     )
   }
+}
+
+function allOf(of: Readonly<Record<string, string>>): RawBuilder<unknown> {
+  const isOf = Object.entries(of).map(([column, value]) => sql`${sql.ref(column)} = ${value}`)
+  return sql.join([sql`1 = 1`, ...isOf], sql` and `)
 }
 
 function also(set: RawBuilder<unknown> | undefined): RawBuilder<unknown> {

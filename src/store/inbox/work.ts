@@ -136,17 +136,13 @@ async function protectBodies(tx: Tx, settlements: readonly Settlement[]): Promis
   }
 }
 
-/** Releases the unsettled deliveries of a claim at once, without counting an attempt: for a database that was unreachable. */
-export async function releaseDeliveries(db: Db, deliveries: readonly ClaimedDelivery[]): Promise<void> {
-  const [first] = deliveries
-  if (first === undefined) return
-  const ids = sql.join(deliveries.map(({ inboxId }) => inboxId))
-  await db.write('inbox-release', (tx) =>
-    claimedDeliveries.releaseWhere(tx, sql`inbox_id in (${ids}) and lease_token = ${first.leaseToken}`),
-  )
-}
-
-/** Releases everything claimed, without counting attempts. For a process that knows that no other one works. */
-export async function releaseAllDeliveries(db: Db): Promise<void> {
-  await db.write('inbox-release', (tx) => claimedDeliveries.releaseAll(tx))
+/**
+ * Releases the deliveries that this process has claimed, without counting an attempt. For a worker that starts, or starts again after the
+ * database failed. On SQLite only one process works (invariant 13), so every claim is of this worker or of a killed process.
+ */
+export async function releaseLeftDeliveries(db: Db): Promise<void> {
+  await db.write('inbox-release', async (tx) => {
+    if (tx.kind === 'sqlite') await claimedDeliveries.releaseAll(tx)
+    else await claimedDeliveries.releaseOf(tx, db.processId)
+  })
 }

@@ -15,12 +15,14 @@ export interface ReleasedClaims {
 }
 
 /**
- * Releases what is claimed when a service starts. On SQLite only one process serves (invariant 13), so every claim was left by a killed one,
- * unless a command reads beside it.
+ * Releases what is claimed when a service starts, and starts again after the database failed: the service has no work in flight then. On SQLite
+ * only one process serves (invariant 13), so every claim is of a killed process or of this one, unless a command reads at the same time. On
+ * Postgres the claims of this process are released: some could not be released while the database was away, and of others the answer was lost.
  * @param of columns of the rows: those of one account, for example.
  */
-export async function releaseLeft<C extends Claimed>(db: Db, claimed: Leased<C>, of: Readonly<Record<string, string>>): Promise<void> {
-  if (db.kind === 'sqlite' && !(await isCommandReading(db.read))) await db.write('read-release', (tx) => claimed.releaseAll(tx, of))
+export async function releaseLeft<C extends Claimed>(db: Db, claimed: Leased<C>, of: Readonly<Record<string, string>> = {}): Promise<void> {
+  if (db.kind === 'postgres') await db.write('read-release', (tx) => claimed.releaseOf(tx, db.processId, of))
+  else if (!(await isCommandReading(db.read))) await db.write('read-release', (tx) => claimed.releaseAll(tx, of))
 }
 
 const READS = [claimedReads, claimedIds, claimedPaths, claimedFetches]
