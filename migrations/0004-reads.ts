@@ -33,13 +33,14 @@ function scheduled(t: ColumnTypes): string[] {
   return [
     `create table sync_reads (
       account ${t.id} not null, submission_id ${t.id} not null, read ${t.id} not null,
-      rank ${t.int} not null, due_at ${t.time} not null, lease_token ${t.id}, wake_no ${t.int} not null,
+      rank ${t.int} not null, due_at ${t.time} not null, due_since ${t.time}, lease_token ${t.id}, wake_no ${t.int} not null,
       cursor text, cursor_no ${t.int} not null, issued_no ${t.int} not null, applied_no ${t.int} not null,
       active_at ${t.time}, refused_cursor text, failures ${t.int} not null, not_found ${t.int} not null, stalled_walks ${t.int} not null, error text,
       last_read_at ${t.time}, last_changed_at ${t.time}, last_replay_at ${t.time}, replay_due_at ${t.time},
       content_hash text, hash_no ${t.int},
       primary key (account, submission_id, read))`,
     'create index sync_reads_due on sync_reads (account, rank, due_at)',
+    'create index sync_reads_due_since on sync_reads (account, rank, due_since) where due_since is not null',
     'create index sync_reads_freshness on sync_reads (account, read, last_read_at)',
     `create table sync_known_ids (
       account ${t.id} not null, kind ${t.id} not null, id ${t.id} not null, submission_id ${t.id}, via text not null,

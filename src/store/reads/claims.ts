@@ -64,7 +64,7 @@ export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]
   const where = sql`account = ${query.account} and ${ofSubmissions ?? sql`rank = ${sql.lit(query.rank ?? rank.live)} ${notOff}`}`
   const claim = async (tx: Tx): Promise<ReadClaim[]> => {
     const selection = claimedReads.select(tx, { where, limit: query.limit, evenIfNotDue: ofSubmissions !== null })
-    const set = sql`issued_no = ${nextReadNumber(tx)}`
+    const set = sql`issued_no = ${nextReadNumber(tx)}, due_since = coalesce(due_since, due_at)`
     const claims = await claimedReads.claim(tx, leaseToken, selection, { leaseMs: query.leaseMs, set, returning: claimColumns(tx) })
     return claims.map((claim) => ({ ...claim, replayDue: Boolean(claim.replayDue) }))
   }
@@ -84,8 +84,9 @@ export interface PageProgress {
  */
 export async function recordPage(tx: Tx, claim: ReadClaim, mark: PageProgress): Promise<void> {
   const { cursor, leaseMs } = mark
-  if (cursor === undefined) await claimedReads.renew(tx, claim, leaseMs)
-  else await claimedReads.renew(tx, claim, leaseMs, sql`cursor = ${cursor}, cursor_no = ${claim.readNo}`, ownCursor(claim))
+  const progress = sql`due_since = ${dbTime(tx)}`
+  if (cursor === undefined) await claimedReads.renew(tx, claim, leaseMs, progress)
+  else await claimedReads.renew(tx, claim, leaseMs, sql`${progress}, cursor = ${cursor}, cursor_no = ${claim.readNo}`, ownCursor(claim))
 }
 
 /** Only a later walk may have moved the cursor. */
@@ -146,6 +147,7 @@ export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): P
     sql`due_at = case when ${woken} then ${dbTime(tx, wokenInMs)} else ${dueAt} end`,
     sql`failures = ${s.failures}, not_found = ${s.notFound}, stalled_walks = ${s.stalledWalks}, error = ${s.error === null ? null : storableText(s.error)}`,
     sql`replay_due_at = ${replayDueAt}`,
+    sql`due_since = null`,
   ]
   if (s.complete) set.push(sql`last_read_at = ${now}`)
   if (s.changed) set.push(sql`last_changed_at = ${now}`)

@@ -37,6 +37,7 @@ export const syncReads = internal({
       '0: woken, 1: scheduled, 2: failing, 3: detail reads in the background. Live work goes before routine work; failing reads never displace working ones',
     ),
     due_at: time(),
+    due_since: orNull(time('since when a claimed read was due, or its last page; null: not claimed since it was last settled')),
     lease_token: orNull(text()),
     wake_no: int(),
     cursor: orNull(text()),

@@ -45,30 +45,35 @@ export async function inboxGauges(q: Query, accounts: readonly string[]): Promis
   return gauges
 }
 
-/** The delivery due longest stands for the oldest. The two differ only while deliveries are retried. */
+/**
+ * Deliveries that wait. The oldest is the one received first: claims and retries move `available_at`, so that its age would start again while
+ * nothing is applied. The index of waiting deliveries holds all columns of the inner query.
+ */
 async function readyGauge(q: Query): Promise<InboxGauge> {
-  const { rows } = await sql<{ received_at: TimeText }>`
-    select received_at from sync_inbox where state = 'ready' order by available_at, inbox_id limit 1`.execute(q.sql)
-  const oldestAt = rows[0]?.received_at ?? null
-  return {
-    state: 'ready',
-    account: null,
-    count: oldestAt === null ? 0 : await countCapped(q, sql`sync_inbox where state = 'ready'`),
-    oldestAt,
-  }
+  const { rows } = await sql<{ n: number; received_at: TimeText | null }>`
+    select waiting.n, i.received_at from (
+      select count(*) as n, min(inbox_id) as oldest from (
+        select inbox_id from sync_inbox where state = 'ready' order by available_at, inbox_id limit ${sql.lit(COUNT_CAP)}) as ready) as waiting
+    left join sync_inbox i on i.inbox_id = waiting.oldest`.execute(q.sql)
+  return { state: 'ready', account: null, count: rows[0]?.n ?? 0, oldestAt: rows[0]?.received_at ?? null }
 }
 
 /** Names of the ranks of reads; see `rank`. */
 export const rankNames = ['live', 'routine', 'failing'] as const satisfies readonly (keyof typeof rank)[]
 export type RankName = (typeof rankNames)[number]
 
-/** When the read of each rank that is due longest was or will be due; null when there is none. */
+/**
+ * When the read of each rank that is due longest was or will be due; null when there is none. A claimed read counts from when it was due, or
+ * from its last page: `due_at` is then the end of the lease.
+ */
 export async function oldestDue(q: Query, account: string): Promise<Record<RankName, TimeText | null>> {
   // In one statement: it is asked every few seconds.
-  const due = rankNames.map(
-    (name) =>
-      sql`(select due_at from sync_reads where account = ${account} and rank = ${sql.lit(rank[name])} order by due_at limit 1) as ${sql.ref(name)}`,
-  )
+  const due = rankNames.map((name) => {
+    const first = (column: 'due_at' | 'due_since') => sql`select * from (
+      select ${sql.ref(column)} as at from sync_reads where account = ${account} and rank = ${sql.lit(rank[name])} and ${sql.ref(column)} is not null
+      order by ${sql.ref(column)} limit 1) as ${sql.ref(column)}`
+    return sql`(select min(at) from (${first('due_at')} union all ${first('due_since')}) as both_times) as ${sql.ref(name)}`
+  })
   const { rows } = await sql<Record<RankName, TimeText | null>>`select ${sql.join(due)}`.execute(q.sql)
   return rows[0] ?? { live: null, routine: null, failing: null }
 }

@@ -13,14 +13,14 @@ export async function readsStatus(q: Query) {
   const off = (await listReadsOff(q)).map((one) => sql`(${one.account}, ${one.read})`)
   const isOn = off.length === 0 ? sql`` : sql`where (account, read) not in (values ${sql.join(off)})`
   const { rows } = await sql<{ account: string; overdue: number; oldest_due_at: TimeText | null; failing: number; demand: number | null }>`
-    select ${unindexed(q, 'account')} as account, count(case when due_at <= ${dbTime(q)} and lease_token is null then 1 end) as overdue,
-      min(case when due_at <= ${dbTime(q)} and lease_token is null then due_at end) as oldest_due_at,
+    select ${unindexed(q, 'account')} as account, count(case when since <= ${dbTime(q)} then 1 end) as overdue,
+      min(case when since <= ${dbTime(q)} then since end) as oldest_due_at,
       count(case when rank = ${sql.lit(rank.failing)} then 1 end) as failing,
       ${demand(q)} as demand
     from (
-      select account, read, due_at, last_read_at, lease_token, rank from sync_reads
+      select account, read, coalesce(due_since, due_at) as since, due_at, last_read_at, rank from sync_reads
       union all
-      select account, kind, due_at, last_read_at, lease_token, ${sql.lit(rank.background)} from sync_known_ids where due_at is not null) as reads ${isOn}
+      select account, kind, case when lease_token is null then due_at end, due_at, last_read_at, ${sql.lit(rank.background)} from sync_known_ids where due_at is not null) as reads ${isOn}
     group by 1`.execute(q.sql)
   const { rows: known } = await sql<{ account: string; submissions: number; unreachable: number }>`
     select account, count(*) as submissions, count(unreachable_since) as unreachable from submissions group by account`.execute(q.sql)

@@ -13,6 +13,7 @@ import {
 } from '../../../src/store/inbox/work.ts'
 import { ensureAccounts, findAccount, requestSweep } from '../../../src/store/reads/accounts.ts'
 import type { InboxTable } from '../../../src/store/schema/inbox.ts'
+import { inboxGauges } from '../../../src/store/upkeep/gauges.ts'
 import { type OpenedDatabase, openAgain, testDatabases } from '../../tools/databases.ts'
 
 const LEASE_MS = 60_000
@@ -31,7 +32,7 @@ async function inboxWith(open: () => Promise<OpenedDatabase>, bodies: readonly B
     bodies.map((body, n) => ({
       account: 'acme',
       deliveryId: `msg_${n}`,
-      receivedAt: timeFromMs(Date.now()),
+      receivedAt: timeFromMs(Date.now() + (n - bodies.length) * 1_000),
       headers: {},
       body,
       secret: 1,
@@ -139,6 +140,21 @@ describe.each(testDatabases)('claims of deliveries on $name', ({ name, open }) =
     if (!claim) throw new Error('nothing was claimed')
     await settle(ahead, [done(claim, { state: 'ready', error: 'not yet', retryInMs: 0 })])
     expect(await claimDeliveries(db, 1, LEASE_MS)).toMatchObject([{ attempts: 1 }])
+  })
+
+  it('the oldest delivery gets older while nothing is applied, whether it is claimed, retried or released', async () => {
+    const { db } = await inboxOf(open, 2)
+    const oldest = async () => (await inboxGauges(db.read, []))[0]
+    const before = await oldest()
+    expect(before).toMatchObject({ count: 2, oldestAt: expect.any(String) })
+    const [first] = await claimDeliveries(db, 1, LEASE_MS)
+    if (!first) throw new Error('nothing was claimed')
+    expect(await oldest(), 'claimed').toEqual(before)
+    await settle(db, [done(first, { state: 'ready', error: 'a lock', retryInMs: 60_000 })])
+    expect(await oldest(), 'retried').toEqual(before)
+    await claimDeliveries(db, 2, LEASE_MS)
+    await releaseLeftDeliveries(db)
+    expect(await oldest(), 'released').toEqual(before)
   })
 
   it('what is set back waits, and what is given back is there at once, untried', async () => {

@@ -18,6 +18,7 @@ import {
 import { addReads, advanceAppliedNumber, rank, requestReplay, wakeReads } from '../../../src/store/reads/reads.ts'
 import { takeReadNumber } from '../../../src/store/reconcile/progress.ts'
 import type { ReadsTable } from '../../../src/store/schema/reads.ts'
+import { oldestDue } from '../../../src/store/upkeep/gauges.ts'
 import { openAgain, type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 
@@ -93,6 +94,29 @@ describe.each(testDatabases)('claims of reads on $name', (database) => {
     await settle(db, second)
     for (const attempt of attempts) await expect(attempt()).rejects.toThrow(LeaseLostError)
     expect(await row(db)).toMatchObject({ cursor: 'of the second', lease_token: null })
+  })
+
+  it('a read that is not made gets older, whether it is claimed, released or claimed again; a page or an end makes it younger', async () => {
+    const db = await openWith(database)
+    const oldest = async () => (await oldestDue(db.read, ACCOUNT)).routine
+    const before = await oldest()
+    const due = () => claimReads(db, { account: ACCOUNT, rank: rank.routine, limit: 10, leaseMs: LEASE_MS })
+    for (let claims = 0; claims < 3; claims++) {
+      const claimed = await due()
+      expect(claimed).toHaveLength(3)
+      expect(await oldest(), 'claimed').toEqual(before)
+      for (const claim of claimed) await releaseRead(db, claim)
+      expect(await oldest(), 'released').toEqual(before)
+    }
+    const [first, ...others] = await due()
+    if (!first) throw new Error('nothing to claim')
+    for (const claim of others) await settle(db, claim)
+    expect(await oldest()).toEqual(before)
+    await db.write('test-mark', (tx) => recordPage(tx, first, { leaseMs: LEASE_MS }))
+    const paged = await oldest()
+    expect(String(paged) > String(before)).toBe(true)
+    await settle(db, first)
+    expect(String(await oldest()) > String(paged)).toBe(true)
   })
 
   it('what is claimed is given back at once for a poller that begins alone, and not that of another account', async () => {

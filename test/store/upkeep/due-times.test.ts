@@ -83,7 +83,7 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
 const notDueTimes: Readonly<Record<string, readonly string[]>> = {
   sync_inbox: ['received_at', 'settled_at'],
   sync_rejected: ['received_at', 'replayed_at'],
-  sync_reads: ['last_read_at', 'last_changed_at', 'last_replay_at'],
+  sync_reads: ['due_since', 'last_read_at', 'last_changed_at', 'last_replay_at'],
   sync_accounts: ['since', 'events_unreadable_at', 'identity_failing_since', 'throttled_since'],
   sync_arrivals: ['first_at'],
   sync_conflicts: ['seen_at'],
