@@ -7,13 +7,7 @@ import type { Service } from '../base/service.ts'
 import type { DriftWatch } from '../model/interface-drift.ts'
 import { msFromTime, timeFromMs } from '../model/time.ts'
 import type { ServiceParts, Tx } from '../store/engine/db.ts'
-import {
-  type ClaimedDelivery,
-  claimDeliveries,
-  releaseLeftDeliveries,
-  type Settlement,
-  settleDeliveries,
-} from '../store/inbox/work.ts'
+import { type ClaimedDelivery, claimDeliveries, releaseLeftDeliveries, type Settlement, settleDeliveries } from '../store/inbox/work.ts'
 import { forgetUnreadableEvents, noteUnreadableEvents, requestSweep } from '../store/reads/accounts.ts'
 import { type ReadDelivery, readDeliveries } from './read-facts.ts'
 

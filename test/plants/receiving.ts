@@ -68,7 +68,7 @@ function isAmong(`,
   },
   'what a dead process claimed of the inbox stays claimed': {
     file: 'store/engine/leased.ts',
-    edits: [['= ${`${processId} `}`', "= ${'nobody'}`"]],
+    edits: [['= ${`${processId} `} and', "= ${'nobody'} and"]],
     foundBy: ['store/upkeep/dead-processes.test.ts'],
   },
   'a delivery is dead one attempt too late': {

@@ -6,8 +6,8 @@ import { READ_LEASE_MS } from '../../src/poll/claimed-read.ts'
 import { claimReads } from '../../src/store/reads/claims.ts'
 import { recordHeartbeat } from '../../src/store/upkeep/processes.ts'
 import { sqliteDatabase, testDatabases } from '../tools/databases.ts'
-import { rowsOf } from '../tools/mirror.ts'
 import { meddled } from '../tools/meddled.ts'
+import { rowsOf } from '../tools/mirror.ts'
 import { Rig } from '../tools/poller.ts'
 
 const ACCOUNT = 'default'
@@ -53,30 +53,33 @@ it.each(testDatabases)('what a poller that is stopped is reading is given back a
   for (const read of readKinds) expect(await rig.read(id, read)).toMatchObject({ lease_token: null, failures: 0, error: null })
 })
 
-it.each(testDatabases)('reads that could not be released while the database was away are released when it answers, on $name', async (database) => {
-  const rig = await Rig.open(database)
-  const id = rig.sandbox.addSubmission(ACCOUNT)
-  rig.sandbox.addEvent(ACCOUNT, id, { type: 'market_attached' })
-  await rig.track([id])
-  let isAway = false
-  const leased = async () =>
-    (await rig.db.read.sql.selectFrom('sync_reads').select('read').where('lease_token', 'is not', null).execute()).length
-  const afterReleases: number[] = []
-  const db = meddled(rig.db, async (name, go) => {
-    // The database goes away under the first read, whose claim stays.
-    if (name === 'feed-page') isAway = true
-    if (isAway) throw new TransientError('the database is away')
-    const result = await go()
-    if (name === 'read-release') afterReleases.push(await leased())
-    return result
-  })
-  const running = rig.startPoller({ db })
-  await rig.until('the database is away', () => isAway)
-  await expect(running.stop()).rejects.toThrow('the database is away')
-  expect(await leased()).toBeGreaterThan(0)
-  isAway = false
-  afterReleases.splice(0)
-  rig.startPoller({ db: meddled(db, (_, go) => go()) })
-  await rig.until('the reads are released', () => afterReleases.length > 0)
-  expect(afterReleases[0]).toBe(0)
-})
+it.each(testDatabases)(
+  'reads that could not be released while the database was away are released when it answers, on $name',
+  async (database) => {
+    const rig = await Rig.open(database)
+    const id = rig.sandbox.addSubmission(ACCOUNT)
+    rig.sandbox.addEvent(ACCOUNT, id, { type: 'market_attached' })
+    await rig.track([id])
+    let isAway = false
+    const leased = async () =>
+      (await rig.db.read.sql.selectFrom('sync_reads').select('read').where('lease_token', 'is not', null).execute()).length
+    const afterReleases: number[] = []
+    const db = meddled(rig.db, async (name, go) => {
+      // The database goes away under the first read, whose claim stays.
+      if (name === 'feed-page') isAway = true
+      if (isAway) throw new TransientError('the database is away')
+      const result = await go()
+      if (name === 'read-release') afterReleases.push(await leased())
+      return result
+    })
+    const running = rig.startPoller({ db })
+    await rig.until('the database is away', () => isAway)
+    await expect(running.stop()).rejects.toThrow('the database is away')
+    expect(await leased()).toBeGreaterThan(0)
+    isAway = false
+    afterReleases.splice(0)
+    rig.startPoller({ db: meddled(db, (_, go) => go()) })
+    await rig.until('the reads are released', () => afterReleases.length > 0)
+    expect(afterReleases[0]).toBe(0)
+  },
+)

@@ -6,6 +6,7 @@ import type { Condition } from '../alarms/condition.ts'
 import { evidenceConditions } from '../alarms/watch-accounts.ts'
 import { clocksDisagree, retentionConditions } from '../alarms/watch-clocks.ts'
 import { type FetchMode, unnamedHosts } from '../alarms/watch-documents.ts'
+import { divergenceConditions } from '../alarms/watch-log.ts'
 import { compareClocks } from '../clocks/clock-watch.ts'
 import type { Standing } from '../health/matters.ts'
 import { type AlarmName, withAdvice } from '../health/rules.ts'
@@ -14,6 +15,7 @@ import { type AlarmName, withAdvice } from '../health/rules.ts'
 const UNWATCHED_MS = 90_000
 
 const evaluatedHere: ReadonlySet<string> = new Set<AlarmName>([
+  'lost_branch',
   'clocks_disagree',
   'retention_waits',
   'retention_late',
@@ -35,7 +37,12 @@ export async function standingConditions(db: Db, config: Pick<Config, 'destinati
   const isNeeded = ({ state, name }: Health['alarms'][number]) => state === 'firing' || (isWatched && neededWhilePending.has(name))
   const fire = health.alarms.filter((alarm) => isNeeded(alarm) && !evaluatedHere.has(alarm.name))
   const evidence = await Promise.all(health.accounts.map(({ account }) => evidenceConditions(account, db.read, nowMs)))
-  const here = [...(await retentionConditions(db.read, nowMs)), ...(await unnamedHosts(db.read, config)), ...evidence.flat()]
+  const here = [
+    ...(await divergenceConditions(db.read)),
+    ...(await retentionConditions(db.read, nowMs)),
+    ...(await unnamedHosts(db.read, config)),
+    ...evidence.flat(),
+  ]
   return [...(await clocks(db, config, isWatched ? health : null)), ...fire.map(ofAlarm), ...here.flatMap(ofCondition)]
 }
 

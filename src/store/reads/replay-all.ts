@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { feeds } from '../../model/reads.ts'
+import { feeds, mainReads } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
@@ -85,8 +85,8 @@ export async function endRequests(db: Db, logEpoch: string): Promise<void> {
 }
 
 /**
- * Looks for a submission behind `after` whose feeds have not been replayed since. Those that fail have alarms of their own, and one that has
- * never been read to its end is read from the beginning anyway.
+ * Looks for a submission behind `after` that has not been read in full since. A submission that the service doesn't show can't be read, and one
+ * that was never read to its end is read from the beginning anyway.
  * @returns the last submission that was looked at, and whether it is replayed; null when all are.
  */
 export async function findUnreplayedSubmission(
@@ -98,10 +98,12 @@ export async function findUnreplayedSubmission(
 ): Promise<{ readonly at: string; readonly isReplayed: boolean } | null> {
   const { rows } = await sql<{ submission_id: string; waits: number }>`
     select s.submission_id, max(case
-      when r.read in (${sql.join(feeds)}) and r.last_replay_at < ${timeValue(q, since)} and r.failures + r.not_found + r.stalled_walks = 0 then 1
+      when s.unreachable_since is not null then 0
+      when r.read in (${sql.join(feeds)}) and r.last_replay_at < ${timeValue(q, since)} then 1
+      when r.read in (${sql.join(mainReads)}) and r.last_read_at < ${timeValue(q, since)} then 1
       else 0 end) as waits
     from (
-      select account, submission_id from submissions where account = ${account} and submission_id > ${after}
+      select account, submission_id, unreachable_since from submissions where account = ${account} and submission_id > ${after}
       order by submission_id limit ${sql.lit(limit)}) as s
     left join sync_reads r on r.account = s.account and r.submission_id = s.submission_id
     group by s.submission_id order by s.submission_id`.execute(q.sql)

@@ -2,6 +2,7 @@ import { copyFileSync, renameSync } from 'node:fs'
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readKinds } from '../../../src/model/reads.ts'
+import { readVerdict } from '../../../src/ops/status/status.ts'
 import { ReplayAll } from '../../../src/poll/replay-all.ts'
 import { currentBreak } from '../../../src/store/changes/log-branch.ts'
 import { checkLogEpoch } from '../../../src/store/changes/log-epoch.ts'
@@ -13,6 +14,7 @@ import { destinationOf, fanAll, outboxOf } from '../../push/outbox.ts'
 import { openAgain, silentLog, sqliteDatabase, testDatabases } from '../../tools/databases.ts'
 import { eventFact, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { policy } from '../../tools/poller.ts'
 
 const ACCOUNT = 'acme'
 const SUBMISSION = uuid(9, 1)
@@ -81,7 +83,7 @@ describe.each(testDatabases)('a database that was put back, on $name', ({ open }
     await applyAll(db, [event(1)])
     const long = '2026-01-01T00:00:00.000000Z'
     await db.write('test', (tx) =>
-      sql`update sync_reads set last_replay_at = ${long}, active_at = ${long}, replay_due_at = '2999-01-01T00:00:00.000000Z',
+      sql`update sync_reads set last_replay_at = ${long}, last_read_at = ${long}, active_at = ${long}, replay_due_at = '2999-01-01T00:00:00.000000Z',
         due_at = '2999-01-01T00:00:00.000000Z'`.execute(tx.sql),
     )
     const replays = new ReplayAll(db, silentLog, [ACCOUNT])
@@ -90,6 +92,12 @@ describe.each(testDatabases)('a database that was put back, on $name', ({ open }
     await db.write('test', (tx) => sql`update sync_log_epochs set origin = 'copy'`.execute(tx.sql))
     await checkLogEpoch(db)
     expect(await currentBreak(db.read)).not.toBeNull()
+    // From this moment on, before any process has evaluated the alarms.
+    const { verdict, needs } = await readVerdict(db, { accounts: [], destinations: [], poll: policy.poll, documents: { mode: 'off' } })
+    expect([verdict, needs.map(({ what }) => what)]).toEqual([
+      'attention',
+      [expect.stringContaining('every submission is being read again')],
+    ])
     await replays.look(never)
     // The few submissions of this mirror take no minute.
     const { rows } = await sql<{ n: number }>`
@@ -97,7 +105,14 @@ describe.each(testDatabases)('a database that was put back, on $name', ({ open }
     expect(Number(rows[0]?.n)).toBe(readKinds.length)
     await replays.look(never)
     expect(await currentBreak(db.read)).not.toBeNull()
-    await db.write('test', (tx) => sql`update sync_reads set last_replay_at = '2999-01-01T00:00:00.000000Z'`.execute(tx.sql))
+    const later = '2999-01-01T00:00:00.000000Z'
+    const update = (set: ReturnType<typeof sql>) => db.write('test', (tx) => sql`update sync_reads set ${set}`.execute(tx.sql))
+    for (const unread of [sql`failures = 1`, sql`last_replay_at = ${later}`, sql`last_read_at = ${later}, last_replay_at = ${long}`]) {
+      await update(unread)
+      await replays.look(never)
+      expect(await currentBreak(db.read)).not.toBeNull()
+    }
+    await update(sql`last_replay_at = ${later}`)
     await replays.look(never)
     expect(await currentBreak(db.read)).toBeNull()
   })
