@@ -1,5 +1,4 @@
 import type childProcess from 'node:child_process'
-import type { ForkOptions } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { basename, dirname, join } from 'node:path'
@@ -19,9 +18,9 @@ if (!threads.Worker.isBundled) {
       super(file instanceof URL ? bundled(folder, file) : file, options)
     }
   }
-  const processes = require('node:child_process') as { fork(file: string | URL, options?: ForkOptions): childProcess.ChildProcess }
+  const processes = require('node:child_process') as { fork(file: string | URL, ...rest: unknown[]): childProcess.ChildProcess }
   const { fork } = processes
-  processes.fork = (file, options) => fork(file instanceof URL ? bundled(folder, file) : file, options)
+  processes.fork = (file, ...rest) => fork(file instanceof URL ? bundled(folder, file) : file, ...rest)
   syncBuiltinESMExports()
 }
 

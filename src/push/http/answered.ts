@@ -2,7 +2,7 @@ import { PermanentError } from '../../base/errors.ts'
 import { withoutSecrets } from '../../base/secret.ts'
 import { type Answer, answered, type Failure, localFailure, requestedPauseMs } from '../contract/outcomes.ts'
 import type { AnswerBody } from './answer-body.ts'
-import type { TemplateInput } from './template-thread.ts'
+import type { TemplateInput } from './templates.ts'
 
 /** What expressions about an answer see, beside its body. @param sent the names under which they see what was sent. */
 export function seen({ status, headers }: Answer, sent: TemplateInput): TemplateInput {

@@ -6,8 +6,7 @@ import type { Answer } from '../contract/outcomes.ts'
 import { bodyOf } from './answered.ts'
 import { encodeBody } from './encode.ts'
 import { expressionsOf, headerName, type RequestName } from './expressions.ts'
-import type { TemplateInput } from './template-thread.ts'
-import type { Templates } from './templates.ts'
+import type { TemplateInput, Templates } from './templates.ts'
 
 /**
  * Makes one of a destination's requests.

@@ -19,8 +19,7 @@ import {
 import { none, type RemoteId, remoteIdOf } from '../contract/remote-id.ts'
 import { bodyOf, noSuccess, refuseCut, seen } from './answered.ts'
 import { verdicts } from './expressions.ts'
-import type { TemplateInput } from './template-thread.ts'
-import type { Templates } from './templates.ts'
+import type { TemplateInput, Templates } from './templates.ts'
 
 type Verdict = (typeof verdicts)[number]
 /** What the expressions of the verdicts yield. */

@@ -1,7 +1,7 @@
 import type { HttpDestination } from '../../config/config.ts'
 import type { Json } from '../../model/json.ts'
 import type { PushItem } from '../contract/delivery.ts'
-import type { TemplateInput } from './template-thread.ts'
+import type { TemplateInput } from './templates.ts'
 
 /** The input that templates of a batch see as `$`: its changes in their order, each as `viewOf` shows it. */
 export function batchView(items: readonly PushItem[], settings: HttpDestination['settings']): TemplateInput {

@@ -14,7 +14,7 @@ import { type DocumentMarks, documentView, newMarks, type StreamedBody, withDocu
 import { allExpressions, type RequestName } from '../http/expressions.ts'
 import { AnswerJudge } from '../http/judge.ts'
 import { explainProbe } from '../http/probe.ts'
-import type { TemplateInput } from '../http/template-thread.ts'
+import type { TemplateInput } from '../http/templates.ts'
 import { Templates } from '../http/templates.ts'
 import { batchView, viewOf } from '../http/view.ts'
 import { LEAST_SHARE, type OutgoingRequest, openTransport, type Transport } from '../transport/transport.ts'
@@ -79,7 +79,7 @@ class HttpKind implements DeliveryKind {
     this.#clock = clock
     this.#openDocument = destination.documents ? (openDocument ?? null) : null
     const { max } = destination.batch ?? { max: 0 }
-    this.#templates = new Templates(allExpressions(destination), { deadlineMs: TEMPLATES_MS + TEMPLATES_MS_PER_ITEM * max })
+    this.#templates = new Templates(allExpressions(destination), TEMPLATES_MS + TEMPLATES_MS_PER_ITEM * max)
     this.#auth = createAuth(destination, { transport, clock, templates: this.#templates, db })
     this.#judge = new AnswerJudge(destination, this.#templates)
     const canVerify = destination.lookup !== null || destination.check !== null
@@ -109,7 +109,7 @@ class HttpKind implements DeliveryKind {
   }
 
   async close(): Promise<void> {
-    await this.#templates.close()
+    this.#templates.close()
     await this.#transport.close()
   }
 

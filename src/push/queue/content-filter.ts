@@ -3,7 +3,7 @@ import type { Row } from '../../model/entity.ts'
 import type { ChangeContent } from '../../store/outbox/present-rows.ts'
 import type { QueuedChange } from '../../store/outbox/rows.ts'
 import { directionOf } from '../contract/direction.ts'
-import type { TemplateInput } from '../http/template-thread.ts'
+import type { TemplateInput } from '../http/templates.ts'
 import { Templates } from '../http/templates.ts'
 
 /** What the `filter` of a destination sees of a change. */
@@ -16,13 +16,13 @@ export interface FilterSubject {
   readonly submission: Row | null
 }
 
-/** The `filter` of one destination, evaluated in a thread of its own. */
+/** The `filter` of one destination. */
 export class ContentFilter {
   readonly #templates: Templates
 
   /** @param expression which `checkFilter` found valid. */
   constructor(expression: string) {
-    this.#templates = new Templates([{ name: NAME, text: expression }], { workers: 1 })
+    this.#templates = new Templates([{ name: NAME, text: expression }])
   }
 
   /**
@@ -35,8 +35,8 @@ export class ContentFilter {
     return value === true
   }
 
-  close(): Promise<void> {
-    return this.#templates.close()
+  close(): void {
+    this.#templates.close()
   }
 }
 

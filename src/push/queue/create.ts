@@ -15,8 +15,8 @@ export function createFanOuts(options: FanOutOptions): FanOuts {
   )
   return {
     services: [...(plain.length === 0 ? [] : [new FanOut({ ...options, destinations: plain })]), ...filtered],
-    close: async () => {
-      await Promise.all(filtered.map((each) => each.close()))
+    async close() {
+      for (const each of filtered) each.close()
     },
   }
 }

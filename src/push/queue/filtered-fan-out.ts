@@ -70,8 +70,8 @@ export class FilteredFanOut implements Service {
     return step
   }
 
-  close(): Promise<void> {
-    return this.#to.filter.close()
+  close(): void {
+    this.#to.filter.close()
   }
 
   async #stepFrom(state: DestinationRow): Promise<FilteredStep> {

@@ -97,7 +97,7 @@ async function byContent(
       if (failed !== null) shown.push({ ...plain(row), error: failed.problem })
     }
   } finally {
-    await filter.close()
+    filter.close()
   }
   return shown
 }

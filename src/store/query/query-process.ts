@@ -1,5 +1,5 @@
-import { Worker } from 'node:worker_threads'
 import { messageOf, UsageError } from '../../base/errors.ts'
+import { guard } from '../../base/guarded-process.ts'
 import { readPostgres } from './postgres.ts'
 import type { AnswerPart, QueryMessage, QueryOrder } from './query.ts'
 import { readSqlite } from './sqlite.ts'
@@ -9,16 +9,9 @@ import { readSqlite } from './sqlite.ts'
 /** Rows that travel together. */
 const BATCH = 200
 
-/**
- * For when the program that started this process was killed. SQLite leaves this thread no turn until the statement ends, so another one waits;
- * it loads nothing.
- */
-const WATCHDOG = "setTimeout(() => process.kill(process.pid, 'SIGKILL'), require('node:worker_threads').workerData)"
-/** The program itself comes first, and says why. */
-const WATCHDOG_LATER_MS = 1_000
+guard()
 
 process.once('message', (order: QueryOrder) => {
-  new Worker(WATCHDOG, { eval: true, workerData: order.timeoutMs + WATCHDOG_LATER_MS }).unref()
   void answer(order)
     .catch((error: unknown) =>
       send(error instanceof UsageError ? { problems: error.problems, isUsage: true } : { problems: [messageOf(error)], isUsage: false }),

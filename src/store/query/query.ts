@@ -1,7 +1,7 @@
-import { fork } from 'node:child_process'
 import { abortable, withTimeout } from '../../base/abortable.ts'
 import type { Clock } from '../../base/clock.ts'
 import { PermanentError, UsageError } from '../../base/errors.ts'
+import { startGuarded } from '../../base/guarded-process.ts'
 import type { Json } from '../../model/json.ts'
 import type { DatabaseConfig } from '../engine/db.ts'
 import { refuseUnsuitable } from './statement.ts'
@@ -56,7 +56,7 @@ async function answerOf(order: QueryOrder, ending: AbortSignal, onPart: (part: A
   ending.throwIfAborted()
   // Run from its source the program's files end in .ts, built ones in .js.
   const script = import.meta.url.endsWith('.ts') ? './query-process.ts' : './query-process.js'
-  const child = fork(new URL(script, import.meta.url), { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const child = startGuarded(new URL(script, import.meta.url), { stderr: 'inherit' })
   const done = Promise.withResolvers<boolean>()
   child.on('message', (message: QueryMessage) => {
     try {

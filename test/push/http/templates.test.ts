@@ -1,24 +1,20 @@
-import { Worker } from 'node:worker_threads'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { PermanentError, TransientError } from '../../../src/base/errors.ts'
 import type { Json } from '../../../src/model/json.ts'
 import { checkFilter, checkTemplates } from '../../../src/push/http/check-templates.ts'
-import { type TemplateLimits, Templates } from '../../../src/push/http/templates.ts'
+import { Templates } from '../../../src/push/http/templates.ts'
 import { destinationTo } from './support.ts'
 
 const ENDLESS = '($loop := function($n) { $loop($n + 1) }; $loop(0))'
 
-function open(expressions: Readonly<Record<string, string>>, limits: Partial<TemplateLimits> = {}): Templates {
+function open(expressions: Readonly<Record<string, string>>, deadlineMs?: number): Templates {
   const templates = new Templates(
     Object.entries(expressions).map(([name, text]) => ({ name, text })),
-    limits,
+    deadlineMs,
   )
   onTestFinished(() => templates.close())
   return templates
 }
-
-/** Starts a thread. @returns its number: the process numbers all that it starts. */
-const numberOfNewThread = () => new Worker('', { eval: true }).threadId
 
 describe('templates', () => {
   it('yield JSON, and null for nothing', async () => {
@@ -32,8 +28,8 @@ describe('templates', () => {
     ])
   })
 
-  it('that never end harm no other job, and their worker is replaced', async () => {
-    const templates = open({ endless: ENDLESS, fine: 'n * 2' }, { deadlineMs: 1_500, workers: 1 })
+  it('that never end harm no other job', async () => {
+    const templates = open({ endless: ENDLESS, fine: 'n * 2' }, 1_500)
     const [stuck, ...others] = await Promise.allSettled([
       templates.evaluate(['endless'], {}),
       templates.evaluate(['fine'], { n: 1 }),
@@ -47,90 +43,91 @@ describe('templates', () => {
   })
 
   it('that hang in one step are ended too', async () => {
-    const templates = open({ hang: '$match(s, /^(a+)+$/)', fine: '1' }, { deadlineMs: 1_500, workers: 1 })
+    const templates = open({ hang: '$match(s, /^(a+)+$/)', fine: '1' }, 1_500)
     await expect(templates.evaluate(['hang'], { s: `${'a'.repeat(40)}!` })).rejects.toThrow('hang did not end within 1500 ms')
     expect(await templates.evaluate(['fine'], {})).toEqual([1])
   })
 
-  it('whose machine stood still for longer than their time are not blamed for it', async () => {
-    const templates = open({ fine: 'n * 2' }, { deadlineMs: 200, workers: 1 })
+  it('are not blamed for the time in which this process was blocked', async () => {
+    const templates = open({ fine: 'n * 2' }, 200)
     await templates.evaluate(['fine'], { n: 1 })
-    // Behind it come timers, and only then what the thread says.
+    // Timers run first then, and only after them the answers of other processes.
     await new Promise((resolve) => setImmediate(resolve))
     const value = templates.evaluate(['fine'], { n: 2 })
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400)
     expect(await value).toEqual([4])
   })
 
-  it('that would eat all memory fail alone', async () => {
-    const hungry = {
-      bit: '$map([1..100000], function($n) { $map([1..1000], function($m) { {"a": $m, "n": $n} }) })',
-      deep: '($f := function($n) { 1 + $f($n + 1) }; $f(0))',
-      long: '[1..9000000].{"n": $}',
-      text: '$reduce([1..26], function($all, $n) { $all & $all }, "0123456789abcdef") ~> $uppercase',
-    }
-    const templates = open({ ...hungry, fine: '1' }, { workers: 1, deadlineMs: 30_000, memoryMb: 32 })
-    for (const name of Object.keys(hungry)) await expect(templates.evaluate([name], {})).rejects.toBeInstanceOf(PermanentError)
+  it.each([
+    ['objects', '$map([1..100000], function($n) { $map([1..1000], function($m) { {"a": $m, "n": $n} }) })'],
+    ['lists within lists', '$reduce([1..100000], function($all, $n) { $append($all, {"n": $n, "all": $all}) }, [])'],
+    ['a huge string', '$pad("x", 400000000)'],
+    ['a string that doubles', '$reduce([1..27], function($a, $b) { $a & $a }, "xx")'],
+    ['a doubled string in capitals', '$reduce([1..24], function($a, $b) { $a & $a }, "0123456789abcdef") ~> $uppercase'],
+    ['characters of a long string', '$split($pad("x", 30000000, "ab"), "")'],
+    ['strings that V8 keeps outside of its heap', '($s := $pad("x", 5000000); $map([1..10000], function($i) { $base64encode($s) }))'],
+    ['a regular expression', '$match($pad("x", 3000000, "ab"), /(a|b)*c/)'],
+    ['a value for each item', 'items.{"ok": true, "error": $string($$.body)}'],
+  ])('that take too much memory fail alone: %s', async (_, hungry) => {
+    const templates = open({ hungry, fine: '1' }, 60_000)
+    const items = Array.from({ length: 120 }, (_, n) => ({ n }))
+    const answer = { text: JSON.stringify({ notes: Array.from({ length: 120 }, () => 'x'.repeat(10_000)) }), isWhole: true }
+    const refused = new PermanentError('hungry took too much memory (limit: 64 MB)')
+    await expect(templates.evaluate(['hungry'], { items }, answer)).rejects.toThrow(refused)
     expect(await templates.evaluate(['fine'], {})).toEqual([1])
   })
 
-  it('that fill the memory at once fail alone, each time', async () => {
-    const tree = '$reduce([1..100000], function($all, $n) { $append($all, {"n": $n, "all": $all}) }, [])'
-    const templates = open({ tree, fine: '1' }, { deadlineMs: 30_000 })
-    for (let time = 0; time < 2; time += 1) await expect(templates.evaluate(['tree'], {})).rejects.toThrow('tree broke its thread')
+  it.each([
+    ['deeper than its stack', '($f := function($n) { 1 + $f($n + 1) }; $f(0))', /^refused failed: /],
+    ['a longer list', '[1..9000000].{"n": $}', /^refused failed: .*maximum sequence length/],
+    [
+      'a longer value',
+      '$reduce([1..20], function($a, $b) { $a & $a }, "0123456789abcdef")',
+      /its value is longer than 8388608 characters$/,
+    ],
+    ['more values', '$split($pad("", 500000, "ab"), "")', /its value holds more than 250000 values$/],
+    [
+      'a deeper value',
+      '($f := function($v, $n) { $n = 0 ? $v : $f([[[[[[[[[[$v]]]]]]]]]], $n - 1) }; $f("", 60))',
+      /its value is nested deeper than 500 levels$/,
+    ],
+    ['a value that is none', '$uppercase({"a": function($x) { $x }})', /^refused failed: /],
+  ])('that make more than they may fail with one sentence: %s', async (_, refused, why) => {
+    const templates = open({ refused, fine: '1' }, 60_000)
+    await expect(templates.evaluate(['refused'], {})).rejects.toThrow(why)
     expect(await templates.evaluate(['fine'], {})).toEqual([1])
   })
 
-  it('cannot reach the environment of the process', async () => {
-    const templates = open({ reach: '$string($.constructor) & $string(($f := function($x){$x}; $f.constructor))' })
-    const [seen] = await templates.evaluate(['reach'], {})
-    expect(seen).toBe('')
+  it('read the longest answer that is parsed', async () => {
+    const templates = open({ found: '$count(body.results.{"ok": ok, "remote_id": id})' }, 60_000)
+    const results = Array.from({ length: 41_000 }, (_, n) => ({ id: `a${n}`, ok: true, code: null, message: 'x'.repeat(50) }))
+    expect(await templates.evaluate(['found'], {}, { text: JSON.stringify({ results }), isWhole: true })).toEqual([41_000])
   })
 
-  it('of one destination after another are evaluated in one thread, each by its own text', async () => {
-    const first = open({ same: '1', gone: '2' }, { memoryMb: 64 })
+  it('of one destination do not see those of another', async () => {
+    const first = open({ same: '1', gone: '2' })
     expect(await first.evaluate(['same', 'gone'], {})).toEqual([1, 2])
-    await first.close()
-    const before = numberOfNewThread()
-    const second = open({ same: 'n' }, { memoryMb: 64 })
+    first.close()
+    const second = open({ same: 'n' })
     expect(await second.evaluate(['same', 'gone'], { n: 3 })).toEqual([3, null])
-    expect(numberOfNewThread()).toBe(before + 1)
   })
 
   it('fail as something that passes when they are closed meanwhile', async () => {
     const templates = open({ fine: '1' })
-    const asked = templates.evaluate(['fine'], {})
-    await Promise.all([expect(asked).rejects.toBeInstanceOf(TransientError), templates.close()])
-    await expect(templates.evaluate(['fine'], {})).rejects.toBeInstanceOf(TransientError)
+    const jobs = [templates.evaluate(['fine'], {}), templates.evaluate(['fine'], {})]
+    templates.close()
+    for (const job of [...jobs, templates.evaluate(['fine'], {})]) await expect(job).rejects.toBeInstanceOf(TransientError)
   })
-})
 
-describe('a job', () => {
-  const deep = (levels: number) => ({ n: JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as Json })
-
-  it('that cannot be handed to its thread fails alone, wherever it waits', async () => {
-    const templates = open({ fine: 'n' }, { workers: 1 })
+  it('whose input is nested too deeply fail alone, wherever they wait', async () => {
+    const deep = (levels: number) => ({ n: JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as Json })
+    const templates = open({ fine: 'n' })
     const jobs = [{ n: 1 }, deep(50_000), { n: 2 }, deep(50_000), { n: 3 }]
     const [first, second, third, fourth, fifth] = await Promise.allSettled(jobs.map((input) => templates.evaluate(['fine'], input)))
     const refused = { status: 'rejected', reason: expect.any(PermanentError) }
     expect([second, fourth]).toEqual([refused, refused])
     expect((second as PromiseRejectedResult).reason.message).toMatch(/^fine cannot be evaluated: Maximum call stack size exceeded/)
     expect([first, third, fifth].map((result) => (result as PromiseFulfilledResult<Json[]>).value)).toEqual([[1], [2], [3]])
-  })
-
-  it('whose value nobody can take says so, and its thread lives on', async () => {
-    const grow = '($f := function($v, $n) { $n = 0 ? $v : $f([[[[[[[[[[$v]]]]]]]]]], $n - 1) }; $f("", 60))'
-    const templates = open({ grow, told: '$uppercase({"a": function($x) { $x }})', fine: '1' }, { workers: 1 })
-    await expect(templates.evaluate(['grow'], {})).rejects.toThrow(
-      new PermanentError('grow failed: its value is nested deeper than 500 levels'),
-    )
-    await expect(templates.evaluate(['told'], {})).rejects.toThrow(/^told failed: /)
-    expect(await templates.evaluate(['fine'], {})).toEqual([1])
-  })
-
-  it('for which no thread can be had may be tried later', async () => {
-    const templates = open({ fine: (() => 1) as unknown as string })
-    await expect(templates.evaluate(['fine'], {})).rejects.toBeInstanceOf(TransientError)
   })
 })
 

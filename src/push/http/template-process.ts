@@ -1,0 +1,76 @@
+import jsonata from 'jsonata'
+import { guard } from '../../base/guarded-process.ts'
+import type { Json } from '../../model/json.ts'
+import { bodyValue, MAX_LEVELS, MAX_VALUES } from './answer-body.ts'
+import { surveyJson } from './json-survey.ts'
+import { noteOf } from './note.ts'
+import type { TemplateJob, TemplateResult } from './template-pool.ts'
+import { problemOf } from './template-problem.ts'
+import { urlOf } from './url.ts'
+
+/*
+ * The child process of template-pool.ts. It evaluates one job after another. An expression can read nothing but its input, not even the
+ * environment. The parent ends this process when a job takes too long.
+ */
+
+/** Deepest call stack, and longest list. */
+const BOUNDS = { stack: 1_000, sequence: 100_000 }
+/** Compiled expressions that are kept. */
+const MOST_COMPILED = 500
+/** Longest JSON text of a value: the longest body that is sent. */
+const MOST_CHARACTERS = 8 * 1024 * 1024
+
+const compiled = new Map<string, jsonata.Expression>()
+
+guard()
+// Ctrl+C, a closed terminal and systemd signal this process too. The parent decides when it ends.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+
+process.on('message', (job: TemplateJob) => {
+  void answer(job)
+    .catch((error: unknown): TemplateResult => ({ values: [], problem: problemOf(error) }))
+    .then((result) => process.send?.(result))
+})
+process.send?.('ready')
+
+/** @throws Error when the body of the job cannot be read. */
+async function answer({ expressions, input, body }: TemplateJob): Promise<TemplateResult> {
+  const parsed = JSON.parse(input) as Record<string, Json>
+  const seen = body === null ? parsed : { ...parsed, body: bodyValue(body) }
+  const values: string[] = []
+  for (const [name, text] of expressions) {
+    try {
+      values.push(jsonOf(await compile(text).evaluate(seen)))
+    } catch (error) {
+      return { values, problem: `${name} failed: ${problemOf(error)}` }
+    }
+  }
+  return { values, problem: null }
+}
+
+function compile(text: string): jsonata.Expression {
+  const known = compiled.get(text)
+  if (known !== undefined) return known
+  const expression = jsonata(text, BOUNDS)
+  expression.registerFunction('url', (...parts: readonly unknown[]) => urlOf(parts[0], ...parts.slice(1)))
+  expression.registerFunction('note', (change: unknown, most?: unknown) => noteOf(change, most))
+  if (compiled.size >= MOST_COMPILED) compiled.clear()
+  compiled.set(text, expression)
+  return expression
+}
+
+/** JSONata may yield nothing, or functions. The parent parses the value, so its size is limited. */
+function jsonOf(value: unknown): string {
+  const text = JSON.stringify(value, (_, part: unknown) => (isFunction(part) ? null : part)) as string | undefined
+  if (text === undefined) return 'null'
+  if (text.length > MOST_CHARACTERS) throw new Error(`its value is longer than ${MOST_CHARACTERS} characters`)
+  const { levels, values } = surveyJson(text)
+  if (levels > MAX_LEVELS) throw new Error(`its value is nested deeper than ${MAX_LEVELS} levels`)
+  if (values > MAX_VALUES) throw new Error(`its value holds more than ${MAX_VALUES} values`)
+  return text
+}
+
+/** JSONata's own functions are objects. */
+function isFunction(part: unknown): boolean {
+  return typeof part === 'object' && part !== null && ('_jsonata_function' in part || '_jsonata_lambda' in part)
+}
