@@ -9,6 +9,7 @@ const proofs = [
     'e2e/buses',
     'e2e/faults',
     'e2e/filter',
+    'e2e/hungry',
     'e2e/postgres',
     'e2e/sqlite',
     'e2e/submit-to-bound',

@@ -95,8 +95,12 @@ class TemplatePool {
       clearTimeout(child.idleTimer)
       child.running = next
       child.ticksLeft = Math.ceil(next.deadlineMs / TICK_MS) + 1
-      // When this fails the child ends.
-      child.process.send(next.job, () => {})
+      try {
+        // It fails later when the child has ended, which `exit` reports.
+        child.process.send(next.job, () => {})
+      } catch (error) {
+        this.#end(child, new PermanentError(`${namesIn(next)} cannot be evaluated: ${messageOf(error)}`))
+      }
     }
     if (this.#waiting.size > 0 && this.#children.size === 0) this.#start()
     this.#tickWhileBusy()

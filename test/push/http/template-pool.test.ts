@@ -3,7 +3,8 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { TransientError } from '../../../src/base/errors.ts'
 import { Templates } from '../../../src/push/http/templates.ts'
 import { type Child, startChild } from '../../tools/child.ts'
-import { childrenOf, isAlive } from '../../tools/processes.ts'
+import { isAlive } from '../../tools/processes.ts'
+import { endEvaluators, evaluators } from './evaluators.ts'
 
 const ENDLESS = '($loop := function($n) { $loop($n + 1) }; $loop(0))'
 
@@ -20,15 +21,7 @@ function start(way: string): Child {
   return child
 }
 
-const evaluators = (pid = process.pid) =>
-  childrenOf(pid).filter((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('template-process'))
-
-// Earlier tests leave idle ones.
-beforeEach(async () => {
-  const idle = evaluators()
-  for (const pid of idle) process.kill(pid, 'SIGKILL')
-  await expect.poll(() => idle.filter(isAlive)).toEqual([])
-})
+beforeEach(endEvaluators)
 
 /** The only process that evaluates now. */
 function evaluator(pid = process.pid): number {

@@ -1,11 +1,12 @@
 import type { ServerResponse } from 'node:http'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { HttpDestination } from '../../../src/config/config.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { retryRows } from '../../../src/store/outbox/retry.ts'
 import { onSqlite, testDatabases } from '../../tools/databases.ts'
 import { eventFact, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../../tools/facts.ts'
 import { changesOf } from '../../tools/mirror.ts'
+import { endEvaluators } from '../http/evaluators.ts'
 import { destinationTo } from '../http/support.ts'
 import { startReceiver, takesAll } from '../receiver.ts'
 import { PushRig, webhookTo } from '../rig.ts'
@@ -88,14 +89,18 @@ describe.each(testDatabases)('on $name', (database) => {
 })
 
 describe.each(onSqlite)('on $name', (database) => {
-  it('a destination whose templates find no thread keeps no other one waiting, nor does one whose filter finds none', async () => {
+  it('a destination whose templates find no process keeps no other one waiting, nor does one whose filter finds none', async () => {
     const rig = await PushRig.open(database)
     const [ams, own] = [await startReceiver(), await startReceiver()]
-    // A thread cannot be given a function.
-    const none = (() => 1) as unknown as string
+    await endEvaluators()
+    const { execPath } = process
+    process.execPath = '/no/such/file'
+    onTestFinished(() => {
+      process.execPath = execPath
+    })
     const base = destinationTo(own.url, { accounts: ['default'] })
-    const templated: HttpDestination = { ...base, name: 'templated', scheduleMs: [86_400_000], request: { ...base.request, body: none } }
-    const filtered = webhookTo(own.url, { name: 'filtered', filter: none })
+    const templated: HttpDestination = { ...base, name: 'templated', scheduleMs: [86_400_000] }
+    const filtered = webhookTo(own.url, { name: 'filtered', filter: 'true' })
     const fine = webhookTo(ams.url)
     await rig.begin(fine, templated, filtered)
     rig.start([templated, filtered, fine])
