@@ -52,7 +52,7 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
       .click()
     await page.waitForURL(/state=dead&reason=/)
     // From here on the list is the narrowed one: what was opened in the one before would go with it.
-    await page.getByText(/^Failed by: answered 400/).waitFor()
+    await page.getByRole('button', { name: /^Reason: answered 400/ }).waitFor()
     await page
       .getByRole('table', { name: 'Changes for agency' })
       .getByRole('button', { name: /^Retry change/ })

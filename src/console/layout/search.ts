@@ -1,16 +1,16 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback } from 'react'
 
-/** What stands in the query string of the lists: a filter that is not set is not in it. */
+/** The query string of a page. A filter that isn't set is missing. */
 export type ListSearch = Readonly<Partial<Record<string, string>>>
 
-/** What fits the account that the address names; what is of no account fits always. */
+/** Tells which rows belong to the account in the address. A row without an account always does; alarms name no account by an empty text. */
 export function useOfAccount(): (row: { readonly account?: string | null | undefined }) => boolean {
   const [{ account: chosen }] = useAddress()
-  return ({ account }) => chosen === undefined || account === undefined || account === null || account === chosen
+  return ({ account }) => chosen === undefined || !account || account === chosen
 }
 
-/** Filters and sorting, as they stand in the address, and how to change them. */
+/** Filters and sorting in the address, and a function that changes them. */
 export function useAddress(): readonly [ListSearch, (change: ListSearch) => void] {
   const search: ListSearch = useSearch({ strict: false })
   const navigate = useNavigate()

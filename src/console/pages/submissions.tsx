@@ -40,7 +40,7 @@ export function Submissions() {
           onChange={onSearch}
         />
         <Choice label="Status" all="Any status" value={search['stage'] ?? ''} options={named} onChange={(each) => set({ stage: each })} />
-        <ClearFilters names={['search', 'stage', 'market', 'status']} />
+        <ClearFilters names={['search', 'stage']} linked={['market', 'status']} />
         <CsvLink path="/api/v1/submissions" filter={{ ...askedIn(search), sort: search['sort'] }} of="Submissions" />
         <Columns hidden={hiddenIn(search['hide'])} onChange={(hide) => set({ hide: hide.join(',') })} />
       </div>

@@ -1,5 +1,6 @@
+import { X } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
-import { wordOf } from '../../ops/output/words.ts'
+import { headOf, wordOf } from '../../ops/output/words.ts'
 import { useAddress } from '../layout/search.ts'
 
 /** Names with their values. */
@@ -48,30 +49,48 @@ interface ChoiceProps {
   readonly onChange: (value: string) => void
 }
 
-/** A filter with a few values. */
+/** A filter with a few values. An address may name another value, which is shown too. */
 export function Choice({ label, value, all, options, onChange }: ChoiceProps) {
+  const named = options.map((option) => (typeof option === 'string' ? ([option, wordOf(option)] as const) : option))
+  const isOther = value !== '' && named.every(([key]) => key !== value)
   return (
     <select aria-label={label} value={value} onChange={({ target }) => onChange(target.value)}>
       <option value="">{all}</option>
-      {options.map((option) => {
-        const [key, name] = typeof option === 'string' ? [option, wordOf(option)] : option
-        return (
-          <option key={key} value={key}>
-            {name}
-          </option>
-        )
-      })}
+      {[...named, ...(isOther ? [[value, wordOf(value)] as const] : [])].map(([key, name]) => (
+        <option key={key} value={key}>
+          {name}
+        </option>
+      ))}
     </select>
   )
 }
 
-/** Takes every filter of a list away. @param names of the filters, as they stand in the address. */
-export function ClearFilters({ names }: { readonly names: readonly string[] }) {
+interface ClearFiltersProps {
+  /** Names in the address of the filters that have a field or a choice. */
+  readonly names: readonly string[]
+  /** Names of the filters that only links set. Each one in the address is shown with a button that removes it. */
+  readonly linked?: readonly string[]
+}
+
+/** Shows the filters of a list that have no field, and a button that clears all filters. */
+export function ClearFilters({ names, linked = [] }: ClearFiltersProps) {
   const [search, set] = useAddress()
-  if (!names.some((name) => search[name])) return null
+  const all = [...names, ...linked]
+  if (!all.some((name) => search[name])) return null
   return (
-    <button type="button" className="button small" onClick={() => set(Object.fromEntries(names.map((name) => [name, ''])))}>
-      Clear filters
-    </button>
+    <>
+      {linked.map((name) => {
+        const value = search[name]
+        if (!value) return null
+        return (
+          <button key={name} type="button" className="button small filter" title="Remove this filter" onClick={() => set({ [name]: '' })}>
+            {headOf(name)}: <bdi>{value}</bdi> <X aria-hidden="true" />
+          </button>
+        )
+      })}
+      <button type="button" className="button small" onClick={() => set(Object.fromEntries(all.map((name) => [name, ''])))}>
+        Clear filters
+      </button>
+    </>
   )
 }

@@ -75,8 +75,7 @@ function List({ name, state }: { readonly name: string; readonly state: State | 
     <>
       <div className="filters">
         <SearchField label={`Search changes for ${name}`} placeholder="Insured, table, id, error" value={text} onChange={onSearch} />
-        {reason && <span className="quiet">Failed by: {reason}</span>}
-        <ClearFilters names={['text', 'reason']} />
+        <ClearFilters names={['text']} linked={['reason']} />
         <CsvLink path="/api/v1/outbox" filter={{ destination: name, ...narrowing }} of={`Changes for ${name}`} />
       </div>
       <Listed
