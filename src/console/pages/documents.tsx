@@ -74,7 +74,7 @@ function nameOf({ name, source_label, document_id, document_key }: Document): st
   return name ?? source_label ?? shortId(document_id ?? document_key)
 }
 
-const NAME: Column<Document> = { id: 'name', head: 'File', cell: (document) => <bdi>{nameOf(document)}</bdi> }
+const NAME: Column<Document> = { id: 'name', head: 'File', cell: (document) => <bdi title={nameOf(document)}>{nameOf(document)}</bdi> }
 const SUBMISSION: Column<Document> = {
   id: 'insured',
   head: headOf('insured_name'),
@@ -97,17 +97,19 @@ const plainColumns: readonly Column<Document>[] = [
   { id: 'at', head: 'Since', isNumber: true, cell: ({ stored_at, created_at }) => <Age at={stored_at ?? created_at} /> },
 ]
 
-/** Why it failed, without what follows, which stands in a column of its own. */
+/** The first part of an error: the advice replaces the rest. */
 function reasonIn(error: string | null): string {
   return error?.split('; ', 1)[0] ?? ''
 }
 
-/** What to do; what the settings refuse is mended where they are read again. */
-function Mend({ text, isRefused }: { readonly text: string | null; readonly isRefused: boolean }) {
+/** The reason in one line and the fix in the next. If the settings refuse the document, a link leads to their reload. */
+function Reason({ document: { error, is_refused, mend } }: { readonly document: Document }) {
   return (
     <>
-      {text}{' '}
-      {isRefused && (
+      <span className="bad">{reasonIn(error)}</span>
+      <br />
+      {mend}{' '}
+      {is_refused && (
         <Link to="/operations" hash="upkeep">
           Reload the settings
         </Link>
@@ -118,26 +120,26 @@ function Mend({ text, isRefused }: { readonly text: string | null; readonly isRe
 
 function columnsWith(onRetry: (key: string) => void): readonly Column<Document>[] {
   return [
-    NAME,
-    SUBMISSION,
-    HOST,
+    {
+      ...NAME,
+      cell: (document) => (
+        <span className="cut">
+          {NAME.cell(document)}
+          <br />
+          {SUBMISSION.cell(document)}
+        </span>
+      ),
+    },
     {
       id: 'reason',
-      head: 'Reason',
+      head: 'Reason and fix',
       holds: 'sentence',
+      isWide: true,
       rank: 2,
       isOnPhone: true,
-      cell: ({ error }) => <span className="bad">{reasonIn(error)}</span>,
+      cell: (document) => <Reason document={document} />,
     },
     { id: 'since', head: 'Since', isNumber: true, cell: ({ failing_since, tried_at }) => <Age at={failing_since ?? tried_at} /> },
-    {
-      id: 'mend',
-      head: 'How to mend it',
-      holds: 'sentence',
-      rank: 2,
-      isOnPhone: true,
-      cell: ({ mend, is_refused }) => <Mend text={mend} isRefused={is_refused} />,
-    },
     {
       id: 'deeds',
       head: '',

@@ -70,8 +70,11 @@ function blockMarkup(block: Block): Markup {
 function tableMarkup(columns: readonly Column[], rows: readonly (readonly Cell[])[]): Markup {
   const classOf = (index: number) => (columns[index]?.numeric ? 'n' : 't')
   const headings = columns.map(({ name }, index) => html`<th scope="col" class="${classOf(index)}">${name}</th>`)
-  const lines = rows.map((row) => html`<tr>${row.map((cell, index) => html`<td class="${classOf(index)}">${cellMarkup(cell)}</td>`)}</tr>`)
-  return html`<div class="scroll"><table><thead><tr>${headings}</tr></thead><tbody>${lines}</tbody></table></div>`
+  const lines = rows.map(
+    (row) =>
+      html`<tr>${row.map((cell, index) => html`<td class="${classOf(index)}" data-head="${columns[index]?.name ?? ''}">${cellMarkup(cell)}</td>`)}</tr>`,
+  )
+  return html`<div class="scroll"><table class="rows"><thead><tr>${headings}</tr></thead><tbody>${lines}</tbody></table></div>`
 }
 
 function divergencesMarkup(divergences: readonly Divergence[]): Markup {

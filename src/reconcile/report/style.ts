@@ -73,6 +73,15 @@ footer { color: var(--soft); font-size: 0.82rem; padding: 1.1rem 2.5rem 0; } foo
   main { padding: 1.4rem 1.15rem; border-radius: 10px; } .tiles { grid-template-columns: repeat(2, 1fr); } footer { padding: 1rem 0 0; }
   table.facts th { width: 6.5rem; }
 }
+/* Every column of a row stays visible on a phone: the cells follow each other with their headings. */
+@media screen and (max-width: 46rem) {
+  table.rows, table.rows tbody, table.rows tr { display: block; }
+  table.rows thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  table.rows tr { padding: 0.42rem 0; border-bottom: 1px solid var(--line); }
+  table.rows td { display: flex; justify-content: space-between; gap: 1rem; padding: 0.1rem 0; border: 0; text-align: right; white-space: normal; overflow-wrap: anywhere; }
+  table.rows td::before { content: attr(data-head); color: var(--soft); text-align: left; }
+  table.rows td:empty { display: none; }
+}
 @page { size: A4; margin: 16mm 15mm 18mm; }
 @media print {
   html, main { background: #fff; } body { max-width: none; padding: 0; font-size: 10pt; } main { border: 0; border-radius: 0; padding: 0; overflow: visible; }

@@ -117,7 +117,7 @@ function List({ isDead }: { readonly isDead: boolean }) {
         )}
         <Choice label="Type" all="Any type" value={search['kind'] ?? ''} options={KINDS} onChange={(kind) => set({ kind })} />
         <Choice label="Received" all="At any time" value={search['since'] ?? ''} options={SPANS} onChange={(since) => set({ since })} />
-        <ClearFilters names={['text', 'state', 'kind', 'since', 'until', 'submission_id']} />
+        <ClearFilters names={['text', 'state', 'kind', 'since']} linked={['until', 'submission_id']} />
         <CsvLink path="/api/v1/inbox" filter={filter} of="Deliveries" />
         <ReplayButtons chosen={chosen} filter={filter} isNothingFound={isNothing(query.data)} onDone={() => setChosen(new Set())} />
       </div>
@@ -242,7 +242,7 @@ const columns: readonly Column<Delivery>[] = [
 
 /** What is left of the list beside one that was opened, whose title names the insured where there is little room. */
 const besideOne = columns.flatMap((column): Column<Delivery>[] => {
-  if (column.id === 'submission') return [{ ...column, rank: 4 }]
+  if (column.id === 'submission') return [{ ...column, rank: 4, cell: (row) => <span className="cut">{column.cell(row)}</span> }]
   return ['at', 'what', 'state'].includes(column.id) ? [column] : []
 })
 

@@ -22,7 +22,7 @@ export function Destinations() {
         query={query}
         loading={3}
         label="Destinations"
-        columns={name === undefined ? columns : columns.filter(({ id }) => ['name', 'state', 'queued', 'dead'].includes(id))}
+        columns={name === undefined ? columns : columns.filter(({ id }) => ['name', 'state', 'queued'].includes(id))}
         keyOf={({ destination }) => destination}
         isChosen={({ destination }) => destination === name}
         empty={
@@ -60,7 +60,7 @@ const columns: readonly Column<Destination>[] = [
     cell: ({ oldest_queued_at }) => <Age at={oldest_queued_at} />,
   },
   { id: 'dead', head: 'Dead', isNumber: true, cell: ({ dead }) => number(dead, true) },
-  { id: 'unknown', head: 'Unknown', isNumber: true, rank: 2, cell: ({ unknown }) => number(unknown, true) },
-  { id: 'held', head: headOf('held_lanes'), isNumber: true, rank: 2, cell: ({ held_lanes }) => number(held_lanes, true) },
-  { id: 'unmapped', head: headOf('unmapped_lanes'), isNumber: true, rank: 2, cell: ({ unmapped_lanes }) => number(unmapped_lanes, true) },
+  { id: 'unknown', head: 'Unknown', isNumber: true, rank: 3, cell: ({ unknown }) => number(unknown, true) },
+  { id: 'held', head: headOf('held_lanes'), isNumber: true, rank: 3, cell: ({ held_lanes }) => number(held_lanes, true) },
+  { id: 'unmapped', head: headOf('unmapped_lanes'), isNumber: true, rank: 3, cell: ({ unmapped_lanes }) => number(unmapped_lanes, true) },
 ]

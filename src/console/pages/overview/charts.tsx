@@ -44,6 +44,18 @@ export function Charts() {
   )
 }
 
+const MINUTE_S = 60
+const HOUR_S = 3_600
+const DAY_S = 86_400
+/** Distances between the ticks of a duration axis: round numbers in the unit that labels them. */
+const DURATIONS_S = [
+  ...[0.001, 0.01, 0.1].flatMap((unit) => [1, 2, 5].map((n) => n * unit)),
+  ...[1, 2, 5, 10, 15, 30],
+  ...[1, 2, 5, 10, 15, 30].map((n) => n * MINUTE_S),
+  ...[1, 2, 3, 6, 12].map((n) => n * HOUR_S),
+  ...[1, 2, 5, 10].map((n) => n * DAY_S),
+]
+
 const sum = (lines: readonly { readonly total: number }[]) => lines.reduce((total, line) => total + line.total, 0)
 
 interface FourProps {
@@ -81,6 +93,7 @@ function Four({ history, span }: FourProps) {
         title="Delay"
         now={lagText(lag) ?? none}
         format={seconds}
+        increments={DURATIONS_S}
         lines={since([
           { label: 'mirror, p50', values: lag.mirror.p50_values, hue: 'accent' },
           { label: 'mirror, p99', values: lag.mirror.p99_values, hue: 'unknown' },
@@ -115,12 +128,15 @@ function coloured(all: History['upstream']): Line[] {
   return lines.map((line, index) => ({ ...line, hue: hues[index] ?? 'unknown' }))
 }
 
-/** @returns how late it was at the median and at worst; null when nothing was mirrored or pushed. */
+/** @returns median, p99 and the highest point of the lines; null if nothing was mirrored or pushed. */
 function lagText({ mirror, push }: History['lag']): string | null {
-  const parts = [
-    mirror.p50 !== null && `${seconds(mirror.p50)} to the mirror (p99 ${seconds(mirror.p99)})`,
-    push.p50 !== null && `${seconds(push.p50)} to destinations (p99 ${seconds(push.p99)})`,
-  ].filter((part) => part !== false)
+  const textOf = ({ p50, p99, p99_values }: History['lag']['mirror'], to: string) => {
+    const peak = Math.max(...p99_values.map((value) => value ?? 0))
+    return `${seconds(p50)} to ${to} (p99 ${seconds(p99)}${peak > (p99 ?? 0) ? `, peak ${seconds(peak)}` : ''})`
+  }
+  const parts = [mirror.p50 !== null && textOf(mirror, 'the mirror'), push.p50 !== null && textOf(push, 'destinations')].filter(
+    (part) => part !== false,
+  )
   return parts.length === 0 ? null : parts.join('; ')
 }
 

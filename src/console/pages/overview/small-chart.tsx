@@ -19,6 +19,8 @@ interface SmallChartProps {
   readonly steps: readonly string[]
   readonly lines: readonly Line[]
   readonly format?: (value: number) => string
+  /** Possible distances between ticks. */
+  readonly increments?: readonly number[]
   /** Counts stand as bars, one line's upon another's. */
   readonly isCount?: boolean
   /** What is said in place of a chart when there is nothing to draw. */
@@ -31,7 +33,7 @@ const crosshair = uPlot.sync('console')
 const bars: uPlot.Series.PathBuilder = (...given) => uPlot.paths.bars?.({ size: [0.8, 24], align: 1 })(...given) ?? null
 
 /** A small chart, which says in words what it shows now. */
-export function SmallChart({ title, now, steps, lines, format = count, isCount = false, none }: SmallChartProps) {
+export function SmallChart({ title, now, steps, lines, format = count, increments, isCount = false, none }: SmallChartProps) {
   const room = useRef<HTMLDivElement>(null)
   const chart = useRef<uPlot | null>(null)
   const theme = useTheme()
@@ -47,7 +49,7 @@ export function SmallChart({ title, now, steps, lines, format = count, isCount =
   useEffect(() => {
     const element = room.current
     if (!element || element.hidden) return
-    const made = new uPlot(optionsFor(element, latest), latest.current.data, element)
+    const made = new uPlot(optionsFor(element, latest, increments), latest.current.data, element)
     chart.current = made
     const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT_PX }))
     observer.observe(element)
@@ -96,8 +98,14 @@ interface Latest {
   readonly current: { readonly lines: readonly Line[]; readonly format: (value: number) => string; readonly isCount: boolean }
 }
 
-/** @param latest what is shown now: a chart stays while its values change. */
-function optionsFor(element: HTMLElement, latest: Latest): uPlot.Options {
+/** Draws a dot for a value without neighbors, to which no line leads. */
+const isolated: uPlot.Series.Points.Filter = (chart, series) => {
+  const values: readonly (number | null | undefined)[] = Array.from(chart.data[series] ?? [])
+  return values.flatMap((value, at) => (value != null && values[at - 1] == null && values[at + 1] == null ? [at] : []))
+}
+
+/** @param latest The content shown now: a chart stays while its values change. */
+function optionsFor(element: HTMLElement, latest: Latest, increments?: readonly number[]): uPlot.Options {
   const { lines, format, isCount } = latest.current
   const style = getComputedStyle(element)
   const colour = (name: string) => style.getPropertyValue(`--${name}`).trim() || 'gray'
@@ -128,7 +136,13 @@ function optionsFor(element: HTMLElement, latest: Latest): uPlot.Options {
     scales: { y: { range: (_chart, _min, max) => [0, Math.max(1e-3, max * 1.1 || 1)] } },
     axes: [
       { ...axis, grid: { show: false }, size: 24, space: 64, values: timesOf },
-      { ...axis, size: 48, space: 28, values: (_chart, ticks) => ticks.map((tick) => (tick === 0 ? '0' : format(tick))) },
+      {
+        ...axis,
+        size: 48,
+        space: 28,
+        ...(increments && { incrs: [...increments] }),
+        values: (_chart, ticks) => ticks.map((tick) => (tick === 0 ? '0' : format(tick))),
+      },
     ],
     series: [
       { value: (chart: uPlot, at: number | null) => (at === null ? '' : (timesOf(chart, [at])[0] ?? '')) },
@@ -137,7 +151,7 @@ function optionsFor(element: HTMLElement, latest: Latest): uPlot.Options {
         stroke: computedHues[at] ?? '',
         width: isCount ? 0 : 1.5,
         spanGaps: false,
-        points: { show: false },
+        points: isCount ? { show: false } : { show: true, size: 5, fill: computedHues[at] ?? '', filter: isolated },
         ...(isCount && { paths: bars, fill: computedHues[at] ?? '' }),
         value: (_chart: uPlot, _shown: number | null, _series: number, step: number | null) => {
           const value = step === null ? null : (latest.current.lines[at]?.values[step] ?? null)

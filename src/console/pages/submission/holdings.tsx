@@ -1,6 +1,7 @@
 import { headOf, wordOf } from '../../../ops/output/words.ts'
 import { Section } from '../../parts/fields.tsx'
 import { MASK, Masked, Raw, textOf } from '../../parts/masked.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
 import { Age, bothTimes } from '../../parts/time.tsx'
 import type { View } from './view.ts'
 
@@ -50,44 +51,18 @@ export function Holdings({ view }: { readonly view: View }) {
         </details>
       ))}
       <Section title="Freshness">
-        <div className="table-room">
-          <table aria-label="Freshness">
-            <thead>
-              <tr>
-                <th scope="col">Read</th>
-                <th scope="col" className="number">
-                  {headOf('last_read_at')}
-                </th>
-                <th scope="col" className="number">
-                  {headOf('last_changed_at')}
-                </th>
-                <th scope="col" className="number">
-                  {headOf('last_replay_at')}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {view.freshness.map((read) => (
-                <tr key={read.read}>
-                  <td>{wordOf(read.read)}</td>
-                  <td className="number">
-                    <Age at={read.last_read_at} none="never" />
-                  </td>
-                  <td className="number">
-                    <Age at={read.last_changed_at} />
-                  </td>
-                  <td className="number">
-                    <Age at={read.last_replay_at} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table label="Freshness" columns={freshness} rows={view.freshness} keyOf={({ read }) => read} />
       </Section>
     </>
   )
 }
+
+const freshness: readonly Column<View['freshness'][number]>[] = [
+  { id: 'read', head: 'Read', cell: ({ read }) => wordOf(read) },
+  { id: 'at', head: headOf('last_read_at'), isNumber: true, cell: ({ last_read_at }) => <Age at={last_read_at} none="never" /> },
+  { id: 'changed', head: headOf('last_changed_at'), isNumber: true, cell: ({ last_changed_at }) => <Age at={last_changed_at} /> },
+  { id: 'replay', head: headOf('last_replay_at'), isNumber: true, cell: ({ last_replay_at }) => <Age at={last_replay_at} /> },
+]
 
 /** Those of the wanted columns that there are; when none is, the first few that hold something. */
 function columnsOf(rows: readonly Row[], wanted: readonly string[]): readonly string[] {
@@ -113,7 +88,7 @@ interface RowsProps {
 function Rows({ table, title, rows, columns }: RowsProps) {
   return (
     <div className="table-room">
-      <table aria-label={title} className="loose">
+      <table aria-label={title} className="list loose">
         <thead>
           <tr>
             {columns.map((column) => (
@@ -130,7 +105,7 @@ function Rows({ table, title, rows, columns }: RowsProps) {
           {rows.slice(0, MOST_ROWS).map((row) => (
             <tr key={row.row_key}>
               {columns.map((column) => (
-                <td key={column}>
+                <td key={column} className="on-phone" data-head={wordOf(column)}>
                   <Masked table={table} row={row.row_key} column={column} value={shown(row[column])} what={wordOf(column)} />
                 </td>
               ))}
