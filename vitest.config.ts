@@ -13,6 +13,7 @@ const proofs = [
     'e2e/postgres',
     'e2e/sqlite',
     'e2e/submit-to-bound',
+    'e2e/variants',
     'e2e/whole-state',
     'app/demo',
     'app/reload-rotation',
@@ -41,12 +42,12 @@ const proofs = [
  * What proves the same once more: every kill point before and after its commit on each database, more failovers and seeds; that the tests
  * find planted faults; that a release has the same bytes whenever it is made, and that the next one takes over and gives back.
  */
-const longer = ['crash/*', 'failover/*synchronous', 'simulation/*', 'plants/*', 'docker/release', 'e2e/upgrade'].map(
+const longer = ['crash/*', 'failover/*synchronous', 'simulation/*', 'plants/*', 'docker/release', 'e2e/upgrade', 'e2e/variants'].map(
   (file) => `test/${file}.test.ts`,
 )
 /** Of these, files that have no short form in the proofs. */
 const onlyNightly = ['crash/full-disk-operators', 'plants/found', 'docker/release', 'e2e/upgrade'].map((file) => `test/${file}.test.ts`)
-const nightly = { NIGHTLY: '1', SIMULATION_SEEDS: '1-1000' }
+const nightly = { NIGHTLY: '1', SIMULATION_SEEDS: '1-1000', MIXES: '1-200' }
 
 const naming = (words: RegExp) => globSync('test/**/*.test.ts').filter((file) => words.test(readFileSync(file, 'utf8')))
 /** What runs on both databases: `npm test` runs it on SQLite. */

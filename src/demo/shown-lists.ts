@@ -26,7 +26,7 @@ export const readinessTruth = z.object({
 export const detailTruth = z.object({
   outstanding: z.looseObject({ items, answerable_count: z.number(), markets_total: z.number() }),
   workspace: z.looseObject({
-    workspace_id: z.string(),
+    workspace_id: z.string().nullable(),
     contract_version: z.string(),
     workflow_version: z.string(),
     facts: z.looseObject({ fact_set_id: z.string(), revision: z.number(), facts: items }),

@@ -43,8 +43,8 @@ export const sandboxCommandSchema = z.strictObject({
   state: z.string().min(1).optional(),
   /** Whether to print one line of JSON, for programs, instead of lines for people. */
   json: z.boolean().default(false),
-  /** `name=value,…`: other choices where the spec says "not shown". */
-  unshown: z.string().transform(readUnshown).optional(),
+  /** `name=value,…`: other choices where the specification leaves one. `mix=SEED` chooses at random. */
+  variants: z.string().transform(readVariants).optional(),
   /** Waits between the attempts of a delivery, milliseconds: `500,1000,2000`; after the last one it is given up. */
   retrySchedule: z.string().transform(readWaits).optional(),
   /** Whether the story waits for `POST /_sandbox/story`. */
@@ -72,7 +72,7 @@ function readWaits(text: string, context: z.RefinementCtx): number[] {
   return z.NEVER
 }
 
-function readUnshown(text: string, context: z.RefinementCtx): UnshownInput {
+function readVariants(text: string, context: z.RefinementCtx): UnshownInput {
   try {
     return parseUnshown(text)
   } catch (error) {
@@ -95,7 +95,7 @@ export interface SandboxCommandContext {
  * are of no use elsewhere.
  */
 export async function runSandbox(options: SandboxCommandOptions, context: SandboxCommandContext): Promise<void> {
-  const { accounts, clock, faults, json, paused, retrySchedule, speed, state, story, submissions, target, unshown, ...rest } = options
+  const { accounts, clock, faults, json, paused, retrySchedule, speed, state, story, submissions, target, variants, ...rest } = options
   const names = Array.from({ length: accounts }, (_, index) => (index === 0 ? 'default' : `brokerage-${index + 1}`))
   const sandbox = await startSandbox({
     ...rest,
@@ -105,7 +105,7 @@ export async function runSandbox(options: SandboxCommandOptions, context: Sandbo
     submissions: story === 'none' ? 0 : submissions,
     accounts: names.map((name, index) => ({ name, ...(index === 0 && target !== undefined && { target }) })),
     faults,
-    ...(unshown && { unshown }),
+    ...(variants && { unshown: variants }),
     ...(retrySchedule && { retryScheduleMs: retrySchedule }),
     ...(state !== undefined && { stateFile: state }),
     autoStart: !paused,

@@ -4,6 +4,7 @@ import { type Auth, bearer, type Client, clientCredentials, createClient, Servic
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import { type Account, producerOf } from '../../src/sandbox/service/accounts.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
+import type { UnshownInput } from '../../src/sandbox/service/unshown.ts'
 import { Contract } from '../sandbox/contract.ts'
 import type { Reply } from '../sandbox/writer.ts'
 
@@ -36,11 +37,11 @@ export class Desk {
     this.client = this.as('own')
   }
 
-  static async open(): Promise<Desk> {
+  static async open(variants: UnshownInput = {}): Promise<Desk> {
     const contract = new Contract()
     const clock = new ManualClock()
     const accounts = [{ name: 'default' }, { name: 'brokerage-2' }]
-    const unshown = { appetite_daily_limit: APPETITE_LIMIT }
+    const unshown = { ...variants, appetite_daily_limit: APPETITE_LIMIT }
     const sandbox = await startSandbox({ accounts, unshown, submissions: 0, autoStart: false, clock, observeAnswer: contract.observe })
     return new Desk(sandbox, contract, clock)
   }

@@ -1,3 +1,4 @@
+import type { UnshownInput } from '../../src/sandbox/service/unshown.ts'
 import { applicationCases } from './cases/applications.ts'
 import { authenticationCases } from './cases/authentication.ts'
 import { bindingCases } from './cases/binding.ts'
@@ -17,9 +18,13 @@ export const cases: readonly Case[] = [
   ...deliveryCases,
 ]
 
-/** Runs a case on a sandbox of its own, whose answers are held to the OpenAPI document. @returns why it failed; null when it passed. */
-export async function failureOf({ run }: Case): Promise<string | null> {
-  const desk = await Desk.open()
+/**
+ * Runs a case on a sandbox of its own, whose answers are held to the OpenAPI document.
+ * @param variants of the service.
+ * @returns why it failed; null if it passed.
+ */
+export async function failureOf({ run }: Case, variants: UnshownInput = {}): Promise<string | null> {
+  const desk = await Desk.open(variants)
   try {
     await run(desk)
     return desk.contract.problems.length === 0 ? null : desk.contract.problems.join('\n')

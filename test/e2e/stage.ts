@@ -8,7 +8,7 @@ import type { SandboxOptions } from '../../src/sandbox/service/options.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import type { DatabaseConfig, Db } from '../../src/store/engine/db.ts'
 import { openDb } from '../../src/store/open/open.ts'
-import { runHere } from '../app/run.ts'
+import { type Ended, runHere } from '../app/run.ts'
 import { databaseEnv, type Environment, type Served, type ServeProcess, startServe, startWakingServe, writeAccounts } from './serve.ts'
 import { serveHere } from './serve-here.ts'
 
@@ -73,9 +73,14 @@ export class Stage {
   /** Makes every submission of every account known, as an operator does on the first day: some will never be told of again. */
   async track(): Promise<void> {
     for (const name of this.sandbox.accountNames) {
-      const { code, err } = await runHere(['track', '--account', name, ...this.sandbox.submissionIds(name)], this.#env)
+      const { code, err } = await this.command('track', '--account', name, ...this.sandbox.submissionIds(name))
       if (code !== 0) throw new Error(`track ended with ${code}: ${err}`)
     }
+  }
+
+  /** Runs a command of the product with the settings of the stage. */
+  command(...args: readonly string[]): Promise<Ended> {
+    return runHere(args, this.#env)
   }
 
   /** Sends the deliveries of each account to its own path. @param origin of a receiver. */

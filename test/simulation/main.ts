@@ -1,8 +1,9 @@
 /**
  * Runs the product on a simulated clock, network and schedule, one seed after another.
  *
- *   node test/simulation/main.ts [--seeds 1-300] [--trace] [--plant NAME] [--hashes] [--first]
+ *   node test/simulation/main.ts [--seeds 1-300] [--variants NAME=VALUE,…] [--trace] [--plant NAME] [--hashes] [--first]
  *
+ * Without `--variants` each seed has a random mix of them.
  * Prints a line for each seed that breaks an invariant, with the command that repeats it, then totals as one line of JSON. Ends with 1 when
  * one did.
  */
@@ -10,6 +11,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { parseUnshown } from '../../src/sandbox/service/unshown.ts'
 import { Prng } from '../../src/sandbox/world/prng.ts'
 import { takeOver } from './globals.ts'
 
@@ -18,6 +20,7 @@ const SHOWN = 20
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1-300' },
+    variants: { type: 'string' },
     trace: { type: 'boolean', default: false },
     plant: { type: 'string' },
     hashes: { type: 'boolean', default: false },
@@ -35,10 +38,11 @@ const { runSeed } = await import('./seed.ts')
 
 const template = await makeTemplate(folder)
 const totals = { seeds: 0, broken: 0, events: 0, struck: {} as Record<string, number> }
+const variants = values.variants === undefined ? null : parseUnshown(values.variants)
 const startedAt = process.hrtime.bigint()
 for (let seed = from; seed <= to; seed++) {
   const trace = values.trace ? (line: string) => console.log(line) : null
-  const result = await runSeed(seed, { template, folder: join(folder, String(seed)), trace })
+  const result = await runSeed(seed, { template, folder: join(folder, String(seed)), trace, variants })
   totals.seeds += 1
   totals.events += result.events
   for (const [name, count] of Object.entries(result.struck)) totals.struck[name] = (totals.struck[name] ?? 0) + count
@@ -46,7 +50,7 @@ for (let seed = from; seed <= to; seed++) {
   if (result.broken.length === 0) continue
   totals.broken += 1
   console.log(
-    `seed ${seed} broke an invariant (node test/simulation/main.ts --seeds ${seed}${values.plant ? ` --plant ${values.plant}` : ''}):`,
+    `seed ${seed} broke an invariant (node test/simulation/main.ts --seeds ${seed}${values.variants ? ` --variants ${values.variants}` : ''}${values.plant ? ` --plant ${values.plant}` : ''}):`,
   )
   for (const line of result.broken.slice(0, SHOWN)) console.log(`  ${line}`)
   if (from === to) for (const line of result.log) console.log(`    ${line.trimEnd()}`)

@@ -2,6 +2,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
 import { compareWithTruth, truthSchema } from '../../src/demo/compare.ts'
 import { submissionTruth } from '../../src/sandbox/service/truth.ts'
+import type { Unshown } from '../../src/sandbox/service/unshown.ts'
 import type { World } from '../../src/sandbox/world/world.ts'
 import { openDb } from '../../src/store/open/open.ts'
 import { logFaults } from '../e2e/agreement.ts'
@@ -77,12 +78,16 @@ const OF_WORKFLOW = new Set(['applications', 'application_answers'])
 const NOT_SIMULATED = new Set(['bind_requests', 'bind_assumptions', 'bind_contingencies', 'policies', 'insureds'])
 
 /** Compares the mirror with the world, and with what its change log tells. In real time: nobody else uses the database. */
-export async function brokenMirror(path: string, look: Look, world: World, log: Log): Promise<string[]> {
+export async function brokenMirror(path: string, look: Look, world: World, unshown: Unshown, log: Log): Promise<string[]> {
   const db = await openDb({ kind: 'sqlite', path }, { clock: systemClock, log })
   try {
     const known = look.rows<{ id: string }>('select submission_id as id from submissions')
     // Nor is what documents policies name.
-    const submissions = known.map(({ id }) => ({ ...submissionTruth(world.submission(ACCOUNT, id), 0), bind_requests: [], policies: [] }))
+    const submissions = known.map(({ id }) => ({
+      ...submissionTruth(world.submission(ACCOUNT, id), 0, unshown),
+      bind_requests: [],
+      policies: [],
+    }))
     const compared = await compareWithTruth(db.read, ACCOUNT, truthSchema.parse({ account: ACCOUNT, submissions }))
     const legacy = new Set(
       submissions.filter(({ workspace }) => workspace['workflow_version'] === 'legacy').map((one) => one.submission_id),

@@ -1,8 +1,10 @@
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLog, type Log } from '../../src/base/log.ts'
+import { Unshown, type UnshownInput } from '../../src/sandbox/service/unshown.ts'
 import { Prng } from '../../src/sandbox/world/prng.ts'
 import { World } from '../../src/sandbox/world/world.ts'
+import { mixFor } from '../tools/mixes.ts'
 import { Ams } from './ams.ts'
 import { setRandom, setScheduler } from './globals.ts'
 import { Look } from './look.ts'
@@ -41,6 +43,8 @@ export interface SeedOptions {
   /** A folder of its own. */
   readonly folder: string
   readonly trace: ((line: string) => void) | null
+  /** Variants of the service; null: the mix of the seed. */
+  readonly variants: UnshownInput | null
 }
 
 /** Runs one seed. Never throws: what went wrong is in the result. */
@@ -48,7 +52,7 @@ export async function runSeed(seed: number, options: SeedOptions): Promise<SeedR
   mkdirSync(options.folder, { recursive: true })
   const path = join(options.folder, 'mirror.db')
   copyFileSync(options.template, path)
-  const simulation = new Simulation(seed, path, options.trace)
+  const simulation = new Simulation(seed, path, options)
   try {
     await simulation.run()
   } catch (error) {
@@ -63,6 +67,7 @@ export async function runSeed(seed: number, options: SeedOptions): Promise<SeedR
 class Simulation {
   readonly broken: string[] = []
   readonly #seed: number
+  readonly #unshown: Unshown
   readonly #path: string
   readonly #prng: Prng
   readonly #scheduler: Scheduler
@@ -81,8 +86,9 @@ class Simulation {
   #products = 0
   #stormEnded = false
 
-  constructor(seed: number, path: string, trace: SeedOptions['trace']) {
+  constructor(seed: number, path: string, { trace, variants }: SeedOptions) {
     this.#seed = seed
+    this.#unshown = new Unshown(variants ?? mixFor(seed))
     this.#path = path
     this.#prng = new Prng(`simulation ${seed}`)
     const fork = (name: string) => this.#prng.fork(name)
@@ -97,6 +103,7 @@ class Simulation {
       scheduler,
       weather,
       prng: fork('sender'),
+      unshown: this.#unshown,
       receive: (delivery, answer) => void this.#product.receive(delivery, answer),
       onAcknowledged: (id) => this.broken.push(...brokenAnswer(this.#look, id)),
     })
@@ -106,7 +113,7 @@ class Simulation {
       announceLate: fork('late').chance(0.5),
     })
     this.#world.addAccount(ACCOUNT)
-    this.#service = new Service({ world: this.#world, scheduler, weather, prng: fork('service') })
+    this.#service = new Service({ world: this.#world, scheduler, weather, prng: fork('service'), unshown: this.#unshown })
     this.#service.listen()
     this.#story = new Story(this.#world, scheduler, fork('story'))
     // One of the two kinds: pushes are half of the work.
@@ -293,6 +300,6 @@ class Simulation {
     this.broken.push(...brokenAtRest(this.#evidence()))
     this.#product.kill()
     setScheduler(null)
-    this.broken.push(...(await brokenMirror(this.#path, this.#look, this.#world, this.#log)))
+    this.broken.push(...(await brokenMirror(this.#path, this.#look, this.#world, this.#unshown, this.#log)))
   }
 }

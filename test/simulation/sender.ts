@@ -1,6 +1,7 @@
 import { Webhook } from 'svix'
 import { eventsPayloads } from '../../src/sandbox/service/options.ts'
 import { eventPayloads, messagePayload, type Payload } from '../../src/sandbox/service/payloads.ts'
+import type { Unshown } from '../../src/sandbox/service/unshown.ts'
 import type { Prng } from '../../src/sandbox/world/prng.ts'
 import type { News } from '../../src/sandbox/world/world.ts'
 import { world as outside, type Scheduler } from './scheduler.ts'
@@ -34,20 +35,31 @@ export class WebhookSender {
   readonly #prng: Prng
   readonly #receive: Receive
   readonly #onAcknowledged: (id: string) => void
+  readonly #unshown: Unshown
 
-  constructor(parts: { scheduler: Scheduler; weather: Weather; prng: Prng; receive: Receive; onAcknowledged: (id: string) => void }) {
+  constructor(parts: {
+    scheduler: Scheduler
+    weather: Weather
+    prng: Prng
+    unshown: Unshown
+    receive: Receive
+    onAcknowledged: (id: string) => void
+  }) {
     this.#scheduler = parts.scheduler
     this.#weather = parts.weather
     this.#prng = parts.prng
     this.#receive = parts.receive
     this.#onAcknowledged = parts.onAcknowledged
+    this.#unshown = parts.unshown
   }
 
   /** Sends what became visible. */
   announce(news: News): void {
     const layout = this.#prng.pick(eventsPayloads)
     const payloads =
-      news.kind === 'events' ? eventPayloads(layout, news.submissionId, news.events) : [messagePayload(news.submissionId, news.message)]
+      news.kind === 'events'
+        ? eventPayloads(layout, news.submissionId, news.events, this.#unshown)
+        : [messagePayload(news.submissionId, news.message, this.#unshown)]
     for (const payload of payloads) this.#send(payload, layout)
   }
 

@@ -3,7 +3,8 @@ import { page } from '../../src/sandbox/http/pages.ts'
 import { outstandingView, sessionsView, workspaceView } from '../../src/sandbox/service/details.ts'
 import { FaultInjector } from '../../src/sandbox/service/faults.ts'
 import { requirementsView } from '../../src/sandbox/service/requirements.ts'
-import { Unshown } from '../../src/sandbox/service/unshown.ts'
+import type { Unshown } from '../../src/sandbox/service/unshown.ts'
+import { answerOf } from '../../src/sandbox/service/variants.ts'
 import type { Prng } from '../../src/sandbox/world/prng.ts'
 import type { Submission } from '../../src/sandbox/world/submission.ts'
 import type { World } from '../../src/sandbox/world/world.ts'
@@ -11,7 +12,6 @@ import { world as outside, type Scheduler } from './scheduler.ts'
 import type { Weather } from './weather.ts'
 
 export const ACCOUNT = 'default'
-const UNSHOWN = new Unshown()
 export const BASE_URL = 'http://service.invalid/api/v1'
 const BASE_PATH = '/api/v1'
 /** Items on a page: few, so that every feed has several pages. */
@@ -26,11 +26,11 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const STATE_READS: Readonly<Record<string, (submission: Submission, nowMs: number) => unknown>> = {
-  requirements: requirementsView,
-  'outstanding-requirements': outstandingView,
-  'application-workspace': workspaceView,
-  'api-quotes/sessions': sessionsView,
+const STATE_READS: Readonly<Record<string, readonly [operation: string, view: (submission: Submission, nowMs: number) => unknown]>> = {
+  requirements: ['requirements', requirementsView],
+  'outstanding-requirements': ['outstanding', outstandingView],
+  'application-workspace': ['workspace', workspaceView],
+  'api-quotes/sessions': ['sessions', sessionsView],
 }
 
 interface Page {
@@ -51,17 +51,19 @@ export class Service {
   readonly #scheduler: Scheduler
   readonly #weather: Weather
   readonly #prng: Prng
+  readonly #unshown: Unshown
   readonly #faults: FaultInjector
   readonly #tokens = new Map<string, number>()
   /** Submissions that are not found for a while. */
   readonly hidden = new Set<string>()
   #minted = 0
 
-  constructor(parts: { world: World; scheduler: Scheduler; weather: Weather; prng: Prng }) {
+  constructor(parts: { world: World; scheduler: Scheduler; weather: Weather; prng: Prng; unshown: Unshown }) {
     this.#world = parts.world
     this.#scheduler = parts.scheduler
     this.#weather = parts.weather
     this.#prng = parts.prng
+    this.#unshown = parts.unshown
     this.#faults = new FaultInjector(parts.prng.fork('pages'), () => {})
     this.#faults.set(parts.weather.pageFaults())
   }
@@ -113,12 +115,15 @@ export class Service {
     if (submission === undefined || this.hidden.has(submissionId) || this.#weather.strikes('notFound'))
       return { status: 404, body: { detail: 'Submission not found' } }
     const state = STATE_READS[read]
-    if (state !== undefined) return { status: 200, body: state(submission, this.#scheduler.trueMs) }
+    if (state !== undefined) {
+      const [operation, view] = state
+      return { status: 200, body: answerOf(operation, view(submission, this.#scheduler.trueMs), this.#unshown) }
+    }
     // Bind requests and what hangs from them are not simulated.
     if (read !== 'events' && read !== 'thread') return { status: 404, body: { detail: 'Not found' } }
     const feed = read === 'events' ? submission.events : submission.thread
     const request = { account: ACCOUNT, submissionId, since: searchParams.get('since') ?? undefined, limit: PAGE_ITEMS }
-    const answer = page(read as 'events', feed as typeof submission.events, request, { faults: this.#faults, unshown: UNSHOWN })
+    const answer = page(read as 'events', feed as typeof submission.events, request, { faults: this.#faults, unshown: this.#unshown })
     const { next_cursor: cursor, events, messages } = answer.body as Page
     const items = (events ?? messages ?? []).map(({ id }) => id)
     if (typeof cursor === 'string') this.#handOut(submissionId, read, cursor, items)

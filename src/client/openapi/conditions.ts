@@ -97,7 +97,7 @@ export const chosenConditions = {
     when: 'The account or credential is no longer active',
     row: 'Errors: GET /broker/me for an inactive account or credential',
   },
-  invalid_cursor: { status: 400, others: [422], when: 'Invalid cursor', row: 'Errors: events or thread, invalid since cursor' },
+  invalid_cursor: { status: 400, others: [404, 410, 422], when: 'Invalid cursor', row: 'Errors: events or thread, invalid since cursor' },
   bad_limit: {
     status: 422,
     others: [400],

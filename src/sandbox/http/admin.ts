@@ -41,7 +41,7 @@ export function registerAdmin(app: FastifyInstance, on: AdminRoutes): void {
 
   on('GET', '/overview', (running) => overviewOf(running))
   on('GET', '/stats', (running) => running.stats())
-  on('GET', '/unshown', (running) => ({ unshown: running.unshown() }))
+  on('GET', '/variants', (running) => ({ variants: running.unshown() }))
   on('GET', '/faults', (running) => ({ faults: running.faults.list() }))
   on('POST', '/faults', (running, request) => {
     const body = faultsBody.parse(request.body)

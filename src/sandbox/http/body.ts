@@ -37,6 +37,7 @@ export async function formOf({ body, headers }: FastifyRequest, condition?: Cond
     if (typeof value === 'string') fields[name] = value
     else
       files.push({
+        field: name,
         name: value.name,
         contentType: value.type || 'application/octet-stream',
         bytes: Buffer.from(await value.arrayBuffer()),

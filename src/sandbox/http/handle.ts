@@ -6,6 +6,7 @@ import type { Operation } from '../service/faults.ts'
 import { Refusal } from '../service/refusal.ts'
 import type { Caller, Tokens } from '../service/tokens.ts'
 import type { Unshown } from '../service/unshown.ts'
+import { answerOf } from '../service/variants.ts'
 import { type Answer, type AnswerSources, answer, type Compute, refusalAnswer, send, serviceTime } from './answers.ts'
 
 export interface HandleOptions extends AnswerSources {
@@ -28,9 +29,10 @@ export function readHandler(options: HandleOptions): Handle {
   return async (operation, request, reply, submissionId, compute) => {
     const caller = options.tokens.callerOf(request.headers.authorization)
     options.activity.request(requestRecord(operation, request, caller?.account.name))
-    return respond(options, { operation, caller, submissionId }, reply, (known) => {
+    return respond(options, { operation, caller, submissionId }, reply, async (known) => {
       options.authority.requireScope(known, 'broker_mcp')
-      return compute(known)
+      const answer = await compute(known)
+      return answer.status === 200 ? { ...answer, body: answerOf(operation, answer.body, options.unshown) } : answer
     })
   }
 }

@@ -41,7 +41,9 @@ export function oauthAnswer(
   condition: 'grant_refused' | 'client_refused',
   unshown: Unshown,
 ): Answer {
-  return { status: unshown.status(condition), body: { error: code, error_description: message, detail: message }, headers, condition }
+  const body = { error: code, error_description: message, detail: message }
+  const isText = unshown.word('oauth_errors') === 'detail_text'
+  return { status: unshown.status(condition), body: isText ? { detail: code } : body, headers, condition }
 }
 
 /** @returns the same, where the client or its credential may be what is refused. */

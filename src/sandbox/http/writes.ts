@@ -32,7 +32,9 @@ function registerCreation({ on, onSubmission }: WriteRoutes, parts: BuiltParts):
   })
   on('POST', '/broker/submissions', ({ caller, request, atMs }) => created(createSubmission(parts, caller, jsonOf(request), atMs)))
   on('POST', '/broker/intake', async ({ caller, request, account, atMs }) => {
-    const form = await formOf(request)
+    const field = parts.unshown.word('intake_file_field')
+    const { fields, files } = await formOf(request)
+    const form = { fields, files: field === 'any' ? files : files.filter((file) => file.field === field) }
     const submission = createSubmission(parts, caller, intakeBody(form), atMs)
     for (const file of form.files) storeDocument(submission, file, {}, atMs)
     for (const file of form.files) applyFile(parts, account, submission, file.name, atMs)

@@ -50,11 +50,11 @@ export function buildParts(options: SandboxOptions): BuiltParts {
     timeoutMs: options.deliveryTimeoutMs ?? 10_000,
     persist: async () => stateFile?.persist(),
   })
+  const unshown = createUnshown(options)
   const announce = (news: News) => {
     touch()
-    announceTo(accounts, deliveries, options, news)
+    announceTo(accounts, deliveries, unshown, options, news)
   }
-  const unshown = createUnshown(options)
   const world = new World({ prng: prng.fork('by hand'), announce, announceLate: unshown.word('announce_late') === 'yes' })
   const steps = saved ? [] : makeWorld(world, seeded, accounts, options, options.startMs ?? clock.now())
   const story = new Story(steps, {
@@ -141,17 +141,23 @@ function makeWorld(world: World, prng: Prng, accounts: ReadonlyMap<string, Accou
 }
 
 /** Sends news as deliveries, if the account's endpoint subscribes to their types. */
-function announceTo(accounts: ReadonlyMap<string, Account>, deliveries: Deliveries, options: SandboxOptions, news: News): void {
+function announceTo(
+  accounts: ReadonlyMap<string, Account>,
+  deliveries: Deliveries,
+  unshown: Unshown,
+  options: SandboxOptions,
+  news: News,
+): void {
   const account = accounts.get(news.account)
   if (!account) return
   const isSubscribed = (type: string) => account.eventTypes.length === 0 || account.eventTypes.includes(type)
   if (news.kind === 'message') {
-    if (isSubscribed('message')) deliveries.send(account, news.submissionId, messagePayload(news.submissionId, news.message))
+    if (isSubscribed('message')) deliveries.send(account, news.submissionId, messagePayload(news.submissionId, news.message, unshown))
     return
   }
   const events = news.events.filter((event) => isSubscribed(event.type))
   if (events.length === 0) return
-  for (const payload of eventPayloads(options.eventsPayload ?? 'events', news.submissionId, events)) {
+  for (const payload of eventPayloads(options.eventsPayload ?? 'events', news.submissionId, events, unshown)) {
     deliveries.send(account, news.submissionId, payload)
   }
 }

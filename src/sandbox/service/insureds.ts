@@ -5,7 +5,7 @@ import { policiesOf } from './policies.ts'
 
 /*
  * The insured record. Its fields are named as those of the applicant that submissions are created with; what no submission has said of the
- * insured is null. The specification shows no names of its own; the choice stands in `GET /_sandbox/unshown`.
+ * insured is null. The specification shows no names of its own; the choice stands in `GET /_sandbox/variants`.
  */
 
 const identityFields = [

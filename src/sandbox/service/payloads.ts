@@ -1,5 +1,7 @@
 import type { MarketEvent, ThreadMessage } from '../world/wire.ts'
 import type { EventsPayload } from './options.ts'
+import type { Unshown } from './unshown.ts'
+import { deliveredEvent, deliveredMessage } from './variants.ts'
 
 /** The body of a delivery before it is signed. */
 export interface Payload {
@@ -10,9 +12,10 @@ export interface Payload {
 }
 
 /** @returns the deliveries of events in a layout: one for all, or one for each. */
-export function eventPayloads(layout: EventsPayload, submissionId: string, events: readonly MarketEvent[]): Payload[] {
+export function eventPayloads(layout: EventsPayload, submissionId: string, all: readonly MarketEvent[], unshown: Unshown): Payload[] {
   const type = 'submission.events'
-  const ids = events.map((event) => event.id)
+  const ids = all.map((event) => event.id)
+  const events = all.map((event) => deliveredEvent(event, unshown))
   const payload = (content: object, itemIds = ids): Payload => ({ type, body: JSON.stringify({ type, ...content }), itemIds })
   switch (layout) {
     case 'events':
@@ -29,7 +32,11 @@ export function eventPayloads(layout: EventsPayload, submissionId: string, event
 }
 
 /** @returns the delivery of one message, as in the spec. */
-export function messagePayload(submissionId: string, message: ThreadMessage): Payload {
+export function messagePayload(submissionId: string, message: ThreadMessage, unshown: Unshown): Payload {
   const type = 'submission.message'
-  return { type, body: JSON.stringify({ type, submission_id: submissionId, message }), itemIds: [message.id] }
+  return {
+    type,
+    body: JSON.stringify({ type, submission_id: submissionId, message: deliveredMessage(message, unshown) }),
+    itemIds: [message.id],
+  }
 }

@@ -5,7 +5,7 @@ import { insuredIdOf } from './insured-ids.ts'
 
 /*
  * The policy record: a bound lane has one. The specification names what it holds, but not the names of its fields; those are the sandbox's
- * own, and stand in `GET /_sandbox/unshown`.
+ * own, and stand in `GET /_sandbox/variants`.
  */
 
 /** Of the net premium. What is written by an underwriter comes on non-admitted paper, which bears a tax and a fee. */

@@ -265,7 +265,7 @@ export class Sandbox {
   truth(account: string, submissionId?: string): SubmissionTruth[] {
     const { clock, world } = this.#parts
     const submissions = submissionId === undefined ? [...world.submissions(account).values()] : [world.submission(account, submissionId)]
-    return submissions.map((submission) => submissionTruth(submission, clock.now()))
+    return submissions.map((submission) => submissionTruth(submission, clock.now(), this.#parts.unshown))
   }
 
   /** @returns every choice that the emulator makes where the spec says "not shown". */

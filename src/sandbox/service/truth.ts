@@ -4,6 +4,8 @@ import { bindRequestsOf } from './binding.ts'
 import { outstandingView, sessionsView, workspaceView } from './details.ts'
 import { policiesOf } from './policies.ts'
 import { requirementsView } from './requirements.ts'
+import { Unshown } from './unshown.ts'
+import { contentOf } from './variants.ts'
 
 /** Everything that the API shows of one submission, to compare a mirror with. */
 export interface SubmissionTruth {
@@ -20,14 +22,14 @@ export interface SubmissionTruth {
 }
 
 /** @param nowMs becomes `generated_at` of the requirements view. */
-export function submissionTruth(submission: Submission, nowMs: number): SubmissionTruth {
+export function submissionTruth(submission: Submission, nowMs: number, unshown: Unshown = new Unshown()): SubmissionTruth {
   return {
     submission_id: submission.id,
     events: submission.events.visible(),
     messages: submission.thread.visible(),
-    requirements: requirementsView(submission, nowMs),
-    outstanding: outstandingView(submission),
-    workspace: workspaceView(submission),
+    requirements: contentOf('requirements', requirementsView(submission, nowMs), unshown),
+    outstanding: contentOf('outstanding', outstandingView(submission), unshown),
+    workspace: contentOf('workspace', workspaceView(submission), unshown),
     sessions: sessionsView(submission),
     bind_requests: bindRequestsOf(submission),
     policies: policiesOf(submission),

@@ -1,6 +1,7 @@
 /*
- * What the specification leaves open, and what the emulator does there; statuses of errors stand in `client/openapi/conditions.ts`. Each entry
- * names the row that leaves it open. `value`, or the first of `values`, is the choice; the others are what a client must expect as well.
+ * Every choice that the specification leaves open, with what the emulator does there. The statuses of errors are in
+ * `client/openapi/conditions.ts`. Each entry names the row that leaves it open. `value`, or the first of `values`, is the default; a client
+ * must expect the others as well. `variants.ts` applies those that reshape answers.
  */
 
 interface NumberChoice {
@@ -70,4 +71,50 @@ export const words = {
     values: ['none', 'with_body', 'every'],
   },
   me_scope: { row: 'GET /broker/me: form of the granted scopes of an api_client', values: ['text', 'list'] },
+  oauth_errors: {
+    row: 'Errors: body of a refused grant; authorization_pending and others as `error` (RFC 6749), or as a text in `detail`',
+    values: ['rfc6749', 'detail_text'],
+  },
+  list_id_field: { row: 'Submissions list and insureds list: field of the id of an item', values: ['named', 'id'] },
+  session_id_field: { row: 'GET …/api-quotes/sessions: field of the id of a session', values: ['session_id', 'id'] },
+  sessions_list: {
+    row: 'GET …/api-quotes/sessions: a bare list, a list in a field, or a list next to another list of objects',
+    values: ['bare', 'sessions', 'two_lists'],
+  },
+  detail_id_field: {
+    row: 'Submission detail read: field of the id of a bind request and of a policy',
+    values: ['named', 'id'],
+  },
+  insured_submission_id_field: {
+    row: 'GET /broker/insureds/{insured_id}: field of the id of a submission',
+    values: ['submission_id', 'id'],
+  },
+  policy_submission_id: {
+    row: 'GET /broker/policies/{policy_id} and policies of an insured: whether a policy names its submission',
+    values: ['shown', 'absent'],
+  },
+  policy_lines_field: { row: 'GET /broker/policies/{policy_id}: field of the coverage lines', values: ['coverage_lines', 'lines'] },
+  nulls: { row: 'Resources: a field without a value, null or absent', values: ['null', 'absent'] },
+  null_fields: {
+    row: 'Resources: null in fields whose nullability is not stated; requirements: effective_date, program and program_id of lanes; workspace: connection_id and result of applications',
+    values: ['none', 'requirements', 'workspace'],
+  },
+  legacy_workspace_id: { row: 'Application workspace: workspace_id of a legacy workflow', values: ['uuid', 'null'] },
+  partial_view: {
+    row: 'Requirements view: when rail and assessment are null; here always, for every other submission',
+    values: ['whole', 'no_assessment', 'no_rail', 'neither'],
+  },
+  programs_of_lane: { row: 'Requirements view: how many programs of an assessment share a lane', values: ['one', 'two'] },
+  option_values: { row: 'Outstanding requirements: values of options', values: ['plain', 'sensitive'] },
+  offer_urls: {
+    row: 'Requirements view: whether the document_url of a source offer stays, or is signed for each answer',
+    values: ['stable', 'signed'],
+  },
+  delivered_times: { row: 'Webhooks 2: digits of occurred_at in deliveries', values: ['microseconds', 'milliseconds'] },
+  delivered_lines: { row: 'Webhooks 2: order of market.lines in deliveries', values: ['as_in_feed', 'reversed'] },
+  delivered_market_name: { row: 'Webhooks 2: name of a market that was renamed since the delivery', values: ['as_in_feed', 'former'] },
+  intake_file_field: {
+    row: 'POST /broker/intake: form field of the files; others are ignored',
+    values: ['any', 'file', 'files', 'documents'],
+  },
 } as const satisfies Readonly<Record<string, WordChoice>>

@@ -1,4 +1,5 @@
 import { type ConditionName, conditionOf, chosenConditions as statuses } from '../../client/openapi/conditions.ts'
+import { Prng } from '../world/prng.ts'
 import { numbers, words } from './unshown-choices.ts'
 
 export type NumberName = keyof typeof numbers
@@ -8,7 +9,7 @@ export type WordOf<N extends WordName> = (typeof words)[N]['values'][number]
 /** Other values than the chosen ones, by the names of the choices. */
 export type UnshownInput = Readonly<Record<string, string | number>>
 
-/** One choice, as `GET /_sandbox/unshown` lists it. */
+/** One choice, as `GET /_sandbox/variants` lists it. */
 export interface Choice {
   readonly name: string
   /** The place in the specification that leaves it open. */
@@ -56,7 +57,7 @@ export class Unshown {
   list(): Choice[] {
     const choice = (name: string, row: string, alternatives: Choice['alternatives']): Choice => {
       const value = this.#values.get(name) as string | number
-      return { name, row, choice: value, option: `--unshown ${name}=…`, alternatives: alternatives.filter((other) => other !== value) }
+      return { name, row, choice: value, option: `--variants ${name}=…`, alternatives: alternatives.filter((other) => other !== value) }
     }
     return [
       ...Object.entries(statuses).map(([name, { row, status, others }]) => choice(name, row, [status, ...others])),
@@ -74,19 +75,31 @@ function checked(name: string, value: string | number): string | number {
     if (number >= min && number <= max) return number
     throw new RangeError(`${name} must be a whole number from ${min} to ${max}, not ${value}`)
   }
-  if (!Object.hasOwn(words, name)) throw new RangeError(`there is no choice ${name}; GET /_sandbox/unshown lists all`)
+  if (!Object.hasOwn(words, name)) throw new RangeError(`there is no choice ${name}; GET /_sandbox/variants lists all`)
   const { values } = words[name as WordName]
   if (values.some((other) => other === value)) return value
   throw new RangeError(`${name} must be ${values.join(' or ')}, not ${value}`)
 }
 
+/** @returns a random choice of every variant that has a few values. The same seed gives the same mix. */
+export function mixOf(seed: string): UnshownInput {
+  const prng = new Prng(`mix ${seed}`)
+  return Object.fromEntries([
+    ...Object.entries(statuses).map(([name, { status, others }]) => [name, prng.fork(name).pick([status, ...others])] as const),
+    ...Object.entries(words).map(([name, { values }]) => [name, prng.fork(name).pick<string>(values)] as const),
+  ])
+}
+
+/** The name that stands for a random mix in `--variants`; its value is the seed. */
+const MIX = 'mix'
+
 /**
- * Reads the text of `--unshown`: `name=value,…`.
+ * Reads the text of `--variants`: `name=value,…`. `mix=SEED` chooses all of them at random; names beside it are chosen as given.
  * @throws RangeError for a part without `=`, a name or a value that does not exist.
  */
 export function parseUnshown(text: string): UnshownInput {
   const parts = text.split(',').map((part) => part.trim())
-  const input = Object.fromEntries(
+  const { [MIX]: seed, ...named } = Object.fromEntries(
     parts.flatMap((part) => {
       if (part === '') return []
       const at = part.indexOf('=')
@@ -94,6 +107,7 @@ export function parseUnshown(text: string): UnshownInput {
       return [[part.slice(0, at).trim(), part.slice(at + 1).trim()]]
     }),
   )
+  const input = { ...(seed !== undefined && mixOf(seed)), ...named }
   new Unshown(input)
   return input
 }

@@ -7,6 +7,8 @@ import { Refusal } from './refusal.ts'
 
 /** A file as a form brought it. */
 export interface UploadedFile {
+  /** Name of the form field; absent if no form brought the file. */
+  readonly field?: string
   readonly name: string
   readonly contentType: string
   readonly bytes: Buffer

@@ -4,6 +4,7 @@ import type { UnshownInput } from '../../../src/sandbox/service/unshown.ts'
 import { numbers, words } from '../../../src/sandbox/service/unshown-choices.ts'
 import { Endpoint } from '../support.ts'
 import { brief, create, type Reply, Writer, world } from '../writer.ts'
+import { variantProbes } from './variant-probes.ts'
 
 type Made = Awaited<ReturnType<typeof world>>
 type Probe = (made: Made) => unknown
@@ -225,16 +226,21 @@ const wordProbes: Record<keyof typeof words, Probe> = {
   },
   forms_assigned: async ({ sandbox, writer }) =>
     (await writer.post(`/broker/submissions/${sandbox.addSubmission('default')}/form-fill-session`)).body.forms_assigned,
-  unlisted_attribution: ({ sandbox, writer }) =>
-    statusOf(writer.send('POST', `/broker/submissions/${sandbox.addSubmission('default')}/form-fill-session`, {})),
+  unlisted_attribution: async ({ sandbox, writer }) => {
+    const path = `/broker/submissions/${sandbox.addSubmission('default')}`
+    const held = await create(writer, 'Harrow Roofing LLC', { hold: true })
+    const unnamed = (url: string) => statusOf(writer.send('POST', url, {}))
+    return [await unnamed(`${path}/form-fill-session`), await unnamed(`/broker/submissions/${held}/finalize`)]
+  },
   me_scope: async ({ writer }) => (await writer.get('/broker/me')).body.scope,
+  ...variantProbes,
 }
 
-/** @returns the other value of each choice. */
-function varied(name: string): string | number {
-  if (name in statuses) return 418
-  if (name in numbers) return 2
-  return words[name as keyof typeof words].values[1]
+/** @returns other values of each choice. */
+function varied(name: string): readonly (string | number)[] {
+  if (name in statuses) return [418]
+  if (name in numbers) return [2]
+  return words[name as keyof typeof words].values.slice(1)
 }
 
 /** Of limits that are soon reached the statuses are tried. */
@@ -250,11 +256,13 @@ test('each choice that can be varied has a probe', () => {
   expect(probes.map(([name]) => name).sort()).toEqual(Object.keys({ ...statuses, ...numbers, ...words }).sort())
 })
 
-test.each(probes)('%s is read: varying it changes an answer', async (name, probe) => {
-  const unshown: UnshownInput = { [name]: varied(name) }
+/** The document of the interface describes the usual choice, so answers of variants aren't compared with it. */
+const options = (name: string) => (name in variantProbes ? { submissions: 12, lists: true, observeAnswer: () => {} } : {})
+
+test.each(probes)('%s is read: each of its values changes an answer', async (name, probe) => {
   const base = LIMITS[name] ?? {}
-  const usual = await probe(await world({ unshown: base }))
-  const other = await probe(await world({ unshown: { ...base, ...unshown } }))
-  expect(other).not.toEqual(usual)
-  if (name in statuses) expect([usual, other]).toEqual([statuses[name as keyof typeof statuses].status, 418])
+  const seen = [await probe(await world({ ...options(name), unshown: base }))]
+  for (const value of varied(name)) seen.push(await probe(await world({ ...options(name), unshown: { ...base, [name]: value } })))
+  for (const [at, answer] of seen.entries()) for (const other of seen.slice(at + 1)) expect(other).not.toEqual(answer)
+  if (name in statuses) expect(seen).toEqual([statuses[name as keyof typeof statuses].status, 418])
 })

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
+import { chosenConditions as statuses } from '../../../src/client/openapi/conditions.ts'
 import { sandboxCommandSchema } from '../../../src/sandbox/command.ts'
-import { parseUnshown, Unshown } from '../../../src/sandbox/service/unshown.ts'
+import { mixOf, parseUnshown, Unshown } from '../../../src/sandbox/service/unshown.ts'
+import { words } from '../../../src/sandbox/service/unshown-choices.ts'
 import { Client, sandboxFor } from '../support.ts'
 
 interface Choice {
@@ -12,7 +14,7 @@ interface Choice {
 }
 
 async function choices(origin: string): Promise<Map<string, Choice>> {
-  const { unshown } = (await (await fetch(`${origin}/_sandbox/unshown`)).json()) as { unshown: Choice[] }
+  const { variants: unshown } = (await (await fetch(`${origin}/_sandbox/variants`)).json()) as { variants: Choice[] }
   return new Map(unshown.map((choice) => [choice.name, choice]))
 }
 
@@ -23,7 +25,7 @@ test('every choice is listed with its row, its option and other values', async (
     name: 'missing_token',
     row: expect.stringContaining('unauthenticated'),
     choice: 401,
-    option: expect.stringContaining('--unshown missing_token='),
+    option: expect.stringContaining('--variants missing_token='),
     alternatives: [403],
   })
   expect(all.get('events_payload')).toMatchObject({ choice: 'data', option: '--events-payload' })
@@ -47,11 +49,11 @@ test('a varied choice is what the service answers', async () => {
   expect(await (await client.get('/broker/me')).json()).toMatchObject({ scope: ['broker_mcp', 'broker_submit'] })
   sandbox.revokeCredential('default', sandbox.account('default').credentials[0]?.clientId ?? '')
   expect((await client.get('/broker/me')).status).toBe(410)
-  expect((await choices(sandbox.origin)).get('invalid_cursor')).toMatchObject({ choice: 422, alternatives: [400] })
+  expect((await choices(sandbox.origin)).get('invalid_cursor')).toMatchObject({ choice: 422, alternatives: [400, 404, 410] })
 })
 
 test('the command line takes name=value, and says what is wrong with one', () => {
-  expect(sandboxCommandSchema.parse({ unshown: 'missing_token=403, busy_retry_after_s=7' }).unshown).toEqual({
+  expect(sandboxCommandSchema.parse({ variants: 'missing_token=403, busy_retry_after_s=7' }).variants).toEqual({
     missing_token: '403',
     busy_retry_after_s: '7',
   })
@@ -62,9 +64,20 @@ test('the command line takes name=value, and says what is wrong with one', () =>
     ['missing_token=200', 'missing_token must be a whole number from 400 to 599, not 200'],
     ['busy_retry_after_s=soon', /^busy_retry_after_s must be a whole number from 0 to \d+, not soon$/],
     ['thread_post_id_field=x', 'thread_post_id_field must be message_id or id or thread_message_id, not x'],
-    ['toString=1', 'there is no choice toString; GET /_sandbox/unshown lists all'],
+    ['mix=7,nulls=x', 'nulls must be null or absent, not x'],
+    ['toString=1', 'there is no choice toString; GET /_sandbox/variants lists all'],
   ] as const) {
     expect(() => parseUnshown(text)).toThrow(reason)
-    expect(sandboxCommandSchema.safeParse({ unshown: text }).success).toBe(false)
+    expect(sandboxCommandSchema.safeParse({ variants: text }).success).toBe(false)
   }
+})
+
+test('a mix chooses every variant by its seed, but for those that are named', () => {
+  const mix = mixOf('7')
+  expect(mixOf('7')).toEqual(mix)
+  expect(parseUnshown('mix=7')).toEqual(mix)
+  expect(Object.keys(mix).sort()).toEqual(Object.keys({ ...statuses, ...words }).sort())
+  expect(parseUnshown('nulls=null,mix=7,missing_token=403')).toEqual({ ...mix, nulls: 'null', missing_token: '403' })
+  const mixes = Array.from({ length: 200 }, (_, seed) => mixOf(String(seed)))
+  for (const [name, { values }] of Object.entries(words)) expect(new Set(mixes.map((each) => each[name]))).toEqual(new Set(values))
 })

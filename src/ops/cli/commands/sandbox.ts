@@ -26,7 +26,7 @@ count (how often at most). Such as [{"kind": "status", "status": 429, "retryAfte
   of all          clock_skew (ms, negative when behind)
 
 While it runs, a page at its root shows its world. It is steered below /_sandbox, by JSON:
-  GET  /overview, /stats, /unshown, /faults, /submissions?account=, /truth?account=&submission= (what the service shows now)
+  GET  /overview, /stats, /variants, /faults, /submissions?account=, /truth?account=&submission= (what the service shows now)
   GET  /keys, /users (of ?account=); POST /keys {"label", "scope"}; DELETE /keys/ID, /keys?client_id=
   POST /users    {"email", "role": "admin" or "broker"}
   POST /approve  {"user_code", "email"} approves a device; {..., "deny": true} does not
@@ -72,8 +72,8 @@ export function addSandbox(program: Command, c: CommandContext): void {
     .option('--lists', 'submissions and insureds are listed, which the service does not describe')
     .option('--json', 'print one line of JSON when it listens: addresses and credentials, for programs')
     .option(
-      '--unshown <choices>',
-      'name=value,...: other choices where the specification says "not shown"; GET /_sandbox/unshown lists all',
+      '--variants <choices>',
+      'name=value,...: other choices where the specification leaves one, mix=SEED for a random mix; GET /_sandbox/variants lists all',
     )
     .option('--retry-schedule <waits>', 'waits between the attempts of a delivery, in ms, such as 500,1000,2000')
     .option('--paused', 'the story waits for POST /_sandbox/story')
