@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useCallback, useState } from 'react'
 import { headOf } from '../../ops/output/words.ts'
 import { useAction } from '../api/action.ts'
 import { answered, api, type Schemas } from '../api/client.ts'
@@ -14,6 +14,7 @@ import { shortId } from '../parts/id.tsx'
 import { Listed } from '../parts/listed.tsx'
 import { counted } from '../parts/numbers.ts'
 import { Page } from '../parts/page.tsx'
+import { SearchField } from '../parts/search-field.tsx'
 import type { Column } from '../parts/table.tsx'
 import { Age } from '../parts/time.tsx'
 import { InsuredLink } from './submissions.tsx'
@@ -24,14 +25,16 @@ const states = ['failed', 'waiting', 'stored', 'gone'] as const
 
 /** The documents of all submissions by their state, at first those that could not be fetched: why, and what to do. */
 export function Documents() {
-  const [{ account, state: given }, set] = useAddress()
+  const [{ account, state: given, search = '' }, set] = useAddress()
+  const onSearch = useCallback((text: string) => set({ search: text }), [set])
   const state = states.find((each) => each === given) ?? 'failed'
-  const query = useInfiniteQuery(documentsQuery({ state, limit: 100, ...(account && { account }) }))
+  const query = useInfiniteQuery(documentsQuery({ state, limit: 100, ...(account && { account }), ...(search && { search }) }))
   const retry = useRetry()
   const [asks, setAsks] = useState(false)
   return (
     <Page title="Documents" className="lists">
       <div className="filters">
+        <SearchField label="Search documents" placeholder="File, insured, id" value={search} onChange={onSearch} />
         <Choice label="State" all="failed" value={given ?? ''} options={states.slice(1)} onChange={(next) => set({ state: next })} />
         {state === 'failed' && (
           <div className="actions">
@@ -57,7 +60,13 @@ export function Documents() {
         label="Documents"
         columns={state === 'failed' ? columnsWith((key) => retry.mutate({ keys: [key] })) : plainColumns}
         keyOf={({ account: of, document_key }) => `${of}/${document_key}`}
-        empty={state === 'failed' ? 'No document failed: each could be fetched, or waits for its turn.' : 'No document is in this state.'}
+        empty={
+          search !== ''
+            ? 'No document in this state fits the search.'
+            : state === 'failed'
+              ? 'No document failed: each could be fetched, or waits for its turn.'
+              : 'No document is in this state.'
+        }
       />
     </Page>
   )

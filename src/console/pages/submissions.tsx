@@ -195,7 +195,7 @@ const columns: readonly Column<Item>[] = [
     cell: (item) => <InsuredLink item={item} isRow />,
     sorts: ['name', '-name'],
   },
-  { id: 'stage', head: headOf('stage'), cell: ({ stage: word }) => <Chip word={word} /> },
+  { id: 'stage', head: headOf('stage'), cell: ({ stage: word }) => <Chip word={word} />, sorts: ['stage', '-stage'] },
   { id: 'lanes', head: 'Lanes', rank: 2, cell: ({ lanes }) => <Lanes lanes={lanes} /> },
   {
     id: 'quote',
@@ -209,6 +209,7 @@ const columns: readonly Column<Item>[] = [
       ) : (
         <span className="quiet">–</span>
       ),
+    sorts: ['lowest_quote', '-lowest_quote'],
   },
   { id: 'pushed', head: 'Destinations', rank: 2, isOnPhone: true, cell: ({ pushed }) => <Pushed pushed={pushed} /> },
   {
@@ -217,6 +218,7 @@ const columns: readonly Column<Item>[] = [
     isNumber: true,
     rank: 2,
     cell: ({ outstanding_count: n }) => (n > 0 ? count(n) : <span className="quiet">–</span>),
+    sorts: ['-outstanding', 'outstanding'],
   },
   {
     id: 'effective',

@@ -1,10 +1,13 @@
 import { meantOrListed } from '../../base/near-names.ts'
 import type { AccountConfig, Config, DestinationConfig } from '../../config/config.ts'
+import { entities, entityNamed } from '../../model/entities.ts'
+import type { Entity } from '../../model/entity.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { knownSubmissions } from '../../store/mirror/submissions.ts'
 import { type DestinationRow, listDestinations } from '../../store/outbox/destinations.ts'
 import { listMappings } from '../../store/outbox/push-map.ts'
-import { MismatchError, NotFoundError } from '../output/refusals.ts'
+import { ConflictError, MismatchError, NotFoundError } from '../output/refusals.ts'
+import { printableLine } from '../output/text.ts'
 import { knownAccounts } from '../status/accounts.ts'
 
 /** What is named must be there: a wrong name is refused with those that exist. */
@@ -84,6 +87,14 @@ export function destinationNamed(config: Pick<Config, 'destinations'>, name: str
   throw new NotFoundError([`there is no destination ${JSON.stringify(name)} in the settings; ${meantOrListed(name, names)}`])
 }
 
+/** A table of service data by its name. @throws NotFoundError when there is none of that name. */
+export function tableNamed(name: string): Entity {
+  const found = entityNamed(name)
+  if (found) return found
+  const tables = entities.map(({ table }) => table)
+  throw new NotFoundError([unknownName('table', name, tables, ' of service data')])
+}
+
 /** The problem of a submission that is not tracked. @param account null for all accounts. */
 export function untrackedText(id: string, account: string | null): string {
   const where = account === null ? 'is tracked in no account' : `is not tracked in account ${account}`
@@ -99,4 +110,22 @@ export async function refuseUntracked(q: Query, account: string, ids: readonly s
   const unknown = ids.filter((id) => !known.has(`${account} ${id}`))
   if (unknown.length === 0) return
   throw new NotFoundError(unknown.map((id) => untrackedText(id, account)))
+}
+
+/** Ids that are named where several could be meant. */
+const MOST_NAMED = 10
+
+/**
+ * The whole id of what is only read, where it is given shortened; the text itself when no id begins so. A whole id is never looked for.
+ * @param idsLike finds ids by their beginning; see `idsLike` of the store.
+ * @throws ConflictError with the ids that could be meant when there are several.
+ */
+export async function wholeId(text: string, idsLike: (shortened: string, limit: number) => Promise<readonly string[]>): Promise<string> {
+  const found = await idsLike(text, MOST_NAMED + 1)
+  const [only = text, ...others] = found
+  if (others.length === 0 || found.includes(text)) return found.includes(text) ? text : only
+  const several = found.length > MOST_NAMED ? `more than ${MOST_NAMED} ids` : `${found.length} ids`
+  throw new ConflictError([
+    `${several} begin with ${JSON.stringify(printableLine(text))}; give more of it: ${found.slice(0, MOST_NAMED).join(', ')}`,
+  ])
 }

@@ -4,12 +4,12 @@ import type { Query } from '../../store/engine/db.ts'
 import { type AuditEntry, auditedDb } from '../../store/operators/actions.ts'
 import { requestRun, stopRun } from '../../store/reconcile/claims.ts'
 import { candidatesOf } from '../../store/reconcile/queue.ts'
-import { findRun, type RunRow } from '../../store/reconcile/runs.ts'
+import { findRun, type RunRow, runIdsLike } from '../../store/reconcile/runs.ts'
 import type { RunOptions } from '../../store/schema/reconcile.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
 import { type ActionContext, idsForAudit } from './context.ts'
-import { accountNamed, untrackedText } from './names.ts'
+import { accountNamed, untrackedText, wholeId } from './names.ts'
 
 /**
  * The accounts of a reconcile run: all, the named one, or those that have the named submissions.
@@ -64,6 +64,11 @@ export async function runNamed(q: Query, id: string): Promise<RunRow> {
   if (run === null)
     throw new NotFoundError([`there is no reconcile run ${printableLine(id)}; \`submission-mirror reconcile list\` lists them`])
   return run
+}
+
+/** The run whose id begins so. @throws NotFoundError if there is none, ConflictError if there are several. */
+export async function runShown(q: Query, id: string): Promise<RunRow> {
+  return await runNamed(q, await wholeId(id, (text, limit) => runIdsLike(q, text, limit)))
 }
 
 /**

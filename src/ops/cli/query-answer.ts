@@ -1,4 +1,4 @@
-import { csvText } from '../../base/csv-text.ts'
+import { plainCsvText } from '../../base/csv-text.ts'
 import { UsageError } from '../../base/errors.ts'
 import type { Json } from '../../model/json.ts'
 import type { AnswerPart } from '../../store/query/query.ts'
@@ -31,13 +31,13 @@ export function tableAnswer(write: Write, width: number): QueryAnswer {
   }
 }
 
-/** CSV as destinations get it: see `csvText`. */
+/** CSV with values as the tables have them. */
 export function csvAnswer(write: Write): QueryAnswer {
   let columns: readonly string[] = []
   return {
     add(part) {
       if ('columns' in part) columns = part.columns
-      write('columns' in part ? csvText([], columns, true) : csvText(part.rows.map(flat), columns, false))
+      write('columns' in part ? plainCsvText([], columns, true) : plainCsvText(part.rows.map(flat), columns, false))
     },
     end() {},
   }

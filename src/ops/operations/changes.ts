@@ -4,7 +4,7 @@ import { maskedRow } from '../../model/masking.ts'
 import { infoOf } from '../../store/changes/log-info.ts'
 import { changesAfter } from '../../store/changes/reader.ts'
 import { growthOf } from '../actions/log-growth.ts'
-import { refuseUnknownNames } from '../actions/names.ts'
+import { refuseUnknownNames, tableNamed } from '../actions/names.ts'
 import { GoneError, SignedOutError } from '../output/refusals.ts'
 import { record, time } from '../output/schema.ts'
 import { hidden } from './hidden.ts'
@@ -70,8 +70,9 @@ const list = operation({
     return { target: entity ?? null, detail: { account: account ?? null, from: first, to: last, changes: items.length } }
   },
   run: async (c, asked) => {
-    await refuseUnknownNames(c.db.read, c.config, { account: asked.account })
-    const { wait, cursor } = asked
+    const { wait, cursor, entity, account } = asked
+    if (entity !== undefined) tableNamed(entity)
+    await refuseUnknownNames(c.db.read, c.config, { account })
     const read = pageReader(c, asked)
     if (wait === undefined || cursor !== undefined) return read()
     const signal = AbortSignal.any([c.signal, c.left])

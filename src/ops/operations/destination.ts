@@ -8,7 +8,7 @@ import { probeDestination } from '../doctor/destination.ts'
 import { resumeAdvice } from '../health/need-kinds.ts'
 import { ConflictError } from '../output/refusals.ts'
 import { record } from '../output/schema.ts'
-import { printableLine } from '../output/text.ts'
+import { percent, printableLine, when } from '../output/text.ts'
 import { presenceText } from '../output/words.ts'
 import { destinationStatus, readPushStatus, destinationStates as states } from '../status/destinations.ts'
 import { failures } from './failures.ts'
@@ -31,6 +31,8 @@ const list = operation({
     'Destinations',
     [
       ...(['destination', 'kind', 'state', 'since', 'queued', 'oldest_queued_at', 'dead', 'unknown', 'retry_at'] as const),
+      ['last delivery', (d, now) => when(d.last_success_at, now)],
+      ['success rate', ({ last_day: { success_rate: rate } }) => (rate === null ? null : percent(rate))],
       ['answered', ({ verified }) => verified && presenceText(verified)],
       ['verified_at', ({ verified }) => verified?.at ?? null],
       'reason',

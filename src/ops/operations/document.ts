@@ -46,6 +46,7 @@ const list = operation({
     account: ofAccount,
     submission_id: ofSubmission,
     state: z.enum(documentStates).optional().describe('only in this state'),
+    search: name.optional().describe("a part of the file's name, words of the insured's name, or the beginning of the submission's id"),
     ...paging,
   }),
   output: pageOf(entry),

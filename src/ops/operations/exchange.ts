@@ -11,7 +11,7 @@ import { fieldsText } from '../output/text.ts'
 import { hiderOf } from '../status/settings.ts'
 import { pageOf } from './inputs.ts'
 import { operation } from './operation.ts'
-import { byId, found, numbersOf } from './outbox-parts.ts'
+import { byId, found, numbersOf, wholeMessageId } from './outbox-parts.ts'
 
 const columns = z.record(z.string(), z.unknown()).nullable()
 const exchanged = record('Exchange', {
@@ -51,7 +51,7 @@ const exchange = operation({
   argument: 'id',
   output: pageOf(exchanged),
   shows: numbersOf,
-  run: async (c, { id }) => found(id, await readExchanges(c.db.read, c.config, id)),
+  run: async (c, { id }) => found(id, await readExchanges(c.db.read, c.config, await wholeMessageId(c.db.read, id))),
   print: (to, { items }) => to.line(items.map(({ request, answer, ...row }) => fieldsText({ ...row, ...request, answer })).join('\n\n')),
 })
 

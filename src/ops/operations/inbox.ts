@@ -5,6 +5,7 @@ import type { Query } from '../../store/engine/db.ts'
 import { CLOCKS_APART_MS } from '../../store/inbox/causes.ts'
 import {
   countDeliveries,
+  deliveryIdsLike,
   findDeliveries,
   type InboxDelivery,
   type InboxEntry,
@@ -14,7 +15,7 @@ import {
 import { RejectedStore } from '../../store/inbox/rejected.ts'
 import { searchDeliveries } from '../../store/inbox/search.ts'
 import { withInsured } from '../../store/mirror/insured.ts'
-import { refuseUnknownNames } from '../actions/names.ts'
+import { refuseUnknownNames, wholeId } from '../actions/names.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { record, time } from '../output/schema.ts'
 import { printableLine } from '../output/text.ts'
@@ -79,10 +80,11 @@ async function pageFound(c: OperationContext, filter: InboxFilter, search: Searc
   return { items, next_cursor: after === null ? null : cursorOf([after]) }
 }
 
-const byId = z.strictObject({ id: deliveryId.describe('its svix-id, or its number in the list') })
+const byId = z.strictObject({ id: deliveryId.describe('its svix-id (the beginning will do), or its number in the list') })
 
-/** @throws NotFoundError when there are none. */
-function found<T>(id: string, deliveries: readonly T[]): readonly T[] {
+/** @throws NotFoundError if there are none, ConflictError if several begin so. */
+async function deliveriesNamed(q: Query, id: string): Promise<readonly InboxDelivery[]> {
+  const deliveries = await findDeliveries(q, await wholeId(id, (text, limit) => deliveryIdsLike(q, text, limit)))
   if (deliveries.length === 0) throw new NotFoundError([`there is no delivery ${printableLine(id)}`])
   return deliveries
 }
@@ -110,7 +112,7 @@ const show = operation({
     target: null,
     detail: { deliveries: items.map(({ account, delivery_id, submission_id }) => ({ account, delivery_id, submission_id })) },
   }),
-  run: async (c, { id }) => whole(found(id, (await withInsured(c.db.read, await findDeliveries(c.db.read, id))).map(shownOf))),
+  run: async (c, { id }) => whole((await withInsured(c.db.read, await deliveriesNamed(c.db.read, id))).map(shownOf)),
   print: (to, { items }) => to.line(items.map(deliveryText).join('\n\n')),
 })
 
@@ -146,7 +148,7 @@ const changes = operation({
   output: pageOf(record('DeliveryBecame', { inbox_id: z.int(), account: z.string(), changes: z.array(changed) })),
   run: async (c, { id }) => {
     const items = []
-    for (const delivery of found(id, await findDeliveries(c.db.read, id))) {
+    for (const delivery of await deliveriesNamed(c.db.read, id)) {
       const { inbox_id, account } = delivery
       items.push({ inbox_id, account, changes: await changesBy(c.db.read, delivery) })
     }

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { includesRole } from '../../config/schema/roles.ts'
-import type { ListedState } from '../../store/outbox/queries.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { type ListedState, messageIdsLike } from '../../store/outbox/queries.ts'
+import { wholeId } from '../actions/names.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
 import { shownOutcome } from './hidden.ts'
@@ -19,7 +21,10 @@ export function choice<S extends ListedState>(states: readonly S[], about = '') 
 }
 
 /** One message, or one row. */
-export const byId = z.strictObject({ id: name.describe('its message id (webhook-id), or its number in the list') })
+export const byId = z.strictObject({ id: name.describe('its message id (webhook-id; the beginning will do), or its number in the list') })
+
+/** The message id, or the number, of what is only read. */
+export const wholeMessageId = (q: Query, id: string) => wholeId(id, (text, limit) => messageIdsLike(q, text, limit))
 
 /** @returns a row's failure as whoever asks may look for it: a viewer without what was answered. */
 export function errorFor({ role }: Pick<OperationContext, 'role'>) {

@@ -8,7 +8,7 @@ import { fieldsText } from '../output/text.ts'
 import { hidden, shownOutcome } from './hidden.ts'
 import { cursorOf, filterOf, name, numberIn, page, pageOf, paging } from './inputs.ts'
 import { operation } from './operation.ts'
-import { byId, choice, errorFor, found, numbersOf } from './outbox-parts.ts'
+import { byId, choice, errorFor, found, numbersOf, wholeMessageId } from './outbox-parts.ts'
 
 const entry = record('OutboxRow', {
   outbox_id: z.int().describe('its number'),
@@ -89,7 +89,7 @@ const show = operation({
   argument: 'id',
   output: pageOf(entry),
   shows: numbersOf,
-  run: async (c, { id }) => found(id, await findOutboxRows(c.db.read, id)),
+  run: async (c, { id }) => found(id, await findOutboxRows(c.db.read, await wholeMessageId(c.db.read, id))),
   print: (to, { items }) => to.line(items.map(fieldsText).join('\n\n')),
 })
 

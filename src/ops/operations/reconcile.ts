@@ -7,7 +7,7 @@ import { listFindings } from '../../store/reconcile/findings.ts'
 import { findRun, listRuns } from '../../store/reconcile/runs.ts'
 import { type FieldDifference, findingKinds, type RunOptions } from '../../store/schema/reconcile.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
-import { accountsOfRun, futureProblem, requestReconcile, runNamed, stopReconcile } from '../actions/reconcile.ts'
+import { accountsOfRun, futureProblem, requestReconcile, runNamed, runShown, stopReconcile } from '../actions/reconcile.ts'
 import { findingColumns, runColumns, runSummary } from '../output/reconcile-text.ts'
 import { MismatchError } from '../output/refusals.ts'
 import { record, time } from '../output/schema.ts'
@@ -92,17 +92,18 @@ async function placeOf(c: OperationContext, cursor: string | undefined) {
 }
 
 const byId = { id: z.uuid().describe('of the run') }
+const byBeginning = { id: name.describe('of the run (the beginning will do)') }
 
 const show = operation({
   name: 'reconcile.show',
   summary: 'show a run',
   role: 'viewer',
   http: 'GET /reconcile-runs/:id',
-  input: z.strictObject(byId),
+  input: z.strictObject(byBeginning),
   argument: 'id',
   withoutCommand: 'the terminal shows what it found, too, and writes its report to a file',
   output: run,
-  run: async (c, { id }) => await runNamed(c.db.read, id),
+  run: async (c, { id }) => await runShown(c.db.read, id),
   print: (to, told) => to.line(runSummary(told).trimEnd()),
 })
 
@@ -152,7 +153,7 @@ const findings = operation({
   role: 'viewer',
   http: 'GET /reconcile-runs/:id/findings',
   input: z.strictObject({
-    ...byId,
+    ...byBeginning,
     kind: z.enum(findingKinds).optional().describe('only of this kind'),
     standing: z.boolean().optional().describe('only what was known before; false: only what was not'),
     submission_id: ofSubmission,
@@ -161,7 +162,7 @@ const findings = operation({
   argument: 'id',
   output: pageOf(finding),
   run: async (c, { id, kind, standing, submission_id, limit, cursor }) => {
-    const { run_id: runId } = await runNamed(c.db.read, id)
+    const { run_id: runId } = await runShown(c.db.read, id)
     const filter = { runId, kind, standing, submissionId: submission_id, after: numberIn(cursor) }
     const found = page(await listFindings(c.db.read, { ...filter, limit: limit + 1 }), limit, ({ finding_no }) => [finding_no])
     const rows = found.items.map((row) => ({ ...row, row_key: rowKey([row.run_id, String(row.finding_no)]) }))

@@ -130,7 +130,7 @@ const replay = operation({
   http: 'POST /rejected/replay',
   input: z
     .strictObject({
-      ids: z.array(rejectedId).min(1).max(500).optional().describe('numbers in the list of rejected deliveries'),
+      ids: z.array(rejectedId).min(1).max(500).optional().describe('numbers in the list'),
       account: ofAccount,
       ...period('received'),
     })

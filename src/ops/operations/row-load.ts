@@ -1,14 +1,12 @@
 import { z } from 'zod'
 import { isDamaged, readableRow } from '../../model/damaged.ts'
-import { entities, entityNamed } from '../../model/entities.ts'
 import type { Entity, Row } from '../../model/entity.ts'
 import { parsedJson } from '../../model/json.ts'
 import { maskedRow } from '../../model/masking.ts'
 import { entityIdOf } from '../../model/row-key.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { type KeyPlace, keyWithout, rowsInOrder } from '../../store/engine/keyset.ts'
-import { refuseUnknownNames } from '../actions/names.ts'
-import { NotFoundError } from '../output/refusals.ts'
+import { refuseUnknownNames, tableNamed } from '../actions/names.ts'
 import { record } from '../output/schema.ts'
 import { hidden } from './hidden.ts'
 import { name, noCursor, ofAccount, page, pageOf, paging, placeIn } from './inputs.ts'
@@ -63,13 +61,6 @@ const load = operation({
     return { items: items.map((row) => mirroredRow(entity, row)), next_cursor, log_epoch, seq: last_seq }
   },
 })
-
-function tableNamed(table: string): Entity {
-  const entity = entityNamed(table)
-  if (entity) return entity
-  const known = entities.map((each) => each.table).join(', ')
-  throw new NotFoundError([`there is no table ${JSON.stringify(table)} of service data; there are ${known}`])
-}
 
 function mirroredRow(entity: Entity, row: Row): z.input<typeof mirrored> {
   const submission = row['submission_id']

@@ -56,7 +56,12 @@ const list = operation({
     market: name.optional().describe("the beginning of a market's name: only submissions with a lane there"),
     status: name.optional().describe('only submissions with a lane of that status'),
     stage: name.optional().describe('only submissions at this stage'),
-    sort: z.enum(submissionOrders).default('-moved').describe('with `-` the newest, or last, first'),
+    sort: z
+      .enum(submissionOrders)
+      .default('-moved')
+      .describe(
+        'with `-` the newest, or last, first. By `stage`, `lowest_quote` and `outstanding` up to 5,000 submissions are sorted; narrow a longer list first',
+      ),
     ...paging,
   }),
   output: pageOf(submissionItem),

@@ -42,6 +42,11 @@ export function when(time: TimeText | null, nowMs: number): string {
   return ms > 0 ? `in ${spanText(ms)}` : `${spanText(-ms)} ago`
 }
 
+/** A share of one: `12.5 %`. */
+export function percent(share: number): string {
+  return `${Math.round(share * 1_000) / 10} %`
+}
+
 /** How long, in one unit: `42 s`, `7 min`, `3 h`, `12 d`. */
 export function spanText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000))

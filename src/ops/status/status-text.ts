@@ -3,7 +3,7 @@ import { msFromTime } from '../../model/time.ts'
 import { lateAfterMs } from '../health/verdict.ts'
 import { tableOf } from '../output/columns.ts'
 import { type Table, table } from '../output/table.ts'
-import { ago, printableLine, sizeText, when, wrapped } from '../output/text.ts'
+import { ago, percent, printableLine, sizeText, when, wrapped } from '../output/text.ts'
 import { notesOf, type Status } from './status.ts'
 import { secretsText } from './webhook-secrets.ts'
 
@@ -146,10 +146,6 @@ function completenessTables({ accounts }: Status, nowMs: number): Table[] {
   ]
 }
 
-function percent(share: number): string {
-  return `${Math.round(share * 1_000) / 10} %`
-}
-
 function otherTables({ accounts, destinations, change_log, processes }: Status, nowMs: number): Table[] {
   // One alone needs no watching; of two, one is there to go.
   const withSeveral = accounts.filter(({ webhook_secrets }) => webhook_secrets.length > 1)
@@ -165,6 +161,8 @@ function otherTables({ accounts, destinations, change_log, processes }: Status, 
       destinations,
       [
         ...(['destination', 'state', 'queued', 'oldest_queued_at'] as const),
+        ['last delivery', (d) => when(d.last_success_at, nowMs)],
+        ['success rate', (d) => (d.last_day.success_rate === null ? null : percent(d.last_day.success_rate))],
         ['not queued', (d) => (d.cursor === null ? null : change_log.last_seq - d.cursor)],
         ...(['unmapped_lanes', 'held_lanes', 'dead', 'unknown', 'filtered'] as const),
       ],

@@ -113,3 +113,33 @@ export function distinctIn(table: string, column: string, { where = sql`1 = 1`, 
         where value is not null ${limit === undefined ? sql`` : sql`and n < ${sql.lit(limit)}`})
     select value from known where value is not null)`
 }
+
+/** Greater than what may follow the beginning of an id. */
+const AFTER_IDS = '\u{10ffff}'
+
+/**
+ * The distinct ids of a column that begin and end so, through an index that begins with the column, or with those of `where` before it.
+ * @param shortened the beginning of an id, or `beginning…end`, as tables show long ids.
+ */
+export async function idsLike(
+  q: Query,
+  table: string,
+  column: string,
+  shortened: string,
+  { where = sql`1 = 1`, limit }: { readonly where?: RawBuilder<unknown>; readonly limit: number },
+): Promise<string[]> {
+  const [beginning = '', end = ''] = shortened.split('…', 2)
+  if (beginning === '') return []
+  const id = sql.ref(column)
+  const isLike = sql`${where} and ${id} >= ${beginning} and ${id} < ${beginning + AFTER_IDS}`
+  const { rows } = await sql<{
+    value: string
+  }>`select value from ${distinctIn(table, column, { where: isLike, limit: MOST_LOOKED })} as ids`.execute(q.sql)
+  return rows
+    .map(({ value }) => value)
+    .filter((value) => value.endsWith(end))
+    .slice(0, limit)
+}
+
+/** So many ids of one beginning are looked at for their end. */
+const MOST_LOOKED = 200

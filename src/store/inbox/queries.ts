@@ -2,7 +2,7 @@ import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime, distinctIn, timeValue, unindexed } from '../engine/sql.ts'
+import { dbTime, distinctIn, idsLike, timeValue, unindexed } from '../engine/sql.ts'
 import type { InboxState, InboxTable } from '../schema/inbox.ts'
 import { fitting, type InboxSearch, type Looked } from './fits.ts'
 
@@ -50,6 +50,16 @@ export async function findDeliveries(q: Query, id: string): Promise<InboxDeliver
   const inboxId = numberIn(id)
   if (byDelivery.length > 0 || inboxId === null) return byDelivery
   return await query.where('inbox_id', '=', inboxId).execute()
+}
+
+/** The `svix-id`s that a shortened one may stand for; none for a number. */
+export async function deliveryIdsLike(q: Query, shortened: string, limit: number): Promise<string[]> {
+  if (numberIn(shortened) !== null) return []
+  const { rows: accounts } = await sql<{ value: string }>`select value from ${distinctIn('sync_inbox', 'account')} as known`.execute(q.sql)
+  const found: string[] = []
+  for (const { value: account } of accounts)
+    found.push(...(await idsLike(q, 'sync_inbox', 'delivery_id', shortened, { where: sql`account = ${account}`, limit })))
+  return [...new Set(found)].slice(0, limit)
 }
 
 /**

@@ -1,11 +1,15 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 import type { DocumentIndexView, DocumentState } from '../schema/documents.ts'
+import { accountsWithSubmissions } from './submission-list.ts'
+import { conditionsOf } from './submission-search.ts'
 
 export interface DocumentFilter {
   readonly account?: string | undefined
   readonly submissionId?: string | undefined
   readonly state?: DocumentState | undefined
+  /** A part of the file's name, words of the insured's name, or the beginning of the submission's id. */
+  readonly search?: string | undefined
   /** Only those behind this one. */
   readonly after?: { readonly key: string; readonly account: string } | undefined
 }
@@ -13,7 +17,7 @@ export interface DocumentFilter {
 /** Documents in the order of their keys. */
 export async function listDocuments(
   q: Query,
-  { account, submissionId, state, after }: DocumentFilter,
+  { account, submissionId, state, search, after }: DocumentFilter,
   limit: number,
 ): Promise<DocumentIndexView[]> {
   const is = (column: string, value: string | undefined): RawBuilder<unknown>[] =>
@@ -21,6 +25,7 @@ export async function listDocuments(
   const wanted = [sql`1 = 1`, ...is('account', account), ...is('submission_id', submissionId), ...is('state', state)]
   // Few have failed of many: by the index of those.
   if (state === 'failed') wanted.push(sql`error is not null`)
+  if (search !== undefined) wanted.push(await matchingSearch(q, search.trim(), account))
   if (after !== undefined) wanted.push(sql`(document_key, account) > (${after.key}, ${after.account})`)
   return await q.sql
     .selectFrom('document_index')
@@ -30,6 +35,22 @@ export async function listDocuments(
     .orderBy('account')
     .limit(limit)
     .execute()
+}
+
+/** Documents whose file is named so, and those of submissions that are. */
+async function matchingSearch(q: Query, text: string, account: string | undefined): Promise<RawBuilder<unknown>> {
+  const name = sql`lower(coalesce(name, source_label, ''))`
+  const isNamed = q.kind === 'sqlite' ? sql`instr(${name}, lower(${text})) > 0` : sql`position(lower(${text}) in ${name}) > 0`
+  const accounts = account === undefined ? await accountsWithSubmissions(q) : [account]
+  const [condition] = conditionsOf(q, { named: text })
+  const submissions = accounts.flatMap((of) =>
+    (condition?.among(of) ?? []).slice(0, 1).map(
+      (rows) => sql`select s.account, s.submission_id from submissions s
+        where s.account = ${of} and s.submission_id in (${rows}) and ${condition?.test}`,
+    ),
+  )
+  if (submissions.length === 0) return isNamed
+  return sql`(${isNamed} or (account, submission_id) in (${sql.join(submissions, sql` union all `)}))`
 }
 
 /** The document with a key, in each account that has it. */

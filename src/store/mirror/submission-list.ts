@@ -1,12 +1,16 @@
 import { type RawBuilder, sql } from 'kysely'
+import { UsageError } from '../../base/errors.ts'
 import { parseDate, parseTime } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { distinctIn } from '../engine/sql.ts'
-import { orderKeys } from '../schema/list-keys.ts'
+import { computedKeys, orderKeys } from '../schema/list-keys.ts'
 import { type Condition, conditionsOf, type SubmissionFilter } from './submission-search.ts'
 
-/** What the list is ordered by; `-` for the greatest first. */
-export const submissionOrders = ['-moved', 'moved', 'name', '-name', 'effective_date', '-effective_date'] as const
+/** What the list is ordered by; `-` for the greatest first. The last three are computed; see `MOST_SORTED`. */
+export const submissionOrders = [
+  ...(['-moved', 'moved', 'name', '-name', 'effective_date', '-effective_date'] as const),
+  ...(['stage', '-stage', 'lowest_quote', '-lowest_quote', 'outstanding', '-outstanding'] as const),
+] as const
 export type SubmissionOrder = (typeof submissionOrders)[number]
 
 /** The place of a submission in a list. */
@@ -17,7 +21,10 @@ export interface SubmissionPlace {
   readonly key: string
 }
 
-/** Up to so many submissions of a condition are read by its index and sorted; of more the list is read in its order, and tested. */
+/**
+ * Up to this many submissions of a condition are read by its index and sorted; of more the list is read in its order, and tested. A computed
+ * order has no index to be read by, so of more it is refused.
+ */
 const MOST_SORTED = 5_000
 
 export interface ListOptions {
@@ -29,9 +36,11 @@ export interface ListOptions {
 }
 
 interface Page {
+  readonly order: SubmissionOrder
   readonly mostSorted: number
   readonly q: Query
   readonly key: RawBuilder<unknown>
+  /** Turns the text of a key into its type. */
   readonly type: RawBuilder<unknown>
   readonly isDescending: boolean
   readonly conditions: readonly Condition[]
@@ -50,14 +59,16 @@ export async function listSubmissions(
   filter: SubmissionFilter,
   { order, after, limit, mostSorted = MOST_SORTED }: ListOptions,
 ): Promise<SubmissionPlace[]> {
-  const name = order.replace('-', '') as keyof ReturnType<typeof orderKeys>
-  const type = q.kind === 'sqlite' ? sql`` : sql.raw({ moved: '::timestamptz', name: '::text collate "C"', effective_date: '::date' }[name])
+  const name = order.replace('-', '') as keyof ReturnType<typeof keysOf>
+  const type = sql.raw((q.kind === 'sqlite' ? SQLITE_TYPES : POSTGRES_TYPES)[name] ?? '')
   const conditions = conditionsOf(q, filter)
+  const isDescending = order.startsWith('-')
   const page: Page = {
     q,
-    key: sql.raw(orderKeys(q)[name]),
+    order,
+    key: sql.raw(keysOf(q, isDescending)[name]),
     type,
-    isDescending: order.startsWith('-'),
+    isDescending,
     conditions,
     after,
     limit,
@@ -67,13 +78,32 @@ export async function listSubmissions(
   for (const account of accounts) parts.push(...(await partsOf(page, account)))
   if (parts.length === 0) return []
   const direction = page.isDescending ? sql`desc` : sql`asc`
-  const { rows } = await sql<SubmissionPlace>`
+  const { rows } = await sql<Omit<SubmissionPlace, 'key'> & { readonly key: string | number }>`
     select account, submission_id, key from (${sql.join(
       parts.map((part) => sql`select * from (${part}) as part`),
       sql` union all `,
     )}) as parts
     order by key ${direction}, account ${direction}, submission_id ${direction} limit ${sql.lit(limit)}`.execute(q.sql)
-  return rows
+  return rows.map((row) => ({ ...row, key: String(row.key) }))
+}
+
+const POSTGRES_TYPES: Readonly<Record<string, string>> = {
+  moved: '::timestamptz',
+  name: '::text collate "C"',
+  effective_date: '::date',
+  stage: '::bigint',
+  lowest_quote: '::bigint',
+  outstanding: '::bigint',
+}
+const SQLITE_TYPES: Readonly<Record<string, string>> = { stage: ' + 0', lowest_quote: ' + 0', outstanding: ' + 0' }
+
+/** Submissions without a quote come last in either direction. */
+function keysOf(q: Query, isDescending: boolean) {
+  return { ...orderKeys(q), ...computedKeys(q, isDescending ? -1 : Number.MAX_SAFE_INTEGER) }
+}
+
+function isComputed(order: SubmissionOrder): boolean {
+  return /stage|lowest_quote|outstanding/.test(order)
 }
 
 /** The statements that together give an account's part of the page. */
@@ -120,15 +150,20 @@ function fewWith(q: Query, few: RawBuilder<unknown>, columns: RawBuilder<unknown
     : sql`${few} cross join lateral (select ${columns} from ${rows} offset 0) as found`
 }
 
-/** The submissions of the rarest condition, as a table `few`; null when they are too many to be sorted, or there is no condition. */
-async function fewOf(
-  { q, conditions, mostSorted }: Pick<Page, 'q' | 'conditions' | 'mostSorted'>,
-  account: string,
-): Promise<RawBuilder<unknown> | null> {
-  const ways = conditions.flatMap(({ among }) => among(account))
+/**
+ * The submissions of the rarest condition, as a table `few`; null when they are too many to be sorted, or there is no condition.
+ * @throws UsageError when the order is computed and they are too many.
+ */
+async function fewOf({ q, order, conditions, mostSorted }: Page, account: string): Promise<RawBuilder<unknown> | null> {
+  const all = isComputed(order) ? [sql`select submission_id from submissions where account = ${account}`] : []
+  const ways = [...conditions.flatMap(({ among }) => among(account)), ...all]
   const counts = await Promise.all(ways.map((way) => countUpTo(q, way, mostSorted)))
   const fewest = Math.min(...counts)
   const rarest = ways[counts.indexOf(fewest)]
+  if (fewest > mostSorted && isComputed(order))
+    throw new UsageError([
+      `sort: more than ${mostSorted} submissions cannot be sorted by ${order.replace('-', '')}. Narrow the list first, for example by stage.`,
+    ])
   if (rarest === undefined || fewest > mostSorted) return null
   return sql`(select distinct submission_id from (${rarest}) as met) as few`
 }
@@ -175,6 +210,7 @@ export async function accountsWithSubmissions(q: Query): Promise<string[]> {
 
 /** Whether a place can be one of a list in this order. On SQLite times and dates stand as somebody wrote them. */
 export function isPlaceIn({ kind }: Query, order: SubmissionOrder, { key }: SubmissionPlace): boolean {
+  if (isComputed(order)) return /^-?\d{1,16}$/.test(key)
   if (kind === 'sqlite' || order.endsWith('name')) return true
   return (order.endsWith('moved') ? parseTime(key) : parseDate(key)) !== null
 }

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { distinctIn, timeValue, unindexed } from '../engine/sql.ts'
+import { distinctIn, idsLike, timeValue, unindexed } from '../engine/sql.ts'
 import { numberIn } from '../inbox/queries.ts'
 import type { OutboxState, PushStatusView } from '../schema/push.ts'
 import { itsLane, itsRemoteId, ofPush, readyAs } from '../schema/push-states.ts'
@@ -68,6 +68,11 @@ export async function findOutboxRows(q: Query, id: string): Promise<OutboxEntry[
   const which = outboxId === null ? sql`o.message_id = ${id.toLowerCase()}` : sql`o.outbox_id = ${outboxId}`
   const { rows } = await sql<OutboxEntry>`${ENTRY} from sync_outbox o ${JOINED} where ${which} order by o.outbox_id`.execute(q.sql)
   return rows
+}
+
+/** The message ids that a shortened one may stand for; none for a number. */
+export async function messageIdsLike(q: Query, shortened: string, limit: number): Promise<string[]> {
+  return numberIn(shortened) === null ? await idsLike(q, 'sync_outbox', 'message_id', shortened.toLowerCase(), { limit }) : []
 }
 
 /** Condition: a row is in a stored state. Literal states in the text let both databases use the partial indexes. */

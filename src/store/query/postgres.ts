@@ -6,7 +6,7 @@ import { PostgresServers } from '../postgres/servers.ts'
 import { beginStatement } from '../postgres/session-settings.ts'
 import { typeParsers } from '../postgres/types.ts'
 import type { AnswerPart, QueryOrder } from './query.ts'
-import { firstWordOf, WRITING } from './statement.ts'
+import { firstWordOf, WRITING, withNearTables } from './statement.ts'
 import { jsonOf, numberOf } from './values.ts'
 
 /** Syntax errors and unknown names, what cannot be done in this place, and what would write. */
@@ -82,5 +82,5 @@ function extended(text: string): pg.QueryArrayConfig {
 
 function refusalOf(error: unknown): UsageError | null {
   if (!(error instanceof pg.DatabaseError) || !REFUSED.test(error.code ?? '')) return null
-  return new UsageError([error.hint === undefined ? error.message : `${error.message} (${error.hint})`])
+  return new UsageError([error.hint === undefined ? withNearTables(error.message) : `${error.message} (${error.hint})`])
 }

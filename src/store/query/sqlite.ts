@@ -6,6 +6,7 @@ import { NO_TABLES } from '../migrate/migrate.ts'
 import { decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
 import { sqliteError } from '../sqlite/errors.ts'
 import type { AnswerPart } from './query.ts'
+import { withNearTables } from './statement.ts'
 import { jsonOf } from './values.ts'
 
 /** Waiting blocks nobody in this process. */
@@ -41,7 +42,7 @@ function prepare(database: Database.Database, sql: string): Prepared {
   } catch (error) {
     // Not understood, or several statements. Any other code concerns the file.
     if (error instanceof RangeError || (error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR'))
-      throw new UsageError([messageOf(error)])
+      throw new UsageError([withNearTables(messageOf(error))])
     throw error
   }
   if (!statement.readonly) throw new UsageError([refusalOf(statement)])

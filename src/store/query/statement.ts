@@ -1,5 +1,7 @@
 import { UsageError } from '../../base/errors.ts'
+import { nearNames } from '../../base/near-names.ts'
 import type { Query } from '../engine/db.ts'
+import { relations } from '../schema/tables.ts'
 
 /** What a statement that only reads begins with. */
 const READING = ['select', 'with', 'values', 'table', 'explain', 'show']
@@ -51,4 +53,19 @@ function namesIn(text: string, kind: Query['kind']): string[] {
     const { word, quoted, ticked, bracketed } = groups
     return word ?? quoted ?? ticked ?? bracketed ?? []
   })
+}
+
+/** SQLite's words, and those of Postgres, about a table that does not exist. */
+const NO_TABLE = /^no such table: (?:main\.)?(?<sqlite>.+)$|^relation "(?:[^"]*\.)?(?<postgres>[^".]+)" does not exist$/
+
+/** @returns the database's message, with the tables and views that may be meant where it does not know one. */
+export function withNearTables(message: string): string {
+  const { sqlite, postgres } = NO_TABLE.exec(message)?.groups ?? {}
+  const name = sqlite ?? postgres
+  if (name === undefined) return message
+  const names = relations.map((each) => each.name)
+  const near = nearNames(name.toLowerCase(), names)
+  const containing = names.filter((each) => each.includes(name.toLowerCase()))
+  const meant = near.length > 0 ? near : containing
+  return `${message}; ${meant.length > 0 ? `did you mean ${meant.join(' or ')}?` : 'migrations/README.md describes all tables and views'}`
 }

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { canonicalJson, type Json } from '../../model/json.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query, Tx } from '../engine/db.ts'
-import { timeValue } from '../engine/sql.ts'
+import { idsLike, timeValue } from '../engine/sql.ts'
 import {
   type FindingKind,
   findingKinds,
@@ -47,6 +47,11 @@ export async function listRuns(q: Query, filter: RunFilter = {}): Promise<RunRow
     .orderBy('run_id')
     .limit(filter.limit ?? 100)
     .execute()
+}
+
+/** The ids of runs that a shortened one may stand for. */
+export async function runIdsLike(q: Query, shortened: string, limit: number): Promise<string[]> {
+  return await idsLike(q, 'reconcile_runs', 'run_id', shortened.toLowerCase(), { limit })
 }
 
 /** The run with that id, or null. */

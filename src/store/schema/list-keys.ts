@@ -23,6 +23,21 @@ export function orderKeys({ kind }: Kind) {
   } as const
 }
 
+/**
+ * What no index knows of a submission, as expressions of a row `s` of `submissions`: they are computed for each that is sorted.
+ * @param none of the lowest quote where there is none: behind all others in either direction.
+ */
+export function computedKeys(kind: Kind, none: number) {
+  const ofIt = 'x.account = s.account and x.submission_id = s.submission_id'
+  return {
+    stage: `(case when s.unreachable_since is not null then ${CHIPS.length + 1}
+      else coalesce((select min(${chipRank(kind)}) from lanes x where ${ofIt} and x.gone_at is null), ${CHIPS.length}) end)`,
+    lowest_quote: `coalesce((select min(x.total_cents) from quote_board x where ${ofIt} and x.may_be_superseded is not true), ${none})`,
+    outstanding: `(select count(*) from (
+      select distinct x.source, x.item_key, x.label, x.bind_request_id from open_items x where ${ofIt}) as items)`,
+  } as const
+}
+
 /** The name of a lane's market, as it is looked for. */
 export function marketKey({ kind }: Kind): string {
   return kind === 'sqlite' ? 'lower(market_name)' : 'lower(market_name collate "C")'

@@ -5,6 +5,7 @@ import { AdminRig } from '../http/rig.ts'
 
 const ID = 'bbbbbbbb-0000-4000-8000-000000000001'
 const ACCOUNTS = 'there is no account "zz"; there is default'
+const TABLES = 'there is no table "lane" of service data; did you mean lanes?'
 const DESTINATIONS = 'there is no destination "zz"; there are ams, mapped'
 
 describe.each(testDatabases)('names that nobody knows, on $name', (database) => {
@@ -28,6 +29,7 @@ describe.each(testDatabases)('names that nobody knows, on $name', (database) => 
       [DESTINATIONS, 'destination', 'mappings', 'zz'],
       [ACCOUNTS, 'destination', 'mappings', 'mapped', '--account', 'zz'],
       [ACCOUNTS, 'reconcile', 'list', '--account', 'zz'],
+      [TABLES, 'changes', 'list', '--entity', 'lane'],
     ] as const) {
       expect(await runHere(args, rig.env), args.join(' ')).toEqual({ code: 2, out: '', err: `${problem}\n` })
     }
@@ -47,6 +49,8 @@ describe.each(testDatabases)('names that nobody knows, on $name', (database) => 
       ['GET', '/destinations/zz/mappings', DESTINATIONS],
       ['GET', '/destinations/mapped/mappings?account=zz', ACCOUNTS],
       ['GET', '/reconcile-runs?account=zz', ACCOUNTS],
+      ['GET', '/changes?entity=lane', TABLES],
+      ['GET', '/rows/lane', TABLES],
     ] as const) {
       expect(await rig.ask(method, path, { body }), `${method} ${path}`).toMatchObject({ status: 404, json: { detail } })
     }

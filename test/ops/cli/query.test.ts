@@ -88,6 +88,16 @@ describe.each(testDatabases)('query on $name', (database) => {
     })
   })
 
+  it.each([
+    ['submission', /did you mean submissions\?\n$/],
+    ['market_event', /did you mean market_events\?\n$/],
+    ['Quote_Bord', /did you mean quote_board\?\n$/],
+    ['offers', /did you mean source_offers\?\n$/],
+    ['policyholders_of_last_year', /; migrations\/README\.md describes all tables and views\n$/],
+  ])('names the tables that %s may be meant for', async (table, meant) => {
+    expect(await query(`select * from ${table}`)).toMatchObject({ code: 2, out: '', err: expect.stringMatching(meant) })
+  })
+
   it('tells what failed while it ran in one sentence, with exit code 1', async () => {
     const fails = { sqlite: `select json_extract('{', '$') from lanes`, postgres: 'select 1 / (total_cents - total_cents) from quotes' }
     const words = { sqlite: 'malformed JSON', postgres: 'division by zero' }
@@ -118,9 +128,9 @@ describe.each(testDatabases)('query on $name', (database) => {
 describe('query', () => {
   const { env, query } = filled(sqliteDatabase)
 
-  it('gives CSV as destinations get it: text in quotes, null empty, no formula', async () => {
+  it('gives CSV: text in quotes and as the table has it, null empty', async () => {
     const { out, err } = await query(`select 'it''s "a"' as a, '=1+1' as b, null as c, 7 as d, lines from quotes limit 1`, '--csv')
-    expect({ out, err }).toEqual({ err: '', out: '"a","b","c","d","lines"\r\n"it\'s ""a""","\'=1+1",,7,"[""general_liability""]"\r\n' })
+    expect({ out, err }).toEqual({ err: '', out: '"a","b","c","d","lines"\r\n"it\'s ""a""","=1+1",,7,"[""general_liability""]"\r\n' })
     const twice = await query('select 1 as a, 2 as a', '--csv')
     expect(twice.out).toBe('"a","a"\r\n1,2\r\n')
   })

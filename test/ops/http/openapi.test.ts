@@ -17,6 +17,8 @@ interface Operation {
   readonly operationId?: string
   readonly summary?: string
   readonly tags?: readonly string[]
+  readonly description?: string
+  readonly 'x-required-role'?: string
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean; readonly schema: unknown }[]
   readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, Media>> }
   readonly responses: Readonly<Record<string, { readonly description?: string; readonly content?: Readonly<Record<string, Media>> }>>
@@ -121,6 +123,18 @@ describe('the description of the admin routes', () => {
       'retention/run',
     ]
     expect(bodies.map(({ name }) => name).sort()).toEqual(without.map((path) => `POST /api/v1/${path}`))
+  })
+
+  it('states the role that each operation requires', () => {
+    const stated = Object.fromEntries(operations().map(({ name, operation }) => [name, operation['x-required-role']]))
+    for (const { http, role } of made) expect(stated[http.replace(' ', ' /api/v1').replaceAll(/:(\w+)/g, '{$1}')], http).toBe(role)
+    // Signing in requires none.
+    expect(Object.keys(stated).filter((name) => stated[name] === undefined)).toEqual(
+      expect.arrayContaining(['GET /api/v1/session/methods', 'POST /api/v1/session']),
+    )
+    expect(document.paths['/api/v1/inbox/{id}']?.['get']).toMatchObject({
+      description: expect.stringMatching(/ Requires the operator role\.$/),
+    })
   })
 
   it('names each operation once, and says what each tag is about', () => {

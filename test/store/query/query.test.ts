@@ -111,7 +111,7 @@ describe.each(testDatabases)('a statement of a reader on $name', ({ name, open }
     ['selct 1', 'near "selct": syntax error', 'syntax error at or near "selct"'],
     ['select * form lanes', 'near "form": syntax error', 'syntax error at or near "form"'],
     ['select color from lanes', 'no such column: color', 'column "color" does not exist'],
-    ['select * from lane', 'no such table: lane', 'relation "lane" does not exist'],
+    ['select * from lane', 'no such table: lane; did you mean lanes?', 'relation "lane" does not exist; did you mean lanes?'],
     [
       'select 1; select 2',
       'The supplied SQL string contains more than one statement',

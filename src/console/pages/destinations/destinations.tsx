@@ -5,7 +5,7 @@ import type { Schemas } from '../../api/client.ts'
 import { destinationsQuery } from '../../api/queries.ts'
 import { ListPage } from '../../parts/list-page.tsx'
 import { Listed } from '../../parts/listed.tsx'
-import { count } from '../../parts/numbers.ts'
+import { count, share } from '../../parts/numbers.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 import { StateChip } from './state.tsx'
@@ -58,6 +58,20 @@ const columns: readonly Column<Destination>[] = [
     isNumber: true,
     rank: 2,
     cell: ({ oldest_queued_at }) => <Age at={oldest_queued_at} />,
+  },
+  {
+    id: 'success',
+    head: 'Success rate, last day',
+    isNumber: true,
+    rank: 2,
+    cell: ({ last_day: { success_rate } }) => (success_rate === null ? <span className="quiet">–</span> : share(success_rate)),
+  },
+  {
+    id: 'delivered',
+    head: 'Last delivery',
+    isNumber: true,
+    rank: 2,
+    cell: ({ last_success_at }) => <Age at={last_success_at} none="never" />,
   },
   { id: 'dead', head: 'Dead', isNumber: true, cell: ({ dead }) => number(dead, true) },
   { id: 'unknown', head: 'Unknown', isNumber: true, rank: 3, cell: ({ unknown }) => number(unknown, true) },

@@ -42,7 +42,7 @@ export function DestinationFacts({ destination: d }: { readonly destination: Des
             </span>
           ),
         ],
-        ['Last success', <Age key="success" at={d.last_success_at} />],
+        ['Last delivery', <Age key="success" at={d.last_success_at} />],
         ...(d.since === null ? [] : [['Since', <Age key="since" at={d.since} />] as const]),
         ...(d.retry_at === null ? [] : [[headOf('retry_at'), <Age key="retry" at={d.retry_at} mayLieAhead />] as const]),
         ['Waiting', count(d.queued)],

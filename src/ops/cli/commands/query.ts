@@ -22,7 +22,7 @@ export function addQuery(program: Command, c: CommandContext): void {
     .command('query')
     .description('answer one SQL statement from the public tables and views, reading only, beside a running `serve`; nothing is masked')
     .argument('<sql>', 'the statement, in quotes; - reads it from standard input')
-    .option('--csv', 'as CSV, for spreadsheets and programs')
+    .option('--csv', 'as CSV, with values as the tables have them')
     .addOption(new Option('--json', 'as JSON, for programs: a list of rows').conflicts('csv'))
     .option('--limit <n>', `how many rows at most (default: ${TABLE_ROWS} in a table, all with --csv and --json)`)
     .option('--timeout <s>', 'seconds after which it is stopped', '30')

@@ -4,7 +4,7 @@ import { readReport } from '../../../reconcile/report/data.ts'
 import type { Db } from '../../../store/engine/db.ts'
 import { type FindingRow, listFindings } from '../../../store/reconcile/findings.ts'
 import type { RunRow } from '../../../store/reconcile/runs.ts'
-import { runNamed } from '../../actions/reconcile.ts'
+import { runShown } from '../../actions/reconcile.ts'
 import { findingColumns, runSummary } from '../../output/reconcile-text.ts'
 import { reportProblem, writeReportFile } from '../report-file.ts'
 import { type CommandContext, printerOf, withStore } from './context.ts'
@@ -16,7 +16,7 @@ export function addReconcileShow(reconcile: Command, c: CommandContext): void {
   reconcile
     .command('show')
     .description('show a run and everything that it found')
-    .argument('<run>', 'its id')
+    .argument('<run>', 'its id (the beginning will do)')
     .option('--report <file>', 'write its report to a file: .html')
     .option('--json', 'as JSON, for programs')
     .action((id: string, options: { readonly json?: boolean; readonly report?: string }) => show(c, id, options))
@@ -26,7 +26,7 @@ async function show(c: CommandContext, id: string, options: { json?: boolean; re
   const problem = options.report === undefined ? null : reportProblem(options.report)
   const problems = problem === null ? [] : [problem]
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ db }) => {
-    const run = await runNamed(db.read, id)
+    const run = await runShown(db.read, id)
     const { stdout } = c.host
     if (options.json) {
       await writeRunJson(stdout, db, run)

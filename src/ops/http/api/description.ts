@@ -1,5 +1,6 @@
 import type { SwaggerOptions } from '@fastify/swagger'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
+import type { Role } from '../../../config/schema/roles.ts'
 import { isObject } from '../../../model/json.ts'
 import { subjects } from '../../operations/index.ts'
 import { SESSION_COOKIE } from './sessions.ts'
@@ -37,10 +38,20 @@ export function descriptionOptions(version: string): SwaggerOptions {
     },
     transform: (given) => {
       const { schema, url } = jsonSchemaTransform(given)
-      return { schema: { operationId: operationIdOf(String(given.route.method), url), ...schema }, url }
+      const { method, config } = given.route
+      return { schema: { operationId: operationIdOf(String(method), url), ...schema, ...roleOf(config?.role, schema) }, url }
     },
     transformObject: (document) => tidied(jsonSchemaTransformObject(document)),
   }
+}
+
+/** The least role that an operation requires, for people and for programs. Signing in requires none. */
+function roleOf(
+  role: Role | undefined,
+  { description, security }: { readonly description?: string; readonly security?: readonly unknown[] },
+) {
+  if (role === undefined || security?.length === 0) return {}
+  return { description: [description, `Requires the ${role} role.`].filter(Boolean).join(' '), 'x-required-role': role }
 }
 
 /** A name for a route that programs can give to a function: `getInboxById`, `postInboxReplay`. */

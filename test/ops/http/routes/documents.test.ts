@@ -7,7 +7,7 @@ import { FolderStorage } from '../../../../src/documents/storage/folder.ts'
 import { hostNotNamed } from '../../../../src/upstream/http/elsewhere.ts'
 import { runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
-import { byPoll, messageFact, uuid, wireMessage } from '../../../tools/facts.ts'
+import { byPoll, messageFact, stateFact, uuid, wireMessage, wireRequirements } from '../../../tools/facts.ts'
 import { applyAll } from '../../../tools/mirror.ts'
 import { AdminRig } from '../rig.ts'
 
@@ -60,6 +60,22 @@ describe.each(testDatabases)('documents handed out on $name', (database) => {
       json: { detail: expect.stringContaining('410') as string },
     })
     expect((await rig.ask('GET', `/documents/${uuid(4, 9)}`)).status).toBe(404)
+  })
+
+  it.each([
+    ['BINDER', 2],
+    ['"final"', 2],
+    ['bluebird din', 2],
+    [ID.slice(0, 8), 2],
+    ['100%_', 0],
+    ['other', 0],
+  ])('are found by %s: by the name of the file, the insured, or the submission', async (search, found) => {
+    const named = wireRequirements(ID, [], { insured_name: 'Bluebird Diner' })
+    await applyAll(rig.db, [stateFact('default', ID, named, 1)])
+    for (const account of ['', '&account=default']) {
+      const { json } = await rig.ask<{ items: unknown[] }>('GET', `/documents?search=${encodeURIComponent(search)}${account}`)
+      expect(json.items).toHaveLength(found)
+    }
   })
 
   it('commands list them and write the file, and note that too', async () => {

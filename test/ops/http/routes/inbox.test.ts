@@ -131,6 +131,18 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
     expect(await rig.ask('GET', `/inbox/${deliveryId}0`)).toMatchObject({ status: 414 })
   })
 
+  it('shows what is read by the beginning of its id, or by both ends, and changes nothing by them', async () => {
+    await deliveries('done', 'dead')
+    for (const id of ['msg_1', 'msg…1', '1']) expect((await rig.ask('GET', `/inbox/${encodeURIComponent(id)}`)).status, id).toBe(200)
+    expect(await rig.ask('GET', '/inbox/msg_')).toMatchObject({
+      status: 409,
+      json: { detail: '2 ids begin with "msg_"; give more of it: msg_0, msg_1' },
+    })
+    expect((await runHere(['inbox', 'changes', 'msg_'], rig.env)).err).toContain('give more of it')
+    expect((await rig.ask('GET', '/inbox/ms_')).status).toBe(404)
+    expect((await rig.ask('POST', '/inbox/replay', { body: { ids: ['msg'] } })).status).toBe(404)
+  })
+
   it('works them again, by id and by state, and notes it', async () => {
     await deliveries('dead', 'aside', 'dead')
     const replay = (body: unknown) => rig.ask('POST', '/inbox/replay', { body })

@@ -52,6 +52,9 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     expect(shown.json).toEqual(json(await runHere(['outbox', 'show', String(row?.message_id), '--json'], rig.env)))
     expect(shown.json.items.map(({ destination }) => destination).sort()).toEqual(['ams', 'mapped'])
     expect((await rig.ask<Page>('GET', `/outbox/${row?.outbox_id}`)).json.items).toEqual([row])
+    for (const path of ['', '/exchange'])
+      expect((await rig.ask('GET', `/outbox/${row?.message_id?.slice(0, 12)}${path}`)).status, path).toBe(200)
+    expect((await rig.ask('POST', '/outbox/retry', { body: { ids: [row?.message_id?.slice(0, 12)] } })).status).toBe(404)
     expect(await rig.ask('GET', '/outbox/nothing')).toMatchObject({
       status: 404,
       json: { detail: 'there is no change nothing in the outbox' },

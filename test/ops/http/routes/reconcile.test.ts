@@ -65,6 +65,7 @@ describe.each(testDatabases)('reconciliation and completeness by the admin route
       { options: { active_only: true, since: expect.stringMatching(/Z$/) } },
     ])
     expect((await rig.ask('GET', `/reconcile-runs/${run?.['run_id']}`)).json).toEqual(run)
+    expect((await rig.ask('GET', `/reconcile-runs/${String(run?.['run_id']).slice(0, 9)}`)).json).toEqual(run)
     const note = { action: 'reconcile.request', target: 'default', outcome: 'done' }
     const detail = { dry_run: true, submissions: { ids: [ONE], count: 1 } }
     expect((await rig.notes()).slice(1)).toEqual([
@@ -136,7 +137,7 @@ describe.each(testDatabases)('reconciliation and completeness by the admin route
         json: { detail: `there is no reconcile run ${nowhere}; \`submission-mirror reconcile list\` lists them` },
       })
     }
-    expect((await rig.ask('GET', '/reconcile-runs/x')).status).toBe(400)
+    expect((await rig.ask('GET', '/reconcile-runs/x')).status).toBe(404)
   })
 
   async function found(
