@@ -60,6 +60,9 @@ function scheduled(t: ColumnTypes): string[] {
     'create index sync_documents_leased on sync_documents (lease_token) where lease_token is not null',
     'create index sync_documents_unfetched on sync_documents (account, document_key) where due_at is null and failures > 0',
     'create index sync_documents_refused on sync_documents (refused_over_bytes) where refused_over_bytes is not null',
+    `create table sync_shared_documents (
+      account ${t.id} not null, document_key ${t.id} not null, submission_id ${t.id} not null,
+      primary key (account, document_key, submission_id))`,
     `create table sync_path_reads (
       account ${t.id} not null, submission_id ${t.id} not null, name ${t.id} not null, path ${t.id} not null,
       due_at ${t.time} not null, lease_token ${t.id}, outcome text, failures ${t.int} not null, error text, last_read_at ${t.time},

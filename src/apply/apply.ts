@@ -4,6 +4,7 @@ import type { Fact, Place } from '../model/facts.ts'
 import { msFromTime, timeFromMs } from '../model/time.ts'
 import type { Db, Tx } from '../store/engine/db.ts'
 import { noteArrivals, noteConflicts } from '../store/mirror/evidence.ts'
+import { noteSharedDocuments } from '../store/mirror/shared-documents.ts'
 import { type MirrorWriter, writeMirror } from '../store/mirror/writer.ts'
 import { forgetContent } from '../store/reads/content-hashes.ts'
 import { requestFetches } from '../store/reads/fetches.ts'
@@ -75,6 +76,7 @@ async function applyFacts(writer: MirrorWriter, facts: readonly Fact[], observer
   await wakeIdsOf(tx, session.wakes)
   await requestFetches(tx, writer.changes)
   await learnIds(tx, [...session.knownIds.values()])
+  await noteSharedDocuments(tx, session.sharedDocuments)
   await requestReplay(tx, [...session.replays.values()])
   await noteArrivals(tx, session.arrivals, session.now)
   await keepConflicts(session, tx, observer)

@@ -94,6 +94,10 @@ class Reading implements MirrorReading {
   documentIds(account: string, submissionId: string): Promise<readonly string[]> {
     return this.#reader.documentIds(account, submissionId)
   }
+
+  sharersOf(account: string, documentKey: string): Promise<readonly string[]> {
+    return this.#reader.sharersOf(account, documentKey)
+  }
 }
 
 /** Changed rows in memory that hide those of the mirror. */

@@ -69,7 +69,26 @@ export async function deriveDocuments(session: ApplySession, place: Place, cause
   const keys = (behind === 'all' ? expectedKeys(sources) : [...behind]).map((document_key) => ({ account, document_key }))
   await set.load(keys)
   const known = keys.flatMap((key) => set.get(key) ?? [])
-  for (const row of documentRows(place, sources, [...own, ...known], session.now, behind)) set.put(row, cause)
+  noteShared(session, place, known)
+  const rows = documentRows(place, sources, [...own, ...known], session.now, behind)
+  for (const row of rows) set.put(row, cause)
+  for (const { document_key, gone_at } of rows) if (gone_at !== null) await passOn(session, place, document_key, cause)
+}
+
+/** Notes both submissions if a document that one of them names belongs to the other. */
+function noteShared(session: ApplySession, { account, submissionId }: Place, rows: readonly DocumentRow[]): void {
+  for (const { document_key: documentKey, submission_id: owner, gone_at } of rows) {
+    if (owner === null || owner === submissionId || submissionId === '' || hasValue(gone_at)) continue
+    session.sharedDocuments.push({ account, documentKey, submissionId }, { account, documentKey, submissionId: owner })
+  }
+}
+
+/** Gives a document that a submission no longer names to the one with the lowest id that does. */
+async function passOn(session: ApplySession, { account, submissionId }: Place, documentKey: string, cause: Cause): Promise<void> {
+  const noted = session.sharedDocuments.filter((one) => one.account === account && one.documentKey === documentKey)
+  const sharers = new Set([...noted.map((one) => one.submissionId), ...(await session.access.sharersOf(account, documentKey))])
+  sharers.delete(submissionId)
+  for (const other of [...sharers].sort()) await deriveDocuments(session, { account, submissionId: other }, cause, new Set([documentKey]))
 }
 
 /**
@@ -146,7 +165,13 @@ async function keysBehind(session: ApplySession, { account, submissionId, keys }
   const changed = [session.of(sourceOffers), session.of(policies)].some((each) => each.changedRows(account, submissionId).length > 0)
   if (changed) return 'all'
   const set = session.of(documents)
-  await set.load([...keys].map((document_key) => ({ account, document_key })))
+  const named = [...keys].map((document_key) => ({ account, document_key }))
+  await set.load(named)
+  noteShared(
+    session,
+    { account, submissionId },
+    named.flatMap((key) => set.get(key) ?? []),
+  )
   const isFresh = (row: DocumentRow | null) =>
     row !== null && !hasValue(row.gone_at) && ((row.submission_id ?? '') === submissionId || isOfAnother(row, { account, submissionId }))
   const behind = new Set([...keys].filter((document_key) => !isFresh(set.get({ account, document_key }))))

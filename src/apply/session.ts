@@ -12,6 +12,7 @@ import type { Cause } from '../model/records.ts'
 import { msFromTime, type TimeText } from '../model/time.ts'
 import type { MirrorAccess } from '../store/mirror/access.ts'
 import type { Arrival, Conflict } from '../store/mirror/evidence.ts'
+import type { SharedDocument } from '../store/mirror/shared-documents.ts'
 import type { NewKnownId } from '../store/reads/known-ids.ts'
 import type { Wake } from '../store/reads/reads.ts'
 import { WorkingSet } from './working-set.ts'
@@ -37,6 +38,8 @@ export class ApplySession {
   readonly purged = new Set<string>()
   /** Ids that the facts name, by account, kind and id. */
   readonly knownIds = new Map<string, NewKnownId & { readonly cause: Cause }>()
+  /** Submissions that name a document of another submission. */
+  readonly sharedDocuments: SharedDocument[] = []
   inserted = 0
 
   constructor(access: MirrorAccess, now: TimeText) {

@@ -1,11 +1,59 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { documents as documentsTable } from '../../src/model/entities/documents.ts'
+import { openedDb, openedDbs } from '../push/outbox.ts'
 import { openAgain, testDatabases } from '../tools/databases.ts'
-import { messageFact, uuid, wireMessage } from '../tools/facts.ts'
-import { applyAll } from '../tools/mirror.ts'
+import { messageFact, stateFact, uuid, wireLane, wireMessage, wireRequirements } from '../tools/facts.ts'
+import { overlap } from '../tools/held-open.ts'
+import { applyAll, rowsOf } from '../tools/mirror.ts'
 
 const ACCOUNT = 'default'
+const [LOW, HIGH] = [uuid(9, 1), uuid(9, 2)]
 
-describe.each(testDatabases)('a document that two submissions name, on $name', ({ open }) => {
+/** A view of a submission that names the document, or no longer does. */
+function view(submissionId: string, readNo: number, isNamed: boolean) {
+  const offer = { presentation_id: 'p1', kind: 'quote', document_url: 'https://carrier.example/q', filename: `of ${submissionId}.pdf` }
+  const lane = wireLane(1, { source_offers: isNamed ? [offer] : [] })
+  return stateFact(ACCOUNT, submissionId, wireRequirements(submissionId, [lane]), readNo)
+}
+const [namedByLow, namedByHigh] = [view(LOW, 1, true), view(HIGH, 1, true)]
+const [leftByLow, leftByHigh] = [view(LOW, 2, false), view(HIGH, 2, false)]
+const ofHigh = [{ submission_id: HIGH, name: `of ${HIGH}.pdf`, gone_at: null }]
+
+describe.each(testDatabases)('a document that two submissions name, on $name', ({ name, open }) => {
+  it.each([
+    ['the first', [[namedByLow], [namedByHigh], [leftByLow]]],
+    ['the second', [[namedByHigh], [namedByLow], [leftByLow]]],
+    ['the first while the other begins to', [[namedByLow], [namedByHigh, leftByLow]]],
+    ['the first that named it again', [[namedByHigh], [namedByLow], [leftByLow], [view(LOW, 3, true)], [view(LOW, 4, false)]]],
+  ])('goes to the other submission if %s no longer names it', async (_, steps) => {
+    const db = await openedDb(open)
+    for (const facts of steps) await applyAll(db, facts)
+    expect(await rowsOf(db, documentsTable)).toMatchObject(ofHigh)
+    await applyAll(db, [leftByHigh])
+    expect(await rowsOf(db, documentsTable)).toMatchObject([{ gone_at: expect.any(String) }])
+  })
+
+  // On SQLite one transaction waits for the other anyway.
+  const orders = [
+    ['after', leftByLow, namedByHigh],
+    ['before', namedByHigh, leftByLow],
+  ] as const
+  it.each(name === 'postgres' ? orders : [])(
+    'goes to the other submission if that begins to name it just %s the first no longer does',
+    async (_, first, second) => {
+      const [one, two] = await openedDbs(open, 2)
+      if (one === undefined || two === undefined) throw new Error('no database')
+      await applyAll(one, [namedByLow])
+      await overlap(
+        one,
+        'test-apply',
+        (held) => applyAll(held, [first]),
+        () => applyAll(two, [second]),
+      )
+      expect(await rowsOf(one, documentsTable)).toMatchObject(ofHigh)
+    },
+  )
+
   it('is stored once when both become known at the same time, and nobody need come again for it', async () => {
     const { db, config, close } = await open()
     const other = await openAgain(config)

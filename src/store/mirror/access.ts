@@ -36,6 +36,8 @@ export interface MirrorReading {
   newest(account: string, submissionId: string): Promise<Newest>
   /** Ids of documents that answers named for the submission. */
   documentIds(account: string, submissionId: string): Promise<readonly string[]>
+  /** Submissions that named a document of another submission; some may no longer do. */
+  sharersOf(account: string, documentKey: string): Promise<readonly string[]>
 }
 
 /**

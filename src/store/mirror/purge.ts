@@ -28,6 +28,7 @@ const OWN = [
   'sync_proofs',
   'reconcile_findings',
   'sync_known_ids',
+  'sync_shared_documents',
   'sync_path_reads',
   'extra_reads',
   'sync_search_words',

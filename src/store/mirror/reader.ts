@@ -8,6 +8,7 @@ import type { Query } from '../engine/db.ts'
 import { documentIdsOf, documentIdsOfAll } from '../reads/document-ids.ts'
 import type { MirrorReading, Newest } from './access.ts'
 import { newestOf } from './newest.ts'
+import { sharersOf } from './shared-documents.ts'
 
 /** The rows of one submission, by table. */
 type Whole = ReadonlyMap<string, readonly Row[]>
@@ -74,6 +75,10 @@ export class MirrorReader implements MirrorReading {
   /** @returns the documents that were named for a submission. */
   async documentIds(account: string, submissionId: string): Promise<readonly string[]> {
     return this.#documentIds.get(submissionId) ?? (await documentIdsOf(this.#q, account, submissionId))
+  }
+
+  sharersOf(account: string, documentKey: string): Promise<readonly string[]> {
+    return sharersOf(this.#q, account, documentKey)
   }
 
   /** `documentIds` of a submission that was read whole. */

@@ -18,6 +18,7 @@ import type { MirrorAccess, Newest, OnlyRows, Taken } from './access.ts'
 import { newestOf } from './newest.ts'
 import { writeRecordCounts } from './record-counts.ts'
 import { writeSearchWords } from './search-words.ts'
+import { sharersOf } from './shared-documents.ts'
 
 /**
  * The only writer of mirror and change-log rows; only `apply/` may hold one. It lives inside one transaction and runs its last statement (see
@@ -39,14 +40,22 @@ export class MirrorWriter implements MirrorAccess {
     return this.tx.listsDocuments
   }
 
-  /** The existing rows of `keys`. The caller holds the lock on their submissions (see `lockSubmissions`). */
+  /** The existing rows of `keys`. The lock on their submissions (see `lockSubmissions`) covers them, unless several submissions share them. */
   load(entity: Entity, keys: readonly Row[]): Promise<Row[]> {
-    return this.tx.selectMany(entity, keys)
+    return this.tx.selectMany(entity, keys, { lock: isShared(entity) })
   }
 
   async loadOfSubmission(entity: Entity, account: string, submissionId: string, only?: OnlyRows): Promise<Row[]> {
     const where = { account, submission_id: submissionIn({ submissionId }) }
-    if (only === undefined) return await this.tx.selectWhere(entity, where)
+    if (only === undefined) {
+      const rows = await this.tx.selectWhere(entity, where)
+      return isShared(entity) && rows.length > 0
+        ? await this.load(
+            entity,
+            rows.map((row) => keyOf(entity, row)),
+          )
+        : rows
+    }
     const rows: Row[] = []
     for (const value of only.values) rows.push(...(await this.tx.selectWhere(entity, { ...where, [only.column]: value })))
     return rows
@@ -58,6 +67,10 @@ export class MirrorWriter implements MirrorAccess {
 
   documentIds(account: string, submissionId: string): Promise<readonly string[]> {
     return documentIdsOf(this.tx, account, submissionId)
+  }
+
+  sharersOf(account: string, documentKey: string): Promise<readonly string[]> {
+    return sharersOf(this.tx, account, documentKey)
   }
 
   purgedAmong(keys: readonly Row[]): Promise<ReadonlySet<string>> {
@@ -77,9 +90,8 @@ export class MirrorWriter implements MirrorAccess {
   }
 
   async insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void> {
-    // What has a key of its own may be added by another submission's transaction, whose lock is another. This one is then run again.
-    const ignore = !entity.key.includes('submission_id')
-    const inserted = await this.tx.insertMany(entity, rows, { ignore })
+    // Another submission's transaction may add a shared row at the same time. This one is then run again.
+    const inserted = await this.tx.insertMany(entity, rows, { ignore: isShared(entity) })
     if (inserted !== rows.length) throw new ConcurrentWriteError(`another process added a row of ${entity.table} at the same time`)
     this.#changes.push(...changes)
   }
@@ -145,6 +157,15 @@ export function writeMirror<T>(db: Db, name: string, work: (writer: MirrorWriter
     await writer.finish()
     return result
   })
+}
+
+/** Whether rows may belong to several submissions: the lock on one doesn't cover them. */
+function isShared(entity: Entity): boolean {
+  return !entity.key.includes('submission_id')
+}
+
+function keyOf(entity: Entity, row: Row): Row {
+  return Object.fromEntries(entity.key.map((column) => [column, row[column] ?? null]))
 }
 
 function keyText(row: Row): string {

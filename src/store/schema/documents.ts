@@ -41,3 +41,9 @@ export const syncDocuments = internal({
     refused_over_bytes: orNull(int('the limit of one file that it was longer than; null: it was not')),
   },
 })
+
+export const syncSharedDocuments = internal({
+  name: 'sync_shared_documents',
+  holds: 'other submissions that name a document, besides the one in `documents`; one of them gets it if that one no longer names it',
+  columns: { account: text(), document_key: text(), submission_id: text() },
+})

@@ -55,6 +55,7 @@ const ownTables = [
   overview.syncSearchWords,
   reads.syncKnownIds,
   documents.syncDocuments,
+  documents.syncSharedDocuments,
   reads.syncReadsOff,
   reads.syncPathReads,
   completeness.syncConflicts,
