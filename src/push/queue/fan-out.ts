@@ -110,7 +110,9 @@ export class FanOut implements Service {
     const step = async (tx: Tx): Promise<Step> => {
       await lockFanOut(tx)
       const states = (await listDestinations(tx)).filter(({ destination }) => group.some(({ name }) => name === destination))
-      // Another process may have moved some cursors meanwhile: those destinations wait for their next step.
+      // Their rows were just deleted; the next step creates them again.
+      if (states.length === 0) return { more: true, held: [] }
+      // If another process has moved some cursors, those destinations wait for their next step.
       const cursor = Math.min(...states.map((state) => state.cursor))
       const atCursor = new Map(states.filter((state) => state.cursor === cursor).map((state) => [state.destination, state.log_epoch]))
       const changes = await changesToFanOut(tx, cursor, limit)

@@ -126,10 +126,12 @@ export class DestinationGate {
     this.#limiter?.release()
   }
 
-  /** @returns a permit for one attempt, to be settled; null when nothing may be sent now. */
+  /** @returns a permit for one attempt, to be settled; null when nothing may be sent now: then the turn goes to the next caller. */
   admit(): Permit | null {
-    if (this.#isStopped || this.#pausedUntil > this.#o.clock.steady()) return null
-    return this.#circuit.admit()
+    const isHalted = this.#isStopped || this.#pausedUntil > this.#o.clock.steady()
+    const permit = isHalted ? null : this.#circuit.admit()
+    if (permit === null) this.release()
+    return permit
   }
 
   /** Learns from an attempt. @param outcome null when we aborted the attempt ourselves. */

@@ -94,7 +94,10 @@ export class LaneLoop {
     const hasTurn = !this.#claimsAhead && gate.rate !== null
     if (hasTurn && !(await gate.turn(stopping))) return
     const notifications = this.#notifications
-    const { lanes, lease } = await this.#claims.claim(room, this.#rowsPerLane)
+    const { lanes, lease } = await this.#claims.claim(room, this.#rowsPerLane).catch((error: unknown) => {
+      if (hasTurn) gate.release()
+      throw error
+    })
     this.#isDrained = lanes.length < room && notifications === this.#notifications && !lanes.some(({ isFull }) => isFull)
     if (hasTurn && lanes.length === 0) gate.release()
     for (const lane of lanes) this.#queue.push({ lane, lease, notifications, hasTurn })

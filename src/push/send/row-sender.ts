@@ -100,6 +100,7 @@ export class RowSender {
     const outcomes = isSent ? await outcomesOf(kind, items, cancelled) : items.map(() => NOT_ATTEMPTED)
     const lookups = all.flatMap((prepared) => (prepared.type === 'done' ? (prepared.outcome ?? []) : []))
     gate.settle(permit, cancelled.aborted ? null : verdictOf([...lookups, ...outcomes]))
+    if (!isSent) gate.release()
     if (isSent) this.#reports.took(startedAt)
     if (isSent) trace(items, outcomes)
     let sent = 0
@@ -124,7 +125,10 @@ export class RowSender {
     const leftMs = until.leftMs()
     if (stopping.aborted || leftMs < 0) return false
     if (gate.rate === null) return true
-    return (await withTimeout(clock, leftMs, stopping, (signal) => gate.turn(signal))) && until.leftMs() >= 0
+    if (!(await withTimeout(clock, leftMs, stopping, (signal) => gate.turn(signal)))) return false
+    if (until.leftMs() >= 0) return true
+    gate.release()
+    return false
   }
 
   /** @returns null when the row may not be sent now. */

@@ -17,7 +17,7 @@ import {
   wireMessage,
   wireRequirements,
 } from '../../tools/facts.ts'
-import { meddled } from '../../tools/meddled.ts'
+import { interrupted, meddled } from '../../tools/meddled.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
 import { ACCOUNT, counters, destinationOf, fanAll, fanOutOf, lanesIn, openedDb, openedDbs, outboxOf, stateOf } from '../outbox.ts'
 
@@ -220,6 +220,18 @@ describe.each(testDatabases)('fan-out on $name', ({ name, open }) => {
     const fanOut = fanOutOf(db, [all])
     expect(await fanOut.step()).toBe(true)
     await fanOut.step()
+    expect((await outboxOf(db, 'all')).map((row) => row.seq)).toEqual((await changesOf(db)).map((change) => change.seq))
+  })
+
+  it('continues for a destination whose row was deleted just before its step', async () => {
+    const db = await openedDb(open)
+    const all = destinationOf('all')
+    await fanAll(db, [all])
+    await applyAll(db, events(ONE, 0, 2))
+    const remove = () => db.write('test', (tx) => tx.sql.deleteFrom('sync_destinations').execute())
+    const deleted = interrupted(db, (name) => (name === 'push-fan-out' ? remove() : undefined))
+    expect(await fanOutOf(deleted, [all]).step()).toBe(true)
+    await fanAll(db, [all])
     expect((await outboxOf(db, 'all')).map((row) => row.seq)).toEqual((await changesOf(db)).map((change) => change.seq))
   })
 })

@@ -14,7 +14,7 @@ import { applyAll } from '../../tools/mirror.ts'
 import { delivered, lost, testKind } from '../kind.ts'
 import { ACCOUNT, destinationOf, fanAll, lanesIn, openedDb, outboxOf } from '../outbox.ts'
 import { webhookTo } from '../rig.ts'
-import { sendingOf } from './parts.ts'
+import { sendingOf, turnNow } from './parts.ts'
 
 /** Lanes that are claimed at a time, and one more. */
 const LANES = 33
@@ -38,6 +38,21 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
     expect(lanes).toHaveLength(LANES)
     expect(lanes.filter(({ lease_token: token }) => token !== null)).toEqual([])
     expect((await outboxOf(db)).filter(({ uncertain }) => uncertain === 1)).toEqual([])
+  })
+
+  it.each([
+    ['is sent', 60_000],
+    ['may be sent in time', -1],
+  ])('uses no turn of the rate if nothing of it %s', async (_, leftMs) => {
+    const db = await openedDb(open)
+    await queue(db, 1)
+    await db.write('test', (tx) => tx.sql.deleteFrom('changes').execute())
+    const sending = sendingOf(db, webhookTo('http://unused.example', { rps: 1 }), testKind(), new ManualClock(Date.now()))
+    const { lanes } = await sending.claim(1, 1)
+    const { gate, rowSender, stopping, cancelled } = sending.context
+    const left = [60_000, leftMs]
+    await rowSender.sendTogether(lanes, { stopping, cancelled, until: { leftMs: () => left.shift() ?? leftMs } })
+    expect(await turnNow(gate)).toBe(true)
   })
 
   it('gathers again before it sends rows that came while it sent', async () => {

@@ -12,6 +12,7 @@ import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 import { delivered, lost } from '../kind.ts'
 import { ACCOUNT, destinationOf, fanAll, openedDb, openedDbs, stateOf } from '../outbox.ts'
+import { turnNow } from './parts.ts'
 
 const HOUR_MS = 3_600_000
 const FAILURES_TO_OPEN = 5
@@ -230,17 +231,20 @@ it('takes its part of the rate when several processes send to the destination', 
   expect(gate.rate).toBe(4)
 })
 
-it('gives a turn that was not used to the next caller, once', async () => {
-  const gate = gateWith(1)
-  const turn = () => {
-    const stopping = new AbortController()
-    const got = gate.turn(stopping.signal)
-    stopping.abort()
-    return got
-  }
-  expect(await turn()).toBe(true)
-  expect(await turn()).toBe(false)
-  gate.release()
-  expect(await turn()).toBe(true)
-  expect(await turn()).toBe(false)
+describe('a turn that was not used', () => {
+  it('goes to the next caller, once', async () => {
+    const gate = gateWith(1)
+    expect(await turnNow(gate)).toBe(true)
+    expect(await turnNow(gate)).toBe(false)
+    gate.release()
+    expect(await turnNow(gate)).toBe(true)
+    expect(await turnNow(gate)).toBe(false)
+  })
+
+  it('goes to the next caller if nothing may be sent', async () => {
+    const gate = gateWith(1)
+    const permit = gate.admit()
+    if (permit !== null) gate.settle(permit, dead(HOUR_MS))
+    for (let n = 0; n < 3; n++) expect([await turnNow(gate), gate.admit()]).toEqual([true, null])
+  })
 })

@@ -21,3 +21,11 @@ export function sendingOf(db: Db, destination: DestinationConfig, kind: Delivery
   const rowSender = new RowSender({ ...common, gate })
   return new LaneClaims({ ...common, gate, rowSender, settler, wakeUp: new WakeUp(clock), stopping: signal, cancelled: signal })
 }
+
+/** Whether a gate has a turn without waiting. */
+export function turnNow(gate: DestinationGate): Promise<boolean> {
+  const stopping = new AbortController()
+  const got = gate.turn(stopping.signal)
+  stopping.abort()
+  return got
+}
