@@ -45,6 +45,13 @@ export class Admission {
     else this.#enter(this.#wholeOf(row, present, known !== undefined), row.seq, present.asOf)
   }
 
+  /** The newest change of a record that may not have passed before, judged by what the record is now. */
+  takeAgain({ row, passes, present }: JudgedRow): void {
+    const known = this.#known.get(passedText(row))
+    if (passes && present !== null && known?.isIn !== true)
+      this.#enter(this.#wholeOf(row, present, known !== undefined), row.seq, present.asOf)
+  }
+
   /** A row of a snapshot, which contains its record: whatever the destination had of it was for an earlier beginning. */
   takeSnapshotRow({ row, passes }: JudgedRow): void {
     if (passes) this.#enter(row, row.seq, row.seq)

@@ -1,8 +1,10 @@
+import { submissions } from '../../model/entities/submissions.ts'
 import { type EpochOfChange, readEpochs } from '../../store/changes/log-epoch.ts'
 import type { Db, Query, Tx } from '../../store/engine/db.ts'
 import { type DestinationRow, findDestination, hasQueued } from '../../store/outbox/destinations.ts'
 import {
   type CursorMove,
+  changesOfSubmission,
   changesToFanOut,
   type FanOutChange,
   lockFanOut,
@@ -10,7 +12,7 @@ import {
   queueRows,
 } from '../../store/outbox/fan-out.ts'
 import { knownAmong, passedText, storePassed } from '../../store/outbox/passed.ts'
-import { presentRows } from '../../store/outbox/present-rows.ts'
+import { changeContents, presentRows } from '../../store/outbox/present-rows.ts'
 import { endRestatement, nextRestatement } from '../../store/outbox/restatements.ts'
 import { rowsOfSubmission, type SnapshotRow, snapshotPage, stillToCome } from '../../store/outbox/snapshot-rows.ts'
 import { purgedUnderLock } from '../../store/reads/purged.ts'
@@ -23,6 +25,8 @@ import { MAX_QUEUED, PAGE_ROWS, snapshotRow, wantedOfPage } from './snapshot.ts'
 
 /** Most changes of one step: their content is read, and they are judged one after the other. */
 const MAX_CHANGES = 200
+/** Most changes of one submission that are judged again. */
+const MOST_EARLY = 1_000
 
 /** A destination with a `filter`. */
 export interface Filtered {
@@ -66,12 +70,24 @@ export async function stepChanges(to: Filtered, state: DestinationRow, mayDrop: 
   const { judged, failed } = await judgeRows(db.read, to.filter, rows)
   const heldAt = held.get(destination.name)
   const cursor = (failed?.row.seq ?? heldAt ?? last.seq + 1) - 1
+  const early = await reachedBy(
+    db.read,
+    state,
+    await judgedEarly(
+      db.read,
+      to,
+      changes.filter(({ seq }) => seq <= cursor),
+    ),
+  )
+  const again = await judgeRows(db.read, to.filter, (await rowsFor(db.read, [recipient], early, epochOf, mayDrop)).rows)
+  if (again.failed !== null) return { more: false, failed: failureText(again.failed) }
   const isMoved =
     cursor > state.cursor &&
     (await db.write(
       'push-filter',
       queueing(destination, { state, epochOf }, judged, {
         take: (admission, each) => admission.takeChange(each),
+        again: again.judged,
         move: { cursor },
         also: async (tx) => {
           const taken = changes.filter(({ seq }) => seq <= cursor)
@@ -83,6 +99,27 @@ export async function stepChanges(to: Filtered, state: DestinationRow, mayDrop: 
   if (failed !== null) return { more: false, failed: failureText(failed) }
   if (heldAt !== undefined) return { more: false, failed: null, isHeld: true }
   return { more: !isMoved || changes.length === MAX_CHANGES, failed: null }
+}
+
+/**
+ * Records that the filter judged before it knew their submission: the newest change of each, before one that gives a column of the submission
+ * its first value. A new submission's events come before its state is read.
+ */
+async function judgedEarly(q: Query, { destination }: Filtered, changes: readonly FanOutChange[]): Promise<FanOutChange[]> {
+  if (destination.filter === null || !/\bsubmission\b/.test(destination.filter)) return []
+  const updates = changes.filter(({ entity, operation }) => entity === submissions.table && operation === 'update')
+  const contents = await changeContents(
+    q,
+    updates.map(({ seq }) => seq),
+  )
+  const early = new Map<string, FanOutChange>()
+  for (const update of updates) {
+    const before = contents.get(update.seq)?.before ?? {}
+    if (!Object.values(before).includes(null)) continue
+    for (const change of await changesOfSubmission(q, update, MOST_EARLY))
+      if (change.entity !== submissions.table) early.set(passedText({ ...change, entityId: change.entity_id }), change)
+  }
+  return [...early.values()]
 }
 
 /** Changes of records that a snapshot has still to reach are left out: their rows will show them. */
@@ -167,6 +204,8 @@ function recipientOf(destination: FanOutDestination, { log_epoch: logEpoch }: De
 
 interface Queueing {
   readonly take: (admission: Admission, each: JudgedRow) => void
+  /** Records that were left out before, and are judged again. */
+  readonly again?: readonly JudgedRow[]
   readonly move: Pick<CursorMove, 'cursor' | 'snapshot'>
   /** What else commits with it. @returns false when it was done already: then nothing is queued. */
   readonly also?: (tx: Tx) => Promise<boolean>
@@ -177,7 +216,7 @@ function queueing(
   destination: FanOutDestination,
   basis: Basis,
   judged: readonly JudgedRow[],
-  { take, move, also }: Queueing,
+  { take, again = [], move, also }: Queueing,
 ): (tx: Tx) => Promise<boolean> {
   return async (tx) => {
     await lockFanOut(tx)
@@ -186,18 +225,22 @@ function queueing(
     const known = await knownAmong(
       tx,
       basis.state,
-      judged.map(({ row }) => row),
+      [...judged, ...again].map(({ row }) => row),
     )
     const isIn = (row: NewOutboxRow) => known.passed.get(passedText(row))?.isIn === true
+    const isWhole = ({ row, isCurrent }: JudgedRow) => row.snapshot !== null || !(isIn(row) || isCurrent)
+    const whole = [...judged.filter(isWhole), ...again]
     const isPurged = await purgedOf(
       tx,
-      judged.filter(({ row, passes, isCurrent }) => passes && (row.snapshot !== null || !(isIn(row) || isCurrent))),
+      whole.filter(({ passes }) => passes),
     )
     const nowMs = tx.clock.now()
     const wholeOf = (row: NewOutboxRow, present: Parameters<typeof wholeRow>[1], isAgain: boolean) =>
       wholeRow(row, present, { isAgain, epoch: basis.epochOf(row.seq), nowMs })
     const admission = new Admission(known, wholeOf)
-    for (const each of judged) take(admission, isPurged(each.row) ? { ...each, passes: false, present: null } : each)
+    const unlessPurged = (each: JudgedRow) => (isPurged(each.row) ? { ...each, passes: false, present: null } : each)
+    for (const each of judged) take(admission, unlessPurged(each))
+    for (const each of again) admission.takeAgain(unlessPurged(each))
     await storePassed(tx, destination.name, admission.changed)
     const rows = admission.rows.filter(({ operation }) => destination.operations?.includes(operation) ?? true)
     await queueRows(tx, rows, [{ ...move, destination: destination.name, filtered: admission.filtered }])

@@ -61,6 +61,14 @@ export async function changesToFanOut(q: Query, seq: number, limit: number): Pro
   return rows
 }
 
+/** The newest changes of a submission before `seq`, in order, up to `limit`. */
+export async function changesOfSubmission(q: Query, { account, submission_id, seq }: FanOutChange, limit: number): Promise<FanOutChange[]> {
+  const { rows } = await sql<FanOutChange>`
+    select ${fanOutColumns(q)} from changes where account = ${account} and submission_id = ${submission_id} and seq < ${seq}
+    order by seq desc limit ${sql.lit(limit)}`.execute(q.sql)
+  return rows.toReversed()
+}
+
 /** The columns of FanOutChange. */
 export function fanOutColumns(q: Pick<Query, 'kind'>): RawBuilder<unknown> {
   const after = q.kind === 'sqlite' ? sql`(case when json_valid(after) then after end)` : sql`after`

@@ -71,6 +71,27 @@ describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
     expect((await contentOf(db, 'some')).map(({ entityId }) => entityId)).toEqual([JSON.stringify([ONE, uuid(2, 1)])])
   })
 
+  it('judges records of a new submission again once its columns are read', async () => {
+    const db = await openedDb(open)
+    const filter = 'entity != "submissions" and submission.insured_name = "Harbour Bakery LLC"'
+    const fanOut = filteredFanOut(db, filteredTo(filter, { entities: ['market_events', 'thread_messages'], backfill: false }))
+    const idsSent = async () => {
+      await fanFiltered(fanOut)
+      return (await contentOf(db, 'some')).map((row) => `${JSON.parse(row.entityId)[1]} ${wordsOf(row)}`)
+    }
+    const first = [uuid(1, 1), uuid(1, 2), uuid(2, 1)].map((id) => `${id} insert whole`)
+    await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(1)), eventFact(ACCOUNT, ONE, wireEvent(9), byFirstWalk)])
+    await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(2, { detail: null })), messageFact(ACCOUNT, ONE, wireMessage(1))])
+    await applyAll(db, [eventFact(ACCOUNT, TWO, wireEvent(3))])
+    expect(await idsSent()).toEqual([])
+    await showLanes(db, ONE, {})
+    expect((await idsSent()).sort()).toEqual(first)
+    await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(2, { detail: 'now known' }))])
+    await showLanes(db, ONE, { 1: 'quoted' })
+    expect((await idsSent()).slice(3)).toEqual([`${uuid(1, 2)} update`])
+    expect((await heldBy(db, 'some')).size).toBe(3)
+  })
+
   it('lets operations count for what is sent, and the other filters first', async () => {
     const db = await openedDb(open)
     const inserts = filteredFanOut(db, filteredTo(BOUND, { operations: ['insert'] }))
