@@ -60,10 +60,13 @@ function validJson(line: string): string {
   }
 }
 
-/** An error as a log line has it. Where a failure of the surroundings was met says nothing: its stack is left out. */
+/**
+ * An error as a log line has it. The stack of an error of the environment is left out because it says nothing, and what Postgres adds to an
+ * error of its own because it repeats the row that was written.
+ */
 function shownError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
-  const { stack, ...rest } = pino.stdSerializers.err(error)
+  const { stack, detail: _row, where: _place, ...rest } = pino.stdSerializers.err(error)
   const isOfSystem = 'code' in error && typeof error.code === 'string' && /^E[A-Z]+$/.test(error.code)
   return error instanceof TransientError || isOfSystem ? rest : { stack, ...rest }
 }

@@ -56,6 +56,11 @@ export function withoutAnswer(text: string, status: number | null): string {
   return before.length === text.length ? text : `${before} ${MASK}`
 }
 
+/** @returns the same without personal values elsewhere in the text: for logs, and for whoever may not see these values. */
+export function shownOutcome(error: string, status: number | null): string {
+  return maskedText(withoutAnswer(error, status))
+}
+
 /** @returns every text in the masked columns of a row, but for `raw`, which repeats those of the others. */
 export function maskedValues(table: string, row: Row): string[] {
   const fields = entityNamed(table)?.fields ?? {}

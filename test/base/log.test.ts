@@ -46,6 +46,14 @@ test('nothing that was sent can steer the terminal on which the log is looked at
   expect(JSON.parse(shown[0] ?? '')).toMatchObject({ about: { delivery: text }, msg: text })
 })
 
+test('an error of Postgres is logged without the row that it repeats', () => {
+  const { log, lines } = recorder()
+  const error = new Error('new row for relation "quotes" violates check constraint "q"')
+  log.warn({ err: Object.assign(error, { code: '23514', detail: 'Failing row contains (Jane Doe)', where: 'SQL "Jane Doe"' }) }, 'met')
+  expect(lines.join()).toContain('23514')
+  expect(lines.join()).not.toContain('Jane')
+})
+
 test('an error of the surroundings is logged without a stack, any other with one', () => {
   const { log, lines } = recorder()
   const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9'), { code: 'ECONNREFUSED' })

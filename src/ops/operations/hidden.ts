@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { maskedText, withoutAnswer } from '../../model/masking.ts'
 
 /** How a field is shown to whoever may not see its whole value. @param row the object that it stands in. */
 type Mask = (value: never, row: never) => unknown
@@ -32,9 +31,4 @@ export function shaped(schema: z.ZodType, value: unknown, how: { readonly isWhol
     return [[name, mark ? mark.mask(part as never, value as never) : shaped(field, part, how)]]
   })
   return Object.fromEntries(fields)
-}
-
-/** What came of an attempt as everybody may see it. @param status of the answer; null: there was none. */
-export function shownOutcome(error: string, status: number | null): string {
-  return maskedText(withoutAnswer(error, status))
 }

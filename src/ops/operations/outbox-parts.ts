@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { includesRole } from '../../config/schema/roles.ts'
+import { shownOutcome } from '../../model/masking.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { type ListedState, messageIdsLike } from '../../store/outbox/queries.ts'
 import { wholeId } from '../actions/names.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
-import { shownOutcome } from './hidden.ts'
 import { name, ofAccount, ofSubmission, period, whole } from './inputs.ts'
 import type { OperationContext } from './operation.ts'
 

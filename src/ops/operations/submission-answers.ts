@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Json } from '../../model/json.ts'
-import { maskedValue } from '../../model/masking.ts'
+import { maskedValue, shownOutcome } from '../../model/masking.ts'
 import { type TimelineKind, timelineKinds } from '../../store/mirror/timeline.ts'
 import { wholeEntities } from '../../store/mirror/whole-submission.ts'
 import { record, time } from '../output/schema.ts'
-import { hidden, shownOutcome } from './hidden.ts'
+import { hidden } from './hidden.ts'
 import { rowKeySchema } from './inputs.ts'
 import { rowSchemaOf } from './row-schemas.ts'
 

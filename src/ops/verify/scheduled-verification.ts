@@ -1,6 +1,7 @@
 import { LeaseLostError, messageOf } from '../../base/errors.ts'
 import { repeat, type Service } from '../../base/service.ts'
 import type { HttpDestination } from '../../config/config.ts'
+import { shownOutcome } from '../../model/masking.ts'
 import type { VerificationReport } from '../../push/verify/verification.ts'
 import { type CronSchedule, lastSlot } from '../../reconcile/run/schedule.ts'
 import { foundSince } from '../../store/outbox/verifications.ts'
@@ -85,6 +86,6 @@ function taskOf(destination: string): string {
 
 /** The first reason why something could not be told. */
 function whyOf({ changes }: VerificationReport): string {
-  const error = changes.find((change) => change.error !== null)?.error ?? null
-  return error === null ? '' : ` (${error})`
+  const failed = changes.find(({ error }) => error !== null)
+  return failed === undefined || failed.error === null ? '' : ` (${shownOutcome(failed.error, failed.status)})`
 }

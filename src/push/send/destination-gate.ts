@@ -2,7 +2,7 @@ import { Circuit, type Permit } from '../../base/circuit.ts'
 import { messageOf } from '../../base/errors.ts'
 import { RateLimiter } from '../../base/limiter.ts'
 import type { DestinationConfig } from '../../config/config.ts'
-import { withoutAnswer } from '../../model/masking.ts'
+import { shownOutcome } from '../../model/masking.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, ServiceParts } from '../../store/engine/db.ts'
 import { backOffDestination, destinationReadiness, endBackoff, setDestinationState } from '../../store/outbox/destinations.ts'
@@ -195,13 +195,14 @@ export class DestinationGate {
     this.#halt()
     const { log, destination } = this.#o
     const { name } = destination
-    const { state, error, status } = outcome
+    const { state, status } = outcome
+    // The row that was sent keeps the answer. The log, lists and alarms show the reason to people who may see no personal value.
+    const reason = shownOutcome(outcome.error, status)
     log.error(
       { destination: name, status },
-      `destination ${name} is ${state}: ${error}; nothing more is sent until \`submission-mirror destination resume ${name}\``,
+      `destination ${name} is ${state}: ${reason}; nothing more is sent until \`submission-mirror destination resume ${name}\``,
     )
-    // Whoever may see no personal value sees the reason, in lists and alarms; the row that was stopped keeps the answer.
-    this.#write((db) => setDestinationState(db, name, state, withoutAnswer(error, status)))
+    this.#write((db) => setDestinationState(db, name, state, reason))
   }
 
   /** A write that fails is only logged: in this process the pause or stop holds all the same. */

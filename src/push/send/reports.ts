@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { Observer } from '../../base/observer.ts'
+import { shownOutcome } from '../../model/masking.ts'
 import { msFromTime } from '../../model/time.ts'
 import type { OutboxRow } from '../../store/outbox/work.ts'
 import type { Outcome } from '../contract/delivery.ts'
@@ -28,7 +29,7 @@ export class Reports {
   /** A batch of so many changes was refused as a whole. */
   split(changes: number, { error, status }: Extract<Outcome, { type: 'split' }>): void {
     const destination = this.#destination
-    const text = `${changes} changes in one request to destination ${destination} go in smaller batches: ${error}`
+    const text = `${changes} changes in one request to destination ${destination} go in smaller batches: ${shownOutcome(error, status)}`
     this.#log.debug({ destination, changes, status }, text)
   }
 
@@ -45,7 +46,8 @@ export class Reports {
   }
 
   #logFailure(row: OutboxRow, outcome: Outcome, plan: AttemptPlan): void {
-    const { state, attempts, error, status } = plan.row
+    const { state, attempts, status } = plan.row
+    const error = plan.row.error === null ? null : shownOutcome(plan.row.error, status)
     const { outboxId, messageId, account, entity, submissionId } = row
     const fields = { destination: this.#destination, account, submission: submissionId, entity, message: messageId, attempts, status }
     // A message may be on its way to several destinations. The outbox id means this one alone.

@@ -4,7 +4,11 @@ import type { Observer } from '../../../src/base/observer.ts'
 import type { TimeText } from '../../../src/model/time.ts'
 import { Reports } from '../../../src/push/send/reports.ts'
 import type { OutboxRow } from '../../../src/store/outbox/work.ts'
-import { silentLog } from '../../tools/databases.ts'
+import { onSqlite, silentLog } from '../../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { destinationTo } from '../http/support.ts'
+import { startReceiver } from '../receiver.ts'
+import { PushRig } from '../rig.ts'
 
 const row: OutboxRow = {
   outboxId: 1,
@@ -41,4 +45,37 @@ it('counts how long a change took to a destination, and not what is a snapshot o
   for (const sent of [row, { ...row, snapshot: true }, { ...row, resent: 'same' }, { ...row, resent: 'new' }] as const)
     reports.attempted(sent, outcome, plan)
   expect(timed).toEqual([['push_lag_seconds', 3]])
+})
+
+const SAID = 'Call Jane Doe at home'
+const BATCH = { batch: { max: 2, by: null, result: '[]' }, request: { ...destinationTo('').request, body: '$string(items.after)' } }
+
+it.each([
+  ['refuses the message', 422, {}, 50],
+  ['breaks down', 500, {}, 20],
+  ['asks for a pause', 429, {}, 20],
+  ['refuses the credential', 403, { suspendOn: [403] }, 50],
+  ['refuses a batch', 400, BATCH, 20],
+] as const)('the log never repeats what a receiver answers that %s', async (_, status, over, level) => {
+  const [database] = onSqlite
+  if (database === undefined) return
+  const rig = await PushRig.open(database)
+  const receiver = await startReceiver((request, response) => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error: `bad: ${request.body}` }))
+  })
+  const destination = destinationTo(receiver.url, {
+    accounts: ['default'],
+    entities: ['market_events'],
+    personalFields: ['market_events.detail'],
+    scheduleMs: [1, 1, 1],
+    error: 'body.error',
+    ...over,
+  })
+  await rig.begin(destination)
+  rig.start([destination])
+  await rig.apply([1, 2].map((n) => eventFact('default', uuid(9, 1), wireEvent(n, { detail: SAID }))))
+  const isAbout = (line: string) => line.includes(`"level":${level}`) && line.includes(`answered ${status}`)
+  await rig.until('the answer is logged', () => rig.lines.some(isAbout))
+  expect(receiver.arrived.some(({ body }) => body.includes(SAID))).toBe(true)
+  expect(rig.lines.filter((line) => line.includes(SAID) || line.includes('bad:'))).toEqual([])
 })

@@ -112,8 +112,10 @@ export class Provider {
   }
 }
 
+/** A SyntaxError repeats the answer that couldn't be parsed. */
 function causeOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : ''
+  const isTold = error instanceof Error && error.cause instanceof Error && !(error.cause instanceof SyntaxError)
+  const cause = isTold ? `: ${(error.cause as Error).message}` : ''
   return `${messageOf(error)}${cause}`
 }
 

@@ -150,7 +150,8 @@ function pendingOf({ headers, server }: FastifyRequest): (Pending & { readonly f
 
 function refused(p: AdminParts, reply: FastifyReply, error: unknown): FastifyReply {
   if (error instanceof ProviderAwayError || error instanceof NotVouchedError) {
-    p.log.warn({ err: error }, `a sign-in failed: ${messageOf(error)}`)
+    // Without the error itself: its causes may repeat what the provider answered.
+    p.log.warn(`a sign-in failed: ${messageOf(error)}`)
     return page(reply, error instanceof ProviderAwayError ? 503 : 400, messageOf(error))
   }
   throw error
