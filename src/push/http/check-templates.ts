@@ -2,14 +2,15 @@ import jsonata from 'jsonata'
 import type { AuthConfig, DestinationConfig, HttpDestination, RequestTemplate } from '../../config/config.ts'
 import { allExpressions } from './expressions.ts'
 import { problemOf } from './template-problem.ts'
+import { unknownColumns } from './unknown-columns.ts'
 
 /** Headers that the HTTP client writes itself, or refuses to send. */
 const CONNECTION_HEADERS = /^(?:content-length|transfer-encoding|connection|keep-alive|upgrade|expect|proxy-authorization)$/
 
 /**
  * Checks the templates of a destination before anything starts, without evaluating them.
- * @returns one sentence for each problem: an expression that is no JSONata, a header that a request must not set, updates that could never
- * be sent.
+ * @returns one sentence for each problem: an expression that is no JSONata or names a column that no table has, a header that a request must
+ * not set, updates that could never be sent.
  */
 export function checkTemplates(destination: HttpDestination): string[] {
   const at = `destination ${destination.name}:`
@@ -33,7 +34,7 @@ export function checkTemplates(destination: HttpDestination): string[] {
     ...batchProblems(at, destination),
     ...requests.flatMap(([name, template]) => (template === null ? [] : requestProblems(`${at} ${name}`, template))),
     ...(destination.request.format === 'file' && !destination.documents ? [`${at} request: format file needs documents: true`] : []),
-    ...broken,
+    ...(broken.length > 0 ? broken : unknownColumns(destination, allExpressions(destination), false)),
   ]
 }
 
@@ -107,10 +108,14 @@ function requestProblems(at: string, template: RequestTemplate, mayAuthorize = f
   return problems
 }
 
-/** @returns the problem of the `filter` of a destination of any kind, when it is no JSONata: one sentence. */
-export function checkFilter({ name, filter }: Pick<DestinationConfig, 'name' | 'filter'>): string[] {
-  const problem = filter === null ? null : compileProblem(filter)
-  return problem === null ? [] : [`destination ${name}: filter is no JSONata expression: ${problem}`]
+/** @returns one sentence for each problem of the `filter` of a destination of any kind: it is no JSONata, or names a column that no table has. */
+export function checkFilter(destination: Pick<DestinationConfig, 'name' | 'filter' | 'entities'>): string[] {
+  const { name, filter } = destination
+  if (filter === null) return []
+  const problem = compileProblem(filter)
+  return problem === null
+    ? unknownColumns(destination, [{ name: 'filter', text: filter }], true)
+    : [`destination ${name}: filter is no JSONata expression: ${problem}`]
 }
 
 function compileProblem(text: string): string | null {

@@ -171,10 +171,37 @@ describe('the check at start', () => {
   })
 
   it('names a filter that is no JSONata, of whatever kind the destination is', () => {
-    expect(checkFilter({ name: 'ams', filter: null })).toEqual([])
-    expect(checkFilter({ name: 'ams', filter: 'entity = "lanes"' })).toEqual([])
-    expect(checkFilter({ name: 'ams', filter: 'row.chip = ' })).toEqual([
-      expect.stringMatching(/^destination ams: filter is no JSONata expression: /),
+    const check = (filter: string | null) => checkFilter({ name: 'ams', entities: null, filter })
+    expect(check(null)).toEqual([])
+    expect(check('entity = "lanes"')).toEqual([])
+    expect(check('row.chip = ')).toEqual([expect.stringMatching(/^destination ams: filter is no JSONata expression: /)])
+  })
+
+  it.each([
+    ['row.no_such = 1', null, 'row.no_such, but no table has a column no_such'],
+    ['entity = "lanes" and ($c := row.`chips`; $exists($c))', null, 'row.chips, but no table has a column chips'],
+    ['$map([1], function($n) { after.typ = "x" })', null, 'after.typ, but no table has a column typ'],
+    ['row.chip = "bound"', ['market_events', 'quotes'], 'row.chip, but none of market_events, quotes has a column chip'],
+    ['submission.State = "TX"', null, 'submission.State, but submissions has no column State'],
+    ['row.raw = "x"', null, 'row.raw, but no table has a column raw'],
+    ['row.chip = "bound" and submission.last_event_at != null and before.status != after.status', null, null],
+    ['"x" in row.lines.foo and row[whatever.x = 1].chip = 1 and settings.row.x = 1 and $lookup(row, "x") = 1', null, null],
+    ['row.* ~> $exists', null, null],
+  ])('finds a column that no table has in the filter %s', (filter, entities, problem) => {
+    expect(checkFilter({ name: 'ams', entities, filter })).toEqual(problem === null ? [] : [`destination ams: filter uses ${problem}`])
+  })
+
+  it('finds a column that no table has in a template, and row, which templates lack', () => {
+    const base = destinationTo('http://x')
+    const request = {
+      ...base.request,
+      body: '{"a": after.no_such, "b": submission.insured_name, "c": row.chip}',
+      headers: { 'x-b': 'before.b' },
+    }
+    expect(checkTemplates({ ...base, request, error: 'body.after.x' })).toEqual([
+      'destination ams: request.body uses after.no_such, but no table has a column no_such',
+      'destination ams: request.body uses row.chip, but only filter has row; use after',
+      'destination ams: request.headers.x-b uses before.b, but no table has a column b',
     ])
   })
 
