@@ -6,6 +6,7 @@ import { type Config, type DestinationConfig, proxySettings } from '../../config
 import { secretValues } from '../../config/secret-values.ts'
 import { msFromTime } from '../../model/time.ts'
 import type { DeliveryKind, ProbeResult } from '../../push/contract/delivery.ts'
+import type { OpenDocument } from '../../push/contract/documents.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
@@ -79,9 +80,11 @@ export async function withKind<T>(
   config: Config,
   destination: DestinationConfig,
   use: (kind: DeliveryKind) => Promise<T>,
+  openDocument?: OpenDocument,
 ): Promise<T> {
   const [{ createKind }, { redacting }] = await Promise.all([import('../../push/kinds/create.ts'), import('../../push/kinds/redacting.ts')])
-  const kind = redacting(createKind(destination, { clock, log, proxy: proxySettings(config) }), secretValues(config))
+  const context = { clock, log, proxy: proxySettings(config), ...(openDocument && { openDocument }) }
+  const kind = redacting(createKind(destination, context), secretValues(config))
   try {
     return await use(kind)
   } finally {

@@ -1,21 +1,26 @@
 import { z } from 'zod'
 import { messageOf } from '../../base/errors.ts'
 import { printable } from '../../base/printable.ts'
+import { createDocumentStorage } from '../../documents/storage/create.ts'
+import { documentOpener } from '../../documents/storage/opener.ts'
 import { previewChanges } from '../../push/send/preview.ts'
+import { documentMetadata } from '../../store/mirror/document-metadata.ts'
 import { destinationNamed } from '../actions/names.ts'
 import { withKind } from '../doctor/destination.ts'
-import { ConflictError } from '../output/refusals.ts'
+import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { record } from '../output/schema.ts'
 import { printableLine } from '../output/text.ts'
 import { name, ofSubmission, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 
-const request = record('PreviewedRequest', {
+const parts = {
   method: z.string(),
   url: z.string(),
-  headers: z.record(z.string(), z.string()).describe('without those of `auth`'),
-  body: z.string().nullable(),
-})
+  headers: z.record(z.string(), z.string()).describe('a credential is masked'),
+  body: z.string().nullable().describe('the bytes of a document are described'),
+}
+const upload = record('PreviewedUpload', parts)
+const request = record('PreviewedRequest', { ...parts, upload: upload.optional().describe('the request that follows with the document') })
 
 const previewed = record('PreviewedChange', {
   seq: z.int(),
@@ -58,33 +63,44 @@ export const preview = operation({
       { action: 'destination.preview', target: of, detail: { seq: seq ?? null, submission_id: submissionId ?? null } },
       async () => {
         const changes = await previewChanges(c.db.read, destination, { seq, submissionId }, limit)
-        const made = await withKind(c, c.config, destination, async (kind) => {
-          if (kind.preview === undefined)
-            throw new ConflictError([`destination ${of} is of kind ${destination.kind}, which makes no request of its own for each change`])
-          const items: z.output<typeof previewed>[] = []
-          for (const { item, notSent, error } of changes) {
-            const { seq: number, messageId, submissionId: submission, entity, operation: what } = item
-            const told = { seq: number, message_id: messageId, submission_id: submission, entity, operation: what, not_sent: notSent }
-            const shown = error ?? (notSent === null ? await kind.preview(item).catch(messageOf) : null)
-            items.push({ ...told, request: typeof shown === 'string' ? null : shown, error: typeof shown === 'string' ? shown : null })
-          }
-          return items
-        })
+        if (seq !== undefined && changes.length === 0)
+          throw new NotFoundError([`change ${seq} isn't in the change log, or not of an account of destination ${of}`])
+        const made = await withKind(
+          c,
+          c.config,
+          destination,
+          async (kind) => {
+            if (kind.preview === undefined)
+              throw new ConflictError([
+                `destination ${of} is of kind ${destination.kind}, which makes no request of its own for each change`,
+              ])
+            const items: z.output<typeof previewed>[] = []
+            for (const { item, notSent, error } of changes) {
+              const { seq: number, messageId, submissionId: submission, entity, operation: what } = item
+              const told = { seq: number, message_id: messageId, submission_id: submission, entity, operation: what, not_sent: notSent }
+              const shown = error ?? (notSent === null ? await kind.preview(item).catch(messageOf) : null)
+              items.push({ ...told, request: typeof shown === 'string' ? null : shown, error: typeof shown === 'string' ? shown : null })
+            }
+            return items
+          },
+          documentOpener(createDocumentStorage(c.config), (document) => documentMetadata(c.db.read, document)),
+        )
         return { made, detail: { changes: made.length } }
       },
     )
     return whole(made)
   },
   print: (to, { items }) => {
-    if (items.length === 0) to.line('there is no such change in the log')
+    if (items.length === 0) to.line('no change of the submission is for this destination')
     for (const { seq, entity, operation: what, request: shown, not_sent, error } of items) {
       to.line(
         `change ${seq}, ${entity} ${what}${not_sent === null ? '' : `: ${not_sent}`}${error === null ? '' : `: ${printableLine(error)}`}`,
       )
-      if (shown === null) continue
-      to.line(`${shown.method} ${printableLine(shown.url, 2_000)}`)
-      for (const [header, text] of Object.entries(shown.headers)) to.line(`${header}: ${printableLine(text, 2_000)}`)
-      if (shown.body !== null) to.line(`\n${printable(shown.body)}\n`)
+      for (const each of shown === null ? [] : [shown, ...(shown.upload ? [shown.upload] : [])]) {
+        to.line(`${each.method} ${printableLine(each.url, 2_000)}`)
+        for (const [header, text] of Object.entries(each.headers)) to.line(`${header}: ${printableLine(text, 2_000)}`)
+        if (each.body !== null) to.line(`\n${printable(each.body)}\n`)
+      }
     }
   },
 })

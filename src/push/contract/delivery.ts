@@ -108,6 +108,12 @@ export interface BuiltRequest {
   readonly body: string | null
 }
 
+/** A request as a preview shows it. */
+export interface PreviewedRequest extends BuiltRequest {
+  /** The request that follows with the document. */
+  readonly upload?: BuiltRequest
+}
+
 /** How many items one call of `send` takes. */
 export type Batching =
   | { readonly type: 'one' }
@@ -147,7 +153,7 @@ export interface DeliveryKind {
    * Makes the request of an item and sends nothing. Left out where an item has no request of its own.
    * @throws PermanentError when a template fails.
    */
-  readonly preview?: ((item: PushItem) => Promise<BuiltRequest>) | undefined
+  readonly preview?: ((item: PushItem) => Promise<PreviewedRequest>) | undefined
   /** One harmless request. Never rejects. */
   probe(signal: AbortSignal): Promise<ProbeResult>
   close(): Promise<void>

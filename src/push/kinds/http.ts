@@ -2,7 +2,17 @@ import type { Clock } from '../../base/clock.ts'
 import { messageOf, PermanentError } from '../../base/errors.ts'
 import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
 import type { Json } from '../../model/json.ts'
-import type { Batching, BuiltRequest, DeliveryKind, KindContext, Outcome, Presence, ProbeResult, PushItem } from '../contract/delivery.ts'
+import type {
+  Batching,
+  BuiltRequest,
+  DeliveryKind,
+  KindContext,
+  Outcome,
+  Presence,
+  PreviewedRequest,
+  ProbeResult,
+  PushItem,
+} from '../contract/delivery.ts'
 import { type AttachedDocument, attachedDocument, type OpenDocument, type OpenedDocument } from '../contract/documents.ts'
 import { type Answer, type Failure, isSuccess, localFailure, ofWholeBatch, refused, taken, unanswered } from '../contract/outcomes.ts'
 import { remoteIdOf } from '../contract/remote-id.ts'
@@ -14,6 +24,7 @@ import { type DocumentMarks, documentView, newMarks, type StreamedBody, withDocu
 import { allExpressions, type RequestName } from '../http/expressions.ts'
 import { AnswerJudge } from '../http/judge.ts'
 import { explainProbe } from '../http/probe.ts'
+import { shownRequest } from '../http/shown-request.ts'
 import type { TemplateInput } from '../http/templates.ts'
 import { Templates } from '../http/templates.ts'
 import { batchView, viewOf } from '../http/view.ts'
@@ -94,10 +105,33 @@ class HttpKind implements DeliveryKind {
     return outcomes
   }
 
-  async preview(item: PushItem): Promise<BuiltRequest> {
-    const { batch, settings } = this.#destination
-    const [name, template] = this.#requestFor(item)
-    return await buildRequest(this.#templates, name, template, batch === null ? viewOf(item, settings, null) : batchView([item], settings))
+  async preview(item: PushItem): Promise<PreviewedRequest> {
+    const { batch, settings, upload } = this.#destination
+    const attached = this.#openDocument === null ? null : attachedDocument(item)
+    if (attached === null) {
+      const view = batch === null ? viewOf(item, settings, null) : batchView([item], settings)
+      const [name, template] = this.#requestFor(item)
+      return this.#shown(await buildRequest(this.#templates, name, template, view), null)
+    }
+    const found = await this.#document(attached)
+    if ('failure' in found) throw new PermanentError(found.failure.error)
+    const { document } = found
+    const view = viewOf(item, settings, this.#documentView(attached, document))
+    const built = await buildRequest(this.#templates, 'request', this.#destination.request, view)
+    const request = this.#shown(built, document)
+    if (upload === null) return request
+    try {
+      const second = await buildRequest(this.#templates, 'upload', upload, view)
+      return { ...request, upload: this.#shown(second, document, new URL(built.url).origin) }
+    } catch (error) {
+      if (!(error instanceof PermanentError)) throw error
+      // Its address usually comes from the answer, which nobody has yet.
+      return { ...request, upload: { method: upload.method, url: '(from the answer to the request)', headers: {}, body: null } }
+    }
+  }
+
+  #shown(built: BuiltRequest, document: OpenedDocument | null, trusted?: string): BuiltRequest {
+    return shownRequest(built, this.#destination.auth, document === null ? null : { document, marks: this.#marks }, trusted)
   }
 
   async probe(signal: AbortSignal): Promise<ProbeResult> {
@@ -144,11 +178,7 @@ class HttpKind implements DeliveryKind {
     const found = await this.#document(attached)
     if ('failure' in found) return found.failure
     const { document } = found
-    const view = viewOf(
-      item,
-      settings,
-      documentView(attached, document, this.#marks, this.#destination.personalFields.includes('documents.name')),
-    )
+    const view = viewOf(item, settings, this.#documentView(attached, document))
     const reply = await this.#ask('request', request, { view, signal, startedAt, document })
     if ('failure' in reply) return reply.failure
     const outcome = await this.#judge.outcome(reply.answer, { item: view })
@@ -165,6 +195,10 @@ class HttpKind implements DeliveryKind {
   #requestFor({ remoteId }: PushItem): readonly ['update' | 'request', RequestTemplate] {
     const { request, update } = this.#destination
     return remoteId !== null && update !== null ? ['update', update] : ['request', request]
+  }
+
+  #documentView(attached: AttachedDocument, document: OpenedDocument): Json {
+    return documentView(attached, document, this.#marks, this.#destination.personalFields.includes('documents.name'))
   }
 
   async #document(attached: AttachedDocument): Promise<{ readonly document: OpenedDocument } | { readonly failure: Failure }> {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { QueueDestination } from '../../config/config.ts'
+import { MASK } from '../../model/masking.ts'
 import type { BuiltRequest, DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../contract/delivery.ts'
 import { type Failure, localFailure, ofWholeBatch } from '../contract/outcomes.ts'
 import type { CallLimits, Reply, Sqs } from '../sqs/client.ts'
@@ -46,7 +47,11 @@ class QueueKind implements DeliveryKind {
 
   async preview(item: PushItem): Promise<BuiltRequest> {
     const { url } = this.#destination.queue
-    const headers = { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': 'AmazonSQS.SendMessageBatch' }
+    const headers = {
+      'content-type': 'application/x-amz-json-1.0',
+      'x-amz-target': 'AmazonSQS.SendMessageBatch',
+      authorization: `AWS4-HMAC-SHA256 ${MASK}`,
+    }
     const body = JSON.stringify({ QueueUrl: url, Entries: numbered([queueMessage(item, this.#isFifo)]) })
     return { method: 'POST', url: `${new URL(url).origin}/`, headers, body }
   }

@@ -1,6 +1,6 @@
 import { KnownSecrets } from '../../base/log.ts'
 import { lookupFailure } from '../adapters/adapter.ts'
-import type { DeliveryKind, Outcome } from '../contract/delivery.ts'
+import type { BuiltRequest, DeliveryKind, Outcome } from '../contract/delivery.ts'
 import { StepFailure } from '../contract/outcomes.ts'
 
 /**
@@ -19,6 +19,10 @@ export function redacting(kind: DeliveryKind, secrets: readonly string[]): Deliv
   const throwRedacted = (error: unknown): never => {
     const failure = lookupFailure(error)
     throw new StepFailure({ ...failure, error: known.maskText(failure.error) })
+  }
+  const maskedRequest = ({ method, url, headers, body }: BuiltRequest): BuiltRequest => {
+    const masked = Object.entries(headers).map(([name, value]) => [name, known.maskText(value)])
+    return { method, url: known.maskText(url), headers: Object.fromEntries(masked), body: body === null ? null : known.maskText(body) }
   }
   const { lookUp, verify, findMapping, preview } = kind
   return {
@@ -41,9 +45,8 @@ export function redacting(kind: DeliveryKind, secrets: readonly string[]): Deliv
     preview:
       preview &&
       (async (item) => {
-        const { method, url, headers, body } = await preview.call(kind, item)
-        const masked = Object.entries(headers).map(([name, value]) => [name, known.maskText(value)])
-        return { method, url: known.maskText(url), headers: Object.fromEntries(masked), body: body === null ? null : known.maskText(body) }
+        const { upload, ...request } = await preview.call(kind, item)
+        return { ...maskedRequest(request), ...(upload && { upload: maskedRequest(upload) }) }
       }),
     async probe(signal) {
       const { ok, text } = await kind.probe(signal)

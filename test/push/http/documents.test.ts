@@ -9,6 +9,7 @@ import type { HttpDestination } from '../../../src/config/config.ts'
 import { FolderStorage } from '../../../src/documents/storage/folder.ts'
 import { documentOpener } from '../../../src/documents/storage/opener.ts'
 import type { StoredDocument } from '../../../src/documents/storage/storage.ts'
+import { MASK } from '../../../src/model/masking.ts'
 import type { PushItem } from '../../../src/push/contract/delivery.ts'
 import type { OpenDocument } from '../../../src/push/contract/documents.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
@@ -214,4 +215,34 @@ it('names a document only where personal_fields names its name', async () => {
     { name: null, type: 'application/pdf' },
     { name: 'Quote for Jane.pdf', type: 'application/pdf' },
   ])
+})
+
+it('shows in a preview the document and its upload, without sending anything', async () => {
+  const service = await serve()
+  const { stored, open } = await keeping('%PDF-1.7')
+  const auth = { type: 'bearer', token: secret('the-token') } as const
+  const note = {
+    ...RAW,
+    method: 'POST',
+    url: '$url(settings.base_url, "notes")',
+    format: 'json',
+    body: '{"file": document.base64}',
+  } as const
+  const preview = async (upload: HttpDestination['upload']) =>
+    await kindTo(service.baseUrl, { auth, request: note, upload }, open).preview?.(storing(stored))
+  const authorization = `Bearer ${MASK}`
+  const request = {
+    method: 'POST',
+    url: `${service.baseUrl}/notes`,
+    headers: { authorization },
+    body: '{"file":"[document: 8 bytes in base64]"}',
+  }
+  expect(await preview(null)).toMatchObject(request)
+  expect(await preview(RAW)).toMatchObject({
+    ...request,
+    upload: { method: 'PUT', url: `${service.baseUrl}/files/${stored.sha256}`, headers: { authorization }, body: '[document: 8 bytes]' },
+  })
+  expect((await preview({ ...RAW, url: '"https://elsewhere.example/put"' }))?.upload?.headers).not.toHaveProperty('authorization')
+  expect((await preview({ ...RAW, url: 'body.put' }))?.upload).toMatchObject({ method: 'PUT', url: '(from the answer to the request)' })
+  expect(service.arrived).toEqual([])
 })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { MASK } from '../../../src/model/masking.ts'
 import { redacting } from '../../../src/push/kinds/redacting.ts'
 import { json } from '../../upstream/service.ts'
 import { destinationTo, itemOf, ok, openKind, secret, sendOne, serve } from './support.ts'
@@ -282,7 +283,17 @@ describe('a probe', () => {
 })
 
 describe('a preview', () => {
-  it('is the request that would be sent, without credentials and secrets, and nothing is sent', async () => {
+  it.each([
+    [{ type: 'bearer', token: secret('the-token') }, { authorization: `Bearer ${MASK}` }],
+    [{ type: 'basic', username: 'ann', password: secret('the-token') }, { authorization: `Basic ${MASK}` }],
+    [{ type: 'header', name: 'X-Api-Key', value: secret('the-token') }, { 'x-api-key': MASK }],
+    [null, {}],
+  ] as const)('names the header of the credential, and masks it: %j', async (auth, headers) => {
+    const kind = openKind(destinationTo('http://unused.example', { auth }))
+    expect((await kind.preview?.(itemOf()))?.headers).toEqual({ 'content-type': 'application/json', ...headers })
+  })
+
+  it('is the request that would be sent, with masked credentials and secrets, and nothing is sent', async () => {
     const { baseUrl, arrived } = await serve((_, response) => response.end('{}'))
     const auth = { type: 'bearer', token: secret('the-token-of-the-target') } as const
     const destination = destinationTo(baseUrl, { auth, update: { ...destinationTo('').request, method: 'PATCH' }, remoteId: 'body.id' })
@@ -290,7 +301,7 @@ describe('a preview', () => {
     expect(await kind.preview?.(itemOf())).toEqual({
       method: 'POST',
       url: `${baseUrl}/notes/${itemOf().submissionId}`,
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${MASK}` },
       body: JSON.stringify({ id: itemOf().messageId, text: itemOf().after?.['detail'] }),
     })
     expect(await kind.preview?.(itemOf({ remoteId: '7', after: { detail: 'quote_received' } }))).toMatchObject({

@@ -109,7 +109,8 @@ it('takes credentials that the settings do not hold from the SDK’s own chain',
 
 it('shows in a preview what it would send', async () => {
   const preview = await open('https://sqs.eu-central-1.amazonaws.com/123456789012/changes.fifo').preview?.(item(1))
-  expect(preview).toMatchObject({ method: 'POST', url: 'https://sqs.eu-central-1.amazonaws.com/' })
+  expect(preview).toMatchObject({ method: 'POST', headers: { authorization: 'AWS4-HMAC-SHA256 ••••' } })
+  expect(preview?.url).toBe('https://sqs.eu-central-1.amazonaws.com/')
   expect(JSON.parse(preview?.body ?? '').Entries).toMatchObject([{ Id: '0', MessageDeduplicationId: uuid(7, 1) }])
 })
 

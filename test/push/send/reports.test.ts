@@ -48,14 +48,12 @@ it('counts how long a change took to a destination, and not what is a snapshot o
 })
 
 const SAID = 'Call Jane Doe at home'
-const BATCH = { batch: { max: 2, by: null, result: '[]' }, request: { ...destinationTo('').request, body: '$string(items.after)' } }
 
 it.each([
   ['refuses the message', 422, {}, 50],
   ['breaks down', 500, {}, 20],
   ['asks for a pause', 429, {}, 20],
   ['refuses the credential', 403, { suspendOn: [403] }, 50],
-  ['refuses a batch', 400, BATCH, 20],
 ] as const)('the log never repeats what a receiver answers that %s', async (_, status, over, level) => {
   const [database] = onSqlite
   if (database === undefined) return

@@ -99,22 +99,28 @@ function Shown({ change }: { readonly change: Change }) {
           {error}
         </p>
       )}
-      {request !== null && (
-        <>
-          <p className="mono whole-text">
-            {request.method} {request.url}
-          </p>
-          <Facts
-            items={Object.entries(request.headers).map(([name, value]) => [
-              name,
-              <span key={name} className="mono">
-                {value}
-              </span>,
-            ])}
-          />
-          {request.body !== null && <Body text={request.body} />}
-        </>
-      )}
+      {request !== null && <ShownRequest request={request} />}
+      {request?.upload && <ShownRequest request={request.upload} />}
+    </>
+  )
+}
+
+function ShownRequest({ request }: { readonly request: Omit<NonNullable<Change['request']>, 'upload'> }) {
+  const { method, url, headers, body } = request
+  return (
+    <>
+      <p className="mono whole-text">
+        {method} {url}
+      </p>
+      <Facts
+        items={Object.entries(headers).map(([name, value]) => [
+          name,
+          <span key={name} className="mono">
+            {value}
+          </span>,
+        ])}
+      />
+      {body !== null && <Body text={body} />}
     </>
   )
 }

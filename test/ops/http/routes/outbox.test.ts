@@ -295,7 +295,11 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     const shown = await runHere(['destination', 'preview', 'ams', '--seq', String(seq)], rig.env)
     expect(shown).toMatchObject({ code: 0, err: '' })
     expect(shown.out).toContain(`webhook-id: ${message_id}\n`)
-    expect((await preview({ seq: 999_999 })).json.items).toEqual([])
+    expect((await preview({ seq: 999_999 })).status).toBe(404)
+    expect(await runHere(['destination', 'preview', 'ams', '--seq', '999999'], rig.env)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("change 999999 isn't in the change log"),
+    })
     for (const wrong of [{}, { seq: 1, submission_id: SUBMISSION }]) expect((await preview(wrong)).status).toBe(400)
     expect(await states('?destination=ams')).toEqual(['waiting', 'waiting'])
     expect((await rig.notes()).every(({ action }) => action === 'destination.preview')).toBe(true)
