@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
+import { loadOnce } from '../../base/load-once.ts'
 import type { BucketConfig } from '../../config/config.ts'
 import { MissingDocument, StorageUnavailable } from './errors.ts'
 import { OWNER } from './owner.ts'
@@ -21,17 +22,16 @@ const BATCH = 500
  */
 export class S3Storage implements DocumentStorage {
   readonly place: string
-  readonly #open: () => Promise<Bucket>
+  readonly #opened: () => Promise<Bucket>
   readonly #spool: Spool
   readonly #config: BucketConfig
-  #bucket: Promise<Bucket> | undefined
 
   /** @param folder absolute path of the folder for temporary files. */
   constructor(config: BucketConfig, folder: string, proxies: Proxies) {
     this.#config = config
     this.#spool = new Spool(folder)
     this.place = `the bucket ${config.bucket}`
-    this.#open = async () => (await import('./s3-client.ts')).openBucket(config, proxies)
+    this.#opened = loadOnce(async () => (await import('./s3-client.ts')).openBucket(config, proxies))
   }
 
   async keep(body: AsyncIterable<Uint8Array>, expected: Expected): Promise<StoredDocument> {
@@ -153,11 +153,6 @@ export class S3Storage implements DocumentStorage {
     } catch (error) {
       throw bucketError(this.#config, error)
     }
-  }
-
-  #opened(): Promise<Bucket> {
-    this.#bucket ??= this.#open()
-    return this.#bucket
   }
 
   #mustBeDocument(path: string): void {

@@ -54,6 +54,8 @@ export class DriftRecorder implements DriftWatch, Service {
   /** Writes what was seen since the last time. */
   async write(): Promise<void> {
     await this.#loading
+    // A load that failed, because of too many open files for instance, begins again with the next answer.
+    this.#loading = null
     const seen = this.#seen
     if (seen.size === 0) return
     this.#seen = new Map()

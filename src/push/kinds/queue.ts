@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
+import { loadOnce } from '../../base/load-once.ts'
 import type { QueueDestination } from '../../config/config.ts'
 import { MASK } from '../../model/masking.ts'
 import type { BuiltRequest, DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../contract/delivery.ts'
@@ -23,13 +24,15 @@ class QueueKind implements DeliveryKind {
   readonly #transport: Transport
   readonly #clock: Clock
   readonly #isFifo: boolean
-  #sqs: Promise<Sqs> | null = null
+  /** The client of the SDK, which is loaded when it is first needed. */
+  readonly #sqs: () => Promise<Sqs>
 
   constructor(destination: QueueDestination, transport: Transport, clock: Clock) {
     this.#destination = destination
     this.#transport = transport
     this.#clock = clock
     this.#isFifo = new URL(destination.queue.url).pathname.endsWith('.fifo')
+    this.#sqs = loadOnce(async () => (await import('../sqs/client.ts')).openSqs(destination, transport, clock))
   }
 
   async send(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]> {
@@ -88,12 +91,10 @@ class QueueKind implements DeliveryKind {
     return 'failure' in reply ? reply.failure : judged(reply.code, reply.answer, this.#destination.idempotent)
   }
 
-  /** Asks by the SDK's client, which is loaded when it is first needed. */
   async #ask<T>({ signal }: CallLimits, ask: (sqs: Sqs) => Promise<Reply<T>>): Promise<Reply<T>> {
     if (signal.aborted) return { failure: localFailure('stopped before it was sent', false) }
     try {
-      this.#sqs ??= import('../sqs/client.ts').then(({ openSqs }) => openSqs(this.#destination, this.#transport, this.#clock))
-      return await ask(await this.#sqs)
+      return await ask(await this.#sqs())
     } catch (error) {
       return { failure: localFailure(messageOf(error), false) }
     }

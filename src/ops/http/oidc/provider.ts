@@ -1,5 +1,6 @@
 import type * as openid from 'openid-client'
 import { messageOf } from '../../../base/errors.ts'
+import { loadOnce } from '../../../base/load-once.ts'
 import type { OidcConfig } from '../../../config/config.ts'
 import { storableText } from '../../../model/json.ts'
 import { printableLine } from '../../output/text.ts'
@@ -34,7 +35,7 @@ interface Ready {
 /** A provider of OpenID Connect: the code flow with PKCE, state and nonce. It is asked who it is with the first sign-in. */
 export class Provider {
   readonly #oidc: OidcConfig
-  #ready: Promise<Ready> | null = null
+  readonly #ready = loadOnce(() => this.#discover())
 
   constructor(oidc: OidcConfig) {
     this.#oidc = oidc
@@ -78,13 +79,10 @@ export class Provider {
     }
   }
 
-  /** Discovers the provider once; a failure is not kept. */
   async #discovered(): Promise<Ready> {
-    this.#ready ??= this.#discover()
     try {
-      return await this.#ready
+      return await this.#ready()
     } catch (error) {
-      this.#ready = null
       const { issuer, name } = this.#oidc
       throw new ProviderAwayError(
         `${name} does not answer as it should (${printableLine(causeOf(error))}): try again, or have somebody look at ${issuer}`,
