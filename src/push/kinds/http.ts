@@ -58,7 +58,7 @@ interface Asked {
 
 /** Longest body that is read of an answer, and of all answers in flight together. */
 const ANSWER_BYTES = 4 * 1024 * 1024
-const ALL_ANSWERS_BYTES = 64 * 1024 * 1024
+const ALL_ANSWERS_BYTES = 16 * 1024 * 1024
 
 /** Longest time for the expressions of a request, and what each change of a batch adds. */
 const [TEMPLATES_MS, TEMPLATES_MS_PER_ITEM] = [1_000, 10]

@@ -120,21 +120,27 @@ export class Exchange implements Dispatcher.DispatchHandler {
       retryAfterMs: retryAfterMs(this.#headers, this.#clock.now()) ?? null,
     } as const
     const encodings = encodingsOf(this.#headers['content-encoding'])
-    const body = Buffer.concat(this.#chunks)
-    if (encodings.length === 0) this.#settle({ ...answer, body: body.toString(), cut })
-    else this.#settle(this.#decode(body, encodings, cut).then((read) => ({ ...answer, ...read })))
+    // undici keeps this object while the connection is idle.
+    const chunks = this.#chunks.splice(0)
+    if (encodings.length === 0) this.#settle({ ...answer, body: Buffer.concat(chunks).toString(), cut })
+    else this.#settle(this.#decode(chunks, encodings, cut).then((read) => ({ ...answer, ...read })))
   }
 
-  /** Decodes as much as arrived, and as the limit allows. Never rejects. */
-  async #decode(body: Buffer, encodings: readonly string[], cut: Cut | null): Promise<{ readonly body: string; readonly cut: Cut | null }> {
-    const chunks: Buffer[] = []
-    let size = 0
-    const read = (why: Cut | null) => ({ body: Buffer.concat(chunks).subarray(0, this.#bodyLimitBytes).toString(), cut: why })
+  /** Decodes what arrived, up to the limit, and keeps nothing but the text. Never rejects. */
+  async #decode(
+    chunks: readonly Buffer[],
+    encodings: readonly string[],
+    cut: Cut | null,
+  ): Promise<{ readonly body: string; readonly cut: Cut | null }> {
+    const text = new TextDecoder('utf-8', { ignoreBOM: true })
+    let body = ''
+    let left = this.#bodyLimitBytes
+    const read = (why: Cut | null) => ({ body: body + text.decode(), cut: why })
     try {
-      for await (const chunk of decodedBody(Readable.from([body]), encodings)) {
-        chunks.push(chunk)
-        size += chunk.length
-        if (size > this.#bodyLimitBytes) return read(this.#tooLong())
+      for await (const chunk of decodedBody(Readable.from(chunks), encodings)) {
+        body += text.decode(chunk.subarray(0, left), { stream: true })
+        if (chunk.length > left) return read(this.#tooLong())
+        left -= chunk.length
       }
       return read(cut)
     } catch (error) {
