@@ -1,5 +1,5 @@
-import { expect, inject, it, onTestFinished } from 'vitest'
-import { newPostgres, newSqlite } from '../tools/databases.ts'
+import { expect, it, onTestFinished } from 'vitest'
+import { newSqlite } from '../tools/databases.ts'
 import { mixFor } from '../tools/mixes.ts'
 import { logFaults, untilAgreed } from './agreement.ts'
 import { Stage } from './stage.ts'
@@ -9,7 +9,7 @@ const [first = 1, last = first] = (process.env['MIXES'] ?? '1-2').split('-').map
 const seeds = Array.from({ length: last - first + 1 }, (_, index) => first + index)
 
 it.each(seeds)('the mirror equals a service with the mix %i of variants, and a reconcile run finds nothing', async (seed) => {
-  const place = seed % 2 === 0 ? newPostgres(inject('postgresUrl')) : newSqlite()
+  const place = newSqlite()
   onTestFinished(() => place.remove())
   const unshown = mixFor(seed)
   const stage = await Stage.open(place.config, { seed: `mix ${seed}`, submissions: 4, lists: true, faults: 'all', unshown })
