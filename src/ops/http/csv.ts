@@ -15,7 +15,7 @@ interface Page {
   readonly next_cursor: string | null
 }
 
-/** Adds the route of a list as a CSV: a column for each field, all rows that the filters find, with the same values masked as in the list. */
+/** Adds the route of a list as a CSV: a column for each field, also of fields that are objects (`best_quote_total_cents`); all rows that the filters find, with the same values masked as in the list. */
 export function addCsv(api: Api, p: AdminParts, op: AnyOperation): void {
   const { limit: _, cursor: __, ...filters } = op.input.shape
   const columns = columnsOf(op.output)
@@ -27,7 +27,7 @@ export function addCsv(api: Api, p: AdminParts, op: AnyOperation): void {
       summary: `${op.summary}: all of them, as a CSV`,
       tags: [op.name.split('.')[0] ?? ''],
       querystring: z.strictObject(filters),
-      response: csvAbout('a line for each, below the names of its fields; objects and lists as JSON'),
+      response: csvAbout('a line for each, below the names of its fields; of an object a column for each of its fields, lists as JSON'),
     },
     handler: async (request, reply) => {
       const pages = pagesOf(op, contextOf(p, request), request.query as object)
@@ -51,17 +51,24 @@ async function* pagesOf(op: AnyOperation, context: OperationContext, filters: ob
     context.signal.throwIfAborted()
     const output = await op.run(context, { ...filters, limit: PAGE, ...(cursor !== undefined && { cursor }) })
     const { items, next_cursor } = masked(op.output, output) as Page
-    yield items.map((item) => Object.fromEntries(Object.entries(item).map(([name, value]) => [name, flat(value)])))
+    yield items.map((item) => Object.fromEntries(Object.entries(item).flatMap(([name, value]) => cellsOf(name, value))))
     cursor = next_cursor
   }
 }
 
 function columnsOf(output: z.ZodType): string[] {
   const items = (output as z.ZodObject).shape['items'] as z.ZodArray<z.ZodObject>
-  return Object.keys(items.element.shape)
+  return Object.entries<z.ZodType>(items.element.shape).flatMap(([name, field]) => {
+    const inner = field instanceof z.ZodNullable ? field.unwrap() : field
+    return inner instanceof z.ZodObject ? Object.keys(inner.shape).map((part) => `${name}_${part}`) : [name]
+  })
 }
 
-/** A cell holds one value. */
-function flat(value: unknown): unknown {
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
+/** A value in a cell, which holds one; of an object each field in a cell of its own. */
+function cellsOf(name: string, value: unknown): (readonly [column: string, cell: unknown])[] {
+  if (Array.isArray(value)) return [[name, JSON.stringify(value)]]
+  if (typeof value !== 'object' || value === null) return [[name, value]]
+  return Object.entries(value).map(
+    ([part, each]) => [`${name}_${part}`, typeof each === 'object' && each !== null ? JSON.stringify(each) : each] as const,
+  )
 }

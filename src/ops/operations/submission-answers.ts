@@ -97,6 +97,7 @@ export const quoteOnBoard = record('QuoteOnBoard', {
 
 export const submissionView = record('SubmissionView', {
   summary: submissionItem,
+  hint: z.string().nullable().describe('what to do about a submission that the service does not know; null: it does'),
   tables: tables.describe('the rows of every table but events and messages, which the timeline has; what is gone bears `gone_at`'),
   cut: z.array(z.string()).describe('tables of which there are more rows than are shown'),
   freshness: z.array(

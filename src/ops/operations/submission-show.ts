@@ -12,7 +12,7 @@ import { clientsOf, extraReadsOf, freshnessOf, MOST_ROWS, wholeSubmission } from
 import { untrackedText } from '../actions/names.ts'
 import type { Column } from '../output/columns.ts'
 import { NotFoundError } from '../output/refusals.ts'
-import { when } from '../output/text.ts'
+import { shortTime, when } from '../output/text.ts'
 import { wordOf } from '../output/words.ts'
 import { accountIn, count, oneSubmission } from './inputs.ts'
 import { operation } from './operation.ts'
@@ -43,10 +43,11 @@ const show = operation({
   print: printView,
 })
 
-function printView(to: Printer, { summary, open_items, freshness }: z.output<typeof submissionView>): void {
+function printView(to: Printer, { summary, hint, open_items, freshness }: z.output<typeof submissionView>): void {
   const line = [wordOf(summary.stage), ...[summary.state, summary.effective_date].filter((each) => each !== null)].join(', ')
   to.line(`${summary.insured_name ?? 'without a name'}: ${line}\n`)
   const status: Column<View['summary']['lanes'][number]> = ['status', (lane) => lane.status_label ?? lane.status]
+  if (hint !== null) to.sentence(`${hint}\n`)
   to.rows('Lanes', summary.lanes, ['market_name', 'category', status, 'chip'], 'No lane.')
   const best = summary.best_quote
   to.line(`\nLowest quote: ${best === null ? 'none' : `${best.premium_display ?? best.total_cents} from ${best.market_name}`}\n`)
@@ -82,6 +83,7 @@ export async function submissionViewOf(
   ])
   return {
     summary,
+    hint: hintFor(summary),
     tables: Object.fromEntries(tables.map(({ entity, rows }) => [entity.table, rows.slice(0, limit).map((row) => keyed(entity, row))])),
     cut: tables.filter(({ rows, isCut }) => isCut || rows.length > limit).map(({ entity }) => entity.table),
     freshness,
@@ -95,6 +97,18 @@ export async function submissionViewOf(
       row_key: rowKeyOf({ key: ['account', 'submission_id', 'name'] }, { ...key, ...read }),
     })),
   }
+}
+
+function hintFor({
+  account,
+  submission_id,
+  unreachable_since,
+}: Pick<View['summary'], 'account' | 'submission_id' | 'unreachable_since'>): string | null {
+  if (unreachable_since === null) return null
+  return (
+    `The service does not know this submission (since ${shortTime(unreachable_since)} UTC). Its rows stay in the mirror. If the id is wrong, ` +
+    `remove it with \`submission-mirror purge ${submission_id} --account ${account}\`.`
+  )
 }
 
 /** Those of the account's own destinations, and whatever else has changes of it, with whether it needs a client there. */

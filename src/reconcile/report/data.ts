@@ -1,6 +1,7 @@
 import type { Json } from '../../model/json.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
+import { withInsured } from '../../store/mirror/insured.ts'
 import { atDestinations } from '../../store/reconcile/at-destinations.ts'
 import { countFirstSeen, mirrorFigures } from '../../store/reconcile/figures.ts'
 import { countFindings, type FindingRow, listFindings } from '../../store/reconcile/findings.ts'
@@ -39,7 +40,7 @@ async function readGroups(q: Query, runId: string): Promise<FindingGroup[]> {
     for (const kind of findingKinds) {
       const byEntity = counts.filter((count) => count.kind === kind && count.standing === standing)
       if (byEntity.length === 0) continue
-      const rows = await listFindings(q, { runId, kind, standing, limit: LISTED })
+      const rows = await withInsured(q, await listFindings(q, { runId, kind, standing, limit: LISTED }))
       groups.push({
         kind,
         standing,
@@ -52,9 +53,10 @@ async function readGroups(q: Query, runId: string): Promise<FindingGroup[]> {
   return groups
 }
 
-function findingOf(row: FindingRow): ReportFinding {
+function findingOf(row: FindingRow & { readonly insured_name: string | null }): ReportFinding {
   return {
     submissionId: row.submission_id,
+    insuredName: row.insured_name === null ? null : shownText(row.insured_name, 120),
     kind: row.kind,
     entity: row.entity,
     record: recordOf(row),

@@ -18,7 +18,7 @@ export function findingSections(data: ReportData): Section[] {
   ]
 }
 
-function comparedBlocks({ run }: ReportData): Block[] {
+function comparedBlocks({ run, mirror }: ReportData): Block[] {
   if (run.submissions_done === 0) return [{ kind: 'text', texts: ['No submission: nothing was read again.'] }]
   const withState = run.options.no_state !== true
   const feeds = 'Both feeds (market events and thread) of each submission were read again from the beginning, with an empty cursor'
@@ -31,6 +31,11 @@ function comparedBlocks({ run }: ReportData): Block[] {
         `${feeds}${state}. Every row of ${tables.map(({ table }) => `\`${table}\``).join(', ')} that belongs to it was compared, field by field, with what the service answered; then the mirror was searched for rows that the service did not show.${run.options.submissions === undefined ? ' The change log was searched for missing numbers.' : ''}`,
         'Repairs are applied like deliveries and polls: they appear in `changes` with the cause `reconcile` and are sent to the destinations. A difference in `raw` alone is repaired too, without a row in `changes`.',
       ].slice(0, run.options.dry_run === true ? 1 : 2),
+    },
+    {
+      kind: 'table',
+      columns: [{ name: 'Table' }, { name: 'Rows of the account when this report was made', numeric: true }],
+      rows: mirror.tables.filter(({ rows }) => rows > 0).map(({ table, rows }) => [code(table), rows]),
     },
   ]
 }
@@ -69,7 +74,8 @@ function hasFields(finding: ReportFinding): boolean {
 function divergenceOf(finding: ReportFinding): Divergence {
   const about: Cell[] = [code(finding.entity)]
   if (finding.record !== null) about.push({ code: finding.record })
-  if (finding.submissionId !== null) about.push('of submission', code(finding.submissionId))
+  if (finding.submissionId !== null)
+    about.push('of submission', ...(finding.insuredName === null ? [] : [finding.insuredName]), code(finding.submissionId))
   if (finding.repairedAt !== null) about.push(`· repaired ${moment(finding.repairedAt)}`)
   return { record: about, fields: finding.differences }
 }
@@ -85,8 +91,9 @@ const lastColumns: Readonly<Record<FindingKind, readonly [repaired: string, left
 }
 
 function plainTable(kind: FindingKind, findings: readonly ReportFinding[]): Block {
-  const names = ['Submission', 'Read', 'Table', 'Record', 'Destination', ...lastColumns[kind]]
+  const names = ['Insured', 'Submission', 'Read', 'Table', 'Record', 'Destination', ...lastColumns[kind]]
   const rows = findings.map((finding): Cell[] => [
+    finding.insuredName ?? '',
     code(finding.submissionId),
     kind === 'unreadable' ? (finding.read ?? '') : '',
     code(finding.entity),

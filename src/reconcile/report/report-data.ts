@@ -13,6 +13,8 @@ export interface ShownDifference {
 export interface ReportFinding {
   /** null: an undelivered change of a row without a submission. */
   readonly submissionId: string | null
+  /** null: the mirror doesn't know the insured. */
+  readonly insuredName: string | null
   readonly kind: FindingKind
   readonly entity: string | null
   /** The key after account and submission, as text; null for the submission itself or one of its reads. */
@@ -49,7 +51,7 @@ export interface FirstSeen {
   readonly totals: readonly { readonly via: string; readonly events: number; readonly messages: number }[]
 }
 
-/** Everything that a report shows. Holds no personal data. */
+/** Everything that a report shows. Personal values are masked, except for the names of insureds. */
 export interface ReportData {
   readonly run: ReconcileRunsTable
   readonly groups: readonly FindingGroup[]

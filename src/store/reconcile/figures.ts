@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { entities } from '../../model/entities.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 
@@ -70,6 +71,8 @@ export interface MirrorFigures {
   readonly unreachable: number
   /** How submissions became known: `webhook`, `command` and so on. */
   readonly trackedVia: readonly { readonly via: string; readonly submissions: number }[]
+  /** Rows of the account in each table of service data, without those that are gone. */
+  readonly tables: readonly { readonly table: string; readonly rows: number }[]
 }
 
 export async function mirrorFigures(q: Query, account: string): Promise<MirrorFigures> {
@@ -86,5 +89,15 @@ export async function mirrorFigures(q: Query, account: string): Promise<MirrorFi
     submissions: rows.reduce((total, { n }) => total + n, 0),
     unreachable: rows.reduce((total, { away }) => total + away, 0),
     trackedVia: rows.map(({ via, n }) => ({ via: via ?? 'unknown', submissions: n })),
+    tables: await rowsByTable(q, account),
   }
+}
+
+async function rowsByTable(q: Query, account: string): Promise<MirrorFigures['tables']> {
+  const counts = entities.map(({ table, fields }) => {
+    const isThere = 'gone_at' in fields ? sql` and gone_at is null` : sql``
+    return sql`select ${sql.lit(table)} as name, count(*) as n from ${sql.table(table)} where account = ${account}${isThere}`
+  })
+  const { rows } = await sql<{ name: string; n: number | string }>`${sql.join(counts, sql` union all `)}`.execute(q.sql)
+  return rows.map(({ name, n }) => ({ table: name, rows: Number(n) }))
 }

@@ -39,12 +39,16 @@ describe.each(testDatabases)('lists as CSV, and their counts, on $name', (databa
     expect((await csv('/inbox.csv')).rows).toEqual([])
   })
 
-  it('hold no formula, and lists as JSON', async () => {
-    const { rows, cell } = await csv('/submissions.csv?sort=name')
+  it('hold no formula, lists as JSON, and the columns of the screen', async () => {
+    const { rows, cell, columns } = await csv('/submissions.csv?sort=name')
     expect(rows).toHaveLength(2)
     const row = rows.findIndex((each) => each.includes(uuid(9, 1)))
     expect(cell(row, 'insured_name')).toBe(`'${HOSTILE}`)
     expect(cell(row, 'lanes')).toBe('[]')
+    expect(columns).toEqual(
+      expect.arrayContaining(['stage', 'best_quote_total_cents', 'best_quote_market_name', 'outstanding_count', 'pushed_dead']),
+    )
+    for (const each of rows) expect(each).toHaveLength(columns.length)
   })
 
   it('refuse what the list refuses', async () => {

@@ -10,7 +10,19 @@ import { renderHtml } from '../../../src/reconcile/report/html.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import type { ReconcileFindingsTable } from '../../../src/store/schema/reconcile.ts'
 import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
-import { byFirstWalk, byPoll, byWebhook, eventFact, messageFact, trackFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
+import {
+  byFirstWalk,
+  byPoll,
+  byWebhook,
+  eventFact,
+  messageFact,
+  stateFact,
+  trackFact,
+  uuid,
+  wireEvent,
+  wireMessage,
+  wireRequirements,
+} from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 import { moment, report, run } from './sample.ts'
 
@@ -71,7 +83,10 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
       row(301, { kind: 'absent', standing: true, repaired_at: null }),
       row(302, { kind: 'unreadable', entity: null, entity_id: null, read: 'thread', repaired_at: null }),
     ])
+    await applyAll(db, [stateFact(ACCOUNT, submission, wireRequirements(submission, [], { insured_name: 'Bluebird Diner' }), 1)])
     const data = await readReport(db.read, await runNamed(db.read, uuid(8, 1)), '1.2.3')
+    expect(renderHtml(data)).toContain('Bluebird Diner')
+    expect(data.mirror.tables).toContainEqual({ table: 'submissions', rows: 1 })
     expect(data.groups.map(({ kind, standing, total, shown }) => [kind, standing, total, shown.length])).toEqual([
       ['missing', false, 204, 200],
       ['unreadable', false, 1, 1],
@@ -83,7 +98,7 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
     ])
     expect(data.groups[0]?.shown[0]).toMatchObject({ submissionId: submission, record: uuid(1, 1), repairedAt: moment(50) })
     expect(data.groups[1]?.shown[0]).toMatchObject({ entity: null, record: null, read: 'thread' })
-    expect(data).toMatchObject({ version: '1.2.3', mirror: { database: database.name, submissions: 0, firstSeq: 1 } })
+    expect(data).toMatchObject({ version: '1.2.3', mirror: { database: database.name, submissions: 1, firstSeq: 1 } })
   })
 
   it('shows values as they are, but none that may name a person, and no tax id at any depth', async () => {

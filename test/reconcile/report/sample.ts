@@ -42,6 +42,7 @@ export function run(over: Partial<ReconcileRunsTable> = {}): ReconcileRunsTable 
 export function finding(no: number, kind: FindingKind, over: Partial<ReportFinding> = {}): ReportFinding {
   return {
     submissionId: uuid(9, 1),
+    insuredName: null,
     kind,
     entity: 'market_events',
     record: uuid(1, no),
@@ -86,6 +87,7 @@ export function report(over: Partial<ReportData> = {}): ReportData {
       firstSeq: 1,
       lastSeq: 902,
       submissions: 12,
+      tables: [{ table: 'market_events', rows: 3_200 }],
       unreachable: 0,
       trackedVia: [{ via: 'webhook', submissions: 12 }],
     },

@@ -9,6 +9,7 @@ import { Id, shortId } from '../../parts/id.tsx'
 import { Masked, Raw, textOf } from '../../parts/masked.tsx'
 import { money } from '../../parts/numbers.ts'
 import { useTitle } from '../../parts/page.tsx'
+import { Sentence } from '../../parts/sentence.tsx'
 import { Asked } from '../../parts/states.tsx'
 import { Age, dateText } from '../../parts/time.tsx'
 import { NotFound } from '../not-found.tsx'
@@ -76,6 +77,11 @@ function Header({ view }: { readonly view: View }) {
       <p className="lead">
         {words.join(' · ')} <Id id={summary.submission_id} /> <Raw table="submissions" row={row} what={name} />
       </p>
+      {view.hint !== null && (
+        <p className="lead">
+          <Sentence text={view.hint} />
+        </p>
+      )}
       <dl className="figures">
         {boundOf(view).map(({ lane_id, market, cents }) => (
           <Figure key={lane_id} name="Bound">
