@@ -43,9 +43,9 @@ export const onPostgres: Plants = {
     foundBy: ['store/changes/lost-branch.test.ts'],
   },
   'a change that was emptied is sent again': {
-    file: 'store/outbox/resend.ts',
+    file: 'store/outbox/fan-out.ts',
     edits: [['sql`after` : sql`after::text`', 'sql`after` : sql`after::text || operation`']],
-    foundBy: ['ops/actions/resend.test.ts'],
+    foundBy: ['ops/actions/purge.test.ts'],
   },
   'only one change that waited for its insert is sent with it': {
     file: 'store/outbox/retry.ts',

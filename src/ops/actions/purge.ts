@@ -1,3 +1,4 @@
+import { BusyError } from '../../base/errors.ts'
 import type { DocumentStorage } from '../../documents/storage/storage.ts'
 import { storedPathsOf } from '../../store/mirror/documents.ts'
 import {
@@ -15,6 +16,9 @@ import { auditAction } from '../../store/operators/actions.ts'
 import { purgePushes } from '../../store/outbox/purge.ts'
 import { knownPaths } from '../../store/reads/fetches.ts'
 import { type ActionContext, idsForAudit, inSteps, untilDone } from './context.ts'
+
+const WAIT_MS = 250
+const LOG_ATTEMPTS = 40
 
 /** The tracked submissions that the service has not known since before a time. */
 export function submissionsGoneBefore(a: ActionContext, account: string, time: string): Promise<string[]> {
@@ -51,18 +55,37 @@ export async function purgeSubmissions(a: ActionContext, account: string, ids: r
       for (const path of await storedPathsOf(a.db.read, account, submissionId)) paths.add(path)
       if (!(await beginPurge(a.db, of, !asked.has(submissionId)))) continue
       all.push(of)
-      await untilDone(a, async () => ((await purgePushes(a.db, of)) > 0 ? 0 : null))
+      await untilDone(a, () => removePushes(a, of))
       await untilDone(a, async () => ((await purgeRows(a.db, of)) > 0 ? 0 : null))
     }
     if (all.length > 0) {
       await untilDone(a, (after) => purgeBodies(a.db, all, after))
       await untilDone(a, (after) => purgeChanges(a.db, all, after))
     }
-    for (const of of all) await endPurge(a.db, of)
     await removeFiles(a, storage, [...paths])
+    if (all.length > 0) await emptyLog(a)
+    for (const of of all) await endPurge(a.db, of)
     const ended = preview.submissions.filter((id) => !asked.has(id))
     return { ...preview, detail: { purged: preview.submissions.length, ...(ended.length > 0 && { ended: idsForAudit(ended) }) } }
   })
+}
+
+/** Waits for a sender that has claimed some of them. @returns null when none is left. */
+async function removePushes(a: ActionContext, of: Purged): Promise<number | null> {
+  const left = await purgePushes(a.db, of)
+  if (left === 'inFlight') await a.clock.sleep(WAIT_MS, a.signal)
+  return left === 'none' ? null : 0
+}
+
+/** @throws BusyError when another process reads the log for long. The next purge ends this one then. */
+async function emptyLog(a: ActionContext): Promise<void> {
+  for (let attempt = 0; attempt < LOG_ATTEMPTS; attempt++) {
+    if (await a.db.emptyLog()) return
+    await a.clock.sleep(WAIT_MS, a.signal)
+  }
+  throw new BusyError(
+    'everything was removed, but the write-ahead log (`mirror.db-wal`) still holds earlier versions of it, because another process is reading the database. End that process (a backup, a query), and run the purge again',
+  )
 }
 
 /** Removes files that no document names any more: another submission may have the same bytes. */

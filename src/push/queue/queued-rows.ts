@@ -42,6 +42,7 @@ export async function rowsFor(
   const rows: NewOutboxRow[] = []
   const held = new Map<string, number>()
   for (const change of changes) {
+    if (change.isEmptied === true) continue
     const time = times.get(recordText(change))
     const { account, entity, operation, cause } = change
     const filtered = {

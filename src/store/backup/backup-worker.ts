@@ -15,6 +15,8 @@ const order = workerData as BackupOrder
 /** Pages copied per step, 8 MB. The thread can be stopped between steps. */
 const PAGES_PER_STEP = 2_000
 const LOCK_WAIT_MS = 5_000
+/** The copy page by page, which can be stopped between steps. */
+const pages = `${order.partial}-pages`
 /** What is worked on: the one that an error is about. */
 let place = order.source
 
@@ -23,7 +25,10 @@ const say = (answer: BackupAnswer) => parentPort?.postMessage(answer)
 try {
   const source = new Database(order.source, { readonly: true, fileMustExist: true, timeout: LOCK_WAIT_MS })
   parentPort?.once('message', () => void make(source).catch(failed))
-  say({ type: 'size', bytes: Number(source.pragma('page_count', { simple: true })) * Number(source.pragma('page_size', { simple: true })) })
+  say({
+    type: 'size',
+    bytes: 2 * Number(source.pragma('page_count', { simple: true })) * Number(source.pragma('page_size', { simple: true })),
+  })
 } catch (error) {
   failed(error)
 }
@@ -34,7 +39,7 @@ async function make(source: Database.Database): Promise<void> {
   const before = factsOf(source)
   // All of the source was read.
   place = order.target
-  await source.backup(order.partial, { progress: () => PAGES_PER_STEP })
+  await source.backup(pages, { progress: () => PAGES_PER_STEP })
   source.exec('rollback')
   source.close()
   const problem = finish(before)
@@ -49,8 +54,17 @@ async function make(source: Database.Database): Promise<void> {
   say({ type: 'done', bytes, facts: before })
 }
 
-/** Makes the copy a single file, marks it as a copy, and verifies it. @returns what is wrong with it, or null. */
+/**
+ * Writes the copy once more, without free pages and without old copies of rows in the unused parts of pages: they may hold what was purged.
+ * Makes it a single file, marks it as a copy, and verifies it. @returns what is wrong with it, or null.
+ */
 function finish(before: SqliteFacts): string | null {
+  const whole = new Database(pages, { fileMustExist: true })
+  try {
+    whole.prepare('vacuum into ?').run(order.partial)
+  } finally {
+    whole.close()
+  }
   const copy = new Database(order.partial, { fileMustExist: true })
   try {
     copy.pragma('journal_mode = delete')

@@ -9,7 +9,7 @@ import type { SqliteFacts } from './facts.ts'
 /** Input of the worker: absolute file names. */
 export interface BackupOrder {
   readonly source: string
-  /** Where the copy is written. */
+  /** Where the copy is written; before, page by page, beside it. */
   readonly partial: string
   /** Its final name, given once it is complete, durable and verified. */
   readonly target: string
@@ -51,7 +51,8 @@ export async function backupSqlite(path: string, file: string, signal: AbortSign
     return { path: target, ...(await answerOf(worker, order, signal)) }
   } finally {
     await worker.terminate()
-    for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(`${order.partial}${ending}`, { force: true })
+    for (const ending of ['', '-journal', '-wal', '-shm'])
+      for (const file of [order.partial, `${order.partial}-pages`]) rmSync(`${file}${ending}`, { force: true })
   }
 }
 

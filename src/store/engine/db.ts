@@ -46,6 +46,11 @@ export interface Db extends DbParts {
    * have missed some. On SQLite only one process serves, so it just waits for `signal`.
    */
   listen(signal: AbortSignal): Promise<void>
+  /**
+   * Empties SQLite's write-ahead log, which holds earlier versions of rows. Postgres keeps its log to itself: nothing is done there.
+   * @returns false when another process is reading from it.
+   */
+  emptyLog(): Promise<boolean>
   /** Waits for running transactions, then closes every connection. */
   close(): Promise<void>
 }

@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 import type { Tx } from './db.ts'
 
-/** Takes a named lock of this schema until the transaction ends. SQLite needs none: it has one writer. */
-export async function lockNamed(tx: Tx, name: string): Promise<void> {
+/**
+ * Takes a named lock of this schema until the transaction ends. SQLite needs none: it has one writer.
+ * @param isShared others may hold it at the same time, if they share it, too.
+ */
+export async function lockNamed(tx: Tx, name: string, isShared = false): Promise<void> {
   if (tx.kind === 'sqlite') return
-  await sql`select pg_advisory_xact_lock(hashtextextended('submission-mirror ' || ${name}::text || ' ' || current_schema(), 0))`.execute(
-    tx.sql,
-  )
+  const lock = sql.raw(isShared ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock')
+  await sql`select ${lock}(hashtextextended('submission-mirror ' || ${name}::text || ' ' || current_schema(), 0))`.execute(tx.sql)
 }

@@ -35,6 +35,7 @@ export function dbWith(db: Db, own: Partial<Pick<Db, 'read' | 'write' | 'close'>
     processId: db.processId,
     read: db.read,
     write: (name, work, options) => db.write(name, work, options),
+    emptyLog: () => db.emptyLog(),
     listen: (signal) => db.listen(signal),
     close: () => db.close(),
     ...own,

@@ -103,7 +103,7 @@ export async function settleDeliveries(tx: Tx, settlements: readonly Settlement[
     submission_id: s.submissionId,
     // May quote a body with characters that Postgres refuses (trap 72).
     kind: s.kind === null ? null : storableText(s.kind),
-    what: s.what === undefined ? null : storableText(s.what),
+    what: s.what === undefined || s.isEmptied ? null : storableText(s.what),
     error: s.error === null ? null : storableText(s.error),
     settled_at: s.state === 'ready' ? null : now,
   }))

@@ -6,7 +6,8 @@ import { entities } from '../../model/entities.ts'
 import type { Entity, Row } from '../../model/entity.ts'
 import { appendChanges } from '../changes/change-log.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
-import { dbTime, timeValue } from '../engine/sql.ts'
+import { dbTime, rowLock, timeValue } from '../engine/sql.ts'
+import { lockUnknown } from '../reads/purged.ts'
 
 /** A submission that is purged. */
 export interface Purged {
@@ -34,6 +35,7 @@ const OWN = [
   'sync_search_words',
   'sync_record_counts',
   'sync_push_verifications',
+  'sync_restatements',
 ] as const
 
 /** Tables of service data that have rows of submissions, children first. */
@@ -48,6 +50,8 @@ export function beginPurge(db: Db, of: Purged, ifBegun = false): Promise<boolean
   return db.write('purge', async (tx) => {
     const { account, submissionId: submission_id } = of
     if (ifBegun && !(await isBegun(tx, of))) return false
+    await sql`select 1 from submissions where ${isOf(of)} ${rowLock(tx, 'for update')}`.execute(tx.sql)
+    await lockUnknown(tx, false)
     const mark = sql`insert into sync_purged (account, submission_id, purged_at, finished_at) values (${account}, ${submission_id}, ${dbTime(tx)}, null)`
     await sql`${mark} on conflict (account, submission_id) do update set finished_at = null`.execute(tx.sql)
     const removed = await sql`delete from submissions where ${isOf(of)}`.execute(tx.sql)
@@ -114,7 +118,7 @@ export async function purgeChanges(db: Db, all: readonly Purged[], after: number
   return rows.length < LOOKED ? null : (rows.at(-1)?.seq ?? null)
 }
 
-/** Empties the bodies of deliveries of the submissions, or that name one of them. @returns after which number to go on; null at the end. */
+/** Empties the bodies of deliveries of the submissions, or that name one of them, and what they told. @returns after which number to go on; null at the end. */
 export async function purgeBodies(db: Db, all: readonly Purged[], after: number): Promise<number | null> {
   const rows = await deliveriesAfter(db.read, after)
   const isHit = ({ account, submission_id, body }: (typeof rows)[number]) =>
@@ -124,7 +128,7 @@ export async function purgeBodies(db: Db, all: readonly Purged[], after: number)
     await db.write('purge', (tx) =>
       tx.sql
         .updateTable('sync_inbox')
-        .set({ body: null, headers: '{}' })
+        .set({ body: null, headers: '{}', what: null })
         .where('inbox_id', 'in', hits)
         .where('state', '<>', 'ready')
         .execute(),
@@ -138,7 +142,7 @@ function deliveriesAfter(q: Query, after: number) {
     .selectFrom('sync_inbox')
     .select(['inbox_id', 'account', 'submission_id', 'body'])
     .where('inbox_id', '>', after)
-    .where('body', 'is not', null)
+    .where((eb) => eb.or([eb('body', 'is not', null), eb('what', 'is not', null)]))
     .orderBy('inbox_id')
     .limit(STEP)
     .execute()

@@ -12,7 +12,7 @@ import { timeValue } from '../engine/sql.ts'
 import { isSameAgain } from '../reads/content-hashes.ts'
 import { documentIdsOf } from '../reads/document-ids.ts'
 import { advanceAppliedId } from '../reads/known-ids.ts'
-import { purgedAmong } from '../reads/purged.ts'
+import { lockUnknown, purgedAmong } from '../reads/purged.ts'
 import { addReads, advanceAppliedNumber } from '../reads/reads.ts'
 import type { MirrorAccess, Newest, OnlyRows, Taken } from './access.ts'
 import { newestOf } from './newest.ts'
@@ -112,6 +112,7 @@ export class MirrorWriter implements MirrorAccess {
     if (found.length === keys.length) return { rows: found, added: [] }
     const known = new Set(found.map(keyText))
     const missing = keys.filter((key) => !known.has(keyText(key)))
+    await lockUnknown(this.tx, true)
     const purged = await this.purgedAmong(missing)
     const added: Row[] = []
     for (const key of missing) {

@@ -7,6 +7,7 @@ import type { Query, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { wake } from '../engine/notify.ts'
 import { rowLock } from '../engine/sql.ts'
+import { purgedAmong } from '../reads/purged.ts'
 import { syncOutbox } from '../schema/push.ts'
 import { specWithout } from '../schema/table.ts'
 import type { DestinationRow } from './destinations.ts'
@@ -25,6 +26,8 @@ export interface FanOutChange {
   /** `type` and `occurred_at` of the record, when the change contains them. */
   readonly event_type: string | null
   readonly occurred_at: TimeText | null
+  /** A purge has emptied it: there is nothing left to send. */
+  readonly isEmptied?: boolean
 }
 
 /** A row to insert into the outbox. */
@@ -42,13 +45,15 @@ export interface NewOutboxRow extends QueuedChange {
 
 const outbox = specWithout(syncOutbox, 'outbox_id')
 
+export const FAN_OUT = 'fan-out'
+
 /**
  * Makes this transaction the only one that fans out until it ends. On Postgres several processes try.
  * @throws LogMovedError after a switch to another server, until the change log has been checked.
  */
 export async function lockFanOut(tx: Tx): Promise<void> {
   await requireCheckedServer(tx)
-  await lockNamed(tx, 'fan-out')
+  await lockNamed(tx, FAN_OUT)
 }
 
 /**
@@ -56,9 +61,17 @@ export async function lockFanOut(tx: Tx): Promise<void> {
  * is detected when it is sent.
  */
 export async function changesToFanOut(q: Query, seq: number, limit: number): Promise<FanOutChange[]> {
-  const { rows } = await sql<FanOutChange>`
-    select ${fanOutColumns(q)} from changes where seq > ${seq} order by seq limit ${sql.lit(limit)}`.execute(q.sql)
-  return rows
+  return await changesOf(q, sql`where seq > ${seq} order by seq limit ${sql.lit(limit)}`)
+}
+
+/** @param which the rest of the statement. */
+export async function changesOf(q: Query, which: RawBuilder<unknown>): Promise<(FanOutChange & { readonly isEmptied: boolean })[]> {
+  // As text: on Postgres a json value has no equality.
+  const after = q.kind === 'sqlite' ? sql`after` : sql`after::text`
+  const { rows } = await sql<FanOutChange & { emptied: number }>`
+    select ${fanOutColumns(q)}, case when operation <> 'purged' and before is null and ${after} = '{}' then 1 else 0 end as emptied
+    from changes ${which}`.execute(q.sql)
+  return rows.map(({ emptied, ...change }) => ({ ...change, isEmptied: Number(emptied) === 1 }))
 }
 
 /** The newest changes of a submission before `seq`, in order, up to `limit`. */
@@ -70,7 +83,7 @@ export async function changesOfSubmission(q: Query, { account, submission_id, se
 }
 
 /** The columns of FanOutChange. */
-export function fanOutColumns(q: Pick<Query, 'kind'>): RawBuilder<unknown> {
+function fanOutColumns(q: Pick<Query, 'kind'>): RawBuilder<unknown> {
   const after = q.kind === 'sqlite' ? sql`(case when json_valid(after) then after end)` : sql`after`
   return sql`
     seq, account, submission_id, entity, entity_id, operation, cause,
@@ -105,9 +118,13 @@ export interface CursorMove {
   readonly filtered?: number
 }
 
-/** Inserts rows into the outbox in their order and moves the cursors, in one transaction (invariant 3). The last thing it does. */
-export async function queueRows(tx: Tx, rows: readonly NewOutboxRow[], moves: readonly CursorMove[]): Promise<void> {
+/**
+ * Inserts rows into the outbox in their order and moves the cursors, in one transaction (invariant 3). The last thing it does. Of a purged
+ * submission only its purge is queued. A purge takes the lock of `lockFanOut`, too, before it deletes what was queued before.
+ */
+export async function queueRows(tx: Tx, all: readonly NewOutboxRow[], moves: readonly CursorMove[]): Promise<void> {
   const queuedAt = timeFromMs(tx.clock.now())
+  const rows = await withoutPurged(tx, all)
   const given = rows.map((row) => givenOf(row, queuedAt))
   await insertInOrder(tx, given)
   await openLanes(tx, lanesOf(given))
@@ -120,6 +137,17 @@ export async function queueRows(tx: Tx, rows: readonly NewOutboxRow[], moves: re
       .execute()
   }
   if (rows.length > 0) wake(tx, 'outbox')
+}
+
+async function withoutPurged(tx: Tx, rows: readonly NewOutboxRow[]): Promise<readonly NewOutboxRow[]> {
+  const named = rows.flatMap(({ account, submissionId, operation }) =>
+    submissionId === null || operation === 'purged'
+      ? []
+      : [[`${account} ${submissionId}`, { account, submission_id: submissionId }] as const],
+  )
+  const purged = await purgedAmong(tx, [...new Map(named).values()])
+  if (purged.size === 0) return rows
+  return rows.filter(({ account, submissionId, operation }) => operation === 'purged' || !purged.has(`${account} ${submissionId}`))
 }
 
 type GivenRow = Row & { destination: string; account: string; lane: string }

@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
 import type { Place } from '../../model/facts.ts'
 import type { Db, Tx } from '../engine/db.ts'
+import { lockNamed } from '../engine/locks.ts'
 import { dbTime } from '../engine/sql.ts'
-import { closeEmptyLanes, type LaneKey, type LockedLane, lanesOf, lockLanes } from './lanes.ts'
+import { FAN_OUT } from './fan-out.ts'
+import { closeEmptyLanes, type LaneKey, type LockedLane, lanesOf, laneText, lockLanes } from './lanes.ts'
 
 /** Rows deleted in one transaction: few enough that a running `serve` does not wait (invariant 13). */
 const STEP = 100
@@ -11,22 +13,30 @@ interface Victim extends LaneKey {
   readonly outbox_id: number
 }
 
+/** What a step of a purge left: `inFlight`: rows that a sender has claimed and may be sending. */
+type Left = 'more' | 'inFlight' | 'none'
+
 /**
- * Removes the next queued and sent pushes of a submission, but those that tell of its purge, and the lanes that are empty then. A lane that one
- * of them held goes on.
- * @returns how many; 0 at the end.
+ * Removes the next queued and sent pushes of a submission, except those of its purge, and the streams that are empty then. A stream that one
+ * of them held continues. Rows of a stream that a sender has claimed stay until its lease ends: it holds their content.
  */
-export function purgePushes(db: Db, { account, submissionId }: Place): Promise<number> {
+export function purgePushes(db: Db, { account, submissionId }: Place): Promise<Left> {
   return db.write('purge', async (tx) => {
+    // What began before the submission was marked as purged has ended then, and its rows are seen.
+    await lockNamed(tx, FAN_OUT)
     const victims = tx.sql.selectFrom('sync_outbox').select(['outbox_id', 'destination', 'account', 'lane']).where('account', '=', account)
-    const rows: Victim[] = await victims.where('submission_id', '=', submissionId).where('operation', '<>', 'purged').limit(STEP).execute()
-    if (rows.length === 0) return 0
+    const found: Victim[] = await victims.where('submission_id', '=', submissionId).where('operation', '<>', 'purged').limit(STEP).execute()
+    if (found.length === 0) return 'none'
+    const locked = await lockLanes(tx, lanesOf(found))
+    const claimed = new Set(locked.filter(({ in_flight }) => in_flight === 1).map(laneText))
+    const rows = found.filter((row) => !claimed.has(laneText(row)))
+    if (rows.length === 0) return 'inFlight'
     const ids = rows.map(({ outbox_id }) => outbox_id)
-    const locked = await lockLanes(tx, lanesOf(rows))
     await tx.sql.deleteFrom('sync_outbox').where('outbox_id', 'in', ids).execute()
-    for (const lane of locked) if (lane.held_by !== null && ids.includes(lane.held_by)) await letGo(tx, lane)
-    await closeEmptyLanes(tx, locked)
-    return rows.length
+    const free = locked.filter((lane) => !claimed.has(laneText(lane)))
+    for (const lane of free) if (lane.held_by !== null && ids.includes(lane.held_by)) await letGo(tx, lane)
+    await closeEmptyLanes(tx, free)
+    return 'more'
   })
 }
 

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Query, Tx } from '../engine/db.ts'
 import { rowLock, timeValue, valuesTable } from '../engine/sql.ts'
-import { type FanOutChange, fanOutColumns } from './fan-out.ts'
+import { changesOf, type FanOutChange } from './fan-out.ts'
 import { passedText, type SentRecord } from './passed.ts'
 
 /** Which changes of the log to send again; fields left out do not narrow. */
@@ -108,13 +108,8 @@ export async function changesToResend(tx: Tx, seqs: readonly number[]): Promise<
   return await changesWhere(tx, isGiven)
 }
 
-async function changesWhere(q: Query, condition: RawBuilder<unknown>): Promise<ResendChange[]> {
-  // As text: on Postgres a json value has no equality.
-  const after = q.kind === 'sqlite' ? sql`after` : sql`after::text`
-  const { rows } = await sql<FanOutChange & { emptied: number }>`
-    select ${fanOutColumns(q)}, case when operation <> 'purged' and before is null and ${after} = '{}' then 1 else 0 end as emptied
-    from changes where ${condition} order by seq`.execute(q.sql)
-  return rows.map(({ emptied, ...change }) => ({ ...change, isEmptied: Number(emptied) === 1 }))
+function changesWhere(q: Query, condition: RawBuilder<unknown>): Promise<ResendChange[]> {
+  return changesOf(q, sql`where ${condition} order by seq`)
 }
 
 /** Which of these changes are still on their way to a destination, and which were given up. */

@@ -65,6 +65,10 @@ export class PostgresDb extends Parts implements Db {
     }
   }
 
+  async emptyLog(): Promise<boolean> {
+    return true
+  }
+
   listen(signal: AbortSignal): Promise<void> {
     return new PostgresListener(this.#config, this.signals, this.#log).run(signal)
   }

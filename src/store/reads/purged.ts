@@ -2,6 +2,7 @@ import { submissions } from '../../model/entities/submissions.ts'
 import type { Row } from '../../model/entity.ts'
 import type { Place } from '../../model/facts.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
+import { lockNamed } from '../engine/locks.ts'
 import { syncPurged } from '../schema/reads.ts'
 import { relationOf, specOf } from '../schema/table.ts'
 
@@ -19,11 +20,21 @@ export async function purgedAmong(q: Query, keys: readonly Row[]): Promise<Reado
 }
 
 /**
+ * Until the transaction ends no purge of an unknown submission begins: it has no row that could be locked. Take it behind the locks of rows.
+ * @param isShared for all but the purge itself.
+ */
+export function lockUnknown(tx: Tx, isShared: boolean): Promise<void> {
+  return lockNamed(tx, 'purge', isShared)
+}
+
+/**
  * @returns the purged ones of the given submissions, each as `account submission_id`. Until the transaction ends no purge of the others begins.
  * @param keys distinct.
  */
 export async function purgedUnderLock(tx: Tx, keys: readonly Row[]): Promise<ReadonlySet<string>> {
-  if (keys.length > 0) await tx.selectMany(named, keys, { lock: true })
+  if (keys.length === 0) return new Set()
+  const known = await tx.selectMany(named, keys, { lock: true })
+  if (known.length < keys.length) await lockUnknown(tx, true)
   return await purgedAmong(tx, keys)
 }
 

@@ -63,6 +63,26 @@ export class SqliteCheckpoints {
     }, INTERVAL_MS).unref()
   }
 
+  /** Empties the log's file, which holds earlier versions of pages. @returns false when another process is reading from it. */
+  async empty(): Promise<boolean> {
+    while (this.#running !== null) await this.#running
+    let isEmpty = false
+    const emptying = async () => {
+      await this.#gate.enter(false)
+      try {
+        const { pages, problem } = await this.#ask('truncate')
+        isEmpty = pages === 0 && problem === undefined
+      } finally {
+        this.#gate.leave()
+      }
+    }
+    this.#running = emptying().finally(() => {
+      this.#running = null
+    })
+    await this.#running
+    return isEmpty
+  }
+
   /** Ends the worker after its current checkpoint. */
   async close(): Promise<void> {
     this.#closed = true
@@ -73,12 +93,13 @@ export class SqliteCheckpoints {
   }
 
   async #checkpoint(): Promise<void> {
-    const pages = await this.#ask('passive')
+    const { pages } = await this.#ask('passive')
     if (pages < RESTART_PAGES || this.#closed) return
     // Writers wait at the gate, not for SQLite's lock, which would block the event loop.
     await this.#gate.enter(true)
     try {
-      this.#warnOfReader(await this.#ask(pages < TRUNCATE_PAGES ? 'restart' : 'truncate'))
+      const restarted = await this.#ask(pages < TRUNCATE_PAGES ? 'restart' : 'truncate')
+      this.#warnOfReader(restarted.pages)
     } finally {
       this.#gate.leave()
     }
@@ -96,15 +117,15 @@ export class SqliteCheckpoints {
     this.#warnedOfReader = held
   }
 
-  /** @returns the length of the log in pages, 0 when the worker failed. */
-  async #ask(mode: CheckpointMode): Promise<number> {
-    const { pages, problem, code } = await new Promise<CheckpointAnswer>((resolve) => {
+  async #ask(mode: CheckpointMode): Promise<CheckpointAnswer> {
+    const answer = await new Promise<CheckpointAnswer>((resolve) => {
       this.#answered = resolve
       this.#startOrFail()?.postMessage(mode)
     })
+    const { problem, code } = answer
     if (problem !== undefined && code !== undefined) this.#failed(new Database.SqliteError(problem, code))
     if (problem !== undefined) this.#log.warn(`the write-ahead log of ${this.#path} could not be checkpointed: ${problem}`)
-    return pages
+    return answer
   }
 
   /** The system may refuse a thread now and allow one later: the next commit tries again. */

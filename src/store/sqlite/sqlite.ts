@@ -91,6 +91,10 @@ export class SqliteDb extends Parts implements Db {
     return result
   }
 
+  async emptyLog(): Promise<boolean> {
+    return !this.#closed && (await this.#checkpoints.empty())
+  }
+
   async listen(signal: AbortSignal): Promise<void> {
     await whenAborted(signal)
   }
@@ -165,6 +169,8 @@ function openWriter(path: string): SqliteConnection {
     database.pragma('wal_autocheckpoint = 0')
     // A container's root file system may be read-only and offer no place for temporary files.
     database.pragma('temp_store = memory')
+    // What is deleted or replaced is overwritten, so that no file keeps what a purge or `PROTECT` removed.
+    database.pragma('secure_delete = on')
     database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
     return connection
   } catch (error) {

@@ -15,6 +15,7 @@ const connection = new SqliteConnection(String(workerData), { fileMustExist: tru
 connection.database.pragma('synchronous = full')
 connection.database.pragma('wal_autocheckpoint = 0')
 connection.database.pragma('temp_store = memory')
+connection.database.pragma('secure_delete = on')
 const rows = new SqliteRows(connection)
 
 parentPort?.on('message', (request: WorkerRequest) => {

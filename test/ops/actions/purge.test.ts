@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { inApplyTransaction } from '../../../src/apply/apply.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { FolderStorage } from '../../../src/documents/storage/folder.ts'
@@ -11,14 +10,19 @@ import { purgePreview, purgeSubmissions } from '../../../src/ops/actions/purge.t
 import { trackSubmissions } from '../../../src/ops/operations/track.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
-import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work.ts'
+import { MirrorWriter } from '../../../src/store/mirror/writer.ts'
 import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
-import { readDeliveries } from '../../../src/work/read-facts.ts'
-import { destinationOf, fanAll, lanesIn, openedDb, outboxOf } from '../../push/outbox.ts'
+import { requestRestatements } from '../../../src/store/outbox/restatements.ts'
+import { claimLanes, releaseLanes } from '../../../src/store/outbox/work.ts'
+import { forgetPurged } from '../../../src/store/reads/purged.ts'
+import { destinationOf, fanAll, lanesIn, openedDb, openedDbs, outboxOf } from '../../push/outbox.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { dumpOf } from '../../tools/dump.ts'
 import { byPoll, eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../../tools/facts.ts'
+import { meddled } from '../../tools/meddled.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
+import { until } from '../../tools/until.ts'
+import { workInbox } from './purged.ts'
 
 const ACCOUNT = 'acme'
 const [GONE, KEPT] = [uuid(9, 1), uuid(9, 2)]
@@ -41,18 +45,89 @@ async function deliver(db: Db, deliveryId: string, submissions: readonly string[
   }
   const delivery = { account: ACCOUNT, deliveryId, receivedAt: timeFromMs(Date.now()), headers: {}, secret: 1 }
   await new InboxAppender(db).append([{ ...delivery, body: Buffer.from(JSON.stringify(body)) }])
-  const read = await readDeliveries(db, await claimDeliveries(db, 100, 60_000))
-  await inApplyTransaction(db, silentObserver, 'test', async ({ tx, apply }) => {
-    const { purged } = await apply(read.flatMap(({ facts }) => facts))
-    const settlements = read.map(({ settlement, facts }) => ({
-      ...settlement,
-      isEmptied: facts.some(({ account, submissionId }) => purged.has(`${account} ${submissionId}`)),
-    }))
-    await settleDeliveries(tx, settlements)
-  })
+  await workInbox(db)
 }
 
+const purging = (db: Db, over: Partial<ActionContext> = {}): ActionContext => ({
+  ...{ db, observer: silentObserver, who: 'ann', signal: new AbortController().signal },
+  clock: { ...systemClock, sleep: async () => {} },
+  ...over,
+})
+
 describe.each(testDatabases)('a purge on $name', ({ open }) => {
+  it.each(['snapshot', 'restatement', 'lagging fan-out'])('that meets a %s leaves nothing queued but that it was purged', async (kind) => {
+    const db = await openedDb(open)
+    const ams = destinationOf('ams', { start: kind === 'snapshot' ? 'snapshot' : 0 })
+    const isLate = kind === 'lagging fan-out'
+    await ensureDestinations(db, [ams])
+    await fill(db, GONE, TOLD, 1)
+    const step = () => fanAll(db, [ams])
+    if (kind === 'snapshot') {
+      const position = { account: ACCOUNT, submissionId: GONE, entity: 'submissions', key: null }
+      const inside = { snapshot: JSON.stringify({ position }) }
+      await db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set(inside).execute())
+    } else if (!isLate) await step()
+    const restated = [{ destination: 'ams', account: ACCOUNT, submission_id: GONE }]
+    let transactions = 0
+    const meddling = meddled(db, async (name, go) => {
+      if (name === 'purge' && ++transactions > 1 && !isLate) {
+        if (kind === 'restatement') await db.write('test', (tx) => requestRestatements(tx, restated))
+        await step()
+      }
+      return await go()
+    })
+    await purgeSubmissions(purging(meddling), ACCOUNT, [GONE], new FolderStorage('/nowhere'))
+    await step()
+    const left = await outboxOf(db, 'ams')
+    expect(left.length).toBeGreaterThan(2)
+    expect(left.filter(({ operation }) => operation !== 'purged')).toEqual([])
+    expect(await dumpOf(db)).not.toContain(TOLD)
+    if (!isLate) return
+    await forgetPurged(db, ACCOUNT, [GONE])
+    await db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set({ cursor: 0 }).execute())
+    await step()
+    expect((await outboxOf(db, 'ams')).filter(({ operation }) => operation !== 'purged')).toEqual([])
+  })
+  it('waits for a sender that has claimed some of it', async () => {
+    const db = await openedDb(open)
+    const ams = destinationOf('ams')
+    await ensureDestinations(db, [ams])
+    await fill(db, GONE, TOLD, 1)
+    await fanAll(db, [ams])
+    const claimed = await claimLanes(db, 'ams', { lanes: 10, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
+    expect(claimed.length).toBeGreaterThan(0)
+    let waited = 0
+    const sleep = async () => {
+      if (++waited === 3) await releaseLanes(db, claimed, { clearUncertain: false })
+    }
+    await purgeSubmissions(purging(db, { clock: { ...systemClock, sleep } }), ACCOUNT, [GONE], new FolderStorage('/nowhere'))
+    expect(waited).toBeGreaterThan(2)
+    expect(await outboxOf(db, 'ams')).toEqual([])
+  })
+  it('of a submission that another process is adding for the first time, ends with nothing of it', async () => {
+    const [db, other] = (await openedDbs(open, 2)) as [Db, Db]
+    const [added, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const adding = db.write('test-add', async (tx) => {
+      const apply = new MirrorWriter(tx)
+      const time = timeFromMs(Date.now())
+      await apply.lockSubmissions([{ account: ACCOUNT, submission_id: GONE }], time, () => 'webhook')
+      added.resolve()
+      await held.promise
+      await apply.finish()
+    })
+    await added.promise
+    const purged = purgeSubmissions(purging(other), ACCOUNT, [GONE], new FolderStorage('/nowhere'))
+    const isWaiting = sql<{ n: number }>`
+      select count(*) as n from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`
+    const marked = () => db.read.sql.selectFrom('sync_purged').select('submission_id').execute()
+    await until('the purge waits, or goes on', async () => {
+      return db.kind === 'sqlite' || Number((await isWaiting.execute(db.read.sql)).rows[0]?.n) > 0 || (await marked()).length > 0
+    })
+    held.resolve()
+    await Promise.all([adding, purged])
+    expect(await db.read.sql.selectFrom('submissions').select('submission_id').execute()).toEqual([])
+    expect(await marked()).toHaveLength(1)
+  })
   it('removes every value of the submission, tells of each row, and lets nothing of it come back until it is tracked again', async () => {
     const { db, close } = await open()
     onTestFinished(close)

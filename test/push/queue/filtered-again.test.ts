@@ -38,7 +38,7 @@ async function purge(db: Db, submissionId: string): Promise<void> {
   const of = { account: ACCOUNT, submissionId }
   await beginPurge(db, of)
   while ((await purgeRows(db, of)) > 0) {}
-  while ((await purgePushes(db, of)) > 0) {}
+  while ((await purgePushes(db, of)) !== 'none') {}
   await endPurge(db, of)
 }
 
