@@ -1,6 +1,7 @@
 import { Argument, Command, CommanderError } from 'commander'
 import { messageOf, UsageError } from '../../base/errors.ts'
-import type { Host } from '../../base/host.ts'
+import type { Host, Output } from '../../base/host.ts'
+import { printable } from '../../base/printable.ts'
 import { coloured } from './colour.ts'
 import type { CommandContext } from './commands/context.ts'
 import { addCommands, commands } from './commands.ts'
@@ -28,8 +29,8 @@ export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise
   // What `query` and `--json` print is data, which may contain the same words.
   const isData = given[0] === 'query' || given.includes('--json')
   const host: Host = Object.create(context.host, {
-    stdout: { value: isData ? stdout : withOwnCommand(coloured(stdout), command) },
-    stderr: { value: withOwnCommand(errors, command) },
+    stdout: { value: escaped(isData ? stdout : withOwnCommand(coloured(stdout), command)) },
+    stderr: { value: escaped(withOwnCommand(errors, command)) },
   })
   const c: CommandContext = { ...context, host, exitCode: exitCodes.done }
   const { stderr } = host
@@ -50,6 +51,12 @@ export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise
       for (const line of error instanceof UsageError ? error.problems : [notListening(error) ?? messageOf(error)]) stderr.write(`${line}\n`)
     return exitCodeOf(error)
   }
+}
+
+/** The output with control characters made visible in every text, whatever sent it. Bytes pass as they are. */
+function escaped(output: Output): Output {
+  const write: Output['write'] = (text) => output.write(typeof text === 'string' ? printable(text) : text)
+  return Object.create(output, { write: { value: write } })
 }
 
 /** Node's error codes for an address that this machine does not have. */

@@ -4,6 +4,8 @@ import type { RunCounts, RunRow } from '../../store/reconcile/runs.ts'
 import { findingKinds } from '../../store/schema/reconcile.ts'
 import { printableLine } from '../output/text.ts'
 
+/** Clears the line. Written as bytes, since control characters in texts are made visible. */
+const ERASE = '\r\u001b[2K'
 /** The rate is measured over this time at most. */
 const WINDOW_MS = 30_000
 
@@ -28,13 +30,13 @@ export class ReconcileScreen {
     const rate = now === first.at ? null : ((counts.submissions_done - first.done) * 1000) / (now - first.at)
     // A line that wraps could not be erased again.
     const line = printableLine(progressLine(run.account, counts, rate), (this.#output.columns || Number.POSITIVE_INFINITY) - 1)
-    this.#output.write(`\r\u001b[2K${line}`)
+    this.#output.write(Buffer.from(`${ERASE}${line}`))
     this.#shown = true
   }
 
   /** Erases the line. */
   clear(): void {
-    if (this.#shown) this.#output.write('\r\u001b[2K')
+    if (this.#shown) this.#output.write(Buffer.from(ERASE))
     this.#shown = false
   }
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { printable } from '../../base/printable.ts'
 import { MASK } from '../../model/masking.ts'
 import { printableLine } from '../output/text.ts'
 import { hidden } from './hidden.ts'
@@ -27,5 +26,5 @@ export const keptBody = hidden(z.string().nullable().describe('as it came; null 
 export function deliveryText({ headers, body, ...fields }: { readonly headers: object; readonly body: string | null }): string {
   const width = Math.max(...Object.keys(fields).map((field) => field.length))
   const lines = Object.entries(fields).map(([field, value]) => `${field.padEnd(width)}  ${printableLine(String(value ?? '-'), 1_000)}`)
-  return [...lines, '', printable(JSON.stringify(headers, null, 2)), '', printable(body ?? 'The body is not kept.')].join('\n')
+  return [...lines, '', JSON.stringify(headers, null, 2), '', body ?? 'The body is not kept.'].join('\n')
 }

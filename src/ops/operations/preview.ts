@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { messageOf } from '../../base/errors.ts'
-import { printable } from '../../base/printable.ts'
 import { createDocumentStorage } from '../../documents/storage/create.ts'
 import { documentOpener } from '../../documents/storage/opener.ts'
 import { previewChanges } from '../../push/send/preview.ts'
@@ -99,7 +98,7 @@ export const preview = operation({
       for (const each of shown === null ? [] : [shown, ...(shown.upload ? [shown.upload] : [])]) {
         to.line(`${each.method} ${printableLine(each.url, 2_000)}`)
         for (const [header, text] of Object.entries(each.headers)) to.line(`${header}: ${printableLine(text, 2_000)}`)
-        if (each.body !== null) to.line(`\n${printable(each.body)}\n`)
+        if (each.body !== null) to.line(`\n${each.body}\n`)
       }
     }
   },

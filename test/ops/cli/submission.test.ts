@@ -43,6 +43,30 @@ describe.each(onSqlite)('submissions by command on $name', (database) => {
     expect((await command('timeline', BAKERY, '--account', 'acme')).out).toContain('Timeline, the newest first')
   })
 
+  it('print no control character of a remote text', async () => {
+    const hostile = '\u001b]0;title\u0007\u001b[2J\u009b2J\u202eHostile\r'
+    const write = (text: string, was: string) =>
+      rig.db.write('test', (tx) => tx.sql.updateTable('submissions').set({ insured_name: text }).where('insured_name', '=', was).execute())
+    await write(hostile, 'Harbour Bakery LLC')
+    const query = (...how: string[]) => runHere(['query', `select insured_name as "${hostile}" from submissions`, ...how], rig.env)
+    const printed = [
+      await command('list'),
+      await command('show', BAKERY, '--account', 'acme'),
+      await command('show', BAKERY, '--account', 'acme', '--json'),
+      await command('show', hostile, '--account', hostile),
+      await command('timeline', BAKERY, '--account', 'acme'),
+      await query(),
+      await query('--json'),
+      await runHere(['query', `select "${hostile}"."x" from submissions`], rig.env),
+    ]
+    await write('Harbour Bakery LLC', hostile)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
+    const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
+    for (const { out, err } of printed) expect(`${out}${err}`).not.toMatch(control)
+    expect(printed[1]?.out).toContain('\\u001b[2J')
+    expect(JSON.parse(printed[6]?.out ?? '')).toContainEqual({ [hostile]: hostile })
+  })
+
   it('that are not there are told in one line', async () => {
     const nobody = await command('show', 'zzz', '--account', 'acme')
     expect([nobody.code, nobody.err]).toEqual([2, expect.stringMatching(/^there is no submission whose id begins with "zzz", or /)])

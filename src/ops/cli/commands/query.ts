@@ -39,7 +39,9 @@ async function query(c: CommandContext, argument: string, options: QueryOptions)
   const { clock, host } = c
   const sql = argument === '-' ? await text(host.stdin) : argument
   const write = (piece: string) => void host.stdout.write(piece)
-  const answer = options.csv ? csvAnswer(write) : options.json ? jsonAnswer(write) : tableAnswer(write, widthOf(c))
+  // A file gets the values as they are, as bytes.
+  const writeCsv = (piece: string) => void host.stdout.write(host.stdout.isTTY ? piece.replaceAll('\r\n', '\n') : Buffer.from(piece))
+  const answer = options.csv ? csvAnswer(writeCsv) : options.json ? jsonAnswer(write) : tableAnswer(write, widthOf(c))
   const isCut = await runQuery(database, { sql, limit, timeoutMs }, { clock, signal: host.signal }, (part) => answer.add(part))
   answer.end()
   if (isCut) host.stderr.write(`there are more rows than these ${limit}: --limit takes a larger number\n`)
