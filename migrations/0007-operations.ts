@@ -52,6 +52,8 @@ function processes(t: ColumnTypes): string[] {
     `create table sync_processes (
       process_id ${t.id} not null primary key, role text not null, version text not null,
       started_at ${t.time} not null, seen_at ${t.time} not null)`,
+    `create table sync_process_settings (
+      process_id ${t.id} not null primary key, settings text not null, reload_id ${t.id}, reload_result text)`,
     `create table sync_counters (
       account ${t.id} not null, name ${t.id} not null, label ${t.id} not null, value ${t.int} not null,
       primary key (account, name, label))`,

@@ -18,11 +18,7 @@ export interface ReloaderOptions {
   readonly observer: Observer
 }
 
-const STOPPING: ReloadResult = {
-  applied: [],
-  needsRestart: [],
-  problems: ['the process is stopping, so the settings were not reloaded; the next start reads them'],
-}
+const STOPPING = ['the process is stopping, so the settings were not reloaded; the next start reads them']
 
 /**
  * Reloads the settings of a running process (trap 37). All of them are read and checked as at the start; one problem and nothing changes.
@@ -56,33 +52,33 @@ export class Reloader {
   }
 
   async #reload(): Promise<ReloadResult> {
-    if (this.#closed) return this.#told(STOPPING)
+    if (this.#closed) return this.#told({ problems: STOPPING })
     let change: SettingsChange
     try {
       const wanted = await this.#o.load()
       // Before any line could log them.
       this.#o.secrets.add(secretValues(wanted), wanted.taxIdFields)
-      if (this.#closed) return this.#told(STOPPING)
+      if (this.#closed) return this.#told({ problems: STOPPING })
       const { warnings } = this.#o.current()
       for (const warning of wanted.warnings) if (!warnings.includes(warning)) this.#o.log.warn(warning)
       change = compareSettings(this.#o.current(), wanted)
       if (change.applied.length > 0) await this.#o.apply(change.config)
     } catch (error) {
-      return this.#told({ applied: [], needsRestart: [], problems: error instanceof UsageError ? error.problems : [messageOf(error)] })
+      return this.#told({ problems: error instanceof UsageError ? error.problems : [messageOf(error)] })
     }
     const { applied, needsRestart } = change
-    return this.#told({ applied, needsRestart, problems: [] })
+    return this.#told({ applied, needsRestart })
   }
 
-  #told(result: ReloadResult): ReloadResult {
+  #told({ applied = [], needsRestart = [], problems = [] }: Partial<ReloadResult>): ReloadResult {
     const { log, observer } = this.#o
-    const { applied, needsRestart, problems } = result
+    const { fromEnvironment } = this.#o.current()
     observer.count('reloads_total', { outcome: problems.length > 0 ? 'refused' : applied.length > 0 ? 'applied' : 'unchanged' })
     if (problems.length > 0) log.error({ problems }, `settings not reloaded, nothing changed: ${problems.join('; ')}`)
     else if (applied.length > 0) log.info({ applied }, `settings reloaded: ${applied.join('; ')}`)
     else log.info('settings reloaded: nothing changed that applies without a restart')
     if (needsRestart.length > 0)
       log.warn({ needsRestart }, `${needsRestart.join(', ')} changed in the settings but need a restart of \`serve\` to apply`)
-    return result
+    return { applied, needsRestart, fromEnvironment, problems }
   }
 }

@@ -19,20 +19,20 @@ import { AccountPauses } from '../poll/account-pauses.ts'
 import type { Sender } from '../push/send/sender.ts'
 import { type RunningReceiver, startReceiver } from '../receive/server.ts'
 import { MarkKeeper } from '../store/changes/mark-file.ts'
-import type { Db, ServiceParts } from '../store/engine/db.ts'
+import type { ServiceParts } from '../store/engine/db.ts'
 import { InboxAppender } from '../store/inbox/append.ts'
 import { keepRefusedConnections } from '../store/inbox/refused-connections.ts'
 import { RejectedStore } from '../store/inbox/rejected.ts'
 import type { DifferingDelivery } from '../store/inbox/repeats.ts'
-import { ensureDestinations } from '../store/outbox/destinations.ts'
-import { ensureAccounts, findAccount, retryAccountNow } from '../store/reads/accounts.ts'
 import { LastUses } from '../store/reads/last-uses.ts'
 import { LONG_PAUSE_MS } from '../store/reads/pauses.ts'
 import type { ProcessEntry, ProcessRole } from '../store/upkeep/processes.ts'
 import { type ClientChange, UpstreamClients } from './clients.ts'
+import { askAgain, registerNames } from './registering.ts'
 import { Reloader } from './reloader.ts'
 import { type GroupChange, groupOf, type ServiceGroup, ServiceGroups } from './service-groups.ts'
 import { accountsWithNewCredentials } from './settings-changes.ts'
+import { ProcessSettingsKeeper } from './settings-keeper.ts'
 import { workingGroups } from './working.ts'
 
 export type ServeRole = Exclude<ProcessRole, 'sync' | 'reconcile' | 'verify'>
@@ -60,20 +60,6 @@ const MOMENT_MS = 50
 /** Time limit for closing after the grace period. */
 const CLOSE_MS = 2_000
 
-/** Records every account and destination in the database. A new destination misses no change from then on. */
-export async function registerNames(db: Db, config: Config): Promise<void> {
-  await ensureAccounts(
-    db,
-    config.accounts.map((account) => account.name),
-  )
-  await ensureDestinations(db, config.destinations)
-}
-
-async function askAgain(db: Db, account: string): Promise<void> {
-  const row = await findAccount(db.read, account)
-  if (row !== null && row.state !== 'active') await retryAccountNow(db, account)
-}
-
 /** Everything that runs inside `serve`: servers, service groups, reloads, shutdown. */
 export class Running {
   readonly #p: RunningParts
@@ -92,6 +78,7 @@ export class Running {
   readonly #pauses: AccountPauses
   readonly #figures: FigureRecorder
   readonly #drift: DriftRecorder
+  readonly #settings: ProcessSettingsKeeper
   readonly #senders = new Set<Sender>()
   #config: Config
   #receiver: RunningReceiver | null = null
@@ -107,6 +94,8 @@ export class Running {
     this.#lastUses = new LastUses(parts.db, parts.log)
     this.#figures = new FigureRecorder(parts.db, parts.log)
     this.#drift = new DriftRecorder(parts.db, parts.log)
+    const settings = { config: () => this.#config, reload: () => this.#reload() }
+    this.#settings = new ProcessSettingsKeeper({ db: parts.db, log: parts.log, ...settings })
     const observer = this.#figures.besides(parts.telemetry?.besides(this.#metrics.observer) ?? this.#metrics.observer)
     this.#observer = {
       ...observer,
@@ -285,7 +274,7 @@ export class Running {
   #groupsOf(config: Config, { clients }: ClientChange): ServiceGroup[] {
     const { role, clock, log, db } = this.#p
     const heartbeat = new Heartbeat(db, log, this.#entry, (sharing) => this.#groups.shareAmong(sharing), { marks: new MarkKeeper(db) })
-    const always = [heartbeat, this.#figures, this.#lastUses].map((service) => groupOf(service))
+    const always = [heartbeat, this.#figures, this.#lastUses, this.#settings].map((service) => groupOf(service))
     if (role === 'receive') return always
     const parts = { config, db, clock, log, observer: this.#observer, clients, senders: this.#senders, drift: this.#drift }
     const kept = [this.#drift, this.#pauses].map((service) => groupOf(service))

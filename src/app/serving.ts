@@ -19,7 +19,8 @@ import { checkSchema, migrate, STEPS } from '../store/migrate/migrate.ts'
 import { missingIndexes, missingIndexText, missingParts, missingText } from '../store/migrate/schema-parts.ts'
 import { openDb } from '../store/open/open.ts'
 import { acquireServeLock } from '../store/open/serve-lock.ts'
-import { Running, registerNames, type ServeRole } from './running.ts'
+import { registerNames } from './registering.ts'
+import { Running, type ServeRole } from './running.ts'
 
 /** Replacements that tests pass in. */
 export interface ServeOverrides {

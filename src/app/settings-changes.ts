@@ -43,7 +43,7 @@ export function compareSettings(before: Config, wanted: Config): SettingsChange 
   const mode = needsRestart.includes('DOCUMENTS') ? before.documents.mode : wanted.documents.mode
   const documents = Object.freeze({ ...wanted.documents, mode, dir: before.documents.dir, s3: before.documents.s3 })
   const config: Config = Object.freeze({ ...wanted, database, migrateOnStart, receiver, ops, documents })
-  const { accounts: _a, destinations: _d, ops: _o, warnings: _w, overridden: _v, ...others } = config
+  const { accounts: _a, destinations: _d, ops: _o, warnings: _w, overridden: _v, fromEnvironment: _e, ...others } = config
   const other = Object.keys(others).filter((key) => !sameSettings(before[key as keyof Config], config[key as keyof Config]))
   return {
     config,

@@ -22,6 +22,8 @@ export type Config = Readonly<ReturnType<typeof filledIn>> & {
   readonly warnings: readonly string[]
   /** Which values of the settings file a variable overrides: a sentence each. */
   readonly overridden: readonly string[]
+  /** Variables of the environment that give values. A reload doesn't see a change of them. */
+  readonly fromEnvironment: readonly string[]
 }
 /** One brokerage credential in one environment of the service. */
 export type AccountConfig = Config['accounts'][number]
@@ -83,7 +85,9 @@ export function loadConfig(env: Environment, options: LoadOptions = {}): Config 
   }
   const config = filledIn(configOf(settingsSchema, parsed.data))
   const warnings = [...misspelled(env, file.variables), ...versionWarnings(config.accounts), ...extraCaWarnings(env)]
-  return deepFreeze({ ...config, warnings, overridden: overridden(environment, file) })
+  const direct = [...environment.variables.values()].filter((variable) => !variable.endsWith('_FILE'))
+  const fromEnvironment = [...new Set([...direct, ...file.variables])].sort()
+  return deepFreeze({ ...config, warnings, overridden: overridden(environment, file), fromEnvironment })
 }
 
 const NO_ACCOUNT =

@@ -9,7 +9,7 @@ import { postgresDatabase, sqliteDatabase } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
 import { until } from '../tools/until.ts'
 import { ReloadStage, reload } from './reload-stage.ts'
-import { json, run, runHere } from './run.ts'
+import { type Ended, json, run, runHere } from './run.ts'
 import { Traffic } from './traffic.ts'
 
 /** Little enough for a poll to come soon. */
@@ -113,6 +113,43 @@ it('who asks while it starts is heard when it has started', async () => {
   expect(await serve.stop()).toBe(0)
 })
 
+it('the command reloads a running serve, and names what applied, what needs a restart, and what the environment sets', async () => {
+  const stage = await ReloadStage.open(sqliteDatabase)
+  const settings = (more: object = {}) => ({ accounts: [stage.account('default', { default: true })], ...more })
+  stage.settings(settings())
+  const env = { ...stage.env, DOCUMENT_HOSTS: 'one.example' }
+  const command = (...args: string[]) => runHere(args, env)
+  const alone = await command('reload')
+  expect([alone.code, alone.err]).toEqual([2, 'no `serve` runs on this database; the next start reads the settings\n'])
+  const serve = await stage.serve(env)
+  stage.settings(settings({ ops: { mcp_actions: true }, receiver: { body_limit: '1KiB' } }))
+  const before = await differing(command)
+  expect(before).toContain('OPS_MCP_ACTIONS')
+  expect(before).toContain('WEBHOOK_BODY_LIMIT')
+  const { code, out, err } = await command('reload')
+  expect([code, err]).toEqual([0, ''])
+  expect(out.replace(/\s+/g, ' ')).toMatch(
+    /^Applied: ops: other settings changed Restart `\S.*` to apply: WEBHOOK_BODY_LIMIT Not re-read.*DOCUMENT_HOSTS/,
+  )
+  expect(await differing(command)).not.toContain('OPS_MCP_ACTIONS')
+  stage.settings(settings({ ops: { mcp_actions: 'perhaps' } }))
+  const refused = await command('reload')
+  expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('ops.mcp_actions')])
+  stage.settings(settings({ receiver: { body_limit: '1KiB' } }))
+  expect((await differing(command)).replace('WEBHOOK_BODY_LIMIT', '')).toContain('OPS_MCP_ACTIONS')
+  const listed = json<{ items: { who: string; action: string }[] }>(await command('action', 'list', '--json'))
+  expect(listed.items.map(({ who, action }) => `${who} ${action}`)).toEqual(['command settings.reload'])
+  const stored = await stage.db.read.sql.selectFrom('sync_process_settings').select('settings').execute()
+  expect(JSON.stringify(stored)).not.toContain('one.example')
+  expect(await serve.stop()).toBe(0)
+})
+
+/** What doctor says of the settings of a running serve. */
+async function differing(command: (...args: string[]) => Promise<Ended>): Promise<string> {
+  const { items } = json<{ items: { about: string; ok: boolean; text: string }[] }>(await command('doctor', '--json'))
+  return items.find(({ about, ok }) => about === 'settings' && !ok)?.text ?? ''
+}
+
 it('tokens of the admin routes are valid from the next request on, and a reload can be asked for there', async () => {
   const stage = await ReloadStage.open(sqliteDatabase)
   const settings = (tokens: object[], more: object = {}) => ({
@@ -126,7 +163,10 @@ it('tokens of the admin routes are valid from the next request on, and a reload 
     const answer = await fetch(`${serve.ops}/api/v1${path}`, { method, headers: { authorization: `Bearer ${token}` } })
     return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
   }
-  expect(await ask('POST', '/reload', TOKEN_A)).toEqual({ status: 200, body: { applied: [], needs_restart: [] } })
+  expect(await ask('POST', '/reload', TOKEN_A)).toEqual({
+    status: 200,
+    body: { applied: [], needs_restart: [], from_environment: expect.any(Array) },
+  })
 
   const body = JSON.stringify({ token: TOKEN_A })
   const signedIn = await fetch(`${serve.ops}/api/v1/session`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
@@ -142,7 +182,10 @@ it('tokens of the admin routes are valid from the next request on, and a reload 
 
   stage.settings(settings([{ name: 'bob', token: TOKEN_B }]))
   const reloaded = await ask('POST', '/reload', TOKEN_A)
-  expect(reloaded).toEqual({ status: 200, body: { applied: ['OPS_TOKENS: those of bob are valid now'], needs_restart: [] } })
+  expect(reloaded).toEqual({
+    status: 200,
+    body: { applied: ['OPS_TOKENS: those of bob are valid now'], needs_restart: [], from_environment: expect.any(Array) },
+  })
   expect((await ask('GET', '/status', TOKEN_A)).status).toBe(401)
   expect((await ask('GET', '/status', TOKEN_B)).status).toBe(200)
   // The token comes back, but not the session that it began.

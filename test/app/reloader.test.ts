@@ -50,7 +50,7 @@ describe('reloads', () => {
     expect((await one).applied).toEqual(['account default: 1 webhook secret, changed'])
     await asked.promise
     loads[1]?.resolve(second)
-    expect(await two).toEqual({ applied: [], needsRestart: [], problems: [] })
+    expect(await two).toEqual({ applied: [], needsRestart: [], fromEnvironment: expect.any(Array), problems: [] })
     expect(loads).toHaveLength(2)
   })
 
@@ -76,7 +76,7 @@ describe('reloads', () => {
     const bad = rig(async () => {
       throw new UsageError(problems)
     })
-    expect(await bad.reloader.reload()).toEqual({ applied: [], needsRestart: [], problems })
+    expect(await bad.reloader.reload()).toEqual({ applied: [], needsRestart: [], fromEnvironment: expect.any(Array), problems })
     expect(bad.applied).toEqual([])
     expect(bad.lines.join('')).toContain('settings not reloaded, nothing changed: one is wrong; another is wrong')
     const failing = rig(async () => {

@@ -73,7 +73,19 @@ it('a reload touches what goes by the settings that changed, and nothing else', 
 })
 
 /** Settings that something looks at whenever it needs them, that only a new start can change, or that the log and each destination have. */
-const ELSEWHERE = ['accounts', 'database', 'migrateOnStart', 'receiver', 'ops', 'log', 'taxIdFields', 'protect', 'warnings', 'overridden']
+const ELSEWHERE = [
+  'accounts',
+  'database',
+  'migrateOnStart',
+  'receiver',
+  'ops',
+  'log',
+  'taxIdFields',
+  'protect',
+  'warnings',
+  'overridden',
+  'fromEnvironment',
+]
 
 it('whatever the settings say, somebody goes by it', async () => {
   const groups = await groupsOf()
@@ -85,7 +97,7 @@ it('whatever the settings say, somebody goes by it', async () => {
 })
 
 /** Settings that have no sentence of their own: they are compared account by account, or say something about the others. */
-const UNTOLD = ['accounts', 'destinations', 'database', 'warnings', 'overridden']
+const UNTOLD = ['accounts', 'destinations', 'database', 'warnings', 'overridden', 'fromEnvironment']
 
 it('whatever a reload changes, it tells', () => {
   const before = configOf(SETTINGS)

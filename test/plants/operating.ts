@@ -26,8 +26,8 @@ export const operating: Plants = {
     file: 'ops/status/settings.ts',
     edits: [
       [
-        'else if (isSecret(value)) yield { ...of, value: null, is_secret: true }',
-        'else if (isSecret(value)) yield { ...of, value: (value as { reveal(): string }).reveal(), is_secret: true }',
+        'else if (isSecret(value)) yield { ...of, value: secretOf(value), is_secret: true }',
+        'else if (isSecret(value)) yield { ...of, value: value.reveal(), is_secret: true }',
       ],
       ["typeof value === 'string'\n        ? hide(value)", "typeof value === 'string'\n        ? (hide, value)"],
     ],

@@ -51,7 +51,7 @@ async function describedRoutes(): Promise<object> {
   const log = createLog({ level: 'silent', pretty: false, secrets: [] })
   const config = loadConfig({ ...ACCOUNT, DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}`, OPS_TOKENS: `console:${TOKEN}` })
   const db = await openDb(config.database, { clock: systemClock, log })
-  const reload = async () => ({ applied: [], needsRestart: [], problems: [] })
+  const reload = async () => ({ applied: [], needsRestart: [], fromEnvironment: [], problems: [] })
   const parts = {
     config: () => config,
     clock: systemClock,

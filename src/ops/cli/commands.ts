@@ -19,6 +19,12 @@ export const commands: Readonly<Record<string, Listed>> = {
     examples: ['serve', 'serve --role receive'],
     load: async () => (await import('./commands/serve.ts')).addServe,
   },
+  reload: ofOperations({
+    about: 'reload the settings',
+    group: 'Run',
+    examples: ['reload', 'reload --json'],
+    load: async () => (await import('../operations/settings.ts')).operations,
+  }),
   migrate: {
     group: 'Run',
     examples: ['migrate', 'migrate --grant-reader analysts --without-personal'],

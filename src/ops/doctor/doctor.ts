@@ -1,6 +1,9 @@
 import { messageOf } from '../../base/errors.ts'
-import type { DestinationConfig } from '../../config/config.ts'
+import type { Config, DestinationConfig } from '../../config/config.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { listSettings } from '../../store/upkeep/process-settings.ts'
 import { pluralize } from '../output/text.ts'
+import { settingFingerprints } from '../status/settings.ts'
 import { checkAccount } from './account.ts'
 import { checkClocks } from './clocks.ts'
 import { checkDatabase, openForDoctor } from './database.ts'
@@ -34,7 +37,10 @@ async function* checkAll(p: DoctorParts): AsyncGenerator<Finding> {
   for (const each of p.config.overridden) yield good('settings', each)
   const { db } = p
   if (db === null) yield unchecked('retention', NO_DATABASE)
-  else yield* withFailure(p, 'database', checkDatabase(p.config, db))
+  else {
+    yield* withFailure(p, 'settings', checkRunningSettings(p.config, db))
+    yield* withFailure(p, 'database', checkDatabase(p.config, db))
+  }
   yield* withFailure(p, 'documents', checkDocuments(p))
   for (const account of accounts) yield* withFailure(p, `account ${account.name}`, checkAccount(p, account))
   yield* withFailure(p, 'clocks', checkClocks(p))
@@ -42,6 +48,28 @@ async function* checkAll(p: DoctorParts): AsyncGenerator<Finding> {
   for (const destination of destinations) {
     yield* withFailure(p, `destination ${destination.name}`, checkDestination(p, destination))
   }
+}
+
+/** Compares the settings of each running `serve` with those of this command. */
+async function* checkRunningSettings(config: Config, db: Db): AsyncGenerator<Finding> {
+  for (const { process_id, role, settings } of await listSettings(db.read)) {
+    const own = settingFingerprints(config, process_id)
+    const names = [...new Set([...Object.keys(own), ...Object.keys(settings)])].filter((name) => own[name] !== settings[name])
+    const which = role === 'all' ? '`serve`' : `\`serve --role ${role}\``
+    if (names.length === 0) yield good('settings', `${which} runs with the settings that this command reads`)
+    else
+      yield bad(
+        'settings',
+        `${which} runs with other settings than this command reads: ${differing(names)}. Reload or restart ${which}, or run this command with the environment and files of ${which}`,
+      )
+  }
+}
+
+const MOST_NAMED = 10
+
+function differing(names: readonly string[]): string {
+  const more = names.length - MOST_NAMED
+  return `${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 /** The findings, and one more when the check itself fails. */

@@ -64,7 +64,7 @@ const advice: Partial<Record<keyof typeof rules, string>> = {
   clock_skew: 'set it by NTP',
   clocks_disagree: 'set the wrong one by NTP (`submission-mirror doctor` compares them)',
   disk_space: 'make room, lower RETENTION_DAYS, or use a larger volume',
-  document_host_unnamed: 'add the host there if you trust it, and reload',
+  document_host_unnamed: 'if you trust the host, add it: in the settings file, then reload; in the environment (.env), then restart',
   document_too_long: 'raise DOCUMENTS_MAX_BYTES, or take them from the service',
   documents_full: 'raise DOCUMENTS_TOTAL_BYTES, or purge submissions',
   filter_failed: 'mend `filter` in the settings, and reload',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { auditedReload } from '../actions/reload.ts'
-import { ConflictError, MismatchError } from '../output/refusals.ts'
+import { auditedReload, reloadOthers } from '../actions/reload.ts'
+import { MismatchError } from '../output/refusals.ts'
 import { record } from '../output/schema.ts'
 import { setting, shownSettings } from '../status/settings.ts'
 import { pageOf, whole } from './inputs.ts'
@@ -19,23 +19,34 @@ const list = operation({
 
 const reload = operation({
   name: 'settings.reload',
-  summary: 'read the settings again and go by them: secrets, destinations, timetables',
+  command: 'reload',
+  summary: 'reload the settings: secrets, destinations, schedules',
   description:
-    'All or nothing: with one thing wrong nothing changes (422), and `problems` says what is wrong. It is about this process alone.',
+    'All or nothing: if one setting is wrong, nothing changes (422), and `problems` lists what to fix. The route reloads its own process, ' +
+    'the command every `serve` on the database. A reload reads the settings file and the files named by `_FILE` variables. It does not re-read ' +
+    'the environment (`.env`, `compose.yaml`, `EnvironmentFile`); restart instead.',
   role: 'admin',
   http: 'POST /reload',
-  withoutCommand: 'the signal SIGHUP does it',
   input: z.strictObject({}),
   output: record('Reloaded', {
-    applied: z.array(z.string()).readonly().describe('what works by other settings from now on'),
-    needs_restart: z.array(z.string()).readonly().describe('settings that differ and stay as they were until the next start'),
+    applied: z.array(z.string()).readonly().describe('changes that are in force now'),
+    needs_restart: z.array(z.string()).readonly().describe('settings that changed and apply after a restart'),
+    from_environment: z.array(z.string()).readonly().describe('variables that give values; after changing one, restart'),
   }),
   run: async (c) => {
-    if (c.reload === null) throw new ConflictError(['nothing is served here that could go by other settings'])
-    const { applied, needsRestart, problems } = await auditedReload(c.db, c.who, c.reload)
+    const result = c.reload === null ? await reloadOthers(c) : await auditedReload(c.db, c.who, c.reload)
+    const { applied, needsRestart, fromEnvironment, problems } = result
     if (problems.length > 0) throw new MismatchError(problems)
-    return { applied, needs_restart: needsRestart }
+    return { applied, needs_restart: needsRestart, from_environment: fromEnvironment }
+  },
+  print: (to, { applied, needs_restart, from_environment }) => {
+    for (const each of applied) to.sentence(`Applied: ${each}`)
+    if (applied.length === 0) to.line('No setting changed that applies without a restart.')
+    if (needs_restart.length > 0) to.sentence(`Restart \`serve\` to apply: ${needs_restart.join(', ')}`)
+    if (from_environment.length > 0)
+      to.sentence(`Not re-read, because the environment sets them: ${from_environment.join(', ')}. After changing one, restart \`serve\`.`)
   },
 })
 
-export const operations = [list, reload]
+/** `reload` */
+export const operations = [reload, list]

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { withoutQueryValues, withoutSecrets } from '../../base/secret.ts'
@@ -27,7 +28,8 @@ const HIDDEN = '[secret]'
 /** The settings that a process goes by, without secrets, by name in the order of the file. */
 export function shownSettings(config: Config): ShownSetting[] {
   const hide = hiderOf(config)
-  return [...settingsIn('', { ...config, warnings: undefined }, settingsSchema)].map(({ value, ...setting }) => ({
+  const all = [...settingsIn('', { ...config, warnings: undefined, fromEnvironment: undefined }, settingsSchema, () => null)]
+  return all.map(({ value, ...setting }) => ({
     ...setting,
     value:
       typeof value === 'string'
@@ -38,29 +40,55 @@ export function shownSettings(config: Config): ShownSetting[] {
   }))
 }
 
+/** Digits of a fingerprint: enough to see a difference, too few to find a secret by trying. */
+const FINGERPRINT_DIGITS = 4
+
+/**
+ * A fingerprint of each setting in force, to compare two processes without the values.
+ * @param salt of the process, so that the fingerprints of two processes tell nothing about each other.
+ */
+export function settingFingerprints(config: Config, salt: string): Record<string, string> {
+  const all = [...settingsIn('', comparable(config), settingsSchema, (secret) => secret.reveal())]
+  return Object.fromEntries(
+    all.map(({ name, variable, value }) => {
+      const hash = createHmac('sha256', salt)
+        .update(JSON.stringify([name, value]))
+        .digest('hex')
+      return [variable ?? name, hash.slice(0, FINGERPRINT_DIGITS)]
+    }),
+  )
+}
+
+function comparable(config: Config) {
+  return { ...config, warnings: undefined, overridden: undefined, fromEnvironment: undefined }
+}
+
 /** What takes every secret of the settings out of a text, and the values in the queries of its URLs. */
 export function hiderOf(config: Partial<Config>): (text: string) => string {
   const secrets = secretValues(config)
   return (text) => withoutSecrets(withoutQueryValues(text), secrets, HIDDEN)
 }
 
+/** What stands for the value of a secret. */
+type SecretOf = (secret: { readonly reveal: () => string }) => string | null
+
 /** @param schema of the value; undefined where the settings file has nothing of the kind. */
-function* settingsIn(name: string, value: unknown, schema: Schema): Generator<ShownSetting> {
+function* settingsIn(name: string, value: unknown, schema: Schema, secretOf: SecretOf): Generator<ShownSetting> {
   if (value === undefined) return
   const of = { name, variable: schema === undefined ? null : (metaOf(schema).env ?? null), is_default: isDefault(schema, value) }
   if (isPlain(value)) yield { ...of, value: written(value, schema), is_secret: false }
-  else if (isSecret(value)) yield { ...of, value: null, is_secret: true }
+  else if (isSecret(value)) yield { ...of, value: secretOf(value), is_secret: true }
   else if (!Array.isArray(value)) {
     for (const [key, part] of Object.entries(value as object)) {
       const known = schemaOf(schema, key)
-      yield* settingsIn(`${name === '' ? '' : `${name}.`}${known?.name ?? snakeCase(key)}`, part, known?.schema)
+      yield* settingsIn(`${name === '' ? '' : `${name}.`}${known?.name ?? snakeCase(key)}`, part, known?.schema, secretOf)
     }
   } else if (value.every((item) => typeof item === 'string' || typeof item === 'number'))
     yield { ...of, value: value.map((item) => written(item, elementOf(schema)) as string | number), is_secret: false }
   else {
     for (const [index, item] of value.entries()) {
       const given = (item as { readonly name?: unknown } | null)?.name
-      yield* settingsIn(`${name}.${typeof given === 'string' ? given : index + 1}`, item, elementOf(schema, item))
+      yield* settingsIn(`${name}.${typeof given === 'string' ? given : index + 1}`, item, elementOf(schema, item), secretOf)
     }
   }
 }
@@ -115,7 +143,7 @@ function isPlain(value: unknown): value is string | number | boolean | null {
 }
 
 /** It shows its value only to whoever asks for it by that name. */
-function isSecret(value: unknown): boolean {
+function isSecret(value: unknown): value is { readonly reveal: () => string } {
   return typeof value === 'object' && value !== null && 'reveal' in value
 }
 

@@ -16,7 +16,7 @@ export interface CopiedTable {
 }
 
 /** What describes the database itself, the processes at work on it, or is spent by whoever has it first. */
-const NOT_COPIED = ['sync_migrations', 'sync_processes', 'sync_copy', 'sync_push_tokens']
+const NOT_COPIED = ['sync_migrations', 'sync_processes', 'sync_process_settings', 'sync_copy', 'sync_push_tokens']
 
 const KINDS: Readonly<Record<string, CopiedKind>> = {
   text: 'text',

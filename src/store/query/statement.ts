@@ -18,12 +18,26 @@ const INTERNAL = /^sync_/i
 /** Comments and strings, whose words are no names. Comments that nest are not followed: Postgres takes them, and hardly anybody writes them. */
 const PASSED_OVER = [String.raw`--[^\n]*`, String.raw`\/\*[\s\S]*?(?:\*\/|$)`]
 const STRING = "'(?:[^']|'')*'"
+/** SQLite takes a string for a name where only a name fits. */
+const STRING_NAME = "'(?<string>sync_(?:[^']|'')*)'"
+/** A name with escapes, which hide what it names. */
+const ESCAPED_NAME = '[uU]&"(?<escaped>(?:[^"]|"")*)"'
 const NAMES = ['"(?<quoted>(?:[^"]|"")*)"', String.raw`(?<word>[\p{L}_][\p{L}\p{N}_$]*)`]
 
 const PARTS: Readonly<Record<Query['kind'], RegExp>> = {
-  sqlite: new RegExp([...PASSED_OVER, STRING, '`(?<ticked>[^`]*)`', String.raw`\[(?<bracketed>[^\]]*)\]`, ...NAMES].join('|'), 'gu'),
+  sqlite: new RegExp(
+    [...PASSED_OVER, STRING_NAME, STRING, '`(?<ticked>[^`]*)`', String.raw`\[(?<bracketed>[^\]]*)\]`, ...NAMES].join('|'),
+    'giu',
+  ),
   postgres: new RegExp(
-    [...PASSED_OVER, String.raw`[eE]'(?:\\[\s\S]|''|[^'\\])*'`, STRING, String.raw`\$(?<tag>\w*)\$[\s\S]*?\$\k<tag>\$`, ...NAMES].join('|'),
+    [
+      ...PASSED_OVER,
+      String.raw`[eE]'(?:\\[\s\S]|''|[^'\\])*'`,
+      STRING,
+      String.raw`\$(?<tag>\w*)\$[\s\S]*?\$\k<tag>\$`,
+      ESCAPED_NAME,
+      ...NAMES,
+    ].join('|'),
     'gu',
   ),
 }
@@ -37,6 +51,8 @@ export function refuseUnsuitable(text: string, kind: Query['kind']): void {
   const first = firstWordOf(text, kind)
   if (first === undefined) throw new UsageError(['there is no SQL statement in that text'])
   if (ELSEWHERE.has(first)) throw new UsageError([`"${first}" begins no read-only statement: begin with ${READING.join(', ')}`])
+  if ([...text.matchAll(PARTS[kind])].some(({ groups }) => groups?.['escaped'] !== undefined))
+    throw new UsageError(['names with escapes (U&"…") are not taken; write the name as it is'])
   const internal = namesIn(text, kind).find((name) => INTERNAL.test(name))
   if (internal === undefined) return
   throw new UsageError([`${internal} is internal; the public tables and views are described in migrations/README.md`])
@@ -50,8 +66,8 @@ export function firstWordOf(text: string, kind: Query['kind']): string | undefin
 /** @returns words and quoted names, in their order. */
 function namesIn(text: string, kind: Query['kind']): string[] {
   return [...text.matchAll(PARTS[kind])].flatMap(({ groups = {} }) => {
-    const { word, quoted, ticked, bracketed } = groups
-    return word ?? quoted ?? ticked ?? bracketed ?? []
+    const { word, quoted, ticked, bracketed, string } = groups
+    return word ?? quoted ?? ticked ?? bracketed ?? string ?? []
   })
 }
 

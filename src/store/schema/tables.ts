@@ -61,6 +61,7 @@ const ownTables = [
   completeness.syncConflicts,
   completeness.syncUnreadable,
   upkeep.syncProcesses,
+  upkeep.syncProcessSettings,
   upkeep.syncCounters,
   push.syncDestinations,
   push.syncOutbox,

@@ -14,6 +14,17 @@ export const syncProcesses = internal({
   },
 })
 
+export const syncProcessSettings = internal({
+  name: 'sync_process_settings',
+  holds: 'of each `serve` a fingerprint of every setting in force, and the reload that a command asks it for',
+  columns: {
+    process_id: text(),
+    settings: text(),
+    reload_id: orNull(text('a reload that the process has not finished')),
+    reload_result: orNull(text()),
+  },
+})
+
 export const syncCounters = internal({
   name: 'sync_counters',
   holds: 'counters that outlive a process',

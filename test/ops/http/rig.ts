@@ -44,7 +44,7 @@ export class AdminRig {
   /** The settings that the routes go by; a test may set others. */
   config: Config
   /** What a reload gives. */
-  reloaded: ReloadResult = { applied: [], needsRestart: [], problems: [] }
+  reloaded: ReloadResult = { applied: [], needsRestart: [], fromEnvironment: [], problems: [] }
   /** The log's lines. */
   readonly lines: Record<string, unknown>[] = []
   readonly #folder: string

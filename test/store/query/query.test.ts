@@ -107,6 +107,15 @@ describe.each(testDatabases)('a statement of a reader on $name', ({ name, open }
       expect(() => refuseUnsuitable(sql, name), sql).toThrow(/^sync_\w+ is internal; the public tables and views/i)
   })
 
+  it('refuses an internal table whose name is quoted or escaped', () => {
+    const hidden = {
+      sqlite: ["select * from 'sync_inbox'", 'select * from `sync_inbox`', 'select * from [SYNC_inbox]', "select * from main.'Sync_inbox'"],
+      postgres: [String.raw`select * from U&"\0073ync_inbox"`, `select * from u&"!0073ync_inbox" uescape '!'`],
+    }
+    for (const sql of hidden[name]) expect(() => refuseUnsuitable(sql, name), sql).toThrow(UsageError)
+    expect(() => refuseUnsuitable("select 1 from lanes where account = 'a sync_inbox'", name)).not.toThrow()
+  })
+
   it.each([
     ['selct 1', 'near "selct": syntax error', 'syntax error at or near "selct"'],
     ['select * form lanes', 'near "form": syntax error', 'syntax error at or near "form"'],

@@ -31,7 +31,7 @@ export function Upkeep() {
     run: (file: string) => answered(api.POST('/api/v1/backup', { body: { file } })),
     done: ({ path, bytes }) => `${path}: ${size(bytes)}, verified.`,
   })
-  const reload = useAction({ run: () => answered(api.POST('/api/v1/reload')), done: () => 'The settings were read again.' })
+  const reload = useAction({ run: () => answered(api.POST('/api/v1/reload')), done: reloadText })
   usePendingAction('doctor', () => doctor.mutate())
   usePendingAction('backup', () => setAsks(true))
   return (
@@ -70,4 +70,13 @@ export function Upkeep() {
 
 function nameNow(): string {
   return `backup-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}.db`
+}
+
+/** The result of a reload: what applied, what needs a restart, and what a reload cannot see. */
+function reloadText({ applied, needs_restart, from_environment }: Schemas['Reloaded']): string {
+  const parts = [applied.length === 0 ? 'No setting changed that applies without a restart.' : `Applied: ${applied.join('; ')}.`]
+  if (needs_restart.length > 0) parts.push(`Restart to apply: ${needs_restart.join(', ')}.`)
+  if (from_environment.length > 0)
+    parts.push(`${counted(from_environment.length, 'variable')} of the environment (.env) were not re-read: after changing one, restart.`)
+  return parts.join(' ')
 }

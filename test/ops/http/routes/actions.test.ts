@@ -71,12 +71,12 @@ describe.each(testDatabases)('notes of what operators did, on $name', (database)
   })
 
   it('reloads the settings, and tells what changed or why nothing did', async () => {
-    rig.reloaded = { applied: ['destination ams has a new secret'], needsRestart: ['PORT'], problems: [] }
+    rig.reloaded = { applied: ['destination ams has a new secret'], needsRestart: ['PORT'], fromEnvironment: [], problems: [] }
     expect(await rig.ask('POST', '/reload')).toMatchObject({
       status: 200,
       json: { applied: ['destination ams has a new secret'], needs_restart: ['PORT'] },
     })
-    rig.reloaded = { applied: [], needsRestart: [], problems: ['PORT must be a number', 'HOST must be an address'] }
+    rig.reloaded = { applied: [], needsRestart: [], fromEnvironment: [], problems: ['PORT must be a number', 'HOST must be an address'] }
     expect(await rig.ask('POST', '/reload')).toMatchObject({ status: 422, json: { problems: rig.reloaded.problems } })
     expect(await rig.notes()).toEqual([
       {
