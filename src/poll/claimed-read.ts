@@ -68,20 +68,24 @@ async function readFeed(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSi
   } catch (error) {
     const refused = error instanceof UpstreamPermanentError && error.rejectedWithCursor
     if (!refused || claim.cursor === null) throw error
-    // The spec does not say how an invalid cursor is refused, so any refusal of a request with a cursor counts as one. The feed is read
-    // from the beginning, and that walk's cursor replaces the old one (trap 17). In a replay the refused cursor is the replay's own, and the
-    // stored one stays.
-    o.observer.count('invalid_cursors_total', { account: claim.account, read: claim.read })
-    o.log.warn(place(claim), `${claim.read} cursor refused (${messageOf(error)}); reading the feed again from the beginning`)
-    if (claim.replayDue) return walk(o, claim, signal, null)
-    await o.db.write('cursor-refused', (tx) => refuseCursor(tx, claim, READ_LEASE_MS))
-    return walk(o, { ...claim, cursor: null }, signal, null)
+    return await walk(o, claim, signal, null, messageOf(error))
   }
 }
 
-async function walk(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal, since: string | null): Promise<'read' | 'stalled'> {
-  // A replay never moves a valid cursor (invariant 6).
-  const keepsCursor = since === null && claim.cursor !== null
+/**
+ * @param refusal why the service refused the cursor. The spec does not say how it refuses one, so any refusal of a request with a cursor
+ * counts. If the feed can be read from the beginning, the stored cursor is replaced (trap 17). In a full re-read the refused cursor is the
+ * re-read's own, and the stored one stays (invariant 6).
+ */
+async function walk(
+  o: ClaimedReadOptions,
+  claim: ReadClaim,
+  signal: AbortSignal,
+  since: string | null,
+  refusal: string | null = null,
+): Promise<'read' | 'stalled'> {
+  const replacesCursor = refusal !== null && !claim.replayDue
+  const keepsCursor = since === null && claim.cursor !== null && !replacesCursor
   const walk: Walk = {
     account: claim.account,
     submissionId: claim.submissionId,
@@ -93,9 +97,14 @@ async function walk(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal
     firstWalk: claim.lastReplayAt === null,
   }
   let cursor: string | undefined
-  const commit = (page: FeedPage, end: WalkEnd | null): Promise<Applied> => {
+  let isFirst = true
+  const commit = async (page: FeedPage, end: WalkEnd | null): Promise<Applied> => {
     if (page.nextCursor !== null && !keepsCursor) cursor = page.nextCursor
-    return inApplyTransaction(o.db, o.observer, 'feed-page', async (transaction) => {
+    const refused = isFirst ? refusal : null
+    isFirst = false
+    if (refused !== null) reportRefusedCursor(o, claim, refused)
+    return await inApplyTransaction(o.db, o.observer, 'feed-page', async (transaction) => {
+      if (refused !== null && replacesCursor) await refuseCursor(transaction.tx, claim, READ_LEASE_MS)
       const applied = await transaction.apply([...page.facts, ...(end === null ? [] : reachableAgain(o, claim))])
       await keepUnreadable(o, transaction.tx, claim, page.unreadable)
       const mark = cursor === undefined ? {} : { cursor }
@@ -249,6 +258,11 @@ function reachableAgain(o: ClaimedReadOptions, claim: ReadClaim): Fact[] {
 
 function reach({ cause }: ClaimedReadOptions, { account, submissionId }: ReadClaim, unreachableSince: TimeText | null): Fact {
   return { kind: 'reach', account, submissionId, cause, unreachableSince }
+}
+
+function reportRefusedCursor(o: ClaimedReadOptions, claim: ReadClaim, refusal: string): void {
+  o.observer.count('invalid_cursors_total', { account: claim.account, read: claim.read })
+  o.log.warn(place(claim), `the service refused the ${claim.read} cursor (${refusal}); the feed is read from the beginning`)
 }
 
 function report(o: ClaimedReadOptions, claim: ReadClaim, walk: Walk, end: WalkEnd): void {

@@ -35,26 +35,44 @@ async function countEvents(rig: Rig): Promise<number> {
 }
 
 describe.each(onSqlite)('cursors on $name', (database) => {
-  it('trap 17: after an invalid cursor the feed is read once from the beginning, and the new cursor replaces the old, which is kept', async () => {
+  it.each([400, 404, 410, 422])(
+    'trap 17: a cursor refused by %i is kept and replaced by reading the feed once from the beginning',
+    async (status) => {
+      const rig = await Rig.open(database, { sandbox: { unshown: { invalid_cursor: status } } })
+      const { id, cursor: old } = await readOnce(rig)
+      rig.sandbox.addEvents(
+        ACCOUNT,
+        id,
+        Array.from({ length: 100 }, () => ({ type: 'status_changed' })),
+      )
+      rig.sandbox.faults.add({ kind: 'invalid_cursor', operation: 'events', count: 1 })
+      const before = rig.asked('events', id).length
+      await rig.pass(policy.poll.maxMs)
+      rig.startPoller()
+      await rig.rest()
+      const row = await rig.read(id, 'events')
+      expect(sent(rig, id, before)).toEqual([old, null, old, row.cursor])
+      expect(row).toMatchObject({ refused_cursor: old, rank: 1, failures: 0, error: null, not_found: 0 })
+      expect(row.cursor).not.toBe(old)
+      expect(rig.counted('invalid_cursors_total', { read: 'events' })).toBe(1)
+      expect(rig.counted('replays_total', { read: 'events' })).toBe(2)
+      expect(await countEvents(rig)).toBe(250)
+    },
+  )
+
+  it('trap 17: a feed that answers 404 with and without its cursor keeps the cursor, and counts as gone', async () => {
     const rig = await Rig.open(database)
-    const { id, cursor: old } = await readOnce(rig)
-    rig.sandbox.addEvents(
-      ACCOUNT,
-      id,
-      Array.from({ length: 100 }, () => ({ type: 'status_changed' })),
-    )
-    rig.sandbox.faults.add({ kind: 'invalid_cursor', operation: 'events', count: 1 })
+    const { id, cursor } = await readOnce(rig)
+    const fault = { kind: 'status', status: 404, operation: 'events' } as const
+    rig.sandbox.faults.add(fault)
     const before = rig.asked('events', id).length
     await rig.pass(policy.poll.maxMs)
-    rig.startPoller()
-    await rig.rest()
-    const row = await rig.read(id, 'events')
-    expect(sent(rig, id, before)).toEqual([old, null, old, row.cursor])
-    expect(row).toMatchObject({ refused_cursor: old, rank: 1, failures: 0, error: null })
-    expect(row.cursor).not.toBe(old)
-    expect(rig.counted('invalid_cursors_total', { read: 'events' })).toBe(1)
-    expect(rig.counted('replays_total', { read: 'events' })).toBe(2)
-    expect(await countEvents(rig)).toBe(250)
+    const second = rig.startPoller()
+    await rig.until('it was not found', async () => (await rig.read(id, 'events')).not_found > 0)
+    await second.stop()
+    expect(sent(rig, id, before)).toEqual([cursor, null])
+    expect(await rig.read(id, 'events')).toMatchObject({ cursor, refused_cursor: null })
+    expect(rig.counted('invalid_cursors_total')).toBe(0)
   })
 
   it('trap 17: when the second try fails too, there is no third, an alarm is raised, and it is tried again later', async () => {

@@ -28,7 +28,8 @@ export function failureOf(call: Call, answer: HttpAnswer, nowMs: number): Upstre
   const detail = shortDetail(answer.body)
   const what = `the service answered ${status}${detail === '' ? '' : ` (${detail})`}`
   if (status === 401) return new TokenNotTakenError('auth', call, what)
-  if (status === 404) return new UpstreamPermanentError('gone', call, what)
+  // After a cursor, 404 may mean the cursor: only a request without one says that the id does not exist (trap 17).
+  if (status === 404) return new UpstreamPermanentError(call.withCursor ? 'rejected' : 'gone', call, what)
   if (status === 429) return new UpstreamTransientError('throttled', call, what, pauseMs)
   if (status < 400) return new UpstreamTransientError('unavailable', call, `${what}; redirects are not followed`, pauseMs)
   if (status === 408 || status >= 500) return new UpstreamTransientError('unavailable', call, what, pauseMs)

@@ -37,7 +37,8 @@ describe('classes', () => {
   test('trap 17: a rejected request tells whether it bore a cursor', () => {
     expect(judge(400, {}, null, { ...call, withCursor: true })).toMatchObject({ class: 'rejected', rejectedWithCursor: true })
     expect(judge(400)).toMatchObject({ class: 'rejected', rejectedWithCursor: false })
-    expect(judge(404, {}, null, { ...call, withCursor: true })).toMatchObject({ class: 'gone', rejectedWithCursor: false })
+    expect(judge(404, {}, null, { ...call, withCursor: true })).toMatchObject({ class: 'rejected', rejectedWithCursor: true })
+    expect(judge(404)).toMatchObject({ class: 'gone', rejectedWithCursor: false })
     for (const status of [401, 403])
       expect(judge(status, {}, null, { ...call, withCursor: true })).toMatchObject({ class: 'auth', rejectedWithCursor: false })
   })
