@@ -74,7 +74,7 @@ function isComplete({ fromReplay, firstWalk, pagesBefore = false }: EventFact): 
 
 /** Whether the lane already shows a later event than `row`. A lane that is gone shows none. */
 function isNewer(lane: LaneRow, row: MarketEventRow): boolean {
-  if (lane.gone_at !== null) return false
+  if (lane.gone_at !== null || lane.state_event_id === row.event_id) return false
   const shown = `${lane.state_occurred_at ?? ''} ${lane.state_event_id ?? ''}`
   return shown > `${row.occurred_at} ${row.event_id}`
 }

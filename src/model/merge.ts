@@ -3,29 +3,31 @@ import type { MarketEventRow } from './entities/market-events.ts'
 import type { Row } from './entity.ts'
 import { comparableJson } from './exact-json.ts'
 import type { Origin } from './facts.ts'
-import { isObject, type Json, sameJson } from './json.ts'
+import { canonicalJson, isObject, type Json, sameJson } from './json.ts'
 import type { Via } from './records.ts'
-import type { TimeText } from './time.ts'
+import { isSameMoment, isTimeText, type TimeText } from './time.ts'
 
 /** The result of a merge: the conflicting identity columns, or the merged row. */
 export type Merge = { readonly conflict: readonly string[] } | { readonly conflict: null; readonly row: Row }
 
 /**
  * Merges a record that was received again into the stored one (invariant 4).
- * - Identity: a column that differs from a stored value is a conflict, and nothing of the new record is taken over.
+ * - Identity: a column that differs from a stored value is a conflict, and nothing of the new record is taken over. The order of a list and the
+ *   number of a time's digits make no difference.
  * - Fill: a column without a value takes the new one. A value, even an empty list, is never emptied.
  * - Other columns, `raw` too, are replaced only by records from a feed: a feed is read later than a delivery is sent. So the order of
  *   arrival does not matter (invariant 2).
  * @param fromFeed whether the new record was read from a feed; a delivery only fills.
  */
 export function mergeRecord(stored: Row, newcomer: Row, identity: readonly string[], fromFeed: boolean): Merge {
-  const conflict = identity.filter((column) => hasValue(stored[column]) && hasValue(newcomer[column]) && !same(stored, newcomer, column))
+  const conflict = identity.filter(
+    (column) => hasValue(stored[column]) && hasValue(newcomer[column]) && !meansSame(stored, newcomer, column),
+  )
   if (conflict.length > 0) return { conflict }
   const row: Row = { ...stored }
   for (const [column, value] of Object.entries(newcomer)) {
     if (!hasValue(value)) continue
-    const mayReplace = fromFeed && !identity.includes(column)
-    if (!hasValue(stored[column]) || mayReplace) row[column] = value
+    if (!hasValue(stored[column]) || fromFeed) row[column] = value
   }
   if (sameRaw(stored['raw'], row['raw'])) row['raw'] = stored['raw'] ?? null
   return { conflict: null, row }
@@ -80,6 +82,18 @@ export function hasValue(value: Json | undefined): value is NonNullable<Json> {
 
 function same(a: Row, b: Row, column: string): boolean {
   return sameJson(a[column] ?? null, b[column] ?? null)
+}
+
+/** Whether the values of a column are equal but for the order of a list, or for the digits that one of two times lacks. */
+function meansSame(a: Row, b: Row, column: string): boolean {
+  const [one, other] = [a[column] ?? null, b[column] ?? null]
+  if (Array.isArray(one) && Array.isArray(other)) return sameJson(inOneOrder(one), inOneOrder(other))
+  if (typeof one === 'string' && typeof other === 'string' && isTimeText(one) && isTimeText(other)) return isSameMoment(one, other)
+  return sameJson(one, other)
+}
+
+function inOneOrder(list: readonly Json[]): Json {
+  return list.map(canonicalJson).sort()
 }
 
 /** Whether two raw texts are equal JSON, whatever the order of their keys. */

@@ -53,6 +53,22 @@ export function msFromTime(time: TimeText): number {
   return Date.parse(`${time.slice(0, 23)}Z`)
 }
 
+const TIME_TEXT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/
+
+export function isTimeText(text: string): text is TimeText {
+  return TIME_TEXT.test(text)
+}
+
+/**
+ * Whether two times are one moment that the service wrote with fewer digits once: they differ by less than the last digit of the one with
+ * fewer. Zeros at the end count as missing digits.
+ */
+export function isSameMoment(a: TimeText, b: TimeText): boolean {
+  const digits = Math.min(...[a, b].map((time) => time.slice(20, 26).replace(/0+$/, '').length))
+  const microseconds = (msFromTime(a) - msFromTime(b)) * 1_000 + Number(a.slice(23, 26)) - Number(b.slice(23, 26))
+  return Math.abs(microseconds) < 10 ** (6 - digits)
+}
+
 /** @returns the earlier time; null only when both are null. */
 export function earlierTime(a: TimeText | null, b: TimeText | null): TimeText | null {
   if (a === null || b === null) return a ?? b

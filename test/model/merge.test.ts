@@ -50,6 +50,20 @@ describe('a record that comes again', () => {
     expect(merge).toEqual({ conflict: ['type', 'status'] })
   })
 
+  it.each([
+    ['occurred_at', '2026-01-05T12:00:00.123456Z', '2026-01-05T12:00:00.123000Z', true],
+    ['occurred_at', '2026-01-05T12:00:00.999600Z', '2026-01-05T12:00:01.000000Z', true],
+    ['occurred_at', '2026-01-05T12:00:00.123456Z', '2026-01-05T12:00:00.123457Z', false],
+    ['occurred_at', '2026-01-05T12:00:00.123456Z', '2026-01-05T12:00:00.124000Z', true],
+    ['occurred_at', '2026-01-05T12:00:00.123456Z', '2026-01-05T12:00:00.125000Z', false],
+    ['market_lines', ['gl', 'auto'], ['auto', 'gl'], true],
+    ['market_lines', ['gl'], ['gl', 'gl'], false],
+    ['market_name', 'Alder Point', 'Alder Pt.', true],
+  ])('compares %s by what it means: %j and %j', (column, one, other, isSame) => {
+    const merge = mergeRecord({ ...stored, [column]: one }, { ...stored, [column]: other }, eventIdentity, true)
+    expect(merge).toMatchObject(isSame ? { conflict: null, row: { [column]: other } } : { conflict: [column] })
+  })
+
   it('follows the wording of the feed, not that of a delivery', () => {
     const worded = { ...stored, status_label: 'Not offered', raw: '{"a":1,"b":3}' }
     expect(mergeRecord(stored, worded, eventIdentity, true)).toMatchObject({ row: { status_label: 'Not offered', raw: '{"a":1,"b":3}' } })

@@ -19,7 +19,7 @@ export const marketEvents = entity({
       identity: true,
     },
     occurred_at: { kind: 'time', class: 'none', required: true, meaning: 'when it happened', identity: true },
-    market_name: { kind: 'text', class: 'business', path: 'market.name', meaning: "the market's name", identity: true },
+    market_name: { kind: 'text', class: 'business', path: 'market.name', meaning: "the market's name" },
     market_lines: { kind: 'json', class: 'business', path: 'market.lines', meaning: 'list of lines of business', identity: true },
     lane_id: {
       kind: 'text',
