@@ -1,6 +1,7 @@
 import { type LaneRow, lanes } from '../model/entities/lanes.ts'
 import { type MarketEventRow, marketEvents } from '../model/entities/market-events.ts'
 import type { StateFact } from '../model/facts.ts'
+import type { Json } from '../model/json.ts'
 import { hasValue, sameRaw } from '../model/merge.ts'
 import { type Protection, placeOf } from '../model/protection/protection.ts'
 import type { TableView } from '../model/view.ts'
@@ -44,6 +45,15 @@ export function isOfRail({ state_source, state_event_id, raw }: LaneRow): boolea
 /** The source columns of a lane named by a rail. */
 export const ofRail = { state_source: 'rail', state_event_id: null, state_occurred_at: null } as const
 
+/** The chip that an event stands for, until a rail says it. Other events tell none. */
+const chips: ReadonlyMap<Json, string> = new Map([
+  ['bound', 'bound'],
+  ['quote_received', 'quoted'],
+  ['declined', 'not_available'],
+  ['withdrawn', 'not_available'],
+  ['blocked', 'not_available'],
+])
+
 /** A lane in the state of an event, not gone. */
 export function laneOf(protection: Protection, row: MarketEventRow, lane: LaneRow | null): LaneRow {
   const key = laneKey(row)
@@ -54,6 +64,8 @@ export function laneOf(protection: Protection, row: MarketEventRow, lane: LaneRo
     program_category: row.category,
     status: row.status,
     status_label: row.status_label,
+    bound: row.type === 'bound' ? true : null,
+    chip: chips.get(row.type) ?? null,
     state_source: 'event',
     state_event_id: row.event_id,
     state_occurred_at: row.occurred_at,

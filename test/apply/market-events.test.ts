@@ -150,6 +150,43 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     expect(await rowsOf(db, lanes)).toMatchObject([{ status: 'from the rail', state_source: 'rail' }])
   })
 
+  it.each([
+    ['bound', true, 'bound', 1],
+    ['quote_received', null, 'quoted', 0],
+    ['declined', null, 'not_available', 0],
+    ['withdrawn', null, 'not_available', 0],
+    ['blocked', null, 'not_available', 0],
+    ['market_attached', null, null, 0],
+    ['teleported', null, null, 0],
+  ])('trap 11: until a rail names a lane, the event %s sets what its status stands for', async (type, bound, chip, boundLanes) => {
+    const db = await database()
+    await applyAll(db, [event(1, { type: 'bound', status: 'bound' }), event(2, { type, status: type }, { lane_id: uuid(3, 1) })])
+    expect(await rowsOf(db, lanes)).toMatchObject([{ status: type, bound, chip, state_source: 'event' }])
+    const overview = await db.read.sql.selectFrom('submission_overview').select('bound_lane_count').execute()
+    expect(overview).toEqual([{ bound_lane_count: boundLanes }])
+    await applyAll(db, [stateFact(ACCOUNT, ID, wireRequirements(ID, [{ submission_market_id: uuid(3, 1) }]), 1)])
+    expect(await rowsOf(db, lanes)).toMatchObject([{ bound: null, chip: null, state_source: 'rail' }])
+  })
+
+  it('trap 58: another spelling of an event is no conflict, and the feed has the last word', async () => {
+    const db = await database()
+    const time = '2026-01-05T12:00:00'
+    const first = event(1, { occurred_at: `${time}.123456Z` }, { name: 'Alder Point', lines: ['gl', 'auto'] })
+    const other = (origin = byPoll) => event(1, { occurred_at: `${time}.123Z` }, { name: 'Alder Pt.', lines: ['auto', 'gl'] }, origin)
+    await applyAll(db, [first])
+    await applyAll(db, [other(byWebhook)])
+    expect(await rowsOf(db, marketEvents)).toMatchObject([
+      { occurred_at: `${time}.123456Z`, market_name: 'Alder Point', market_lines: ['gl', 'auto'] },
+    ])
+    await applyAll(db, [other()])
+    const last = { occurred_at: `${time}.123000Z`, market_name: 'Alder Pt.', market_lines: ['auto', 'gl'] }
+    expect(await rowsOf(db, marketEvents)).toMatchObject([last])
+    await applyAll(db, [first])
+    expect(await rowsOf(db, marketEvents)).toMatchObject([last])
+    expect(await rowsOf(db, lanes)).toMatchObject([{ market_name: 'Alder Pt.', lines: ['auto', 'gl'] }])
+    expect(await db.read.sql.selectFrom('sync_conflicts').selectAll().execute()).toEqual([])
+  })
+
   it('trap 66: an event without a lane is stored so, and is linked when its lane is known', async () => {
     const db = await database()
     await applyAll(db, [event(1, {}, { lane_id: null })])

@@ -66,8 +66,24 @@ export const lanes = entity({
     submit_ready: { kind: 'bool', class: 'none', meaning: 'ready to go to the market' },
     gapped: { kind: 'bool', class: 'none', meaning: 'held for something that only the broker can supply' },
     unmet_labels: { kind: 'json', class: 'free', shown: true, meaning: 'list: what is still missing, in words' },
-    bound: { kind: 'bool', class: 'business', meaning: 'coverage is placed' },
-    chip: { kind: 'text', class: 'business', meaning: 'so far `bound`, `quoted`, `not_available`, `needs_info`, `in_progress`' },
+    bound: {
+      kind: 'bool',
+      class: 'business',
+      source: '`bound`, event',
+      path: 'bound',
+      meaning: 'coverage is placed; with `event`, true if the event is `bound`, else null',
+      derivedFrom: 'events',
+    },
+    chip: {
+      kind: 'text',
+      class: 'business',
+      source: '`chip`, event',
+      path: 'chip',
+      meaning:
+        'so far `bound`, `quoted`, `not_available`, `needs_info`, `in_progress`; with `event`, `bound` for `bound`, `quoted` for ' +
+        '`quote_received`, `not_available` for `declined`, `withdrawn` and `blocked`, else null',
+      derivedFrom: 'events',
+    },
     carrier_api_session_ids: { kind: 'json', class: 'none', meaning: 'list of ids' },
     next_step: {
       kind: 'text',
