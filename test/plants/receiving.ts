@@ -83,7 +83,7 @@ function isAmong(`,
   },
   'a delivery replaces what a feed has shown': {
     file: 'model/merge.ts',
-    edits: [['const mayReplace = fromFeed && !identity.includes(column)', 'const mayReplace = !identity.includes(column)']],
+    edits: [['if (!hasValue(stored[column]) || fromFeed) row[column] = value', 'row[column] = value']],
     foundBy: ['model/merge.test.ts'],
   },
   'an older view overwrites a newer one': {
