@@ -3,7 +3,7 @@ import { registerHooks } from 'node:module'
 import { type Plant, type Plants, planted } from '../plants/plant.ts'
 
 const BEGIN_APPLY = "await inApplyTransaction(db, observer, 'inbox-apply', async (transaction) => {"
-const BEGIN_PAGE = "return inApplyTransaction(o.db, o.observer, 'feed-page', async (transaction) => {"
+const BEGIN_PAGE = "return await inApplyTransaction(o.db, o.observer, 'feed-page', async (transaction) => {"
 
 export const simulated = {
   'a delivery is answered before its commit': {
@@ -30,10 +30,6 @@ export const simulated = {
   'a cursor commits before its page': {
     file: 'poll/claimed-read.ts',
     edits: [
-      [
-        'const commit = (page: FeedPage, end: WalkEnd | null): Promise<Applied> => {',
-        'const commit = async (page: FeedPage, end: WalkEnd | null): Promise<Applied> => {',
-      ],
       [
         BEGIN_PAGE,
         `if (page.nextCursor !== null && cursor !== undefined) {
