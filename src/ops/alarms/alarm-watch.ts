@@ -110,7 +110,7 @@ export class AlarmWatch implements Service {
 
   async #gather(): Promise<Evaluation> {
     const { db, config, clients, clocks, log } = this.#p
-    const context: WatchContext = { q: db.read, config, clients, clocks, nowMs: db.clock.now() }
+    const context: WatchContext = { q: db.readNoWait, config, clients, clocks, nowMs: db.clock.now() }
     const conditions: Condition[] = [ofInstallation('store_unavailable', 'off', '')]
     const names = new Set<string>(['store_unavailable'])
     for (const watcher of this.#watchers) {

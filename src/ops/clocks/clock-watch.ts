@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { type ClockJudgement, judgeClocks } from '../../model/clocks.ts'
-import type { Db } from '../../store/engine/db.ts'
+import type { Db, Query } from '../../store/engine/db.ts'
 import { readClocks } from '../../store/upkeep/clocks.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 
@@ -15,10 +15,10 @@ export interface ClockWatchParts {
  * Compares the clocks once, in a process that has not watched them. How old the newest record is says nothing then: nobody may have served.
  * @param services by account, how far the clock of its service is ahead of ours, in milliseconds.
  */
-export async function compareClocks(db: Db, services: ReadonlyMap<string, number> = new Map()): Promise<ClockJudgement> {
-  const { nowMs: databaseMs, recorded } = await readClocks(db.read)
+export async function compareClocks(q: Query, services: ReadonlyMap<string, number> = new Map()): Promise<ClockJudgement> {
+  const { nowMs: databaseMs, recorded } = await readClocks(q)
   const seen = [...services].map(([account, aheadMs]) => ({ account, aheadMs }))
-  return judgeClocks({ nowMs: db.clock.now(), databaseMs, services: seen, recorded, recordedBeforeMs: null, steppedMs: 0 })
+  return judgeClocks({ nowMs: q.clock.now(), databaseMs, services: seen, recorded, recordedBeforeMs: null, steppedMs: 0 })
 }
 
 /** Anybody who asks whether the clocks agree. */

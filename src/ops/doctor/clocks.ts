@@ -8,7 +8,7 @@ export async function* checkClocks({ config, db, serviceClocks }: DoctorParts): 
     yield unchecked('clocks', NO_DATABASE)
     return
   }
-  const found = clocksDisagree(await compareClocks(db, serviceClocks), config)
+  const found = clocksDisagree(await compareClocks(db.read, serviceClocks), config)
   yield found.level === 'on'
     ? badCondition('clocks', found)
     : good('clocks', "this machine's clock agrees with the database and with what was recorded last")

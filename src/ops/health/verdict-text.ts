@@ -18,10 +18,13 @@ export interface Need {
   readonly mend: Mend
 }
 
-/** @returns the verdict in one sentence, which begins with `Complete and fresh`, `Catching up` or `Needs attention`. */
+/** @returns the verdict in one sentence, which begins with `Complete and fresh`, `Catching up`, `Needs attention` or `Unknown`. */
 export function sentenceOf(judgement: Judgement, health: Health, expected: Expected): string {
   const { verdict, matters, late } = judgement
-  const unserved = health.isServed ? '' : '; no process is running'
+  const unread = health.unread.map(({ part }) => part)
+  const unknown = unread.length === 0 ? '' : `; could not be read: ${together(unread)}`
+  const unserved = `${unknown}${health.isServed ? '' : '; no process is running'}`
+  if (verdict === 'unknown') return `Unknown${unserved}.`.replace('; ', ': ')
   if (verdict === 'attention') return `Needs attention: ${together(matters.map(headline))}${unserved}.`
   if (verdict === 'catching_up') return `Catching up: ${together(late.map((each) => lateText(each, expected.nowMs)))}${unserved}.`
   return `Complete and fresh: ${completeText(health, expected)}.`
@@ -57,6 +60,8 @@ function lateText({ kind, of, count, since }: Lateness, nowMs: number): string {
       return `${pluralize(n, 'submission')} of account ${of} ${n === 1 ? 'was' : 'were'} never read to the end`
     case 'deliveries':
       return `${pluralize(n, 'delivery', 'deliveries')} ${n === 1 ? 'waits' : 'wait'}, the oldest for ${age}`
+    case 'alarms':
+      return `alarms have not been evaluated for ${age}`
     case 'wakes':
       return `news of account ${of} waits to be read for ${age}`
     case 'reads':

@@ -7,19 +7,25 @@ const MINUTE_MS = 60 * SECOND_MS
 const DAY_MS = 24 * 60 * MINUTE_MS
 
 /** From this age on something is older than it should be. The alarms fire later, at ages that need a person. */
-export const lateAfterMs = { delivery: 30 * SECOND_MS, wake: MINUTE_MS, read: 5 * MINUTE_MS, push: 5 * MINUTE_MS } as const
+export const lateAfterMs = {
+  delivery: 30 * SECOND_MS,
+  wake: MINUTE_MS,
+  read: 5 * MINUTE_MS,
+  push: 5 * MINUTE_MS,
+  alarms: 2 * MINUTE_MS,
+} as const
 
 /** A submission that was not read for this long is stale. */
 export function staleAfterMs(dormantMs: number): number {
   return dormantMs + DAY_MS
 }
 
-export const verdictWords = ['complete', 'catching_up', 'attention'] as const
+export const verdictWords = ['complete', 'catching_up', 'attention', 'unknown'] as const
 type VerdictWord = (typeof verdictWords)[number]
 
 /** Something that is not as fresh as it should be and gets so without a person. */
 export interface Lateness {
-  readonly kind: 'not_served' | 'never_read' | 'deliveries' | 'wakes' | 'reads' | 'failing' | 'stale' | 'pushes'
+  readonly kind: 'not_served' | 'never_read' | 'deliveries' | 'alarms' | 'wakes' | 'reads' | 'failing' | 'stale' | 'pushes'
   /** The account or destination that it is about; null: all of them. */
   readonly of: string | null
   /** null where only the oldest is known. */
@@ -39,13 +45,14 @@ export interface Judgement {
 /**
  * The verdict on a mirror. `attention`: something holds that an alarm is about, something is dead or held, an account or destination is
  * stopped, many webhooks are lost, the service asked for a long pause or does not say whose the credentials are, or a reconcile run was not clean. `catching_up`:
- * something is older than it should be, or a submission was never read to the end. Else `complete`.
+ * something is older than it should be, or a submission was never read to the end. `unknown`: a part could not be read, and the others are
+ * fine. Else `complete`.
  * @param standing see `standingConditions`.
  */
 export function judge(health: Health, standing: readonly Standing[], expected: Expected): Judgement {
   const matters = mattersOf(health, standing, expected)
   const late = latenessOf(health, expected)
-  const verdict = matters.length > 0 ? 'attention' : late.length > 0 ? 'catching_up' : 'complete'
+  const verdict = matters.length > 0 ? 'attention' : late.length > 0 ? 'catching_up' : health.unread.length > 0 ? 'unknown' : 'complete'
   const reasons: readonly { readonly since: TimeText | null }[] = matters.length > 0 ? matters : late
   return { verdict, matters, late, since: reasons.reduce<TimeText | null>((oldest, { since }) => earlierTime(oldest, since), null) }
 }
@@ -60,6 +67,7 @@ function latenessOf(health: Health, expected: Expected): Lateness[] {
     ...(isEmpty ? [late('not_served', null)] : []),
     ...servedAccounts(health, expected).flatMap((account) => accountLateness(account, expected)),
     ...(isOld(oldestAt, lateAfterMs.delivery, expected) ? [late('deliveries', null, oldestAt, count)] : []),
+    ...(health.isServed && isOld(health.alarmsAt, lateAfterMs.alarms, expected) ? [late('alarms', null, health.alarmsAt)] : []),
     ...servedDestinations(health, expected)
       .filter(({ oldestUnsentAt }) => isOld(oldestUnsentAt, lateAfterMs.push, expected))
       .map(({ destination, oldestUnsentAt }) => late('pushes', destination, oldestUnsentAt)),

@@ -6,12 +6,14 @@ import { surpriseKinds } from '../../model/interface-drift.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import { oldestProof } from '../../store/completeness/ledger.ts'
 import type { Db } from '../../store/engine/db.ts'
+import { PartReader } from '../../store/engine/part-reader.ts'
 import { COUNT_CAP } from '../../store/engine/sql.ts'
 import { webhookLoss } from '../../store/operators/alarm-queries.ts'
 import { lastBackups } from '../../store/operators/backups.ts'
 import { countDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
 import { listAccounts } from '../../store/reads/accounts.ts'
 import { listPauses } from '../../store/reads/pauses.ts'
+import type { AccountsTable } from '../../store/schema/reads.ts'
 import {
   changeLogEnds,
   failingProbes,
@@ -34,6 +36,10 @@ const STATES = ['active', 'paused', 'suspended'] as const
 const DESTINATION_STATES = ['active', 'paused', 'suspended', 'disabled'] as const
 
 const definitions = {
+  unread_parts: [
+    '1 for each part of these gauges that could not be read at the last attempt, because a table is locked for example.',
+    ['part'],
+  ],
   store_up: ['1 when the database could be written at the last attempt, else 0.', []],
   inbox_deliveries: [`Deliveries that wait (ready), are set aside (aside) or were given up (dead), counted up to ${COUNT_CAP}.`, ['state']],
   inbox_oldest_seconds: ['Age of the oldest such delivery; 0 when there is none.', ['state']],
@@ -106,11 +112,18 @@ export class StoreGauges {
   }
 
   async #read(): Promise<void> {
+    const fault = this.#readiness.storeFault()
+    const parts = new PartReader(this.#db.clock)
     try {
-      const shown = await this.#values()
+      const shown = await this.#values(parts)
+      parts.requireAny()
       for (const gauge of Object.values(this.#gauges)) gauge.reset()
       for (const [name, labels, value] of shown) this.#gauges[name].set(labels, value)
-      this.#showStore((await this.#readiness.storeFault()) === null)
+      for (const { part, reason } of parts.unread) {
+        this.#gauges.unread_parts.set({ part }, 1)
+        this.#log.warn(`the gauges of ${part} could not be read from the database: ${reason}`)
+      }
+      this.#showStore((await fault) === null)
     } catch (error) {
       for (const gauge of Object.values(this.#gauges)) gauge.reset()
       this.#showStore(false)
@@ -125,14 +138,32 @@ export class StoreGauges {
     if (!isUp) this.#gauges[name].set(labels, value)
   }
 
-  async #values(): Promise<Value[]> {
-    const q = this.#db.read
-    const accounts = await listAccounts(q)
-    const values: Value[] = [['last_seq', {}, (await changeLogEnds(q)).lastSeq]]
-    const inbox = await inboxGauges(
-      q,
-      accounts.map((row) => row.account),
-    )
+  async #values(parts: PartReader): Promise<Value[]> {
+    const q = this.#db.readNoWait
+    const accounts = await parts.read('accounts', () => listAccounts(q), [])
+    const names = accounts.map(({ account }) => account)
+    const asks: readonly (readonly [part: string, ask: () => Promise<Value[]>])[] = [
+      ['the change log', async () => [['last_seq', {}, (await changeLogEnds(q)).lastSeq]]],
+      ['the inbox', () => this.#inbox(names)],
+      ...accounts.map((row) => [`account ${row.account}`, () => this.#account(row)] as const),
+      ...names.map((name) => [`completeness of account ${name}`, () => this.#completeness(name)] as const),
+      ['API changes', () => this.#interfaceDrift(names)],
+      ['destinations', () => this.#destinations()],
+      ['backups', () => this.#backups()],
+      [
+        'clocks',
+        async () => (await compareClocks(q)).apart.map(({ clock, aheadMs }) => ['clock_ahead_seconds', { clock }, aheadMs / 1000]),
+      ],
+      ['alarms', () => alarmValues(q)],
+    ]
+    const values: Value[] = []
+    for (const [part, ask] of asks) values.push(...(await parts.read(part, ask, [])))
+    return values
+  }
+
+  async #inbox(accounts: readonly string[]): Promise<Value[]> {
+    const inbox = await inboxGauges(this.#db.readNoWait, accounts)
+    const values: Value[] = []
     for (const state of ['ready', 'aside', 'dead'] as const) {
       const gauges = inbox.filter((gauge) => gauge.state === state)
       values.push(['inbox_deliveries', { state }, gauges.reduce((sum, gauge) => sum + gauge.count, 0)])
@@ -140,33 +171,34 @@ export class StoreGauges {
     }
     for (const { account, state, count } of inbox)
       if (state === 'dead' && account !== null) values.push(['dead_letters', { account }, count])
-    const pauses = await listPauses(q)
-    for (const { account, state } of accounts) {
-      values.push(['account_pause_seconds', { account }, (pauses.find((each) => each.account === account)?.ms ?? 0) / 1000])
-      for (const each of STATES) values.push(['account_state', { account, state: each }, each === state ? 1 : 0])
-      const due = await oldestDue(q, account)
-      for (const rank of rankNames) values.push(['feed_lag_seconds', { account, rank }, this.#age(due[rank])])
-      for (const { read, oldestAt, never } of await freshnessGauges(q, account)) {
-        values.push(['freshness_seconds', { account, read }, this.#age(oldestAt)], ['never_read', { account, read }, never])
-      }
-      values.push(...(await this.#completeness(account)))
-    }
-    const drift = await interfaceDriftCounts(q)
-    for (const { account } of accounts) {
-      for (const kind of surpriseKinds) {
-        const seen = drift.find((one) => one.account === account && one.kind === kind)
-        values.push(['interface_drift', { account, kind }, seen?.count ?? 0])
-      }
-    }
-    values.push(...(await this.#destinations()), ...(await this.#backups()))
-    const { apart } = await compareClocks(this.#db)
-    for (const { clock, aheadMs } of apart) values.push(['clock_ahead_seconds', { clock }, aheadMs / 1000])
-    values.push(...(await alarmValues(q)))
     return values
   }
 
+  async #account({ account, state }: Pick<AccountsTable, 'account' | 'state'>): Promise<Value[]> {
+    const q = this.#db.readNoWait
+    const pauses = await listPauses(q)
+    const values: Value[] = [['account_pause_seconds', { account }, (pauses.find((each) => each.account === account)?.ms ?? 0) / 1000]]
+    for (const each of STATES) values.push(['account_state', { account, state: each }, each === state ? 1 : 0])
+    const due = await oldestDue(q, account)
+    for (const rank of rankNames) values.push(['feed_lag_seconds', { account, rank }, this.#age(due[rank])])
+    for (const { read, oldestAt, never } of await freshnessGauges(q, account)) {
+      values.push(['freshness_seconds', { account, read }, this.#age(oldestAt)], ['never_read', { account, read }, never])
+    }
+    return values
+  }
+
+  async #interfaceDrift(accounts: readonly string[]): Promise<Value[]> {
+    const drift = await interfaceDriftCounts(this.#db.readNoWait)
+    return accounts.flatMap((account) =>
+      surpriseKinds.map((kind): Value => {
+        const seen = drift.find((one) => one.account === account && one.kind === kind)
+        return ['interface_drift', { account, kind }, seen?.count ?? 0]
+      }),
+    )
+  }
+
   async #completeness(account: string): Promise<Value[]> {
-    const q = this.#db.read
+    const q = this.#db.readNoWait
     const { expected, lost } = await webhookLoss(q, account, timeFromMs(this.#db.clock.now() - DAY_MS))
     const proof = await oldestProof(q, account)
     const probed = this.#config().accounts.find(({ name }) => name === account)?.discovery?.paths ?? []
@@ -180,7 +212,7 @@ export class StoreGauges {
 
   async #backups(): Promise<Value[]> {
     if (this.#db.kind === 'postgres') return []
-    const { madeAt, triedAt } = await lastBackups(this.#db.read)
+    const { madeAt, triedAt } = await lastBackups(this.#db.readNoWait)
     const values: Value[] = []
     if (madeAt !== null) values.push(['backup_age_seconds', {}, this.#age(madeAt)])
     if (triedAt !== null) values.push(['backup_trial_age_seconds', {}, this.#age(triedAt)])
@@ -188,7 +220,7 @@ export class StoreGauges {
   }
 
   async #destinations(): Promise<Value[]> {
-    const q = this.#db.read
+    const q = this.#db.readNoWait
     const { lastSeq } = await changeLogEnds(q)
     const values: Value[] = []
     for (const { destination, state, cursor, queued, dead, unknown, filtered } of await countDestinations(q)) {

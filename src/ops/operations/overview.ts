@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import type { Db } from '../../store/engine/db.ts'
+import { PartReader } from '../../store/engine/part-reader.ts'
 import type { Pile } from '../../store/upkeep/health.ts'
 import { servedAccounts } from '../health/matters.ts'
 import type { ShowMend } from '../health/mend.ts'
 import { verdictWords } from '../health/verdict.ts'
 import { needOf, sentenceOf, totalOf } from '../health/verdict-text.ts'
 import { record, time } from '../output/schema.ts'
-import { judgeNow, need, type VerdictConfig } from '../status/status.ts'
+import { judgeNow, need, unreadParts, type VerdictConfig } from '../status/status.ts'
 import { sumsForVerdict } from '../status/sums.ts'
 
 const pile = z.object({
@@ -38,6 +39,7 @@ export const overview = record('Overview', {
       mend,
     }),
   ),
+  unread: unreadParts,
   late: z
     .array(z.object({ kind: z.string(), of: z.string().nullable(), count: z.int().nullable(), since: time.nullable() }))
     .readonly()
@@ -76,7 +78,7 @@ export type Overview = z.input<typeof overview>
 
 /** Reads it from the database alone, by queries that may be asked every few seconds. */
 export async function readOverview(db: Db, config: VerdictConfig, showMend: ShowMend): Promise<Overview> {
-  const { health, expected, judgement, countedAt } = await judgeNow(db, config, await sumsForVerdict(db.read))
+  const { health, expected, judgement, countedAt } = await readJudgement(db, config)
   const accounts = servedAccounts(health, expected)
   return {
     verdict: judgement.verdict,
@@ -90,6 +92,7 @@ export async function readOverview(db: Db, config: VerdictConfig, showMend: Show
         return { ...need, account, destination, run_id: runId, mend: await showMend(mend) }
       }),
     ),
+    unread: health.unread,
     late: judgement.late,
     served: health.isServed,
     inbox: shown(health.inbox),
@@ -118,6 +121,11 @@ export async function readOverview(db: Db, config: VerdictConfig, showMend: Show
       unmapped: shown(each.unmapped),
     })),
   }
+}
+
+function readJudgement(db: Db, config: VerdictConfig): ReturnType<typeof judgeNow> {
+  const parts = new PartReader(db.clock)
+  return parts.read('kept counts', () => sumsForVerdict(db.readNoWait), null).then((kept) => judgeNow(db, config, kept, parts))
 }
 
 function shown({ count, oldestAt }: Pile): z.input<typeof pile> {

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.ts'
 import { msFromTime, timeFromMs } from '../../model/time.ts'
-import type { Db } from '../../store/engine/db.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { PartReader } from '../../store/engine/part-reader.ts'
 import type { Health } from '../../store/upkeep/health.ts'
 import type { Condition } from '../alarms/condition.ts'
 import { evidenceConditions } from '../alarms/watch-accounts.ts'
@@ -31,25 +32,26 @@ const neededWhilePending: ReadonlySet<string> = new Set<AlarmName>(['clock_skew'
  * @returns what holds of all that alarms are about: those that fire, and what the database alone tells now, though its alarm has not lasted
  * long enough to fire, or no process evaluates alarms.
  */
-export async function standingConditions(db: Db, config: Pick<Config, 'destinations'> & FetchMode, health: Health): Promise<Standing[]> {
-  const nowMs = db.clock.now()
+export async function standingConditions(
+  q: Query,
+  config: Pick<Config, 'destinations'> & FetchMode,
+  health: Health,
+  parts = new PartReader(q.clock),
+): Promise<Standing[]> {
+  const nowMs = q.clock.now()
   const isWatched = health.alarmsAt !== null && Math.abs(nowMs - msFromTime(health.alarmsAt)) < UNWATCHED_MS
   const isNeeded = ({ state, name }: Health['alarms'][number]) => state === 'firing' || (isWatched && neededWhilePending.has(name))
   const fire = health.alarms.filter((alarm) => isNeeded(alarm) && !evaluatedHere.has(alarm.name))
-  const evidence = await Promise.all(health.accounts.map(({ account }) => evidenceConditions(account, db.read, nowMs)))
-  const here = [
-    ...(await divergenceConditions(db.read)),
-    ...(await retentionConditions(db.read, nowMs)),
-    ...(await unnamedHosts(db.read, config)),
-    ...evidence.flat(),
-  ]
-  return [...(await clocks(db, config, isWatched ? health : null)), ...fire.map(ofAlarm), ...here.flatMap(ofCondition)]
-}
-
-/** A process that evaluates alarms also knows the clocks of the services; without one, the database has to do. */
-async function clocks(db: Db, config: Pick<Config, 'destinations'>, watched: Health | null): Promise<Standing[]> {
-  if (watched !== null) return watched.alarms.filter(({ name }) => name === 'clocks_disagree').map(ofAlarm)
-  return ofCondition(clocksDisagree(await compareClocks(db), config))
+  const here: Condition[] = []
+  const read = async (part: string, ask: () => Promise<Condition[]>) => here.push(...(await parts.read(part, ask, [])))
+  // A process that evaluates alarms also knows the clocks of the services; without one, the database has to do.
+  if (!isWatched) await read('clocks', async () => [clocksDisagree(await compareClocks(q), config)])
+  await read('log epochs', () => divergenceConditions(q))
+  await read('retention', () => retentionConditions(q, nowMs))
+  await read('documents', () => unnamedHosts(q, config))
+  for (const { account } of health.accounts) await read(`evidence of account ${account}`, () => evidenceConditions(account, q, nowMs))
+  const clocks = isWatched ? health.alarms.filter(({ name }) => name === 'clocks_disagree') : []
+  return [...clocks.map(ofAlarm), ...fire.map(ofAlarm), ...here.flatMap(ofCondition)]
 }
 
 function ofAlarm({ name, account, destination, since, text }: Health['alarms'][number]): Standing {

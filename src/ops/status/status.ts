@@ -2,11 +2,12 @@ import { z } from 'zod'
 import type { Config } from '../../config/config.ts'
 import { lostWebhooks } from '../../store/completeness/lost-webhooks.ts'
 import type { Db, Query } from '../../store/engine/db.ts'
+import { PartReader } from '../../store/engine/part-reader.ts'
 import { lastBackups } from '../../store/operators/backups.ts'
 import { listPauses } from '../../store/reads/pauses.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { readHealth } from '../../store/upkeep/health.ts'
-import type { KeptSums } from '../../store/upkeep/kept-sums.ts'
+import { type KeptSums, noSums } from '../../store/upkeep/kept-sums.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { readReplication } from '../../store/upkeep/replication.ts'
 import { readsOffStatus } from '../../store/upkeep/status.ts'
@@ -25,7 +26,7 @@ import { COMPLETENESS_SCOPE, completeness, completenessStatus, completenessWarni
 import { destinationNotes, destinationStatus, readPushStatus } from './destinations.ts'
 import { standingConditions } from './known-now.ts'
 import { replication as replicationSchema, replicationWarnings } from './replication.ts'
-import { summedUp } from './sums.ts'
+import { type SummedUp, summedUp } from './sums.ts'
 import { secretStates, webhookSecrets } from './webhook-secrets.ts'
 
 /** Share of the allowed rate from which on what is due begins to wait. */
@@ -75,11 +76,18 @@ export const need = z.object({
   mend: z.union([z.object({ command: z.string() }), z.object({ runbook: z.string() })]),
 })
 
+/** Parts of a report that could not be read: the report says nothing of them. */
+export const unreadParts = z
+  .array(z.object({ part: z.string(), reason: z.string() }))
+  .readonly()
+  .describe('parts that could not be read, because a table is locked for example; their figures are empty')
+
 /** What `status` tells. */
 export const status = record('Status', {
   verdict: z.enum(verdictWords).describe('what the mirror is judged to be'),
   sentence: z.string().describe('the verdict and its reasons, for people'),
   needs: z.array(need).describe('what needs a person; empty unless the verdict is `attention`'),
+  unread: unreadParts,
   version: z.string(),
   database: z.enum(['sqlite', 'postgres']),
   counted_at: time.nullable().describe('when sums over everything were counted: of a large mirror once a minute; null: now'),
@@ -118,7 +126,7 @@ type StatusConfig = VerdictConfig & Pick<Config, 'upstream'>
  * Judges the mirror by what the database holds, never by the memory of a process.
  * @param kept counts of submissions, see `readHealth`.
  */
-export async function judgeNow(db: Db, config: VerdictConfig, kept?: KeptSums | null) {
+export async function judgeNow(db: Db, config: VerdictConfig, kept?: KeptSums | null, parts = new PartReader(db.clock)) {
   const { accounts, destinations, poll } = config
   const names = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name)
   const expected: Expected = {
@@ -127,14 +135,15 @@ export async function judgeNow(db: Db, config: VerdictConfig, kept?: KeptSums | 
     destinations: names(destinations),
     dormantMs: poll.dormantMs,
   }
-  const health = await readHealth(db.read, kept === null ? null : kept?.sums)
-  const standing = await standingConditions(db, config, health)
+  const q = db.readNoWait
+  const health = await readHealth(q, kept === null ? null : kept?.sums, parts)
+  const standing = await standingConditions(q, config, health, parts)
   return { health, expected, judgement: judge(health, standing, expected), countedAt: kept?.countedAt ?? null }
 }
 
 /** The verdict as `status` prints it, with what mends each need. */
-export async function readVerdict(db: Db, config: VerdictConfig, kept?: KeptSums | null) {
-  const { health, expected, judgement } = await judgeNow(db, config, kept)
+export async function readVerdict(db: Db, config: VerdictConfig, kept?: KeptSums | null, parts = new PartReader(db.clock)) {
+  const { health, expected, judgement } = await judgeNow(db, config, kept, parts)
   return {
     verdict: judgement.verdict,
     sentence: sentenceOf(judgement, health, expected),
@@ -150,26 +159,32 @@ interface StatusParts {
   readonly isTerminal: boolean
 }
 
-/** Looks at everything; at a terminal, on a large database, this takes a second or two. */
+/** Time for counting everything at a terminal. Nobody else waits for that; a locked table is given up at once. */
+const TERMINAL_MS = 30_000
+
+/** Reports everything. At a terminal, counting a large database takes a second or two. */
 export async function readStatus(db: Db, { version, config, showMend, isTerminal }: StatusParts): Promise<Status> {
-  const q = db.read
-  const known = await knownAccounts(q, config.accounts)
-  const summed = await summedUp(
-    q,
-    known.map(({ account }) => account),
-    isTerminal,
-  )
-  const { needs, ...verdict } = await readVerdict(db, config, summed.kept)
+  const q = db.readNoWait
+  const parts = new PartReader(db.clock, isTerminal ? TERMINAL_MS : undefined)
+  const known = await parts.read('the list of accounts', () => knownAccounts(q, config.accounts), [])
+  const names = known.map(({ account }) => account)
+  const nothingCounted: SummedUp = { of: () => noSums, kept: null, countedAt: null }
+  const summed = await parts.read('the counts of rows', () => summedUp(q, names, isTerminal), nothingCounted)
+  const { needs, ...verdict } = await readVerdict(db, config, summed.kept, parts)
   const shown = await Promise.all(needs.map(async ({ mend, ...rest }) => ({ ...rest, mend: await showMend(mend) })))
-  const offOf = await readsOffStatus(q)
-  const pauses = await listPauses(q)
-  const secrets = await secretStates(q, config.accounts)
+  const offOf = await parts.read(
+    'reads that are off',
+    () => readsOffStatus(q),
+    () => [],
+  )
+  const pauses = await parts.read('pauses of accounts', () => listPauses(q), [])
+  const secrets = await parts.read('webhook secrets', () => secretStates(q, config.accounts), new Map())
   const accounts: AccountStatus[] = []
   for (const row of known) {
     const { account } = row
     const { submissions, unreachable, reads, demand_rps, coverage, inbox, conflicts, unreadable, completeness: sums } = summed.of(account)
     const configured = config.accounts.find(({ name }) => name === account)
-    const lost = await lostWebhooks(q, account)
+    const lost = await parts.read('lost webhooks', () => lostWebhooks(q, account), [])
     accounts.push({
       ...row,
       pause: pauses.find((each) => each.account === account) ?? null,
@@ -185,15 +200,18 @@ export async function readStatus(db: Db, { version, config, showMend, isTerminal
       webhook_secrets: secrets.get(account) ?? [],
       conflicts,
       unreadable,
-      completeness: sums && (await completenessStatus(q, sums, configured, db.clock.now())),
+      completeness: sums && (await parts.read('completeness', () => completenessStatus(q, sums, configured, db.clock.now()), null)),
     })
   }
-  const destinations = await readPushStatus(q, config)
-  const replication = await readReplication(q)
-  const { firstSeq, lastSeq } = await changeLogEnds(q)
-  const processes = (await listProcesses(q)).map(({ seen_at: _, ...process }) => process)
+  const destinations = await parts.read('destinations', () => readPushStatus(q, config), [])
+  const replication = await parts.read('replication', () => readReplication(q), null)
+  const { firstSeq, lastSeq } = await parts.read('the change log', () => changeLogEnds(q), { firstSeq: 1, lastSeq: 0 })
+  const processes = (await parts.read('processes', () => listProcesses(q), [])).map(({ seen_at: _, ...process }) => process)
+  const backup = await parts.read('backups', () => backupStatus(q), null)
+  const clocks = await parts.read('clocks', () => clockStatus(db, config), { apart: [], waits: [] })
   return {
     ...verdict,
+    unread: parts.unread,
     needs: shown.map(({ mend, ...rest }) => ({ ...rest, mend: 'command' in mend ? { command: mend.command } : mend })),
     version,
     database: db.kind,
@@ -202,8 +220,8 @@ export async function readStatus(db: Db, { version, config, showMend, isTerminal
     destinations,
     replication,
     change_log: { first_seq: firstSeq, last_seq: lastSeq },
-    backup: await backupStatus(q),
-    clocks: await clockStatus(db, config),
+    backup,
+    clocks,
     processes,
     scope: COMPLETENESS_SCOPE,
     warnings: [...shown.map(({ what, mend }) => `${what}; ${mendText(mend)}`), ...notesOf({ accounts, destinations, replication })],
@@ -219,8 +237,8 @@ async function backupStatus(q: Query): Promise<Status['backup']> {
 
 /** How far this machine's clock is ahead of the others that can be seen from here. `serve` also compares the service's; its alarm tells. */
 async function clockStatus(db: Db, config: StatusConfig): Promise<Status['clocks']> {
-  const judged = await compareClocks(db)
-  const wait = await retentionWait(db.read)
+  const judged = await compareClocks(db.readNoWait)
+  const wait = await retentionWait(db.readNoWait)
   const waits = [...waitsForClocks(judged, config), ...(wait === null ? [] : [withAdvice('retention_waits', waitText(wait.reason))])]
   return { apart: judged.apart.map(({ clock, aheadMs }) => ({ clock, ahead_ms: Math.round(aheadMs) })), waits }
 }

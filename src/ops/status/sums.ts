@@ -7,8 +7,8 @@ import { ConflictError } from '../output/refusals.ts'
 /** What sums up everything. */
 export interface SummedUp {
   readonly of: (account: string) => AccountSums
-  /** As it was kept; undefined: it was counted now. */
-  readonly kept: KeptSums | undefined
+  /** As it was kept; undefined: it was counted now; null: nothing is known. */
+  readonly kept: KeptSums | undefined | null
   /** null: now. */
   readonly countedAt: TimeText | null
 }

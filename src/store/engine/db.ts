@@ -31,6 +31,11 @@ export interface Db extends DbParts {
   /** Reads outside a transaction. SQLite has a separate connection for them, so readers never wait for the writer. */
   readonly read: Query
   /**
+   * Reads for reports of health. On Postgres they have connections of their own, so that work that waits for a lock doesn't take the last one,
+   * and give up soon when a table is locked. On SQLite, `read` never waits for a lock.
+   */
+  readonly readNoWait: Query
+  /**
    * Runs `work` in one write transaction and commits it. `work` awaits nothing but the store (invariant 13).
    * SQLite: `begin immediate` on the one writing connection. Transactions queue, `priority` ones first; a lock held by another process
    * is waited for without blocking the event loop. Postgres: one pooled connection, `synchronous_commit = on`.

@@ -29,11 +29,12 @@ export function newParts(kind: DbParts['kind'], { clock, protection = dropping, 
 }
 
 /** The same database, but for what is given. */
-export function dbWith(db: Db, own: Partial<Pick<Db, 'read' | 'write' | 'close'>>): Db {
+export function dbWith(db: Db, own: Partial<Pick<Db, 'read' | 'readNoWait' | 'write' | 'close'>>): Db {
   return {
     ...new Parts(db),
     processId: db.processId,
     read: db.read,
+    readNoWait: own.read ?? db.readNoWait,
     write: (name, work, options) => db.write(name, work, options),
     emptyLog: () => db.emptyLog(),
     listen: (signal) => db.listen(signal),

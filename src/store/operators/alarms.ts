@@ -6,6 +6,9 @@ import { dbTime, timeValue } from '../engine/sql.ts'
 import type { AlarmsTable, OperatorNoticesTable } from '../schema/operators.ts'
 import { writeHistory } from './alarm-history.ts'
 
+/** Alarms are evaluated even while work that waits for a lock has all other connections. */
+const ALARMS_FIRST = { priority: true } as const
+
 /** What an alarm is about. `account` and `destination` are '' when it is about none. */
 export interface AlarmKey {
   readonly name: string
@@ -55,12 +58,16 @@ export const claimedWatch = new Leased<Claimed & { readonly id: 1 }>({
  * @returns false while another process holds it.
  */
 export async function claimWatch(db: Db, token: string, leaseMs: number): Promise<boolean> {
-  return db.write('alarm-watch', async (tx) => {
-    await sql`insert into sync_alarm_watch (id, lease_token, lease_until) values (1, ${token}, ${dbTime(tx)}) on conflict do nothing`.execute(
-      tx.sql,
-    )
-    return (await claimedWatch.claimOne(tx, token, { id: 1 }, { leaseMs, heldBy: token })) !== null
-  })
+  return db.write(
+    'alarm-watch',
+    async (tx) => {
+      await sql`insert into sync_alarm_watch (id, lease_token, lease_until) values (1, ${token}, ${dbTime(tx)}) on conflict do nothing`.execute(
+        tx.sql,
+      )
+      return (await claimedWatch.claimOne(tx, token, { id: 1 }, { leaseMs, heldBy: token })) !== null
+    },
+    ALARMS_FIRST,
+  )
 }
 
 /** When all alarms were last evaluated, by any process and its clock; null for never. */
@@ -79,23 +86,27 @@ export async function storeEvaluation(
   token: string,
   plan: (alarms: readonly AlarmRow[], notices: readonly NoticeRow[]) => AlarmPlan,
 ): Promise<AlarmPlan> {
-  return db.write('alarms', async (tx) => {
-    await claimedWatch.hold(tx, { id: 1, leaseToken: token })
-    const decided = plan(await listAlarms(tx), await listNotices(tx))
-    for (const row of decided.alarms) await putAlarm(tx, row)
-    for (const key of decided.forgotten) {
-      const { name, account, destination } = key
-      await sql`delete from alarms where name = ${name} and account = ${account} and destination = ${destination}`.execute(tx.sql)
-    }
-    for (const notice of decided.notices) await putNotice(tx, notice)
-    for (const { operator, name, account, destination } of decided.forgottenNotices) {
-      await sql`delete from sync_operator_notices where operator = ${operator} and name = ${name} and account = ${account}
+  return db.write(
+    'alarms',
+    async (tx) => {
+      await claimedWatch.hold(tx, { id: 1, leaseToken: token })
+      const decided = plan(await listAlarms(tx), await listNotices(tx))
+      for (const row of decided.alarms) await putAlarm(tx, row)
+      for (const key of decided.forgotten) {
+        const { name, account, destination } = key
+        await sql`delete from alarms where name = ${name} and account = ${account} and destination = ${destination}`.execute(tx.sql)
+      }
+      for (const notice of decided.notices) await putNotice(tx, notice)
+      for (const { operator, name, account, destination } of decided.forgottenNotices) {
+        await sql`delete from sync_operator_notices where operator = ${operator} and name = ${name} and account = ${account}
         and destination = ${destination}`.execute(tx.sql)
-    }
-    await writeHistory(tx)
-    if (decided.whole) await sql`update sync_alarm_watch set evaluated_at = ${timeValue(tx, decided.at)} where id = 1`.execute(tx.sql)
-    return decided
-  })
+      }
+      await writeHistory(tx)
+      if (decided.whole) await sql`update sync_alarm_watch set evaluated_at = ${timeValue(tx, decided.at)} where id = 1`.execute(tx.sql)
+      return decided
+    },
+    ALARMS_FIRST,
+  )
 }
 
 /**

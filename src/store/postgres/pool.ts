@@ -25,6 +25,8 @@ export interface PoolLimits {
   readonly max: number
   /** How long a statement may take before its connection counts as unanswered. */
   readonly answerTimeoutMs: number
+  /** How long a statement waits for a lock; the default of all connections when left out. */
+  readonly lockTimeoutMs?: number
 }
 
 /** A connection in the pool, with the server that it leads to. */
@@ -68,7 +70,7 @@ export class PostgresPool {
     this.#servers = servers
     this.#limits = limits
     this.#unanswered = new UnansweredConnections(servers)
-    const setUp = sessionSettings(config.schema)
+    const setUp = sessionSettings(config.schema, limits.lockTimeoutMs)
     const pool = new pg.Pool({
       application_name: 'submission-mirror',
       max: limits.max,
@@ -94,6 +96,10 @@ export class PostgresPool {
     })
     pool.on('error', (error) => lost.tell(`a Postgres connection was lost: ${connectionError(error).message}`))
     this.#pool = pool
+  }
+
+  get lockTimeoutMs(): number | undefined {
+    return this.#limits.lockTimeoutMs
   }
 
   /** @throws TransientError when no connection is free, or no server takes writes, within 5 s. */

@@ -17,13 +17,15 @@ import { type PostgresConfig, PostgresPool } from './pool.ts'
 import * as rows from './rows.ts'
 import { PostgresServers } from './servers.ts'
 import type { PostgresSession } from './session.ts'
-import { ANSWER_TIMEOUT_MS, beginStatement } from './session-settings.ts'
+import { ANSWER_TIMEOUT_MS, beginStatement, SHORT_LOCK_TIMEOUT_MS } from './session-settings.ts'
 
 const MAX_CONNECTIONS = 8
 /** Reserved for `priority` transactions, so that a delivery never waits for a connection that a worker holds. */
 const FIRST_CONNECTIONS = 2
 /** A sender was answered 503 after 8 s. Longer than that nobody waits, and a connection that was cut silently is replaced. */
 const FIRST_ANSWER_TIMEOUT_MS = 10_000
+/** For reports of health. */
+const REPORT_CONNECTIONS = 2
 const MAX_ATTEMPTS = 5
 const RETRY_BASE_MS = 10
 const RETRY_CAP_MS = 200
@@ -34,11 +36,13 @@ type RunText = (text: string, values: readonly unknown[]) => Promise<pg.QueryRes
 export class PostgresDb extends Parts implements Db {
   readonly processId = randomUUID()
   readonly read: Query
+  readonly readNoWait: Query
   readonly #config: PostgresConfig
   readonly #log: Log
   readonly #failPoint: FailPoint | undefined
   readonly #pool: PostgresPool
   readonly #firstPool: PostgresPool
+  readonly #reportPool: PostgresPool
   readonly #notifier: PostgresNotifier
 
   constructor(config: PostgresConfig, options: OpenOptions) {
@@ -50,8 +54,11 @@ export class PostgresDb extends Parts implements Db {
     const lost = new OnceAMinute(systemClock, (text) => options.log.warn(text))
     this.#pool = new PostgresPool(config, servers, { max: MAX_CONNECTIONS, answerTimeoutMs: ANSWER_TIMEOUT_MS }, lost)
     this.#firstPool = new PostgresPool(config, servers, { max: FIRST_CONNECTIONS, answerTimeoutMs: FIRST_ANSWER_TIMEOUT_MS }, lost)
+    const ofReports = { max: REPORT_CONNECTIONS, answerTimeoutMs: FIRST_ANSWER_TIMEOUT_MS, lockTimeoutMs: SHORT_LOCK_TIMEOUT_MS }
+    this.#reportPool = new PostgresPool(config, servers, ofReports, lost)
     this.#notifier = new PostgresNotifier(this.#pool, config.schema, options.log)
     this.read = new PostgresQuery(this, readerOf(this.#pool, config))
+    this.readNoWait = new PostgresQuery(this, readerOf(this.#reportPool, config))
   }
 
   async write<T>(name: string, work: (tx: Tx) => Promise<T>, options: WriteOptions = {}): Promise<T> {
@@ -75,7 +82,7 @@ export class PostgresDb extends Parts implements Db {
 
   async close(): Promise<void> {
     await this.#notifier.close()
-    await Promise.all([this.#pool.close(), this.#firstPool.close()])
+    await Promise.all([this.#pool.close(), this.#firstPool.close(), this.#reportPool.close()])
   }
 
   async #writeOnce<T>(name: string, work: (tx: Tx) => Promise<T>, options: WriteOptions): Promise<T> {
@@ -151,7 +158,7 @@ function once(name: string, run: RunText): RunText {
 /** Runs single statements, each on any free connection. */
 function readerOf(pool: PostgresPool, config: PostgresConfig): RunText {
   // Behind a pooler the connection may never have been set up, so each statement brings its settings along.
-  const begin = beginStatement(config.schema, 'read')
+  const begin = beginStatement(config.schema, 'read', pool.lockTimeoutMs)
   return async (text, values) => {
     const session = await pool.connect()
     try {

@@ -2,18 +2,20 @@ import pg from 'pg'
 
 const STATEMENT_TIMEOUT_MS = 30_000
 const LOCK_TIMEOUT_MS = 10_000
+/** The same for reports of health: a part of the report that isn't read in this time is reported as unread. */
+export const SHORT_LOCK_TIMEOUT_MS = 200
 const IDLE_IN_TRANSACTION_MS = 30_000
 /** Longer than the server's own statement limit: past it, the server or the network is gone, or a commit waits for a standby. */
 export const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000
 
 /** Settings of every connection. */
-function settings(schema: string): [name: string, value: string][] {
+function settings(schema: string, lockTimeoutMs: number): [name: string, value: string][] {
   return [
     ['search_path', pg.escapeIdentifier(schema)],
     ['timezone', "'UTC'"],
     ['datestyle', "'ISO, YMD'"],
     ['statement_timeout', String(STATEMENT_TIMEOUT_MS)],
-    ['lock_timeout', String(LOCK_TIMEOUT_MS)],
+    ['lock_timeout', String(lockTimeoutMs)],
     ['idle_in_transaction_session_timeout', String(IDLE_IN_TRANSACTION_MS)],
   ]
 }
@@ -31,16 +33,16 @@ function durableCommits(local: boolean): string {
 const ISOLATION = 'isolation level read committed'
 
 /** One query that sets up a new connection. */
-export function sessionSettings(schema: string): string {
-  const all = settings(schema).map(([name, value]) => `set ${name} = ${value}`)
+export function sessionSettings(schema: string, lockTimeoutMs = LOCK_TIMEOUT_MS): string {
+  const all = settings(schema, lockTimeoutMs).map(([name, value]) => `set ${name} = ${value}`)
   return [`set session characteristics as transaction ${ISOLATION}`, ...all, durableCommits(false)].join('; ')
 }
 
 /**
  * One query that begins a transaction and repeats the settings. Behind a transaction pooler the session may be another client's.
  */
-export function beginStatement(schema: string, kind: 'read' | 'write' | 'no-timeout'): string {
-  const local = settings(schema).map(([name, value]) => {
+export function beginStatement(schema: string, kind: 'read' | 'write' | 'no-timeout', lockTimeoutMs = LOCK_TIMEOUT_MS): string {
+  const local = settings(schema, lockTimeoutMs).map(([name, value]) => {
     const limit = name === 'statement_timeout' || name === 'lock_timeout'
     return `set local ${name} = ${kind === 'no-timeout' && limit ? '0' : value}`
   })

@@ -27,6 +27,7 @@ const RETRY_CAP_MS = 60
 export class SqliteDb extends Parts implements Db {
   readonly processId = randomUUID()
   readonly read: Query
+  readonly readNoWait: Query
   readonly #path: string
   readonly #failPoint: FailPoint | undefined
   readonly #gate = new WriteGate()
@@ -56,6 +57,7 @@ export class SqliteDb extends Parts implements Db {
     this.#checkpoints = new SqliteCheckpoints(path, this.#gate, options.log, (error) => this.#noteFailure(error))
     this.#worker = new WorkerConnection(path)
     this.read = new SqliteQuery(this, this.#reader, new SqliteRows(this.#reader), path)
+    this.readNoWait = this.read
   }
 
   async write<T>(name: string, work: (tx: Tx) => Promise<T>, options: WriteOptions = {}): Promise<T> {

@@ -3,6 +3,7 @@ import { mainReads } from '../../model/reads.ts'
 import { earlierTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { gather } from '../engine/gather.ts'
+import { PartReader, type UnreadPart } from '../engine/part-reader.ts'
 import { COUNT_CAP } from '../engine/sql.ts'
 import { failingReads, newestRead, stalestRead, type WebhookLoss, webhookLossOfDay } from '../operators/alarm-queries.ts'
 import { type AlarmRow, evaluatedAt, listAlarms } from '../operators/alarms.ts'
@@ -83,38 +84,45 @@ export interface Health {
   readonly alarmsAt: TimeText | null
   /** Whether a process works on the database now. */
   readonly isServed: boolean
+  /** Parts that could not be read: nothing is known of them. */
+  readonly unread: readonly UnreadPart[]
 }
 
 /**
  * Reads it. Every query ends at an index and a limit, so that it may be asked every few seconds, but for the counts of submissions.
  * @param kept their counts as they were kept last, null when they never were; left out, they are counted now.
+ * @throws TransientError when nothing can be read.
  */
-export async function readHealth(q: Query, kept?: Sums | null): Promise<Health> {
-  const [rows, pauses, { lastSeq }, named, alarms, alarmsAt, processes] = await gather(q, [
-    () => listAccounts(q),
-    () => listPauses(q),
-    () => changeLogEnds(q),
-    () => countDestinations(q),
-    () => listAlarms(q),
-    () => evaluatedAt(q),
-    () => listProcesses(q),
+export async function readHealth(q: Query, kept?: Sums | null, parts = new PartReader(q.clock)): Promise<Health> {
+  const [rows, pauses, lastSeq, named, alarms, alarmsAt, processes] = await gather(q, [
+    () => parts.read('accounts', () => listAccounts(q), []),
+    () => parts.read('pauses of accounts', () => listPauses(q), []),
+    () => parts.read('the change log', async () => (await changeLogEnds(q)).lastSeq, 0),
+    () => parts.read('destinations', () => countDestinations(q), []),
+    () => parts.read('alarms', () => listAlarms(q), []),
+    () => parts.read('the time of the last evaluation of alarms', () => evaluatedAt(q), null),
+    () => parts.read('processes', () => listProcesses(q), null),
   ])
+  parts.requireAny()
   const names = rows.map(({ account }) => account)
   const [gauges, accounts, destinations] = await gather(q, [
-    () => inboxGauges(q, names),
+    () => parts.read('the inbox', () => inboxGauges(q, names), []),
     () =>
       gather(
         q,
-        rows.map((row) => () => accountHealth(q, row, kept)),
+        rows.map((row) => async () => parts.read(`account ${row.account}`, () => accountHealth(q, row, kept), unreadAccount(row))),
       ),
     () =>
       gather(
         q,
-        named.map((row) => () => destinationHealth(q, row, lastSeq)),
+        named.map(
+          (row) => async () =>
+            parts.read(`destination ${row.destination}`, () => destinationHealth(q, row, lastSeq), unreadDestination(row)),
+        ),
       ),
   ])
   const pileOf = (state: 'ready' | 'dead', account: string | null): Pile =>
-    gauges.find((gauge) => gauge.state === state && gauge.account === account) ?? { count: 0, oldestAt: null }
+    gauges.find((gauge) => gauge.state === state && gauge.account === account) ?? NONE
   return {
     accounts: accounts.map((each) => ({
       ...each,
@@ -125,8 +133,33 @@ export async function readHealth(q: Query, kept?: Sums | null): Promise<Health> 
     inbox: pileOf('ready', null),
     alarms: alarms.filter(({ state }) => state !== 'resolved'),
     alarmsAt,
-    isServed: processes.length > 0,
+    isServed: processes === null || processes.length > 0,
+    unread: parts.unread,
   }
+}
+
+const NONE: Pile = { count: 0, oldestAt: null }
+
+/** An account of which only its row could be read. */
+function unreadAccount(row: AccountsTable): Omit<AccountHealth, 'dead' | 'pause'> {
+  return {
+    ...row,
+    submissions: null,
+    unreachable: null,
+    neverRead: 0,
+    oldestWakeAt: null,
+    oldestReadDueAt: null,
+    failing: 0,
+    newestReadAt: null,
+    stalestReadAt: null,
+    loss: { expected: 0, lost: 0, since: null },
+    runs: [],
+    identityFault: null,
+  }
+}
+
+function unreadDestination(row: CountedDestination): DestinationHealth {
+  return { ...row, dead: NONE, unknown: NONE, held: NONE, unmapped: NONE, lacking: NONE, oldestUnsentAt: null }
 }
 
 async function accountHealth(q: Query, row: AccountsTable, kept: Sums | null | undefined): Promise<Omit<AccountHealth, 'dead' | 'pause'>> {

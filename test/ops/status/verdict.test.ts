@@ -74,6 +74,7 @@ function health(given: { account?: Partial<AccountHealth>; destination?: Partial
     alarms: [],
     alarmsAt: null,
     isServed: true,
+    unread: [],
     ...rest,
   }
 }

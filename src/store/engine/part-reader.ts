@@ -1,0 +1,62 @@
+import type { Clock } from '../../base/clock.ts'
+import { messageOf, TransientError } from '../../base/errors.ts'
+
+/** Time for all parts of a report together. Whoever asks gets an answer within two seconds. */
+const REPORT_MS = 1_500
+
+/** A part of a report that could not be read, and why. */
+export interface UnreadPart {
+  readonly part: string
+  readonly reason: string
+}
+
+/**
+ * Reads the parts of a report of health in a limited time, whatever is locked. A part that cannot be read is noted in `unread`, and the others
+ * are still read.
+ */
+export class PartReader {
+  readonly unread: UnreadPart[] = []
+  readonly #clock: Pick<Clock, 'steady' | 'after'>
+  readonly #endsAt: number
+  #hasRead = false
+  #failure: TransientError | undefined
+
+  /** @param ms for all parts together. */
+  constructor(clock: Pick<Clock, 'steady' | 'after'>, ms = REPORT_MS) {
+    this.#clock = clock
+    this.#endsAt = clock.steady() + ms
+  }
+
+  /** @returns what `ask` returns; `otherwise` when the database does not answer in time. @throws what is no fault of the database's state. */
+  async read<T>(part: string, ask: () => Promise<T>, otherwise: T): Promise<T> {
+    const leftMs = this.#endsAt - this.#clock.steady()
+    if (leftMs <= 0) return this.#note(part, 'the time for the report is over', otherwise)
+    const late = Promise.withResolvers<'late'>()
+    const cancel = this.#clock.after(leftMs, () => late.resolve('late'))
+    const asked = ask()
+    // An answer that comes too late is ignored, and so is its failure.
+    asked.catch(() => undefined)
+    try {
+      const answer = await Promise.race([asked, late.promise])
+      if (answer === 'late') return this.#note(part, 'the database did not answer in time', otherwise)
+      this.#hasRead = true
+      return answer as T
+    } catch (error) {
+      if (!(error instanceof TransientError)) throw error
+      this.#failure = error
+      return this.#note(part, messageOf(error), otherwise)
+    } finally {
+      cancel()
+    }
+  }
+
+  /** @throws TransientError when every part failed: the database is away, and there is no report. */
+  requireAny(): void {
+    if (!this.#hasRead && this.#failure !== undefined) throw this.#failure
+  }
+
+  #note<T>(part: string, reason: string, otherwise: T): T {
+    this.unread.push({ part, reason })
+    return otherwise
+  }
+}
