@@ -34,6 +34,8 @@ export function urlUnder(base: string, path: string, query: Iterable<readonly [n
 export function isReservedPath(path: string): boolean {
   const [plain = ''] = path.split(/[?#;]/, 1)
   const segments = plain.split('/').flatMap((segment) => (segment === '' ? [] : decoded(segment).toLowerCase()))
+  // The metadata document exchanges nothing.
+  if (segments[0] === 'oauth' && segments[1] === '.well-known') return false
   return segments[0] === 'oauth' || (segments[0] === 'broker' && segments[1] === 'appetite')
 }
 

@@ -70,7 +70,7 @@ describe('the command line', () => {
     ['outbox lsit', "'outbox lsit'\n(Did you mean outbox list?)"],
     // A command of another subject.
     ['outbox resend', "'outbox resend'\n(Did you mean destination resend?)"],
-    ['resned', "'resned'\n(Did you mean destination resend?)"],
+    ['resend', "'resend'\n(Did you mean destination resend?)"],
     ['inbox retry', "'inbox retry'\n(Did you mean inbox replay?)"],
     ['quote zzzzzz', "'quote zzzzzz'\n(there is list)"],
     ['reconcile lst', "'reconcile lst'\n(Did you mean reconcile list?)"],
@@ -87,7 +87,7 @@ describe('the command line', () => {
       const asked = `COMP_WORDS=(submission-mirror "$@"); COMP_CWORD=$#; _submission_mirror; echo "\${COMPREPLY[*]}"`
       return execFileSync('bash', ['-c', `${script}\n${asked}`, 'bash', ...words], { encoding: 'utf8' }).trim()
     }
-    expect(complete('re')).toBe('reconcile restore retention')
+    expect(complete('re')).toBe('reload reconcile restore retention')
     expect(complete('outbox', '')).toBe('list show exchange retry skip --help')
     expect(complete('outbox', 'list', '--account', 'acme', '--st')).toBe('--state')
     // A value: files.

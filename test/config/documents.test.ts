@@ -33,8 +33,13 @@ const exampleEnv = {
 }
 
 test('the example of the YAML file loads, shows every key, and has the defaults', () => {
-  const { accounts, ...rest } = loadConfig(exampleEnv)
-  const { accounts: _, ...defaults } = loadConfig(account)
+  const { accounts, fromEnvironment, ...rest } = loadConfig(exampleEnv)
+  const { accounts: _, fromEnvironment: __, ...defaults } = loadConfig(account)
+  expect(fromEnvironment).toEqual(
+    Object.keys(exampleEnv)
+      .filter((name) => name !== 'CONFIG_FILE')
+      .sort(),
+  )
   expect(rest).toEqual(defaults)
   expect(accounts.map((each) => [each.name, each.default])).toEqual([
     ['acme', true],
@@ -107,5 +112,8 @@ test('the example of the environment shows every variable, with its default, as 
   }
   // SQLite, the default, knows no schema.
   const defaults = Object.fromEntries([...shown].filter(([name, value]) => value !== '' && name !== 'DATABASE_SCHEMA'))
-  expect(loadConfig({ ...account, ...defaults })).toEqual(loadConfig(account))
+  const { fromEnvironment, ...loaded } = loadConfig({ ...account, ...defaults })
+  expect(fromEnvironment).toEqual(expect.arrayContaining(['ACCOUNT', 'PROTECT', 'STATE_READS']))
+  const { fromEnvironment: _, ...bare } = loadConfig(account)
+  expect(loaded).toEqual(bare)
 })

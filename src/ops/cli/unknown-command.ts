@@ -28,10 +28,10 @@ export function unknownCommandIn(program: Command, argv: readonly string[]): Unk
 /** Ends the program as commander does for an unknown option. @param everything a program with all commands. */
 export function refuseUnknown({ word, of }: UnknownCommand, everything: Command): never {
   const siblings = of.createHelp().visibleCommands(of)
+  const ofSubjects = everything.commands.flatMap(({ commands }) => commands)
+  const exact = of.parent === null ? ofSubjects.filter((each) => each.name() === word).map(pathOf) : []
   // `outbox resend` is meant for `destination resend`.
-  const near = [siblings, everything.commands.flatMap(({ commands }) => commands)]
-    .map((all) => nearOf(word, all))
-    .find(({ length }) => length > 0)
+  const near = [exact, nearOf(word, siblings), nearOf(word, ofSubjects)].find(({ length }) => length > 0)
   const others = of.parent === null ? '' : `\n(${listNames(siblings.map((each) => each.name()))})`
   const meant = near === undefined ? others : `\n(Did you mean ${near.length > 1 ? 'one of ' : ''}${near.join(', ')}?)`
   return of.error(`unknown command '${`${pathOf(of)} ${word}`.trim()}'${meant}`, { code: 'commander.unknownCommand' })

@@ -15,21 +15,16 @@ interface NamedColumn {
 /**
  * @param expressions which are valid JSONata.
  * @param hasRow whether they see the whole record as `row`.
- * @returns one sentence for each column that none of the destination's tables has: the value would always be empty.
+ * @returns one sentence for each column that no table has: the value would always be empty.
  */
-export function unknownColumns(
-  { name, entities: wanted }: Pick<DestinationConfig, 'name' | 'entities'>,
-  expressions: readonly Expression[],
-  hasRow: boolean,
-): string[] {
-  const tables = entities.filter(({ table }) => wanted?.includes(table) ?? true)
-  const ofTables = new Set(tables.flatMap((entity) => columnsWhere(entity, isInChangeLog)))
+export function unknownColumns({ name }: Pick<DestinationConfig, 'name'>, expressions: readonly Expression[], hasRow: boolean): string[] {
+  const ofTables = new Set(entities.flatMap((entity) => columnsWhere(entity, isInChangeLog)))
   const ofSubmissions = new Set(columnsWhere(submissions, ({ kind }) => kind !== 'raw'))
   const problemOf = ({ of, column }: NamedColumn): string | null => {
     if (of === 'row' && !hasRow) return 'but only filter has row; use after'
     if (of === 'submission') return ofSubmissions.has(column) ? null : `but submissions has no column ${column}`
     if (!['row', 'before', 'after'].includes(of) || ofTables.has(column)) return null
-    return `but ${wanted === null ? 'no table' : `none of ${wanted.join(', ')}`} has a column ${column}`
+    return `but no table has a column ${column}`
   }
   return expressions.flatMap(({ name: where, text }) =>
     namedIn(jsonata(text).ast()).flatMap((named) => {

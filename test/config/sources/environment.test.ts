@@ -47,6 +47,7 @@ test('one account in the environment is enough, and everything else has the defa
     shutdownGraceMs: 8000,
     warnings: [],
     overridden: [],
+    fromEnvironment: ['BROKER_API_BASE_URL', 'BROKER_API_CLIENT_ID', 'BROKER_API_CLIENT_SECRET', 'WEBHOOK_SECRETS'],
     log: { level: 'info' },
   })
   expect(accounts).toHaveLength(1)

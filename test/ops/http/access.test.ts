@@ -180,7 +180,6 @@ describe('what the admin routes refuse', () => {
     expect(await refused('GET', '/outbox?limit=many')).toBe(`query limit: ${range}`)
     expect(await refused('GET', '/outbox?limit=1.5')).toBe('query limit: "1.5" is no number from 1 to 200')
     expect(await refused('GET', '/outbox?cursor=-1')).toBe('cursor: is not `next_cursor` of a page of this list')
-    expect(await refused('GET', '/reconcile-runs/nope')).toBe('path id: "nope" is no id (a uuid)')
     expect(await refused('GET', '/rejected/nope')).toBe('path id: "nope" is no number')
     expect(await refused('POST', '/submissions/track', { ids: [] })).toBe('body ids: must hold at least 1')
     expect(await refused('POST', '/submissions/track')).toBe('body: is missing')

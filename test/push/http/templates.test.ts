@@ -181,7 +181,6 @@ describe('the check at start', () => {
     ['row.no_such = 1', null, 'row.no_such, but no table has a column no_such'],
     ['entity = "lanes" and ($c := row.`chips`; $exists($c))', null, 'row.chips, but no table has a column chips'],
     ['$map([1], function($n) { after.typ = "x" })', null, 'after.typ, but no table has a column typ'],
-    ['row.chip = "bound"', ['market_events', 'quotes'], 'row.chip, but none of market_events, quotes has a column chip'],
     ['submission.State = "TX"', null, 'submission.State, but submissions has no column State'],
     ['row.raw = "x"', null, 'row.raw, but no table has a column raw'],
     ['row.chip = "bound" and submission.last_event_at != null and before.status != after.status', null, null],
