@@ -26,7 +26,7 @@ function destinations(t: ColumnTypes): string[] {
     `create table sync_destinations (
       destination ${t.id} not null primary key,
       state text not null, reason text, since ${t.time}, cursor ${t.int} not null, log_epoch ${t.id} not null,
-      retry_at ${t.time}, failures ${t.int} not null, snapshot ${t.raw}, last_success_at ${t.time},
+      retry_at ${t.time}, failures ${t.int} not null, refused_with text, snapshot ${t.raw}, last_success_at ${t.time},
       verified_at ${t.time}, verified ${t.raw},
       filtered ${t.int} not null default 0, filtered_from ${t.int}, filter_error text, filter_failed_at ${t.time})`,
     `create table sync_remote_ids (

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import type { Db } from '../store/engine/db.ts'
 import { ensureDestinations } from '../store/outbox/destinations.ts'
-import { ensureAccounts, findAccount, retryAccountNow } from '../store/reads/accounts.ts'
+import { ensureAccounts } from '../store/reads/accounts.ts'
 
 /** Records every account and destination in the database. A new destination misses no change from then on. */
 export async function registerNames(db: Db, config: Config): Promise<void> {
@@ -10,9 +10,4 @@ export async function registerNames(db: Db, config: Config): Promise<void> {
     config.accounts.map((account) => account.name),
   )
   await ensureDestinations(db, config.destinations)
-}
-
-export async function askAgain(db: Db, account: string): Promise<void> {
-  const row = await findAccount(db.read, account)
-  if (row !== null && row.state !== 'active') await retryAccountNow(db, account)
 }

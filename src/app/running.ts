@@ -1,6 +1,5 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { endsWithin } from '../base/abortable.ts'
-import { messageOf } from '../base/errors.ts'
 import type { KnownSecrets } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { Config } from '../config/config.ts'
@@ -28,10 +27,10 @@ import { LastUses } from '../store/reads/last-uses.ts'
 import { LONG_PAUSE_MS } from '../store/reads/pauses.ts'
 import type { ProcessEntry, ProcessRole } from '../store/upkeep/processes.ts'
 import { type ClientChange, UpstreamClients } from './clients.ts'
-import { askAgain, registerNames } from './registering.ts'
+import { registerNames } from './registering.ts'
 import { Reloader } from './reloader.ts'
+import { retryChanged } from './retry-changed.ts'
 import { type GroupChange, groupOf, type ServiceGroup, ServiceGroups } from './service-groups.ts'
-import { accountsWithNewCredentials } from './settings-changes.ts'
 import { ProcessSettingsKeeper } from './settings-keeper.ts'
 import { workingGroups } from './working.ts'
 
@@ -162,6 +161,7 @@ export class Running {
     const clients = this.#clients.prepare(config)
     await clients.keep()
     await this.#pauses.exchange()
+    await retryChanged(db, config, log)
     await this.#groups.change(await this.#groups.prepare(this.#groupsOf(config, clients)))
     this.#started.resolve()
   }
@@ -203,7 +203,6 @@ export class Running {
   /** Whatever can fail comes first, while everything still goes by the settings before. */
   async #apply(config: Config): Promise<void> {
     const { db, log } = this.#p
-    const before = this.#config
     const clients = this.#clients.prepare(config)
     const change = await this.#prepare(config, clients)
     this.#config = config
@@ -214,10 +213,7 @@ export class Running {
     await this.#groups.change(change)
     await clients.keep()
     await endLapsedSessions(db, config, log)
-    // An account that was paused for its old credentials is tried at once.
-    for (const account of accountsWithNewCredentials(before, config)) {
-      await askAgain(db, account).catch((error: unknown) => log.warn({ account, err: error }, messageOf(error)))
-    }
+    await retryChanged(db, config, log)
   }
 
   /** @throws when the settings cannot be used; then nothing has changed. */

@@ -68,17 +68,6 @@ function nameOf(key: string): string {
   return key.replace(/Ms$/, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
-/** @returns the names of accounts whose credentials, scope or base URL changed. */
-export function accountsWithNewCredentials(before: Config, now: Config): string[] {
-  const credentialsOf = ({ clientCredentials, scope, baseUrl }: AccountConfig) => [clientCredentials, scope, baseUrl]
-  return now.accounts
-    .filter((account) => {
-      const old = before.accounts.find(({ name }) => name === account.name)
-      return old !== undefined && !sameSettings(credentialsOf(old), credentialsOf(account))
-    })
-    .map(({ name }) => name)
-}
-
 function accountChanges(before: readonly AccountConfig[], now: readonly AccountConfig[]): string[] {
   const gone = before.filter(({ name }) => !now.some((account) => account.name === name))
   return [

@@ -6,8 +6,8 @@ import { IdReads } from '../poll/id-reads.ts'
 import { ReadSwitches } from '../poll/read-switches.ts'
 import { ReplayAll } from '../poll/replay-all.ts'
 import type { Sender } from '../push/send/sender.ts'
+import { accessOf } from '../upstream/account-client.ts'
 import { Worker } from '../work/worker.ts'
-
 import { upstreamSettings } from './clients.ts'
 import { type BackgroundParts, operatingGroups } from './operating.ts'
 import { groupOf, type ServiceGroup } from './service-groups.ts'
@@ -45,7 +45,15 @@ function accountGroup({ config, clients, ...common }: WorkingParts, account: Acc
       settings: [...upstreamSettings(account, config), config.poll, config.replay, config.stateReads, config.recordFields],
       make: async () => {
         const switches = new ReadSwitches({ ...common, account: account.name, wanted: config.stateReads })
-        const parts = { ...common, account: account.name, client, policy: config, recordFields: config.recordFields, switches }
+        const parts = {
+          ...common,
+          account: account.name,
+          access: accessOf(account),
+          client,
+          policy: config,
+          recordFields: config.recordFields,
+          switches,
+        }
         return {
           services: [switches, new AccountPoller({ ...parts, concurrency: config.upstream.concurrency }), new IdReads(parts)],
           shareAmong: ({ reading }) => client.shareAmong(reading),

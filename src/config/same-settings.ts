@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
-import { isDeepStrictEqual } from 'node:util'
+import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { isDeepStrictEqual, promisify } from 'node:util'
 import { Secret } from '../base/secret.ts'
 
 /** @returns whether two parts of the settings are equal. Compares the values of secrets, whose printed forms are all alike. */
@@ -12,6 +12,21 @@ export function settingsDigest(part: unknown): string {
   return createHash('sha256')
     .update(JSON.stringify(revealed(part)))
     .digest('hex')
+}
+
+const derive = promisify<string, string, number, Buffer>(scrypt)
+const KEY_BYTES = 32
+
+/** @returns a salted, slow hash of a part of the settings, which may be stored: it tells later whether the part has changed. */
+export async function settingsFingerprint(part: unknown, salt = randomBytes(16).toString('hex')): Promise<string> {
+  return `${salt}:${(await derive(settingsDigest(part), salt, KEY_BYTES)).toString('hex')}`
+}
+
+/** Whether a fingerprint is of these settings. */
+export async function hasFingerprint(part: unknown, fingerprint: string): Promise<boolean> {
+  const [salt = ''] = fingerprint.split(':')
+  const [own, other] = [Buffer.from(await settingsFingerprint(part, salt)), Buffer.from(fingerprint)]
+  return own.length === other.length && timingSafeEqual(own, other)
 }
 
 function revealed(value: unknown): unknown {

@@ -1,5 +1,6 @@
 import { inApplyTransaction } from '../apply/apply.ts'
 import { messageOf } from '../base/errors.ts'
+import { settingsFingerprint } from '../config/same-settings.ts'
 import type { Fact } from '../model/facts.ts'
 import { isDetail } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
@@ -32,6 +33,8 @@ const KNOWN = 20
 export interface GateOptions extends ServiceParts {
   readonly account: string
   readonly client: UpstreamClient
+  /** `accessOf` the account: after a change a stopped account is tried again. Left out where none is configured. */
+  readonly access?: unknown
 }
 
 /**
@@ -74,7 +77,7 @@ export class AccountGate {
     const identity = await this.#checkIdentity(row.brokerage, signal, true)
     if (identity === 'stopped') return true
     if (identity === 'unknown' || (await this.#isStillStopped(row.reason ?? '', signal))) {
-      await stopAccount(db, account, row.state, row.reason ?? '', RETRY_MS)
+      await stopAccount(db, account, row.state, row.reason ?? '', RETRY_MS, await this.#refusedWith())
       return true
     }
     this.#wave.clear()
@@ -187,7 +190,7 @@ export class AccountGate {
       if (kind === null || signal.aborted) throw error
       if (await this.#areCredentialsRefused(error, isStopped, signal)) {
         const check = 'check client id, secret and base URL'
-        await this.#stop('suspended', `the service refuses the credentials (${messageOf(error)}); ${check}`)
+        await this.#stop('suspended', `${CREDENTIALS_REFUSED} (${messageOf(error)}); ${check}`)
         return 'stopped'
       }
       if (error instanceof UpstreamPermanentError) await noteIdentityFault(db, account, error.what)
@@ -249,10 +252,15 @@ export class AccountGate {
     return answers.length > 0 && answers.every(({ kind }) => kind === 'auth' || kind === 'rejected' || kind === 'gone')
   }
 
+  async #refusedWith(): Promise<string | null> {
+    const { access } = this.#o
+    return access === undefined ? null : await settingsFingerprint(access)
+  }
+
   async #stop(state: 'suspended' | 'paused', reason: string): Promise<void> {
     this.#checkIdentityAt = Number.NEGATIVE_INFINITY
     this.#refusedAt = null
-    await stopAccount(this.#o.db, this.#o.account, state, reason, RETRY_MS)
+    await stopAccount(this.#o.db, this.#o.account, state, reason, RETRY_MS, await this.#refusedWith())
     this.#o.log.error(
       { account: this.#o.account },
       `account ${this.#o.account} is ${state}: ${reason}. Deliveries are still received; the account is checked again every ${RETRY_MS / 60_000} minutes`,
@@ -264,4 +272,6 @@ export class AccountGate {
 type Identity = 'known' | 'unknown' | 'stopped'
 
 const WAVE_REASON = 'many submissions that were read before are suddenly not found'
+/** How the reason of an account begins whose credentials were refused. */
+export const CREDENTIALS_REFUSED = 'the service refuses the credentials'
 const REFUSED_REASON = 'the service accepts the credentials, but refuses every read'

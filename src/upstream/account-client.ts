@@ -1,8 +1,13 @@
-import { type Config, proxySettings } from '../config/config.ts'
+import { type AccountConfig, type Config, proxySettings } from '../config/config.ts'
 import { createUpstreamClient, type UpstreamClient, type UpstreamOptions } from './client.ts'
 
 /** The shared parts of every client. */
 export type UpstreamParts = Pick<UpstreamOptions, 'clock' | 'observer' | 'log' | 'drift' | 'credentialUses' | 'pauses'>
+
+/** What the service may refuse of an account. After a change it is asked again. */
+export function accessOf({ baseUrl, clientCredentials, scope }: AccountConfig): unknown {
+  return [baseUrl, clientCredentials, scope]
+}
 
 /** Creates the client of a configured account. @throws Error when there is no account of that name. */
 export function createAccountClient(config: Config, account: string, parts: UpstreamParts): UpstreamClient {

@@ -233,7 +233,9 @@ const http = section({
   remote_id: value(expression).optional().meta({ description: "the target's id of the record, kept for `update`" }),
   suspend_on: items(value(number(400, 599)), 50, words)
     .prefault([])
-    .meta({ description: 'statuses that say that the credential was withdrawn; they suspend the destination' }),
+    .meta({
+      description: 'further statuses, such as 400 or 500, by which the endpoint refuses every message; they suspend the destination',
+    }),
 }).check(checkTransport, checkDocuments)
 
 const adapter = section({

@@ -47,7 +47,6 @@ const words: Readonly<Record<Tone, readonly string[]>> = {
     'firing',
     'critical',
     'suspended',
-    'disabled',
     'attention',
     'unknown outcome',
     'bind_failed',

@@ -8,7 +8,7 @@ const marks = { '✓': 'green', '✗': 'red', '–': 'gray' } as const
 const states = {
   green: ['active', 'delivered', 'done', 'stored', 'resolved'],
   yellow: ['aside', 'budget', 'held', 'paused', 'pending', 'retrying', 'stopped', 'unmapped', 'waiting', 'not configured', 'not started'],
-  red: ['dead', 'disabled', 'failed', 'firing', 'suspended', 'unknown'],
+  red: ['dead', 'failed', 'firing', 'suspended', 'unknown'],
 } as const
 
 type Colour = keyof typeof states | 'gray'

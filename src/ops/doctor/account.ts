@@ -3,6 +3,7 @@ import { messageOf } from '../../base/errors.ts'
 import { silentObserver } from '../../base/observer.ts'
 import { type AccountConfig, proxySettings } from '../../config/config.ts'
 import { timeFromMs } from '../../model/time.ts'
+import { CREDENTIALS_REFUSED } from '../../poll/account-gate.ts'
 import { newestDelivery } from '../../store/completeness/newest-delivery.ts'
 import { findAccount } from '../../store/reads/accounts.ts'
 import { findPause } from '../../store/reads/pauses.ts'
@@ -25,6 +26,7 @@ const READING_SCOPES = ['broker_mcp', 'broker_submit']
 /** Checks an account: the service, its clock, each credential, the webhook secrets. */
 export async function* checkAccount(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
   const about = `account ${account.name}`
+  let areAccepted = false
   const pause = p.db === null ? null : await findPause(p.db.read, account.name)
   if (pause !== null)
     yield unchecked(
@@ -35,10 +37,23 @@ export async function* checkAccount(p: DoctorParts, account: AccountConfig): Asy
     const { answers, findings } = await checkService(p, account)
     yield* findings
     // A service that does not answer can accept no credentials either.
-    if (answers) yield* checkCredentials(p, account)
-    else yield unchecked(about, 'its credentials: the service does not answer')
+    if (answers) {
+      areAccepted = true
+      for await (const finding of checkCredentials(p, account)) {
+        areAccepted &&= finding.ok !== false
+        yield finding
+      }
+    } else yield unchecked(about, 'its credentials: the service does not answer')
   }
-  yield* await checkMatters(p, about, (each) => each.account === account.name)
+  const row = areAccepted && p.db !== null ? await findAccount(p.db.read, account.name) : null
+  // The reason of the suspension would contradict the credentials that were just accepted.
+  const isFixed = row?.state === 'suspended' && row.reason?.startsWith(CREDENTIALS_REFUSED) === true
+  yield* await checkMatters(p, about, (each) => each.account === account.name && !(isFixed && each.kind === 'account_stopped'))
+  if (isFixed)
+    yield bad(
+      about,
+      `is still suspended: its credentials were refused earlier, and are accepted now; to try it now, run \`submission-mirror account resume ${account.name}\``,
+    )
   yield await checkSecrets(p, account)
 }
 

@@ -10,7 +10,7 @@ import type { OpenDocument } from '../../push/contract/documents.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
-import { filterFailure, pushLate } from '../health/matters.ts'
+import { filterFailure, type Matter, pushLate } from '../health/matters.ts'
 import { pluralize, printableLine, shortTime } from '../output/text.ts'
 import { type DestinationStatus, readPushStatus } from '../status/destinations.ts'
 import { bad, badCondition, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
@@ -31,7 +31,11 @@ export async function* checkDestination(p: DoctorParts, destination: Destination
     yield skipped(about, 'what waits for it: pushing begins when `serve` starts with these settings')
     return
   }
-  const wrong = await checkMatters(p, about, (each) => each.destination === destination.name)
+  // The reason of the suspension would contradict the test that has just succeeded.
+  const isFixed = ok === true && status.state === 'suspended'
+  const isAbout = (each: Matter) => each.destination === destination.name && !(isFixed && each.kind === 'destination_stopped')
+  const wrong = await checkMatters(p, about, isAbout)
+  if (isFixed) wrong.push(bad(about, stillSuspended(status)))
   const { filter_error: filterError } = status
   if (filterError !== null) wrong.push(badCondition(about, { name: 'filter_failed', text: filterFailure(destination.name, filterError) }))
   const late = await lateness(db, p.clock.now(), status, wrong.length > 0)
@@ -43,6 +47,11 @@ export async function* checkDestination(p: DoctorParts, destination: Destination
   const waiting = status.queued === 0 ? 'nothing waits for it' : `${pluralize(status.queued, 'change')} on the way`
   const rest = status.retry_at === null ? '' : `; as it asked, it rests until ${shortTime(status.retry_at)} UTC`
   yield good(about, `it is active and ${waiting}${behind > 0 ? `; ${pluralize(behind, 'change')} not queued yet` : ''}${rest}`)
+}
+
+function stillSuspended({ destination, reason, retry_at: retryAt }: DestinationStatus): string {
+  const next = retryAt === null ? '' : `; the next attempt is at ${shortTime(retryAt)} UTC`
+  return `is still suspended for an earlier answer (${reason ?? 'unknown'})${next}; to try it now, run \`submission-mirror destination resume ${destination}\``
 }
 
 /** Why changes wait too long, and what to do; null when they do not. @param isTold whether something that needs a person may be why. */

@@ -123,9 +123,11 @@ export function accountStopped({ account, state, reason, since }: Pick<AccountHe
 }
 
 /** A destination that is sent nothing. */
-export function destinationStopped(row: Pick<DestinationHealth, 'destination' | 'state' | 'reason' | 'since'>): Matter[] {
-  const { destination, state, reason, since } = row
-  return state === 'active' ? [] : [matter('destination_stopped', { destination, since, name: state, reason })]
+export function destinationStopped(row: Pick<DestinationHealth, 'destination' | 'state' | 'reason' | 'since' | 'retry_at'>): Matter[] {
+  const { destination, state, reason, since, retry_at: retryAt } = row
+  const next = retryAt === null ? 'nothing is sent until you resume it' : 'it is tried again automatically'
+  const shown = state === 'suspended' ? `${reason ?? 'no reason is known'}; ${next}` : reason
+  return state === 'active' ? [] : [matter('destination_stopped', { destination, since, name: state, reason: shown })]
 }
 
 /** The share of lost webhooks; 0 while they are few. */

@@ -49,7 +49,7 @@ const table = {
   },
   destination_stopped: {
     says: ({ destination, name }) => `destination ${destination} is ${name}`,
-    advice: ({ name }) => (name === 'paused' ? null : `${resumeAdvice(name)}, then`),
+    advice: ({ name }) => (name === 'paused' ? null : 'fix what the reason names, then'),
     mend: ({ destination }) => by('destination.resume', { name: destination }),
     alarms: ['destination_stopped'],
   },
@@ -133,11 +133,6 @@ function waits(n: number): string {
 
 function andBehind({ count, behind }: MatterFacts): string {
   return behind > 0 ? `, and ${waits(behind)} behind ${count === 1 ? 'it' : 'them'}` : ''
-}
-
-/** What to do before a destination is resumed that stopped by itself. @param state `suspended` or `disabled`. */
-export function resumeAdvice(state: string | null): string {
-  return state === 'suspended' ? 'renew its credential, or mend what else the reason names' : 'mend its address'
 }
 
 /** What an alarm is about. */

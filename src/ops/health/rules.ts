@@ -46,7 +46,7 @@ export const rules = {
   documents_full: rule('warning', 0, 'No room for further documents', 'No room for documents'),
   document_too_long: rule('warning', 0, 'A document is longer than allowed', 'No room for documents'),
   document_host_unnamed: rule('warning', 0, 'Documents lie on a host that is not named', 'A host of documents is not named'),
-  destination_stopped: rule('critical', 0, 'A destination is stopped', 'A destination is suspended or disabled'),
+  destination_stopped: rule('critical', 0, 'A destination is suspended', 'A destination is suspended'),
   filter_failed: rule('critical', 0, 'The filter of a destination fails', 'A filter fails'),
   push_late: rule('warning', 5 * MINUTE, 'Changes do not go out', 'Changes do not go out'),
   push_unmapped: rule('warning', 0, 'Submissions wait for a client of the AMS', 'Submissions wait to be mapped'),

@@ -33,7 +33,6 @@ import { type Definition, mapValues, metric } from './metrics.ts'
 const CACHE_MS = 5_000
 const DAY_MS = 86_400_000
 const STATES = ['active', 'paused', 'suspended'] as const
-const DESTINATION_STATES = ['active', 'paused', 'suspended', 'disabled'] as const
 
 const definitions = {
   unread_parts: [
@@ -69,7 +68,7 @@ const definitions = {
   backup_age_seconds: ['SQLite: age of the last backup, by BACKUP_CRON or by hand; absent when none was made.', []],
   backup_trial_age_seconds: ['SQLite: time since a backup was last restored on trial; absent when none was.', []],
   last_seq: ['The last number of the change log.', []],
-  destination_state: ['1 for the state that the destination is in: active, paused, suspended, disabled.', ['destination', 'state']],
+  destination_state: ['1 for the state that the destination is in: active, paused, suspended.', ['destination', 'state']],
   destination_rows: [`Rows of the outbox by state: queued, dead, unknown; each counted up to ${COUNT_CAP}.`, ['destination', 'state']],
   destination_oldest_seconds: ['Age of the oldest row that is queued; 0 when there is none.', ['destination']],
   destination_filtered: ['Changes that the filter of the destination has left out.', ['destination']],
@@ -224,7 +223,7 @@ export class StoreGauges {
     const { lastSeq } = await changeLogEnds(q)
     const values: Value[] = []
     for (const { destination, state, cursor, queued, dead, unknown, filtered } of await countDestinations(q)) {
-      for (const each of DESTINATION_STATES) values.push(['destination_state', { destination, state: each }, each === state ? 1 : 0])
+      for (const each of STATES) values.push(['destination_state', { destination, state: each }, each === state ? 1 : 0])
       for (const [name, rows] of Object.entries({ queued, dead, unknown })) {
         values.push(['destination_rows', { destination, state: name }, rows])
       }

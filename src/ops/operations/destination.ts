@@ -5,8 +5,6 @@ import { makeLanesDue } from '../../store/outbox/hasten.ts'
 import { type ActionContext, untilDone } from '../actions/context.ts'
 import { destinationNamed, knownDestination } from '../actions/names.ts'
 import { probeDestination } from '../doctor/destination.ts'
-import { resumeAdvice } from '../health/need-kinds.ts'
-import { ConflictError } from '../output/refusals.ts'
 import { record } from '../output/schema.ts'
 import { percent, printableLine, when } from '../output/text.ts'
 import { presenceText } from '../output/words.ts'
@@ -48,18 +46,11 @@ const STEP = 500
  * Stops sending to a destination; its changes are still queued.
  * @param reason null keeps the reason of a destination that is paused already.
  * @returns the destination as it was before.
- * @throws NotFoundError when it was never served; ConflictError when it is suspended or disabled, which must not look like a pause that can
- * simply end; BusyError when its state changes at the same time.
+ * @throws NotFoundError when it was never served; BusyError when its state changes at the same time.
  */
 async function pauseDestination(a: ActionContext, name: string, reason: string | null): Promise<DestinationRow> {
   const before = await knownDestination(a.db.read, name)
   const { state } = before
-  if (state === 'suspended' || state === 'disabled') {
-    const why = before.reason === null ? '' : ` (${printableLine(before.reason)})`
-    throw new ConflictError([
-      `destination ${name} is ${state}${why}, so nothing is sent to it anyway, and it stays so; ${resumeAdvice(state)}, then \`submission-mirror destination resume ${name}\``,
-    ])
-  }
   if (state === 'paused' && reason === null) return before
   const shownReason = printableLine(reason ?? `paused by ${a.who === 'command' ? 'an operator' : a.who}`)
   const db = auditedDb(a.db, { who: a.who, action: 'destination.pause', target: name, detail: { reason: shownReason } })
@@ -68,7 +59,7 @@ async function pauseDestination(a: ActionContext, name: string, reason: string |
 }
 
 /**
- * Resumes a paused, suspended or disabled destination, ends its retry pause, and makes what failed before due now.
+ * Resumes a paused or suspended destination, ends its retry pause, and makes what failed before due now.
  * @returns the destination as it was before.
  * @throws NotFoundError when it was never served.
  */
@@ -109,7 +100,7 @@ const pause = operation({
 
 const resume = operation({
   name: 'destination.resume',
-  summary: 'let a paused, suspended or disabled destination go on, end its rest, and try now what failed before',
+  summary: 'resume a paused or suspended destination, and retry now what failed before',
   role: 'operator',
   http: 'POST /destinations/:name/resume',
   input: z.strictObject(named),

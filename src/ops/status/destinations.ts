@@ -11,7 +11,7 @@ import { pluralize } from '../output/text.ts'
 import { addressOf, canVerify, narrowedTo } from './destination-settings.ts'
 import { readLastDay } from './last-day.ts'
 
-export const destinationStates = z.enum(['active', 'paused', 'suspended', 'disabled'])
+export const destinationStates = z.enum(['active', 'paused', 'suspended'])
 
 /** A destination in numbers. */
 export const destinationStatus = record('Destination', {

@@ -60,10 +60,10 @@ export interface AdapterDefinition {
 
 /**
  * @returns the outcome of a delivery after a failed step that changes nothing at the target: the change was not taken, and a refusal of the
- * step says nothing about the change. Refused credentials stay a stop.
+ * step says nothing about the change. A suspension stays one.
  */
 export function withoutEffect(failure: Failure): Failure {
-  if (failure.type === 'stop' || failure.type === 'throttled' || (failure.type === 'failed' && !failure.permanent)) return failure
+  if (failure.type === 'suspend' || failure.type === 'throttled' || (failure.type === 'failed' && !failure.permanent)) return failure
   const { alive, status } = failure.type === 'failed' ? failure : { alive: false, status: null }
   return { type: 'failed', permanent: false, alive, status, error: failure.error, retryAfterMs: requestedPauseMs(failure) }
 }

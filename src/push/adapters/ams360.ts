@@ -5,6 +5,7 @@ import { submissions } from '../../model/entities/submissions.ts'
 import type { Json } from '../../model/json.ts'
 import { withoutSecretWords } from '../../upstream/http/answer.ts'
 import type { Mapping, PushItem } from '../contract/delivery.ts'
+import { LoginRefusals } from '../contract/login-refusals.ts'
 import { StepFailure } from '../contract/outcomes.ts'
 import { type Adapter, type AdapterDefinition, type AdapterOptions, type Steps, type Taken, withoutEffect } from './adapter.ts'
 import { dayOf, noteText } from './note-text.ts'
@@ -39,7 +40,8 @@ class Ams360 implements Adapter {
   readonly #o: AdapterOptions
   readonly #namespace: string
   /** The ticket of a sign-in, which has its own timeout: whoever needed it first may have little time left. */
-  readonly #tickets = new TokenHolder<FetchedToken, Steps>((steps) => this.#signIn(steps.independent()))
+  readonly #tickets = new TokenHolder<FetchedToken, Steps>((steps) => this.#signInCounted(steps.independent()))
+  readonly #refusals = new LoginRefusals()
   /** Customer ids by customer number. They never change. */
   readonly #customers = new Map<string, string>()
 
@@ -101,6 +103,14 @@ class Ams360 implements Adapter {
     }
   }
 
+  async #signInCounted(steps: Steps): Promise<FetchedToken> {
+    try {
+      return await this.#refusals.counted(steps.clock, () => this.#signIn(steps))
+    } catch (error) {
+      throw error instanceof StepFailure ? new StepFailure(withoutEffect(error.failure)) : error
+    }
+  }
+
   async #signIn(steps: Steps): Promise<FetchedToken> {
     const { settings, credentials } = this.#o
     const { agency = '', user = '', employee = null } = settings
@@ -112,11 +122,11 @@ class Ams360 implements Adapter {
     }
     const reply = await callSoap(steps, 'query', this.#soap('Login', who, null))
     if (reply.isFault && reply.has('WSAPISecurityFault')) {
-      const error = `AMS360 refuses the credentials (${reasonIn(reply, null)}); check user and password in the WSAPI set-up, then resume`
-      throw new StepFailure({ type: 'stop', state: 'suspended', status: reply.status, error })
+      const error = `AMS360 refuses the credentials (${reasonIn(reply, null)}); check user and password in the WSAPI set-up`
+      throw new StepFailure({ type: 'suspend', retry: 'slowly', status: reply.status, error })
     }
     const ticket = reply.isFault ? null : reply.text('Ticket')
-    if (!ticket) throw new StepFailure(withoutEffect(faulty('Login', reply, null)))
+    if (!ticket) throw new StepFailure(faulty('Login', reply, null))
     return { token: ticket, expiresInSeconds: null }
   }
 
@@ -133,9 +143,9 @@ class Ams360 implements Adapter {
  * @param ticket of the request.
  */
 function faulty(operation: string, reply: SoapReply, ticket: string | null): StepFailure['failure'] {
-  const refused = reply.has('WSAPIBusinessFault') || reply.has('WSAPISecurityFault')
   const error = `AMS360 answered ${operation} with ${reply.isFault ? `a fault (${reasonIn(reply, ticket)})` : 'nothing that was asked for'}`
-  if (!refused) return { type: 'unknown', status: reply.status, error }
+  if (reply.has('WSAPISecurityFault')) return { type: 'suspend', retry: 'soon', status: reply.status, error }
+  if (!reply.has('WSAPIBusinessFault')) return { type: 'unknown', status: reply.status, error }
   return { type: 'failed', permanent: true, alive: true, status: reply.status, error, retryAfterMs: null }
 }
 

@@ -76,8 +76,21 @@ export type Outcome =
   | { readonly type: 'split'; readonly status: number | null; readonly error: string }
   /** No client of the AMS is known for this submission. */
   | { readonly type: 'unmapped'; readonly error: string }
-  /** Nothing more may be sent until an operator resumes: the credentials are refused, or the endpoint is gone (410). */
-  | { readonly type: 'stop'; readonly state: 'suspended' | 'disabled'; readonly status: number | null; readonly error: string }
+  /** The endpoint refuses everything, not only this message, which was not taken. The attempt doesn't count. */
+  | {
+      readonly type: 'suspend'
+      readonly retry: SuspensionRetry
+      readonly status: number | null
+      readonly error: string
+      /** The target asked to wait at least this long. */
+      readonly retryAfterMs?: number | null
+    }
+
+/**
+ * When a suspended destination is tried again: `soon` with a growing delay; `slowly` where each attempt could lock the account of a wrong
+ * password; `manually` after an operator's resume, because the endpoint is gone (410).
+ */
+export type SuspensionRetry = 'soon' | 'slowly' | 'manually'
 
 /** Whether a target has a message that it took, as it answers now. */
 export type Presence =

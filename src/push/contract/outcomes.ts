@@ -37,16 +37,31 @@ export function taken(status: number | null, { id, remark }: RemoteId, detail: s
   return { type: 'delivered', status, remoteId: id, detail: remarks.length === 0 ? null : remarks.join('; ') }
 }
 
-/** @returns the outcome of a request without an answer. */
+/** Statuses that concern the message: the endpoint may accept the next one. */
+const ABOUT_MESSAGE = new Set([400, 409, 413, 415, 422])
+/** 4xx statuses that mean "try again". */
+const PASSING = new Set([408, 425, 429])
+
+/** @returns the outcome of a request without an answer. An address that the settings don't allow is refused for every message. */
 export function unanswered(result: Exclude<TransportResult, { type: 'answer' }>): Failure {
   if (result.type === 'no_answer') return { type: 'unknown', error: result.error }
-  return { type: 'failed', permanent: result.permanent, alive: false, status: null, error: result.error, retryAfterMs: null }
+  if (result.permanent) return { type: 'suspend', retry: 'soon', status: null, error: result.error }
+  return { type: 'failed', permanent: false, alive: false, status: null, error: result.error, retryAfterMs: null }
 }
 
-/**
- * The outcome of an answer that is no success, where a second delivery does no harm. A refusal is about this message and permanent;
- * throttling, timeouts and server errors pass.
- */
+/** @returns the outcome of an answer by which the endpoint refuses every message. */
+export function suspended(answer: Answer): Extract<Failure, { type: 'suspend' }> {
+  const { status, retryAfterMs } = answer
+  const who = status === 410 ? 'the endpoint is gone: it' : 'the endpoint'
+  return { type: 'suspend', retry: status === 410 ? 'manually' : 'soon', status, error: `${who} ${answered(answer)}`, retryAfterMs }
+}
+
+/** Whether a status concerns the endpoint: a redirect, or a 4xx that neither concerns the message nor passes. */
+export function isAboutEndpoint(status: number): boolean {
+  return status >= 300 && status < 500 && !ABOUT_MESSAGE.has(status) && !PASSING.has(status)
+}
+
+/** The failure of a message. Rejections of the message are permanent; throttling, timeouts, and server errors pass. */
 export function refusal(answer: Answer): Extract<Failure, { type: 'failed' }> {
   const { status, retryAfterMs } = answer
   const permanent = isRefusal(status) && retryAfterMs === null
@@ -58,15 +73,20 @@ export function isBroken(status: number | undefined): boolean {
   return status === undefined || status >= 500
 }
 
-/** @returns whether a status refuses the message itself: a 4xx, except those that mean "try again". */
+/** @returns whether a status rejects the message itself. */
 export function isRefusal(status: number): boolean {
-  return status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429
+  return ABOUT_MESSAGE.has(status)
 }
 
-/** Like `refusal`, where a second delivery does harm: behind a gateway the message may have been taken. */
-export function refused(answer: Answer): Failure {
+/**
+ * The outcome of an answer without success, by its status alone.
+ * @param isRepeatable a second delivery does no harm. Otherwise a gateway's error is unclear: the message may have been taken.
+ */
+export function refused(answer: Answer, isRepeatable = false): Failure {
+  if (isAboutEndpoint(answer.status)) return suspended(answer)
   const failure = refusal(answer)
-  return GATEWAY.has(answer.status) ? unclear(answer, `${failure.error}: the system behind the gateway may have taken it`) : failure
+  if (isRepeatable || !GATEWAY.has(answer.status)) return failure
+  return unclear(answer, `${failure.error}: the system behind the gateway may have taken it`)
 }
 
 /** @returns the outcome of an answer that does not tell whether the message was taken. */
@@ -96,7 +116,7 @@ export function throttled(answer: Answer, pauseMs: number): Extract<Failure, { t
 
 /** @returns the pause of all requests that the target asked for, in milliseconds; null when it asked for none. */
 export function requestedPauseMs(outcome: Outcome): number | null {
-  if (outcome.type === 'throttled' && outcome.isOwn) return null
+  if (outcome.type === 'suspend' || (outcome.type === 'throttled' && outcome.isOwn)) return null
   return 'retryAfterMs' in outcome ? (outcome.retryAfterMs ?? null) : null
 }
 

@@ -1,3 +1,8 @@
+import { TransientError } from '../../base/errors.ts'
+
+/** The folder or server answers that it can't be written. An administrator can repair each cause; none is the fault of a row. */
+export class UnwritableError extends TransientError {}
+
 /** A file in the folder. */
 export interface DropEntry {
   readonly name: string
@@ -7,7 +12,8 @@ export interface DropEntry {
 
 /**
  * A local or remote folder for files, opened for one batch.
- * Every method throws TransientError when a later attempt can help, and PermanentError when nothing can be written until an operator acts.
+ * Every method throws TransientError when a later attempt can help, UnwritableError when the folder refuses to be written, and PermanentError
+ * when the login or the address is refused.
  * The message is one sentence.
  */
 export interface Drop {

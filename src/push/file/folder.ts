@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { abortable } from '../../base/abortable.ts'
 import { createFile, syncFolder } from '../../base/durable-file.ts'
 import { codeOf, messageOf, TransientError } from '../../base/errors.ts'
-import type { Drop, DropEntry, DropTarget } from './drop.ts'
+import { type Drop, type DropEntry, type DropTarget, UnwritableError } from './drop.ts'
 
 /** A call that hangs holds one of the process's four threads for files, names and compression. */
 const FILES_AT_ONCE = 2
@@ -57,7 +57,7 @@ async function listFolder(path: string, wanted: (name: string) => boolean): Prom
   return Promise.all(names.map(async (name) => ({ name, modifiedMs: (await stat(join(path, name))).mtimeMs })))
 }
 
-/** Failures that an administrator can repair. None is the fault of a row, so rows wait. */
+/** What an UnwritableError says. */
 const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
   ENOENT: (path) => `the folder ${path} does not exist: create it, or mount the share that it lies on`,
   ENOTDIR: (path) => `${path} is not a folder`,
@@ -71,8 +71,9 @@ const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
 }
 
 function explained(path: string, error: unknown): TransientError {
-  const sentence = SENTENCES[codeOf(error)]?.(path) ?? `cannot write in ${path}: ${messageOf(error)}`
-  return new TransientError(sentence, { cause: error })
+  const sentence = SENTENCES[codeOf(error)]
+  if (sentence !== undefined) return new UnwritableError(sentence(path), { cause: error })
+  return new TransientError(`cannot write in ${path}: ${messageOf(error)}`, { cause: error })
 }
 
 function codeError(code: string): Error {

@@ -4,7 +4,7 @@ import type SftpClient from 'ssh2-sftp-client'
 import { abortable, limitedTo } from '../../base/abortable.ts'
 import { messageOf, PermanentError, TransientError } from '../../base/errors.ts'
 import type { FileDestination } from '../../config/config.ts'
-import type { Drop, DropTarget } from './drop.ts'
+import { type Drop, type DropTarget, UnwritableError } from './drop.ts'
 
 export type SftpSettings = Extract<FileDestination['target'], { type: 'sftp' }>
 
@@ -191,9 +191,7 @@ async function listFolder(client: SftpClient, path: string, wanted: (name: strin
   return files.map((file) => ({ name: file.name, modifiedMs: file.modifyTime }))
 }
 
-/**
- * Status codes of the protocol, and error codes of the library. An administrator can repair each. None is the fault of a row, so rows wait.
- */
+/** What an UnwritableError says, by the status codes of the protocol and the error codes of the library. */
 const SENTENCES: Readonly<Record<string, string>> = {
   2: 'the folder does not exist: create it there, or correct path',
   ENOENT: 'the folder does not exist: create it there, or correct path',
@@ -206,7 +204,9 @@ const SENTENCES: Readonly<Record<string, string>> = {
 
 function explained(place: string, error: unknown): TransientError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return new TransientError(`cannot write ${place}: ${SENTENCES[code] ?? messageOf(error)}`, { cause: error })
+  const sentence = SENTENCES[code]
+  if (sentence !== undefined) return new UnwritableError(`cannot write ${place}: ${sentence}`, { cause: error })
+  return new TransientError(`cannot write ${place}: ${messageOf(error)}`, { cause: error })
 }
 
 function isNotOffered(error: unknown): boolean {

@@ -42,7 +42,7 @@ export function unreadable(error: string): Failure {
 /** A lookup changes nothing: an unknown outcome is only a failure, and a refusal says nothing about the message. */
 export function failedLookup(failure: Failure): Failure {
   const error = 'error' in failure ? `it could not be looked up: ${failure.error}` : ''
-  if (failure.type === 'stop' || failure.type === 'throttled') return { ...failure, error }
+  if (failure.type === 'suspend' || failure.type === 'throttled') return { ...failure, error }
   const { alive, status } = failure.type === 'failed' ? failure : { alive: false, status: null }
   return { type: 'failed', permanent: false, alive, status, error, retryAfterMs: requestedPauseMs(failure) }
 }

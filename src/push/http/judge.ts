@@ -12,6 +12,7 @@ import {
   ofWholeBatch,
   refusal,
   refused,
+  suspended,
   taken,
   throttled,
   unclear,
@@ -177,8 +178,8 @@ export class AnswerJudge {
 
   #refused(answer: Answer, by: 'success' | 'ok'): Failure {
     const { status } = answer
-    if (!this.#destination.suspendOn.includes(status)) return isSuccess(status) ? noSuccess(answer, by) : refused(answer)
-    return { type: 'stop', state: 'suspended', status, error: `it refuses the credential, by suspend_on: it ${answered(answer)}` }
+    if (this.#destination.suspendOn.includes(status)) return suspended(answer)
+    return isSuccess(status) ? noSuccess(answer, by) : refused(answer)
   }
 }
 

@@ -1,6 +1,6 @@
 import { messageOf, PermanentError } from '../../base/errors.ts'
 import type { AuthConfig, HttpDestination } from '../../config/config.ts'
-import { type Answer, StepFailure } from '../contract/outcomes.ts'
+import { type Answer, answered, StepFailure } from '../contract/outcomes.ts'
 import type { Transport } from '../transport/transport.ts'
 import { bodyOf, seen } from './answered.ts'
 import { buildRequest } from './build-request.ts'
@@ -42,7 +42,7 @@ async function tokenIn({ expiresIn, refreshToken, scheme }: Login, answer: Answe
   const yielded = (name: string) => values[1 + optional.indexOf(name)] ?? null
   const [token] = values
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
-    throw new StepFailure(noToken('auth.token finds none in the answer of the login', true))
+    throw new StepFailure(noToken(`the login ${answered(answer)}, in which auth.token finds none`, true, true, answer.status))
   const seconds = optional.includes('auth.expires_in') ? Number(yielded('auth.expires_in')) : 0
   const refresh = optional.includes('auth.refresh_token') ? yielded('auth.refresh_token') : null
   return {

@@ -28,6 +28,6 @@ export function explainProbe(
 }
 
 function failureText(failure: Failure): string {
-  if (failure.type === 'stop') return `${failure.error}; compare those under auth with what the vendor gave`
+  if (failure.type === 'suspend') return `${failure.error}; compare those under auth with what the vendor gave`
   return failure.type === 'failed' || failure.type === 'throttled' ? failure.error : `it cannot be reached: ${failure.error}`
 }

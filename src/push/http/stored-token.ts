@@ -106,6 +106,6 @@ export class StoredToken {
 
 /** Whether the target answered, and not that it has no time. */
 function isRefused({ failure }: StepFailure): boolean {
-  if (failure.type === 'stop') return true
+  if (failure.type === 'suspend') return true
   return failure.type === 'failed' && failure.alive === true && failure.status !== null && failure.status < 500 && failure.status !== 429
 }

@@ -2,7 +2,7 @@ import { readTokenAnswer } from '../../base/token-holder.ts'
 import type { AuthConfig } from '../../config/config.ts'
 import { isObject } from '../../model/json.ts'
 import { parseJson } from '../../upstream/http/answer.ts'
-import { type Answer, answered, type Failure, isSuccess, StepFailure } from '../contract/outcomes.ts'
+import { type Answer, answered, type Failure, isAboutEndpoint, isRefusal, isSuccess, StepFailure } from '../contract/outcomes.ts'
 import type { Transport } from '../transport/transport.ts'
 import { basic } from './auth.ts'
 import type { ExchangedToken } from './stored-token.ts'
@@ -44,10 +44,10 @@ export async function answerOf(transport: Transport, request: Parameters<Transpo
   return result
 }
 
-function tokenIn({ body }: Answer): ExchangedToken {
-  const answer = parseJson(body)
+function tokenIn(got: Answer): ExchangedToken {
+  const answer = parseJson(got.body)
   const read = readTokenAnswer(answer)
-  if (read === null) throw new StepFailure(noToken('the token endpoint answered without an access_token', true))
+  if (read === null) throw new StepFailure(noToken(`the token endpoint ${answered(got)} without an access_token`, true, true, got.status))
   const refreshToken = isObject(answer) ? answer['refresh_token'] : null
   return {
     token: `Bearer ${read.token}`,
@@ -80,12 +80,13 @@ function setIfGiven(form: URLSearchParams, fields: Readonly<Record<string, strin
   for (const [name, value] of Object.entries(fields)) if (value !== null) form.set(name, value)
 }
 
-/** Refused credentials stay refused until an operator acts. */
+/** A login that is refused, except by a status that passes, is permanent: `LoginRefusals` counts it. */
 function refusal(answer: Answer): Failure {
   const { status, body, retryAfterMs } = answer
   const parsed = parseJson(body)
   const withdrawn = status === 401 || status === 403 || (status === 400 && isObject(parsed) && WITHDRAWN.has(String(parsed['error'])))
   const why = `the token endpoint ${answered(answer)}`
-  if (withdrawn) return { type: 'stop', state: 'suspended', status, error: `no token, it refuses the credentials: ${why}` }
-  return { type: 'failed', permanent: false, alive: status < 500, status, error: `no token: ${why}`, retryAfterMs }
+  if (withdrawn) return { type: 'suspend', retry: 'slowly', status, error: `no token, it refuses the credentials: ${why}` }
+  const permanent = isRefusal(status) || isAboutEndpoint(status)
+  return { type: 'failed', permanent, alive: status < 500, status, error: `no token: ${why}`, retryAfterMs }
 }

@@ -1,6 +1,7 @@
 import { abortable, limitedTo } from '../../base/abortable.ts'
 import type { Clock } from '../../base/clock.ts'
 import { type FetchedToken, type TokenContext, TokenHolder } from '../../base/token-holder.ts'
+import { LoginRefusals } from '../contract/login-refusals.ts'
 import { type Failure, localFailure, StepFailure } from '../contract/outcomes.ts'
 import type { Auth, AuthHeaders } from './auth.ts'
 
@@ -22,7 +23,8 @@ export class TokenKeeper implements Auth {
   constructor(exchange: () => Promise<FetchedToken>, clock: Clock, header = 'authorization') {
     this.#clock = clock
     this.#header = header
-    this.#holder = new TokenHolder(exchange, RENEW_AFTER)
+    const refusals = new LoginRefusals()
+    this.#holder = new TokenHolder(() => refusals.counted(clock, exchange), RENEW_AFTER)
   }
 
   async headers(timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders> {
@@ -44,7 +46,12 @@ export class TokenKeeper implements Auth {
   }
 }
 
-/** @returns the outcome of a message that was not sent for want of a token. */
-export function noToken(why: string, alive: boolean | null, permanent = false): Failure {
-  return { ...localFailure(`no token: ${why}`, permanent), alive }
+/** @returns the outcome of a message that was not sent without a token. @param permanent the login is refused, as `LoginRefusals` counts. */
+export function noToken(
+  why: string,
+  alive: boolean | null,
+  permanent = false,
+  status: number | null = null,
+): Extract<Failure, { type: 'failed' }> {
+  return { ...localFailure(`no token: ${why}`, permanent), alive, status }
 }

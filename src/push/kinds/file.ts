@@ -4,7 +4,7 @@ import type { FileDestination } from '../../config/config.ts'
 import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../contract/delivery.ts'
 import { type BatchProgress, writeBatch } from '../file/batch.ts'
 import { dial } from '../file/dial.ts'
-import type { Drop, DropTarget } from '../file/drop.ts'
+import { type Drop, type DropTarget, UnwritableError } from '../file/drop.ts'
 import { folderTarget } from '../file/folder.ts'
 import { isTemporary, temporaryName } from '../file/names.ts'
 import { type RowWriter, rowWriter } from '../file/rows.ts'
@@ -118,7 +118,8 @@ function written(name: string | undefined): Outcome {
 /** A folder or server never refuses a single row: a failure is one of the whole target. */
 function notWritten(error: unknown): Outcome {
   const text = messageOf(error)
-  if (error instanceof PermanentError) return { type: 'stop', state: 'suspended', status: null, error: text }
+  if (error instanceof PermanentError) return { type: 'suspend', retry: 'slowly', status: null, error: text }
+  if (error instanceof UnwritableError) return { type: 'suspend', retry: 'soon', status: null, error: text }
   return { type: 'failed', permanent: false, alive: false, status: null, error: text, retryAfterMs: null }
 }
 

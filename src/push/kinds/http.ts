@@ -14,7 +14,7 @@ import type {
   PushItem,
 } from '../contract/delivery.ts'
 import { type AttachedDocument, attachedDocument, type OpenDocument, type OpenedDocument } from '../contract/documents.ts'
-import { type Answer, type Failure, isSuccess, localFailure, ofWholeBatch, refused, taken, unanswered } from '../contract/outcomes.ts'
+import { type Answer, type Failure, isSuccess, localFailure, ofWholeBatch, refusal, taken, unanswered } from '../contract/outcomes.ts'
 import { remoteIdOf } from '../contract/remote-id.ts'
 import { bodyOf, failedLookup, seen, unreadable, withoutToken } from '../http/answered.ts'
 import type { Auth } from '../http/auth.ts'
@@ -188,7 +188,7 @@ class HttpKind implements DeliveryKind {
     if ('failure' in uploaded) return uploaded.failure
     if (isSuccess(uploaded.answer.status)) return outcome
     // A refusal of a host that got no credentials says nothing about them.
-    const failure = uploaded.origin === trusted ? await this.#judge.failure(uploaded.answer, { item: view }) : refused(uploaded.answer)
+    const failure = uploaded.origin === trusted ? await this.#judge.failure(uploaded.answer, { item: view }) : refusal(uploaded.answer)
     return 'error' in failure ? { ...failure, error: `upload: ${failure.error}` } : failure
   }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { WebhookDestination } from '../../config/config.ts'
 import { changeMessage } from '../contract/change-message.ts'
 import { type DeliveryKind, type KindContext, type Outcome, type ProbeResult, TEST_TYPE } from '../contract/delivery.ts'
-import { answered, isSuccess, refusal, refused, unanswered } from '../contract/outcomes.ts'
+import { answered, isSuccess, refused, unanswered } from '../contract/outcomes.ts'
 import { signedHeaders } from '../transport/signed-headers.ts'
 import { openTransport, type Transport, type TransportResult } from '../transport/transport.ts'
 
@@ -46,10 +46,7 @@ function outcomeOf(result: TransportResult, idempotent: boolean): Outcome {
   if (result.type !== 'answer') return unanswered(result)
   const { status } = result
   if (isSuccess(status)) return { type: 'delivered', status, remoteId: null, detail: null }
-  if (status === 410) {
-    return { type: 'stop', state: 'disabled', status, error: `the endpoint is gone: it ${answered(result)}` }
-  }
-  return idempotent ? refusal(result) : refused(result)
+  return refused(result, idempotent)
 }
 
 function probed(result: TransportResult): ProbeResult {

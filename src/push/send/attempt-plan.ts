@@ -79,8 +79,8 @@ export function planAttempt(
         row: result(row, { error: outcome.error, uncertain: isLookup }),
         lane: { type: 'blocked', as: 'unmapped', inMs: nextSearchMs(row, context) },
       }
-    case 'stop':
-      // The destination stands still until an operator resumes it. Then this row goes first.
+    case 'suspend':
+      // The row keeps its place. Streams that became due earlier are tried first.
       return { row: result(row, { error: outcome.error, status: outcome.status, uncertain: isLookup }), lane: { type: 'due', inMs: 0 } }
     case 'throttled':
       return {

@@ -2,12 +2,14 @@ import { Circuit, type Permit } from '../../base/circuit.ts'
 import { messageOf } from '../../base/errors.ts'
 import { RateLimiter } from '../../base/limiter.ts'
 import type { DestinationConfig } from '../../config/config.ts'
-import { shownOutcome } from '../../model/masking.ts'
+import { settingsFingerprint } from '../../config/same-settings.ts'
+import { maskedText, shownOutcome } from '../../model/masking.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, ServiceParts } from '../../store/engine/db.ts'
-import { backOffDestination, destinationReadiness, endBackoff, setDestinationState } from '../../store/outbox/destinations.ts'
+import { backOffDestination, destinationReadiness, endBackoff } from '../../store/outbox/destinations.ts'
+import { endSuspension, postponeProbe, probeNow, suspendDestination } from '../../store/outbox/suspensions.ts'
 import { FAILURES_TO_OPEN, type Outcome } from '../contract/delivery.ts'
-import { isBroken, requestedPauseMs } from '../contract/outcomes.ts'
+import { isBroken, isRefusal, requestedPauseMs } from '../contract/outcomes.ts'
 
 const CIRCUIT_BASE_MS = 5_000
 const CIRCUIT_CAP_MS = 60_000
@@ -27,12 +29,18 @@ export interface DestinationGateOptions extends ServiceParts {
 export class DestinationGate {
   readonly #o: DestinationGateOptions
   readonly #circuit: Circuit
+  /** First delay after the circuit opened, or the destination was suspended. */
+  readonly #baseMs: number
   readonly #limiter: RateLimiter | null
   /** End of the pause that the destination asked for, by the steady clock. The circuit keeps its own. */
   #pausedUntil = Number.NEGATIVE_INFINITY
   #isStopped = false
-  /** One attempt has stored the stop already: others in flight report the same. */
-  #isStopStored = false
+  /** One attempt has stored the suspension already: others in flight report the same. */
+  #isSuspensionStored = false
+  /** The destination is suspended, and this process has claimed the row that tries it. */
+  #isProbe = false
+  /** Fingerprint of the destination's settings, once it was needed. */
+  #fingerprint: Promise<string> | null = null
   /** Counts the pauses and stops that became known here, by attempts or from the database. */
   #halts = 0
   /** End of the circuit's latest pause as it was stored; null when it was not. */
@@ -44,9 +52,10 @@ export class DestinationGate {
   constructor(options: DestinationGateOptions) {
     this.#o = options
     const { scheduleMs, rps } = options.destination
+    this.#baseMs = Math.min(CIRCUIT_BASE_MS, scheduleMs[0] ?? CIRCUIT_BASE_MS)
     this.#circuit = new Circuit(options.clock, {
       failuresToOpen: FAILURES_TO_OPEN,
-      backoffBaseMs: Math.min(CIRCUIT_BASE_MS, scheduleMs[0] ?? CIRCUIT_BASE_MS),
+      backoffBaseMs: this.#baseMs,
       backoffCapMs: CIRCUIT_CAP_MS,
     })
     this.#limiter = rps === null ? null : new RateLimiter(options.clock, rps)
@@ -76,11 +85,13 @@ export class DestinationGate {
    * The database handed out rows, so no pause and no stop that it knew of holds any more. When another one became known meanwhile, all stay
    * in force until the database, which knows of it by then, hands out rows again.
    * @param halts what `flush` returned before the database was asked.
+   * @param isProbe the destination is suspended, and the row that was handed out tries it.
    */
-  reopen(halts: number): void {
+  reopen(halts: number, isProbe = false): void {
+    this.#isProbe = isProbe
     if (halts !== this.#halts) return
     this.#isStopped = false
-    this.#isStopStored = false
+    this.#isSuspensionStored = false
     this.#pausedUntil = Number.NEGATIVE_INFINITY
   }
 
@@ -91,7 +102,7 @@ export class DestinationGate {
    */
   async refresh(hasClaims: boolean): Promise<void> {
     const { db, clock, log, destination } = this.#o
-    if (!(hasClaims || this.circuitWaitMs > 0) || clock.steady() < this.#refreshAt) return
+    if (this.#isProbe || !(hasClaims || this.circuitWaitMs > 0) || clock.steady() < this.#refreshAt) return
     this.#refreshAt = clock.steady() + REFRESH_MS
     await this.flush()
     const stored = await destinationReadiness(db.read, destination.name).catch(() => null)
@@ -137,13 +148,35 @@ export class DestinationGate {
   /** Learns from an attempt. @param outcome null when we aborted the attempt ourselves. */
   settle(permit: Permit, outcome: Outcome | null): void {
     const wasOpen = this.#circuit.isOpen
-    const aliveness = alivenessOf(outcome)
+    // A suspended destination has delays of its own.
+    const aliveness = this.#isProbe && !isAccepted(outcome) ? 'unknown' : alivenessOf(outcome)
     this.#circuit.settle(permit, aliveness)
     if (this.#circuit.isOpen !== wasOpen) this.#circuitTurned()
     else if (permit.probe && aliveness === 'dead') this.#storeCircuitPause()
     const pauseMs = (outcome && requestedPauseMs(outcome)) ?? 0
-    if (pauseMs > 0) this.#pause(pauseMs)
-    if (outcome?.type === 'stop') this.#stop(outcome)
+    if (pauseMs > 0 && !this.#isProbe) this.#pause(pauseMs)
+    if (outcome?.type === 'suspend') this.#suspend(outcome)
+    else if (this.#isProbe) this.#settleProbe(outcome)
+  }
+
+  /** The row that was to try the suspended destination was not sent: another one may. */
+  releaseProbe(): void {
+    if (this.#isProbe) this.#settleProbe(null)
+  }
+
+  #settleProbe(outcome: Outcome | null): void {
+    const { log, destination } = this.#o
+    const { name } = destination
+    this.#isProbe = false
+    if (isAccepted(outcome)) {
+      log.info({ destination: name }, `destination ${name} is active again`)
+      this.#write((db) => endSuspension(db, name))
+    } else if (alivenessOf(outcome) === 'unknown') this.#write((db) => probeNow(db, name))
+    else {
+      const leastMs = (outcome && requestedPauseMs(outcome)) ?? 0
+      this.#write((db) => postponeProbe(db, name, { retry: 'soon', baseMs: this.#baseMs, leastMs }))
+    }
+    this.#halt()
   }
 
   /** Resolves when everything that was to be stored is, or could not be. @returns the number of pauses and stops, for `reopen`. */
@@ -189,20 +222,22 @@ export class DestinationGate {
     this.#write((db) => backOffDestination(db, name, pauseMs, failures))
   }
 
-  #stop(outcome: Extract<Outcome, { type: 'stop' }>): void {
-    if (this.#isStopStored) return
-    this.#isStopStored = true
+  #suspend({ retry, error, status, retryAfterMs }: Extract<Outcome, { type: 'suspend' }>): void {
+    if (this.#isSuspensionStored) return
+    this.#isSuspensionStored = true
+    this.#isProbe = false
     this.#halt()
     const { log, destination } = this.#o
     const { name } = destination
-    const { state, status } = outcome
-    // The row that was sent keeps the answer. The log, lists and alarms show the reason to people who may see no personal value.
-    const reason = shownOutcome(outcome.error, status)
-    log.error(
-      { destination: name, status },
-      `destination ${name} is ${state}: ${reason}; nothing more is sent until \`submission-mirror destination resume ${name}\``,
-    )
-    this.#write((db) => setDestinationState(db, name, state, reason))
+    // Logs, lists, and alarms are for people who may not see personal values, which only the answer to a login can't repeat.
+    const reason = retry === 'slowly' ? maskedText(error) : shownOutcome(error, status)
+    const next =
+      retry === 'manually' ? `until \`submission-mirror destination resume ${name}\`` : 'but one change at a time that tries it again'
+    log.error({ destination: name, status }, `destination ${name} is suspended: ${reason}; nothing is sent ${next}`)
+    const delay = { retry, baseMs: this.#baseMs, leastMs: retryAfterMs ?? 0 }
+    this.#fingerprint ??= settingsFingerprint(destination)
+    const fingerprint = this.#fingerprint
+    this.#write(async (db) => suspendDestination(db, name, { ...delay, reason, refusedWith: await fingerprint }))
   }
 
   /** A write that fails is only logged: in this process the pause or stop holds all the same. */
@@ -215,8 +250,20 @@ export class DestinationGate {
   }
 }
 
+/** Whether an outcome shows that the endpoint accepts messages: it took this one, or rejected this one alone. */
+function isAccepted(outcome: Outcome | null): boolean {
+  if (outcome?.type === 'delivered') return true
+  return (outcome?.type === 'failed' || outcome?.type === 'split') && outcome.status !== null && isRefusal(outcome.status)
+}
+
 function alivenessOf(outcome: Outcome | null): 'alive' | 'dead' | 'unknown' {
-  if (outcome === null || outcome.type === 'unmapped' || (outcome.type === 'split' && outcome.status === null)) return 'unknown'
+  if (
+    outcome === null ||
+    outcome.type === 'unmapped' ||
+    outcome.type === 'not_attempted' ||
+    (outcome.type === 'split' && outcome.status === null)
+  )
+    return 'unknown'
   if (outcome.type === 'unknown') return isBroken(outcome.status) ? 'dead' : 'alive'
   if (outcome.type !== 'failed' || outcome.alive === true) return 'alive'
   return outcome.alive === null ? 'unknown' : 'dead'

@@ -93,7 +93,11 @@ export class LaneClaims {
     const room = lanes - unmapped.length
     const others = room > 0 ? await this.orRelease(unmapped, claimLanes(db, destination.name, { ...common, lanes: room })) : []
     const claimed = [...unmapped, ...others]
-    if (claimed.length > 0) gate.reopen(halts)
+    if (claimed.length > 0)
+      gate.reopen(
+        halts,
+        claimed.some(({ isProbe }) => isProbe),
+      )
     return { lanes: claimed, lease }
   }
 
@@ -148,7 +152,8 @@ export class LaneClaims {
 
   /** Releases lanes of which nothing was attempted. When that fails, their leases end by themselves. */
   async release(lanes: readonly ClaimedLane[]): Promise<void> {
-    const { db, log, destination } = this.context
+    const { db, log, destination, gate } = this.context
+    if (lanes.some(({ isProbe }) => isProbe)) gate.releaseProbe()
     // Rows that were uncertain before the claim stay so: nobody has found out yet.
     const uncertain = lanes.filter((lane) => lane.rows.some((row) => row.uncertain))
     const certain = lanes.filter((lane) => !uncertain.includes(lane))

@@ -208,12 +208,12 @@ async function outcomesOf(kind: DeliveryKind, items: readonly PushItem[], signal
 /** Whether a lookup says that the target takes nothing now, so that asking on, or sending, would be in vain. */
 function isOfTarget(outcome: Outcome): boolean {
   const isAway = outcome.type === 'failed' && outcome.alive === false
-  return isAway || outcome.type === 'stop' || requestedPauseMs(outcome) !== null
+  return isAway || outcome.type === 'suspend' || requestedPauseMs(outcome) !== null
 }
 
-/** What a batch says about its target: first that it must stop, then that it asked for a pause, else the last outcome of an attempt. */
+/** What a batch says about its target: first that it is suspended, then that it asked for a pause, else the last outcome of an attempt. */
 function verdictOf(outcomes: readonly Outcome[]): Outcome | null {
-  const stop = outcomes.find((outcome) => outcome.type === 'stop')
+  const suspension = outcomes.find((outcome) => outcome.type === 'suspend')
   const pause = outcomes.find((outcome) => requestedPauseMs(outcome) !== null)
-  return stop ?? pause ?? outcomes.findLast((outcome) => outcome.type !== 'not_attempted') ?? null
+  return suspension ?? pause ?? outcomes.findLast((outcome) => outcome.type !== 'not_attempted') ?? null
 }

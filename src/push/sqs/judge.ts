@@ -79,8 +79,8 @@ export function judged(code: string, answer: Answer, idempotent: boolean): Failu
   const { status } = answer
   if (PASSES.test(name) || CLOCK.test(answer.reason ?? '')) return { ...refusal(answer), permanent: false, error }
   const stop = STOPS[name]
-  if (stop !== undefined) return { type: 'stop', state: 'suspended', status, error: `${stop}: ${error}` }
-  return idempotent ? refusal(answer) : refused(answer)
+  if (stop !== undefined) return { type: 'suspend', retry: 'soon', status, error: `${stop}: ${error}` }
+  return refused(answer, idempotent)
 }
 
 /** Judges the error of one message of a batch that was answered. */

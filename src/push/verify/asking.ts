@@ -71,9 +71,9 @@ export class Asking {
       const permit = await this.#permit()
       if (permit === null) return null
       const answer = await this.#look(item, permit)
-      // A stop and a pause are about the destination, and tell nothing of this row.
-      if (answer.type !== 'cannot_tell' || !['stop', 'throttled'].includes(answer.outcome.type)) return answer
-      if (answer.outcome.type === 'stop') return null
+      // A suspension and a pause concern the destination, not this row.
+      if (answer.type !== 'cannot_tell' || !['suspend', 'throttled'].includes(answer.outcome.type)) return answer
+      if (answer.outcome.type === 'suspend') return null
     }
     return null
   }

@@ -153,7 +153,7 @@ export async function setDestinationState(
   was?: DestinationState,
 ): Promise<void> {
   await db.write('destination-state', async (tx) => {
-    const rested = state === 'active' ? sql`, retry_at = null, failures = 0` : sql``
+    const rested = state === 'active' ? sql`, retry_at = null, failures = 0, refused_with = null` : sql``
     const { numAffectedRows } = await sql`
       update sync_destinations set state = ${state}, reason = ${reason === null ? null : storableText(reason)},
         since = ${state === 'active' ? sql`null` : sql`case when state = ${state} then coalesce(since, ${dbTime(tx)}) else ${dbTime(tx)} end`} ${rested}
@@ -165,7 +165,7 @@ export async function setDestinationState(
 }
 
 /**
- * Pauses sending to a destination for `restMs`, and records its failed attempts in a row. A longer pause stays.
+ * Pauses sending to a destination for `restMs`, and records its failed attempts in a row. A longer pause stays, and so does a suspension.
  * @returns when this pause ends, by the database's clock; input of `endBackoff`.
  */
 export async function backOffDestination(db: Db, name: string, restMs: number, failures: number): Promise<TimeText> {
@@ -174,7 +174,7 @@ export async function backOffDestination(db: Db, name: string, restMs: number, f
     const at = timeValue(tx, until)
     await sql`
       update sync_destinations set failures = ${failures}, retry_at = ${greatest(tx, sql`coalesce(retry_at, ${at})`, at)}
-      where destination = ${name}`.execute(tx.sql)
+      where destination = ${name} and state <> 'suspended'`.execute(tx.sql)
     return until
   })
 }
@@ -189,7 +189,7 @@ export async function endBackoff(db: Db, name: string, until: TimeText | null, r
     const left = restMs > 0 ? dbTime(tx, restMs) : sql`null`
     await sql`
       update sync_destinations set failures = 0, retry_at = case when retry_at = ${timeValue(tx, until)} then ${left} else retry_at end
-      where destination = ${name}`.execute(tx.sql)
+      where destination = ${name} and state <> 'suspended'`.execute(tx.sql)
     wake(tx, 'outbox')
   })
 }

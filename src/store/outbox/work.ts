@@ -12,6 +12,7 @@ import { specOf } from '../schema/table.ts'
 import { closeEmptyLanes, type LaneKey, laneText, lockLanes, makeDue } from './lanes.ts'
 import { lockMappings, mappedLanes } from './push-map.ts'
 import { firstRows, ID_NOT_KNOWN, type OutboxRow } from './rows.ts'
+import { returnProbe, takeProbe } from './suspensions.ts'
 
 export type { OutboxRow }
 
@@ -25,6 +26,8 @@ export interface ClaimedLane extends LaneLease {
   readonly rows: readonly OutboxRow[]
   /** Whether the claim reached its byte limit: this lane or others may have more that is due. */
   readonly isFull: boolean
+  /** The destination is suspended, and the first row of this lane tries it. */
+  readonly isProbe: boolean
 }
 
 export interface LaneClaim {
@@ -75,22 +78,30 @@ export const claimedLanes = new Leased<LaneLease>({
   topic: 'outbox',
 })
 
-/** Claims due lanes of a destination, the longest due first; none while the destination is stopped or backs off. */
+/** Claims due lanes of a destination, the longest due first; none while the destination is paused or backs off. While it is suspended, one for a probe. */
 export async function claimLanes(db: Db, destination: string, claim: LaneClaim): Promise<ClaimedLane[]> {
   const leaseToken = newLeaseToken(db)
   const take = async (tx: Tx): Promise<ClaimedLane[]> => {
     const isOpen = sql`exists (
       select 1 from sync_destinations d
       where d.destination = ${destination} and d.state = 'active' and (d.retry_at is null or d.retry_at <= ${dbTime(tx)}))`
-    const blocked = claim.unmapped ? sql`blocked = 'unmapped'` : sql`blocked is null`
-    const where = sql`destination = ${destination} and ${blocked} and ${isOpen}`
-    const selection = claimedLanes.select(tx, { where, limit: claim.lanes })
-    const keys = await claimedLanes.claim(tx, leaseToken, selection, { leaseMs: claim.leaseMs })
-    if (keys.length === 0) return []
+    const isDue = sql`destination = ${destination} and ${claim.unmapped ? sql`blocked = 'unmapped'` : sql`blocked is null`}`
+    const keysOf = async (where: RawBuilder<unknown>, limit: number) =>
+      await claimedLanes.claim(tx, leaseToken, claimedLanes.select(tx, { where, limit }), { leaseMs: claim.leaseMs })
+    let keys = await keysOf(sql`${isDue} and ${isOpen}`, claim.lanes)
+    const isProbe = keys.length === 0 && claim.unmapped !== true && (await takeProbe(tx, destination, claim.leaseMs))
+    if (isProbe) keys = await keysOf(isDue, 1)
+    if (keys.length === 0) {
+      if (isProbe) await returnProbe(tx, destination)
+      return []
+    }
     // What waits here may have been sent by a server that has failed since.
     await requireCheckedServer(tx)
-    const { byLane, isFull } = await firstRows(tx, keys, { limit: claim.rowsPerLane, submissions: claim.withoutSubmissions !== true })
-    const found = keys.map((key) => ({ ...key, isFull, rows: byLane.get(`${key.account} ${key.lane}`) ?? [] }))
+    const { byLane, isFull } = await firstRows(tx, keys, {
+      limit: isProbe ? 1 : claim.rowsPerLane,
+      submissions: claim.withoutSubmissions !== true,
+    })
+    const found = keys.map((key) => ({ ...key, isFull, isProbe, rows: byLane.get(`${key.account} ${key.lane}`) ?? [] }))
     const lanes = isFull ? found.filter(({ rows }) => rows.length > 0) : found
     if (lanes.length < found.length)
       await makeDue(

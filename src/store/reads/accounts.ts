@@ -48,6 +48,7 @@ export async function listAccounts(q: Query): Promise<AccountsTable[]> {
 /**
  * Stops reading an account until `retryInMs` from now: `suspended` when its credentials or all its reads were refused, `paused` when the service
  * answers for another brokerage. Deliveries are still accepted.
+ * @param refusedWith fingerprint of what was refused.
  */
 export async function stopAccount(
   db: Db,
@@ -55,6 +56,7 @@ export async function stopAccount(
   state: 'paused' | 'suspended',
   reason: string,
   retryInMs: number,
+  refusedWith: string | null = null,
 ): Promise<void> {
   await db.write('account-stop', async (tx) => {
     await tx.sql
@@ -65,6 +67,7 @@ export async function stopAccount(
         reason: storableText(reason),
         since: sql<TimeText>`case when state = ${state} then coalesce(since, ${dbTime(tx)}) else ${dbTime(tx)} end`,
         retry_at: dbTime(tx, retryInMs),
+        refused_with: refusedWith,
       })
       .where('account', '=', account)
       .execute()
@@ -76,7 +79,7 @@ export async function resumeAccount(db: Db, account: string): Promise<boolean> {
   return db.write('account-resume', async (tx) => {
     const result = await tx.sql
       .updateTable('sync_accounts')
-      .set({ state: 'active', reason: null, since: null, retry_at: null })
+      .set({ state: 'active', reason: null, since: null, retry_at: null, refused_with: null })
       .where('account', '=', account)
       .executeTakeFirst()
     wake(tx, 'reads')

@@ -33,7 +33,7 @@ export const readyAs = {
 /** Of a row that is ready. */
 export const ofReady = {
   state: "case when l.blocked is not null then l.blocked when o.attempts > 0 then 'retrying' else 'waiting' end",
-  nextTryAt: `case when l.blocked is not null or d.state <> 'active' then null
+  nextTryAt: `case when l.blocked is not null or d.state = 'paused' or (d.state = 'suspended' and d.retry_at is null) then null
     when d.retry_at > l.due_at then d.retry_at else l.due_at end`,
 } as const
 

@@ -2,8 +2,8 @@ import { bool, int, internal, json, orNull, raw, relation, serial, type TableOf,
 
 /** Destinations, the rows queued for them, and the ids that targets gave to records. */
 
-/** Only an operator's `resume` makes a destination active again. `suspended`: its credential was withdrawn. `disabled`: it answered 410. */
-export type DestinationState = 'active' | 'paused' | 'suspended' | 'disabled'
+/** `paused`: by a person. `suspended`: automatically, because its endpoint refuses everything. */
+export type DestinationState = 'active' | 'paused' | 'suspended'
 
 export type OutboxState = 'ready' | 'delivered' | 'dead' | 'unknown' | 'skipped'
 
@@ -57,8 +57,8 @@ export const pushStatus = relation({
   columns: {
     destination: text('the receiver, by its name in the settings', { source: 'settings' }),
     destination_state: text<DestinationState>(
-      '`active`; `paused` by an operator; `suspended` (its credential was withdrawn); `disabled` (it said that it is gone). Only ' +
-        "an operator's `resume` ends the last three",
+      '`active`; `paused` by an operator; `suspended` automatically, because its endpoint or its credentials are refused: one change ' +
+        'at a time tries it again, after a 410 only once an operator resumes it',
     ),
     account: text('whose it is', { source: '`changes`' }),
     submission_id: orNull(text('its submission', { source: '`changes`' })),
@@ -145,8 +145,11 @@ export const syncDestinations = internal({
     since: orNull(time()),
     cursor: int('the newest change that was fanned out to it'),
     log_epoch: text('the epoch of the change log in which it began, or whose end it had reached when the next one began'),
-    retry_at: orNull(time('no attempt before this time')),
+    retry_at: orNull(time('no attempt before this time; null while suspended: an operator must resume it')),
     failures: int('consecutive attempts that got no useful answer'),
+    refused_with: orNull(
+      text('salted fingerprint of the settings that were refused: other settings are tried when `serve` starts or reloads'),
+    ),
     snapshot: orNull(raw('progress of a snapshot as JSON text; null when none is in progress')),
     last_success_at: orNull(time('when it took a change last, written four times a minute')),
     verified_at: orNull(time('when its last verification ended, of all that it took or of a sample')),

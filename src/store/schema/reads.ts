@@ -179,6 +179,7 @@ export const syncAccounts = internal({
     reason: orNull(text()),
     since: orNull(time()),
     retry_at: orNull(time()),
+    refused_with: orNull(text('salted fingerprint of the credentials that were refused: others are tried when `serve` starts or reloads')),
     brokerage: orNull(text()),
     client_id: orNull(text()),
     sweep_wanted: int(),

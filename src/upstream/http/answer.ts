@@ -73,7 +73,7 @@ const DETAIL_LENGTH = 120
 export function shortDetail(body: string | null): string {
   const parsed = parseJson(body)
   if (!isObject(parsed)) return ''
-  const text = [parsed['detail'], parsed['error'], parsed['code']].map(detailText).find((found) => found !== '') ?? ''
+  const text = [parsed['detail'], parsed['error'], parsed['code'], parsed['message']].map(detailText).find((found) => found !== '') ?? ''
   const safe = withoutSecretWords(text)
   return safe.length > DETAIL_LENGTH ? `${safe.slice(0, DETAIL_LENGTH)}…` : safe
 }

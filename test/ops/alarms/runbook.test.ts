@@ -149,7 +149,7 @@ async function goWrong(stage: Stage): Promise<{ unmapped: string; cure: () => Pr
       (await numbersOf(stage, 'ams', 'dead')).length >= 3 &&
       (await numbersOf(stage, 'notes', 'unknown')).length >= 2 &&
       (await command('inbox', 'list', '--state', 'dead')).includes('msg_poisoned') &&
-      (await command('destination', 'list')).includes('disabled'),
+      (await command('destination', 'list')).includes('suspended'),
   )
   sandbox.amendEvent(ACCOUNT, mapped, event.id, { status: 'declined' })
   await command('sync', mapped)
@@ -201,7 +201,7 @@ async function mend(stage: Stage, unmapped: string, cure: () => Promise<void>): 
   await command('inbox', 'replay', '--rejected')
   expect(await command('account', 'list')).toMatch(/suspended.*refuses the credentials/)
   await command('account', 'resume', ACCOUNT)
-  expect(await command('destination', 'list')).toContain('disabled')
+  expect(await command('destination', 'list')).toContain('suspended')
   for (const mended of [ams, archive]) mended.behave(takesAll)
   expect(await command('destination', 'test', 'archive')).toContain('it took a signed message')
   await command('destination', 'resume', 'archive')

@@ -402,7 +402,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     await change(rig.db, sql`delete from sync_reads`)
     await change(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
     expect(await rig.look()).toEqual([])
-    await setDestinationState(rig.db, 'ams', 'disabled', 'answered 410')
+    await setDestinationState(rig.db, 'ams', 'suspended', 'answered 410')
     await putOutbox(rig.db, 'ams', { dead: 1, unknown: 2 })
     expect(await rig.look()).toEqual(['destination_stopped', 'push_dead', 'push_unknown'])
     expect((await rig.alarm('push_dead'))?.text).toMatch(/^1 change for destination ams was given up/)
@@ -410,7 +410,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
       /^2 changes may or may not have reached destination ams; look in the AMS for each, .*`submission-mirror outbox list/,
     )
     expect((await rig.alarm('destination_stopped'))?.text).toMatch(
-      /^destination ams is disabled: answered 410; mend its address, then `submission-mirror destination resume ams`$/,
+      /^destination ams is suspended: answered 410; nothing is sent until you resume it; fix what the reason names, then `submission-mirror destination resume ams`$/,
     )
     await setDestinationState(rig.db, 'ams', 'paused', 'paused by an operator')
     await putOutbox(rig.db, 'ams', {})

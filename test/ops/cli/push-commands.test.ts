@@ -203,7 +203,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     ])
   })
 
-  it('destination pause keeps the reason that was given, and leaves what stopped for another cause as it is', async () => {
+  it('destination pause keeps the reason that was given, and ends a suspension', async () => {
     const pause = async (...more: string[]) => await runHere(['destination', 'pause', 'ams', ...more], env)
     const now = async () => json<{ items: object[] }>(await runHere(['destination', 'list', '--json'], env)).items[0]
     await pause('--reason', 'the AMS moves')
@@ -214,17 +214,9 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect(await now()).toMatchObject({ state: 'paused', reason: 'the AMS moves' })
     await pause('--reason', 'it moves again')
     expect(await now()).toMatchObject({ state: 'paused', reason: 'it moves again' })
-    const mend = { suspended: 'renew its credential, or mend what else the reason names', disabled: 'mend its address' }
-    for (const state of ['suspended', 'disabled'] as const) {
-      await setDestinationState(db, 'ams', state, 'answered 401')
-      for (const more of [[], ['--reason', 'the AMS moves']])
-        expect(await pause(...more)).toEqual({
-          code: 2,
-          out: '',
-          err: `destination ams is ${state} (answered 401), so nothing is sent to it anyway, and it stays so; ${mend[state]}, then \`submission-mirror destination resume ams\`\n`,
-        })
-      expect(await now()).toMatchObject({ state, reason: 'answered 401' })
-    }
+    await setDestinationState(db, 'ams', 'suspended', 'answered 401')
+    expect(await pause('--reason', 'the AMS moves')).toMatchObject({ code: 0 })
+    expect(await now()).toMatchObject({ state: 'paused', reason: 'the AMS moves' })
   })
 
   it('status says how to be rid of what waits for a destination that has left the settings, and that does it', async () => {
@@ -327,13 +319,19 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
       code: 0,
       out: expect.stringMatching(/^✓ destination ams: it is active and nothing waits for it$/m),
     })
-    await setDestinationState(db, 'ams', 'disabled', 'answered 410')
+    await setDestinationState(db, 'ams', 'suspended', 'answered 410')
+    const fixed = await doctor()
+    expect(fixed.out).toMatch(/^✓ destination ams: it took a signed message/m)
+    expect(fixed.out).toMatch(
+      /^✗ destination ams: is still suspended for an earlier answer \(answered 410\); to try it now, run `submission-mirror destination resume ams`$/m,
+    )
+    expect(fixed.out).not.toContain('fix what the reason names')
     target.status = 410
     const gone = await doctor()
     expect(gone.code).toBe(1)
     expect(gone.out).toMatch(/^✗ destination ams: it answered 410/m)
     expect(gone.out).toMatch(
-      /^✗ destination ams: is disabled: answered 410; mend its address, then `submission-mirror destination resume ams`$/m,
+      /^✗ destination ams: is suspended: answered 410; nothing is sent until you resume it; fix what the reason names, then `submission-mirror destination resume ams`$/m,
     )
     await target.close()
     expect((await doctor()).out).toMatch(/^✗ destination ams: it cannot be reached/m)

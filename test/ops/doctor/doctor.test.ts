@@ -230,6 +230,17 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     ])
   })
 
+  it('does not say that accepted credentials are refused, when the account is still suspended for earlier ones', async () => {
+    const { db, env } = await opened()
+    await db.write('test', (tx) =>
+      sql`insert into sync_accounts (account, state, reason, sweep_wanted)
+        values ('default', 'suspended', 'the service refuses the credentials (it answered 401)', 0)`.execute(tx.sql),
+    )
+    expect((await findings(env)).wrong).toEqual([
+      'account default: is still suspended: its credentials were refused earlier, and are accepted now; to try it now, run `submission-mirror account resume default`',
+    ])
+  })
+
   it('sends nothing in a pause that the service asked for, and names the route that does not say whose the credentials are', async () => {
     const { db, env } = await opened()
     await ensureAccounts(db, ['default'])

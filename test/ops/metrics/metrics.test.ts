@@ -73,7 +73,7 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
         { account: ACCOUNT, deliveryId: 'msg_1', receivedAt, headers, body: Buffer.from('{}'), secret: 1 },
       ])
       await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
-      await setDestinationState(db, 'ams', 'disabled', 'answered 410')
+      await setDestinationState(db, 'ams', 'suspended', 'answered 410')
       await stopAccount(db, ACCOUNT, 'suspended', 'the credentials are refused', 900_000)
       await savePause(db, ACCOUNT, { ms: 3_600_000, reason: '429' })
       const { registry } = createMetrics()
@@ -90,7 +90,7 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
         // Postgres's own clock goes on.
         'account_pause_seconds{account="default"} 3',
         'never_read{account="default",read="events"} 2',
-        'destination_state{destination="ams",state="disabled"} 1',
+        'destination_state{destination="ams",state="suspended"} 1',
         'destination_state{destination="ams",state="active"} 0',
         'destination_rows{destination="ams",state="dead"} 0',
         'destination_oldest_seconds{destination="ams"} 0',

@@ -120,7 +120,7 @@ describe('the adapter ams360', () => {
     for (const value of ['Harbour Bakery LLC', '404', null, '']) expect(await find(value)).toBeNull()
     expect(await kind.findMapping?.(itemOf({ submission: null }), signal)).toBeNull()
     ams.withdraw()
-    await expect(find('18')).rejects.toMatchObject({ failure: { type: 'stop', state: 'suspended' } })
+    await expect(find('18')).rejects.toMatchObject({ failure: { type: 'suspend' } })
   })
 
   it('renews a ticket that has ended, once for all who wait, and writes each note once', async () => {
@@ -172,24 +172,22 @@ describe('the adapter ams360', () => {
     ams.withdraw()
     const outcome = await send(kind)
     expect(outcome).toMatchObject({
-      type: 'stop',
-      state: 'suspended',
+      type: 'suspend',
       status: 500,
       error: expect.stringContaining('could not be authenticated'),
     })
     expect(JSON.stringify(outcome)).not.toContain('p&ss')
   })
 
-  it('takes a right that the user lacks, and what AMS360 objects to, for refusals of this change', async () => {
+  it('is suspended when the user lacks a right, and takes what AMS360 objects to for a refusal of this change', async () => {
     const ams = await emulator()
     const kind = open(ams)
     ams.mayWrite(false)
-    const refused = { type: 'failed', permanent: true, alive: true, status: 500 }
-    expect(await send(kind)).toMatchObject({ ...refused, error: expect.stringContaining('may not insert notes') })
+    expect(await send(kind)).toMatchObject({ type: 'suspend', retry: 'soon', error: expect.stringContaining('may not insert notes') })
     expect(ams.operations()).toEqual(['Login', 'CustomerNoteInsert', 'Login', 'CustomerNoteInsert'])
     ams.mayWrite(true)
     ams.faultNext('Business')
-    expect(await send(kind)).toMatchObject(refused)
+    expect(await send(kind)).toMatchObject({ type: 'failed', permanent: true, alive: true, status: 500 })
     expect(await send(kind, mapped(CUSTOMER))).toMatchObject({ type: 'delivered' })
   })
 
@@ -205,12 +203,12 @@ describe('the adapter ams360', () => {
   })
 
   it('takes what is answered by somebody before AMS360 for no refusal of the change', async () => {
-    for (const status of [401, 403, 404, 409]) {
+    for (const status of [401, 403, 404, 405]) {
       const { baseUrl } = await serve(({ body }, response) => {
         if (body.includes('<Login')) response.end('<s:Envelope><s:Body><Ticket>t</Ticket></s:Body></s:Envelope>')
         else response.writeHead(status).end('no')
       })
-      expect(await send(open({ url: baseUrl }))).toMatchObject({ type: 'failed', permanent: false, alive: true, status })
+      expect(await send(open({ url: baseUrl }))).toMatchObject({ type: 'suspend', retry: 'soon', status })
     }
   })
 
@@ -299,7 +297,7 @@ describe('the adapter ams360', () => {
     ams.fail('busy')
     expect(await send(kind)).toMatchObject({ type: 'failed', permanent: false, alive: true, status: 429, retryAfterMs: 2_000 })
     const elsewhere = open(ams, { url: ams.url.replace('WSAPIService', 'Service') })
-    expect(await send(elsewhere)).toMatchObject({ type: 'failed', permanent: false, status: 404 })
+    expect(await send(elsewhere)).toMatchObject({ type: 'suspend', status: 404 })
     await ams.close()
     expect(await send(kind)).toMatchObject({ type: 'failed', permanent: false, alive: false })
     expect(await send(open(ams))).toMatchObject({ type: 'failed', permanent: false, alive: false })

@@ -224,7 +224,7 @@ describe('a folder that cannot be written', () => {
     const folder = join(newFolder(), 'share')
     const outcomes = await send(folderKind(folder), pushItems(2))
     const error = `the folder ${folder} does not exist: create it, or mount the share that it lies on`
-    expect(outcomes).toEqual(Array(2).fill({ type: 'failed', permanent: false, alive: false, status: null, error, retryAfterMs: null }))
+    expect(outcomes).toEqual(Array(2).fill({ type: 'suspend', retry: 'soon', status: null, error }))
     expect(await folderKind(folder).probe(new AbortController().signal)).toEqual({ ok: false, text: error })
     mkdirSync(folder)
     expect((await send(folderKind(folder), pushItems(2)))[0]?.type).toBe('delivered')
@@ -234,8 +234,7 @@ describe('a folder that cannot be written', () => {
     const file = join(newFolder(), 'file')
     writeFileSync(file, '')
     expect((await send(folderKind(file), pushItems(1)))[0]).toMatchObject({
-      type: 'failed',
-      permanent: false,
+      type: 'suspend',
       error: `${file} is not a folder`,
     })
   })
@@ -247,9 +246,7 @@ describe('a folder that cannot be written', () => {
     const said = JSON.parse(await child.says('outcome')) as unknown
     expect(await child.ended()).toBe(0)
     expect(said).toMatchObject({
-      type: 'failed',
-      permanent: false,
-      alive: false,
+      type: 'suspend',
       error: `no permission to write in ${folder}: let the user that this process runs as create, rename and remove files there`,
     })
   })
@@ -257,7 +254,7 @@ describe('a folder that cannot be written', () => {
   it('leaves nothing behind when it is full, and goes on when there is room', async () => {
     const folder = newFolder()
     const child = startChild('push/file/children/drop.ts', [folder, 'full'], 'ulimit -S -f 64')
-    expect(JSON.parse(await child.says('outcome'))).toMatchObject({ type: 'failed', permanent: false, alive: false })
+    expect(JSON.parse(await child.says('outcome'))).toMatchObject({ type: 'suspend' })
     expect(readDrop(folder)).toEqual({ files: [], manifests: [], others: [] })
     child.tell('room')
     expect(JSON.parse(await child.says('outcome'))).toMatchObject({ type: 'delivered' })

@@ -135,7 +135,7 @@ describe('a drop of files by SFTP', () => {
     await send(kind({}, { password: new Secret('another') }), pushItems(1))
     await server.left()
     server.fault = (heard) => (heard.startsWith('open ') ? 4 : null)
-    expect((await send(kind(), pushItems(1)))[0]?.type).toBe('failed')
+    expect((await send(kind(), pushItems(1)))[0]?.type).toBe('suspend')
     await server.left()
   })
 
@@ -154,8 +154,8 @@ describe('an SFTP server that is not to be trusted, or does not trust us', () =>
     const { folder, server, kind } = await place()
     const [outcome] = await send(kind({}, { hostKey: `SHA256:${'A'.repeat(43)}` }), pushItems(2))
     expect(outcome).toEqual({
-      type: 'stop',
-      state: 'suspended',
+      type: 'suspend',
+      retry: 'slowly',
       status: null,
       error: `127.0.0.1:${server.port} shows the ssh-ed25519 key ${server.hostKey}, and host_key is SHA256:${'A'.repeat(43)}: nothing was sent; make sure who answers there before you change host_key`,
     })
@@ -167,7 +167,7 @@ describe('an SFTP server that is not to be trusted, or does not trust us', () =>
     const { server, kind } = await place()
     const wrong = { password: new Secret('another password') }
     const error = `127.0.0.1:${server.port} refuses the user mirror with the password`
-    expect((await send(kind({}, wrong), pushItems(1)))[0]).toEqual({ type: 'stop', state: 'suspended', status: null, error })
+    expect((await send(kind({}, wrong), pushItems(1)))[0]).toEqual({ type: 'suspend', retry: 'slowly', status: null, error })
     expect(await kind({}, wrong).probe(new AbortController().signal)).toEqual({ ok: false, text: error })
   })
 
@@ -175,11 +175,10 @@ describe('an SFTP server that is not to be trusted, or does not trust us', () =>
     const { server, kind } = await place({ publicKey: sshKeys().public })
     const other = new Secret(sshKeys().private)
     const [refused] = await send(kind({}, { password: null, privateKey: other }), pushItems(1))
-    expect(refused).toMatchObject({ type: 'stop', error: `127.0.0.1:${server.port} refuses the user mirror with the private key` })
+    expect(refused).toMatchObject({ type: 'suspend', error: `127.0.0.1:${server.port} refuses the user mirror with the private key` })
     const [none] = await send(kind({}, { password: null, privateKey: new Secret('not a key') }), pushItems(1))
     expect(none).toMatchObject({
-      type: 'stop',
-      state: 'suspended',
+      type: 'suspend',
       error: expect.stringContaining('the private key cannot be used') as string,
     })
   })
@@ -187,12 +186,12 @@ describe('an SFTP server that is not to be trusted, or does not trust us', () =>
   it('is not connected to at an address that is not allowed', async () => {
     const { server, kind } = await place()
     const [refused] = await send(kind({ allowPrivate: false }), pushItems(1))
-    expect(refused).toMatchObject({ type: 'stop', error: expect.stringContaining('allow_private') as string })
+    expect(refused).toMatchObject({ type: 'suspend', error: expect.stringContaining('allow_private') as string })
     const [unlisted] = await send(kind({ allowHosts: ['sftp.example.com'] }), pushItems(1))
-    expect(unlisted).toMatchObject({ type: 'stop', error: '127.0.0.1 is not in allow_hosts' })
+    expect(unlisted).toMatchObject({ type: 'suspend', error: '127.0.0.1 is not in allow_hosts' })
     // It is on the list, and refused for what it is.
     const [local] = await send(kind({ allowHosts: ['::1'], allowPrivate: false }, { host: '::1' }), pushItems(1))
-    expect(local).toMatchObject({ type: 'stop', error: expect.stringContaining('allow_private') as string })
+    expect(local).toMatchObject({ type: 'suspend', error: expect.stringContaining('allow_private') as string })
     expect(server.logins()).toBe(0)
   })
 })
@@ -208,7 +207,7 @@ describe('an SFTP server that fails', () => {
     server.fault = (heard) => (heard.startsWith(`${request} /.agency`) ? code : null)
     const [outcome] = await send(kind(), pushItems(300))
     const error = `cannot write / on sftp://mirror@127.0.0.1:${server.port}: ${sentence}`
-    expect(outcome).toEqual({ type: 'failed', permanent: false, alive: false, status: null, error, retryAfterMs: null })
+    expect(outcome).toEqual({ type: 'suspend', retry: 'soon', status: null, error })
     expect(readDrop(folder)).toEqual({ files: [], manifests: [], others: [] })
     server.fault = () => null
     expect((await send(kind(), pushItems(300)))[0]?.type).toBe('delivered')

@@ -67,7 +67,7 @@ describe('an answer that nests too deep', () => {
     const { baseUrl } = await serve((_, response) => response.end(DEEP))
     const asked = { tokenUrl: `${baseUrl}/token`, username: 'u', password: secret('p') }
     const auth = { type: 'password', ...asked, clientId: null, clientSecret: null, scope: null, refresh: false } as const
-    const error = 'no token: the token endpoint answered without an access_token'
+    const error = 'no token: the token endpoint answered 200 without an access_token'
     expect(await sendOne(openKind(destinationTo(baseUrl, { auth })))).toMatchObject({ type: 'failed', error })
   })
 })
@@ -206,8 +206,7 @@ describe('an answer that the settings judge', () => {
     const busy = '[{"errorCode": "REQUEST_LIMIT_EXCEEDED", "message": "too many"}]'
     expect(await sent(busy, judged, 403)).toMatchObject({ type: 'throttled', status: 403, retryAfterMs: 60_000 })
     expect(await sent('[{"errorCode": "INVALID_SESSION_ID"}]', judged, 403)).toMatchObject({
-      type: 'stop',
-      state: 'suspended',
+      type: 'suspend',
       status: 403,
     })
   })
@@ -234,7 +233,7 @@ describe('an answer that the settings judge', () => {
       ['{"t": true, "d": true, "r": true, "s": true}', 'throttled'],
       ['{"d": true, "r": true, "s": true}', 'delivered'],
       ['{"r": true, "s": true}', 'failed'],
-      ['{"s": true}', 'stop'],
+      ['{"s": true}', 'suspend'],
     ]
     for (const [body, type] of answers) expect(await sent(body, all, 409), body).toMatchObject({ type })
     expect(await sent('{"s": true}', { ...all, suspendOn: [] }, 409)).toMatchObject({ type: 'delivered', detail: null })
@@ -256,7 +255,7 @@ describe('an answer that the settings judge', () => {
       ['{"t": true, "r": 0, "s": "?"}', 'throttled'],
       ['{"d": true, "r": "?"}', 'delivered'],
       ['{"r": 1, "s": "?"}', 'failed'],
-      ['{"r": 0, "s": "?"}', 'stop'],
+      ['{"r": 0, "s": "?"}', 'suspend'],
     ] as const)
       expect(await sent(body, all, 403), body).toMatchObject({ type })
     expect(await sent('{"t": true, "r": "?"}', all)).toMatchObject({ type: 'throttled' })

@@ -105,23 +105,18 @@ describe('client credentials', () => {
     expect(target.to('/token')).toHaveLength(3)
   })
 
-  it('whose new token is refused too are a refusal, after one try more', async () => {
+  it('whose new token is refused too suspend the destination, after one try more', async () => {
     const target = await serve((request, response) =>
       request.url.endsWith('/token') ? json(response, { access_token: 'x', expires_in: 60 }) : json(response, {}, 401),
     )
     const auth = oauth2(`${target.baseUrl}/token`)
-    expect(await sendOne(openKind(withAuth(target, auth)))).toMatchObject({ type: 'failed', permanent: true, status: 401 })
+    expect(await sendOne(openKind(withAuth(target, auth)))).toMatchObject({ type: 'suspend', retry: 'soon', status: 401 })
     expect(target.to('/notes')).toHaveLength(2)
-    expect(await sendOne(openKind(withAuth(target, auth, { suspendOn: [401] })))).toMatchObject({
-      type: 'stop',
-      state: 'suspended',
-      status: 401,
-    })
   })
 
   it.each([
-    [401, {}, 'stop'],
-    [400, { error: 'invalid_client' }, 'stop'],
+    [401, {}, 'suspend'],
+    [400, { error: 'invalid_client' }, 'suspend'],
     [400, { error: 'invalid_scope' }, 'failed'],
     [500, {}, 'failed'],
     [200, { token_type: 'Bearer' }, 'failed'],
@@ -129,7 +124,7 @@ describe('client credentials', () => {
   ])('answered %i %j', async (status, body, type) => {
     const target = await tokenService((_, response) => json(response, body, status))
     const outcome = await sendOne(openKind(withAuth(target, oauth2(`${target.baseUrl}/token`))))
-    expect(outcome).toMatchObject(type === 'stop' ? { type, state: 'suspended' } : { type, permanent: false })
+    expect(outcome).toMatchObject(type === 'suspend' ? { type } : { type, permanent: false })
     expect(JSON.stringify(outcome)).not.toContain('the-secret')
     expect(target.to('/notes')).toEqual([])
   })
@@ -286,15 +281,15 @@ describe('a login', () => {
   it('that is refused suspends the destination, and what fails on the way sends nothing', async () => {
     const service = await target()
     const wrong = login({ credentials: { username: secret('amy'), password: secret('wrong-password') } })
-    expect(await sendOne(openKind(withAuth(service, wrong)))).toMatchObject({ type: 'stop', state: 'suspended', status: 401 })
+    expect(await sendOne(openKind(withAuth(service, wrong)))).toMatchObject({ type: 'suspend', status: 401 })
     const tokenless = await sendOne(openKind(withAuth(service, login({ token: 'body.none' }))))
     expect(tokenless).toMatchObject({
       type: 'failed',
       permanent: false,
-      error: 'no token: auth.token finds none in the answer of the login',
+      error: 'no token: the login answered 200, in which auth.token finds none',
     })
     const broken = await sendOne(openKind(withAuth(service, login({ request: { ...request, body: '$error("no branch")' } }))))
-    expect(broken).toMatchObject({ type: 'failed', permanent: true, error: expect.stringContaining('no branch') })
+    expect(broken).toMatchObject({ type: 'failed', permanent: false, error: expect.stringContaining('no branch') })
     expect(service.to('/notes/')).toEqual([])
   })
 

@@ -138,7 +138,7 @@ describe('an answer about several changes', () => {
     const both = results({ ok: true }, { ok: true })
     expect(await outcomesTo(403, '{"code": "quota"}', throttled)).toMatchObject(Array(2).fill({ type: 'throttled', retryAfterMs: 10_000 }))
     expect((await outcomesTo(403, '{"code": "quota"}', throttled))[0]).not.toHaveProperty('isOwn')
-    expect(await outcomesTo(403, '{}', { suspendOn: [403] })).toMatchObject(Array(2).fill({ type: 'stop', state: 'suspended' }))
+    expect(await outcomesTo(403, '{}', { suspendOn: [403] })).toMatchObject(Array(2).fill({ type: 'suspend' }))
     expect(await outcomesTo(500, both, {})).toMatchObject(Array(2).fill({ type: 'failed', permanent: false, status: 500 }))
     expect(await outcomesTo(200, both, { success: 'body.done' })).toMatchObject(Array(2).fill({ type: 'failed', permanent: false }))
     expect(await outcomesTo(422, both, { success: 'status = 422' })).toMatchObject(Array(2).fill({ type: 'delivered', status: 422 }))

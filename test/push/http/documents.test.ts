@@ -120,7 +120,7 @@ it('makes a second request that sees the answer of the first, and gives the cred
 it('has not delivered a document of which the second request failed', async () => {
   const { stored, open } = await keeping(TEXT)
   for (const [status, outcome] of [
-    [403, { type: 'failed', status: 403, permanent: true, error: expect.stringMatching(/^upload: answered 403/) }],
+    [403, { type: 'failed', status: 403, permanent: false, error: expect.stringMatching(/^upload: answered 403/) }],
     [503, { type: 'failed', status: 503, permanent: false, error: expect.stringMatching(/^upload: answered 503/) }],
   ] as const) {
     const files = await serve((_, response) => json(response, {}, status))

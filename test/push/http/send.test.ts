@@ -122,7 +122,7 @@ describe('a templated request', () => {
     const target = await serve()
     const auth = { type: 'bearer', token: secret('abc') } as const
     const outcome = await sendOne(openKind(destinationTo(target.baseUrl, { auth, allowPrivate: false })))
-    expect(outcome).toMatchObject({ type: 'failed', permanent: true, error: expect.stringContaining('is plain http') })
+    expect(outcome).toMatchObject({ type: 'suspend', error: expect.stringContaining('is plain http') })
     expect(target.arrived).toEqual([])
   })
 })
@@ -130,11 +130,13 @@ describe('a templated request', () => {
 describe('an answer', () => {
   it.each([
     [400, {}, { type: 'failed', permanent: true, alive: true, status: 400, error: 'answered 400 (no such code)' }],
-    [404, {}, { type: 'failed', permanent: true, alive: true }],
+    [404, {}, { type: 'suspend', retry: 'soon', error: 'the endpoint answered 404 (no such code)' }],
+    [410, {}, { type: 'suspend', retry: 'manually' }],
+    [422, {}, { type: 'suspend', status: 422 }],
     [
       302,
       { location: 'http://127.0.0.1:1/' },
-      { type: 'failed', permanent: false, error: 'answered 302 (no such code); redirects are not followed' },
+      { type: 'suspend', retry: 'soon', error: 'the endpoint answered 302 (no such code); redirects are not followed' },
     ],
     [408, {}, { type: 'failed', permanent: false, alive: true }],
     [429, { 'retry-after': '30' }, { type: 'failed', permanent: false, alive: true, retryAfterMs: 30_000 }],
@@ -143,10 +145,10 @@ describe('an answer', () => {
     [503, { 'retry-after': '9' }, { type: 'failed', permanent: false, alive: false, retryAfterMs: 9_000 }],
     [502, {}, { type: 'unknown', error: 'answered 502 (no such code): the system behind the gateway may have taken it' }],
     [504, { 'retry-after': '20' }, { type: 'unknown', retryAfterMs: 20_000 }],
-    [403, {}, { type: 'stop', state: 'suspended', status: 403 }],
+    [403, {}, { type: 'suspend', status: 403 }],
   ])('of %i is judged by its class', async (status, headers, expected) => {
     const target = await serve((_, response) => json(response, { detail: 'no such code' }, status, headers))
-    expect(await sendOne(openKind(destinationTo(target.baseUrl, { suspendOn: [403] })))).toMatchObject(expected)
+    expect(await sendOne(openKind(destinationTo(target.baseUrl, { suspendOn: [422] })))).toMatchObject(expected)
   })
 
   it.each([
@@ -217,7 +219,7 @@ describe('looking up', () => {
     [400, {}, { type: 'failed', permanent: false, alive: true, retryAfterMs: 3_000 }],
     [500, {}, { type: 'failed', permanent: false, alive: false }],
     [502, {}, { type: 'failed', permanent: false, alive: false, retryAfterMs: 3_000 }],
-    [403, {}, { type: 'stop', state: 'suspended' }],
+    [403, {}, { type: 'suspend' }],
   ])('answers %i with %j', async (status, body, expected) => {
     const target = await serve((_, response) => json(response, body, status, { 'retry-after': '3' }))
     const kind = openKind(destinationTo(target.baseUrl, { lookup, suspendOn: [403] }))

@@ -84,7 +84,7 @@ it.each([
   expect(asked()).toBe(2)
 })
 
-const refused = { type: 'stop', state: 'suspended' }
+const refused = { type: 'suspend' }
 const passes = (alive: boolean) => ({ type: 'failed', permanent: false, alive })
 
 it.each<[string, TransportResult, object]>([
@@ -97,15 +97,18 @@ it.each<[string, TransportResult, object]>([
   ['yields no text', answer(200, { access_token: 1 }), passes(true)],
   ['says too much', { ...answer(200, '{'), cut: { isTooLong: true, text: 'is long' } } as TransportResult, passes(true)],
   ['breaks off', { ...answer(200, '{'), cut: { isTooLong: false, text: 'ends' } } as TransportResult, passes(false)],
-  ['may not be asked', { type: 'not_sent', error: 'no', permanent: true }, { ...passes(false), permanent: true }],
+  ['may not be asked', { type: 'not_sent', error: 'no', permanent: true }, passes(false)],
   ['cannot be reached', { type: 'not_sent', error: 'no', permanent: false }, passes(false)],
   ['does not answer', { type: 'no_answer', error: 'no' }, passes(false)],
-])('a token endpoint that %s gives no token, and is asked again for the next message', async (_, result, failure) => {
-  const { headers, asked } = keeperOf(result)
-  expect(await headers()).toMatchObject({ failure })
-  await headers()
-  expect(asked()).toBe(2)
-})
+])(
+  'a token endpoint that %s gives no token, and is asked again for the next message unless it refuses the credentials',
+  async (_, result, failure) => {
+    const { headers, asked } = keeperOf(result)
+    expect(await headers()).toMatchObject({ failure })
+    await headers()
+    expect(asked()).toBe('type' in failure && failure.type === 'suspend' ? 1 : 2)
+  },
+)
 
 it('gives nothing to who has given up already, or gives up while it waits', async () => {
   const keeper = keeperWith({ send: () => new Promise(() => {}), close: () => Promise.resolve() }, systemClock)

@@ -117,9 +117,7 @@ it('shows in a preview what it would send', async () => {
 it('connects to no address that is not allowed', async () => {
   const target = await startQueue()
   const kind = open(target.queueUrl.replace('http://127.0.0.1', 'https://127.0.0.1'), 'allow_private: false')
-  expect(await sendAll(kind, [item(1)])).toMatchObject([
-    { type: 'failed', permanent: true, error: expect.stringContaining('allow_private') },
-  ])
+  expect(await sendAll(kind, [item(1)])).toMatchObject([{ type: 'suspend', error: expect.stringContaining('allow_private') }])
 })
 
 it('tells by a probe whether the queue is there, and the credentials are right', async () => {

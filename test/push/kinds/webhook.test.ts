@@ -155,11 +155,15 @@ describe('what the receiver answers', () => {
     expect(await outcomeOf(breaking, { idempotent: false })).toMatchObject({ type: 'delivered', status: 200 })
   })
 
-  test.each([400, 401, 403, 404, 409, 413, 422])('%i is a refusal for good', async (status) => {
+  test.each([400, 409, 413, 415, 422])('%i is a refusal for good', async (status) => {
     expect(await outcomeOf(answers(status))).toMatchObject({ type: 'failed', permanent: true, alive: true, status })
   })
 
-  test.each([301, 307, 408, 425, 429])('%i may pass', async (status) => {
+  test.each([301, 307, 401, 402, 403, 404, 405, 406, 411, 412, 414, 418, 423, 451])('%i is about the endpoint', async (status) => {
+    expect(await outcomeOf(answers(status, { location: '/x' }))).toMatchObject({ type: 'suspend', retry: 'soon', status })
+  })
+
+  test.each([408, 425, 429])('%i may pass', async (status) => {
     expect(await outcomeOf(answers(status, { location: '/x' }))).toMatchObject({ type: 'failed', permanent: false, alive: true, status })
   })
 
@@ -173,12 +177,12 @@ describe('what the receiver answers', () => {
   })
 
   test('410 stops the destination', async () => {
-    expect(await outcomeOf(answers(410))).toMatchObject({ type: 'stop', state: 'disabled', status: 410 })
+    expect(await outcomeOf(answers(410))).toMatchObject({ type: 'suspend', retry: 'manually', status: 410 })
   })
 
   test('Retry-After is handed on, whatever the status', async () => {
     expect(await outcomeOf(answers(429, { 'retry-after': '30' }))).toMatchObject({ type: 'failed', permanent: false, retryAfterMs: 30_000 })
-    expect(await outcomeOf(answers(403, { 'retry-after': '30' }))).toMatchObject({ permanent: false, retryAfterMs: 30_000 })
+    expect(await outcomeOf(answers(403, { 'retry-after': '30' }))).toMatchObject({ type: 'suspend', retryAfterMs: 30_000 })
   })
 
   test('its words are told, but nothing that could be a secret', async () => {
@@ -190,9 +194,7 @@ describe('what the receiver answers', () => {
     expect(await outcomeOf((_, response) => response.socket?.destroy())).toMatchObject({ type: 'unknown' })
     expect(await outcomeOf(() => undefined, { timeoutMs: 1_000 })).toMatchObject({ type: 'unknown' })
     expect(await outcomeOf(answers(204), { allowPrivate: false })).toMatchObject({
-      type: 'failed',
-      permanent: true,
-      alive: false,
+      type: 'suspend',
       status: null,
     })
   })

@@ -1,5 +1,4 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { type EpicEmulator, startEpic } from '../../emulators/applied-epic.ts'
 import { onSqlite, type TestDatabase } from '../../tools/databases.ts'
 import { at, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
@@ -165,20 +164,17 @@ describe.each(onSqlite)('Applied Epic ($name)', (database) => {
     expect(rows.map(({ error }) => error?.slice(0, 8))).toEqual(['answered', 'not sent', undefined, 'not sent'])
   })
 
-  it('is suspended when it takes the access away, and gets the rest when it is resumed', async () => {
+  it('is suspended when it takes the access away, and gets the rest when it may be used again', async () => {
     const { epic, rig } = await start(database)
     await rig.map(SUBMISSION, 'c-1')
     epic.withdraw()
     await rig.apply(event(1))
     await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
     expect((await rig.state())?.reason).toContain('answered 403')
-    const asked = epic.arrived.length
     await rig.apply(event(2))
     await rig.becomes('waiting', 'waiting')
-    expect(epic.arrived).toHaveLength(asked)
 
     epic.restore()
-    await setDestinationState(rig.db, 'epic', 'active', null)
     await rig.becomes('delivered', 'delivered')
     expect(epic.activities).toHaveLength(2)
   })

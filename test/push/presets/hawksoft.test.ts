@@ -115,10 +115,8 @@ describe.each(onSqlite)('HawkSoft ($name)', (database) => {
     await rig.apply(event(1))
     await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
     expect((await rig.state())?.reason).toContain('answered 403')
-    const asked = hawksoft.arrived.length
     await rig.apply(event(2))
     await rig.becomes('waiting', 'waiting')
-    expect(hawksoft.arrived).toHaveLength(asked)
 
     hawksoft.optIn()
     await setDestinationState(rig.db, 'hawksoft', 'active', null)
@@ -134,7 +132,7 @@ describe.each(onSqlite)('HawkSoft ($name)', (database) => {
     expect(await rig.becomes('delivered')).toMatchObject([{ status: 202 }])
     await rig.map(SUBMISSION, '4712')
     await rig.apply(event(2))
-    expect(await rig.becomes('delivered', 'dead')).toMatchObject([{}, { status: 404, attempts: 3 }])
+    expect(await rig.becomes('delivered', 'dead')).toMatchObject([{}, { status: 404, attempts: 1 }])
   })
 
   it('answers a probe', async () => {

@@ -140,7 +140,7 @@ describe('the plan after an attempt', () => {
       row: { state: 'ready', attempts: 0 },
       lane: { type: 'blocked', as: 'unmapped' },
     })
-    const stop: Outcome = { type: 'stop', state: 'disabled', status: 410, error: 'gone' }
+    const stop: Outcome = { type: 'suspend', retry: 'soon', status: 410, error: 'gone' }
     expect(planAttempt(row, stop, context())).toMatchObject({ row: { state: 'ready', attempts: 0 }, lane: { type: 'due', inMs: 0 } })
   })
 

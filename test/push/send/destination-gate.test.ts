@@ -182,7 +182,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
 
   it.each([
     ['paused by an operator', (db: Db) => setDestinationState(db, 'ams', 'paused', 'the AMS moves')],
-    ['stopped by another process', (db: Db) => setDestinationState(db, 'ams', 'disabled', 'answered 410')],
+    ['stopped by another process', (db: Db) => setDestinationState(db, 'ams', 'suspended', 'answered 410')],
     ['paused, as another process was asked', (db: Db) => backOffDestination(db, 'ams', HOUR_MS, 0)],
   ])('sends nothing of what is claimed when it is %s, until the database hands out rows again', async (_, stop) => {
     const { clock, db, gate } = await bench(open)
@@ -199,14 +199,14 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(gate.admit()).not.toBeNull()
   })
 
-  it('is disabled by an attempt that was in flight when a pause began', async () => {
+  it('is suspended by an attempt that was in flight when a pause began', async () => {
     const { db, gate, settle } = await bench(open)
     await backOffDestination(db, 'ams', HOUR_MS, 0)
     await gate.refresh(true)
     expect(gate.admit()).toBeNull()
-    settle({ type: 'stop', state: 'disabled', status: 410, error: 'answered 410' })
+    settle({ type: 'suspend', retry: 'soon', status: 410, error: 'answered 410' })
     await gate.flush()
-    expect(await stateOf(db, 'ams')).toMatchObject({ state: 'disabled', reason: 'answered 410' })
+    expect(await stateOf(db, 'ams')).toMatchObject({ state: 'suspended', reason: 'answered 410' })
   })
 
   it('does not store a pause again that an operator has ended', async () => {

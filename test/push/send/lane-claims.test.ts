@@ -172,7 +172,7 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
     expect(await waiting).toBeNull()
   })
 
-  const suspends: Outcome = { type: 'stop', state: 'suspended', status: 401, error: 'it refuses the credential' }
+  const suspends: Outcome = { type: 'suspend', retry: 'soon', status: 401, error: 'it refuses the credential' }
   const pauses: Outcome = { type: 'failed', permanent: false, alive: true, status: 429, error: 'busy', retryAfterMs: 3_600_000 }
 
   it.each([

@@ -167,7 +167,7 @@ describe.each(onSqlite)('lanes on $name', (database) => {
     'a credential that is refused while a client is looked for suspends a destination that takes %s',
     async (type) => {
       const rig = await PushRig.open(database)
-      const stop = { type: 'stop', state: 'suspended', status: 401, error: 'it refuses the credential' } as const
+      const stop = { type: 'suspend', retry: 'soon', status: 401, error: 'it refuses the credential' } as const
       const kind = testKind({
         batch: type === 'one' ? { type } : { type, maxItems: 10, gatherMs: 0 },
         findMapping: () => Promise.reject(new StepFailure(stop)),

@@ -145,16 +145,16 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     ['three times, as every refusal', 10, {}, 3],
     ['as often as the schedule says, when that is less', 1, {}, 2],
     ['as often as the schedule says, when it asks for a pause', 4, { 'retry-after': '0' }, 5],
-  ])('tries what is answered 403 for ever %s', async (_, waits, headers, tries) => {
+  ])('tries what is answered 422 for ever %s', async (_, waits, headers, tries) => {
     const rig = await PushRig.open(database)
-    const receiver = await startReceiver((__, response) => response.writeHead(403, headers).end())
+    const receiver = await startReceiver((__, response) => response.writeHead(422, headers).end())
     const destination = webhookTo(receiver.url, { entities: ['market_events'], scheduleMs: Array<number>(waits).fill(20) })
     await rig.begin(destination)
     rig.start([destination])
     await rig.apply([event(1)])
     await rig.until('it is given up', async () => (await rig.destination()).dead === 1)
     const [row] = await rig.rows()
-    expect(row).toMatchObject({ state: 'dead', attempts: tries, status: 403 })
+    expect(row).toMatchObject({ state: 'dead', attempts: tries, status: 422 })
     expect(receiver.arrived.map((request) => request.headers['webhook-id'])).toEqual(Array(tries).fill(row?.message_id))
   })
 
@@ -188,11 +188,11 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     await rig.begin(destination)
     rig.start([destination])
     await rig.apply([event(1, 1), event(2, 2)])
-    await rig.until('it is disabled', async () => (await rig.destination()).state === 'disabled')
+    await rig.until('it is suspended', async () => (await rig.destination()).state === 'suspended')
     await rig.apply([event(3, 3)])
     await rig.until('what comes is still queued', async () => (await rig.destination()).queued === (await rig.rows()).length)
     expect(receiver.arrived).toHaveLength(1)
-    expect(rig.lines.some((line) => line.includes('destination ams is disabled'))).toBe(true)
+    expect(rig.lines.some((line) => line.includes('destination ams is suspended'))).toBe(true)
     receiver.behave(takesAll)
     await setDestinationState(rig.db, 'ams', 'active', null)
     await rig.until('all is delivered', () => rig.isEmpty())

@@ -16,12 +16,12 @@ it.each([
   ['ThrottlingException', 400, { type: 'throttled', retryAfterMs: 1_000 }],
   ['RequestThrottled', 403, { type: 'throttled' }],
   ['OverLimit', 403, { type: 'throttled' }],
-  ['InvalidClientTokenId', 403, { type: 'stop', state: 'suspended' }],
-  ['AccessDenied', 403, { type: 'stop', state: 'suspended' }],
-  ['QueueDoesNotExist', 400, { type: 'stop', state: 'suspended' }],
-  ['KmsDisabled', 400, { type: 'stop', state: 'suspended' }],
-  ['KMS.AccessDeniedException', 400, { type: 'stop', state: 'suspended' }],
-  ['KMS.OptInRequired', 403, { type: 'stop', state: 'suspended' }],
+  ['InvalidClientTokenId', 403, { type: 'suspend' }],
+  ['AccessDenied', 403, { type: 'suspend' }],
+  ['QueueDoesNotExist', 400, { type: 'suspend' }],
+  ['KmsDisabled', 400, { type: 'suspend' }],
+  ['KMS.AccessDeniedException', 400, { type: 'suspend' }],
+  ['KMS.OptInRequired', 403, { type: 'suspend' }],
   ['KMS.ThrottlingException', 400, { type: 'throttled' }],
   ['ExpiredTokenException', 403, { type: 'failed', permanent: false, alive: true }],
   ['InvalidMessageContents', 400, { type: 'failed', permanent: true, alive: true }],
@@ -52,10 +52,7 @@ it.each([
   [{ Id: '0', Code: 'AWS.SimpleQueueService.RequestThrottled', SenderFault: true }, { type: 'throttled' }],
   [{ Id: '0', Code: 'KmsThrottled', SenderFault: true }, { type: 'throttled' }],
   [{ Id: '0', Code: 'KMS.ThrottlingException', SenderFault: true }, { type: 'throttled' }],
-  [
-    { Id: '0', Code: 'KMS.DisabledException', SenderFault: true },
-    { type: 'stop', state: 'suspended' },
-  ],
+  [{ Id: '0', Code: 'KMS.DisabledException', SenderFault: true }, { type: 'suspend' }],
 ])('judges a message of a batch by itself: %o', (entry, outcome) => {
   expect(judgedEntry(entry, true)).toMatchObject(outcome)
 })

@@ -161,7 +161,7 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     const verify = async (): Promise<Presence> => {
       asked += 1
       if (asked <= 4) return HAS
-      return { type: 'cannot_tell', outcome: { type: 'stop', state: 'suspended', status: 403, error: 'answered 403' } }
+      return { type: 'cannot_tell', outcome: { type: 'suspend', retry: 'soon', status: 403, error: 'answered 403' } }
     }
     const onStored = async (_: unknown, outboxId: number) => void places.push(outboxId)
     const cut = await ask({ db, verify, request: { onStored } })

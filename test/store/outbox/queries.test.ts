@@ -80,8 +80,8 @@ describe.each(testDatabases)('looking at the outbox on $name', ({ open }) => {
     expect(rows[2]).toMatchObject({ delivered_at: null, error: 'it became dead' })
     await backOffDestination(db, 'ams', 3_600_000, 5)
     expect((await view())[1]?.next_try_at).not.toBe(rows[1]?.next_try_at)
-    await setDestinationState(db, 'ams', 'suspended', 'the key was withdrawn')
-    expect((await view()).map((row) => [row.destination_state, row.next_try_at])).toEqual(rows.map(() => ['suspended', null]))
+    await setDestinationState(db, 'ams', 'paused', 'the AMS moves')
+    expect((await view()).map((row) => [row.destination_state, row.next_try_at])).toEqual(rows.map(() => ['paused', null]))
     await setDestinationState(db, 'ams', 'active', null)
     await settleLanes(
       db,

@@ -8,6 +8,7 @@ import type { Db } from '../../../store/engine/db.ts'
 import { auditAction } from '../../../store/operators/actions.ts'
 import { submissionIdsAfter } from '../../../store/reads/account-reads.ts'
 import { ensureAccounts } from '../../../store/reads/accounts.ts'
+import { accessOf } from '../../../upstream/account-client.ts'
 import { idsForAudit } from '../../actions/context.ts'
 import { refuseUntracked } from '../../actions/names.ts'
 import { pluralize, printableLine } from '../../output/text.ts'
@@ -86,8 +87,10 @@ async function syncNow(
     set() {},
   }
   return await withAccountClient(c, store, { role: 'sync', account, observer }, async (client) => {
-    const { extraReads } = config.accounts.find(({ name }) => name === account) ?? {}
-    const common = { account, db, client, clock, log, observer, policy: config, recordFields: config.recordFields, extraReads }
+    const settings = config.accounts.find(({ name }) => name === account)
+    const { extraReads } = settings ?? {}
+    const access = settings && accessOf(settings)
+    const common = { account, access, db, client, clock, log, observer, policy: config, recordFields: config.recordFields, extraReads }
     const sync = new Sync({ ...common, concurrency: config.upstream.concurrency })
     let submissions = 0
     let unread = 0

@@ -1,0 +1,37 @@
+import type { Clock } from '../../base/clock.ts'
+import { type TimeLimit, timeLimit } from '../../base/time-limit.ts'
+import { type Failure, StepFailure } from './outcomes.ts'
+
+/** Logins in a row that are refused before the destination is suspended: more could lock the account. */
+const MOST_REFUSALS = 3
+/** Time in which messages that are already in flight get the same outcome, without another login. */
+const HELD_MS = 1_000
+
+/** Counts the logins of one destination that were refused in a row. A permanent failure is a refusal; others pass. */
+export class LoginRefusals {
+  #count = 0
+  #held: { readonly failure: Failure; readonly until: TimeLimit } | null = null
+
+  /** Logs in, unless that was just refused. @throws StepFailure with the outcome of the message for which the login was made. */
+  async counted<T>(clock: Pick<Clock, 'now'> & Partial<Pick<Clock, 'steady'>>, logIn: () => Promise<T>): Promise<T> {
+    if (this.#held !== null && this.#held.until.leftMs() > 0) throw new StepFailure(this.#held.failure)
+    try {
+      const token = await logIn()
+      this.#count = 0
+      return token
+    } catch (error) {
+      if (!(error instanceof StepFailure)) throw error
+      const failure = this.#judged(error.failure)
+      if (failure.type === 'suspend') this.#held = { failure, until: timeLimit(clock, HELD_MS) }
+      throw new StepFailure(failure)
+    }
+  }
+
+  #judged(failure: Failure): Failure {
+    if (failure.type !== 'failed' || !failure.permanent) return failure
+    this.#count += 1
+    if (this.#count < MOST_REFUSALS) return { ...failure, permanent: false }
+    const { status, error } = failure
+    return { type: 'suspend', retry: 'slowly', status, error: `${error}; ${this.#count} logins in a row were refused` }
+  }
+}
