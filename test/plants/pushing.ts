@@ -39,8 +39,8 @@ export const pushing: Plants = {
     file: 'store/outbox/work.ts',
     edits: [
       [
-        'claimedLanes.claim(tx, leaseToken, selection, { leaseMs: claim.leaseMs })',
-        'claimedLanes.claim(tx, leaseToken, selection, { leaseMs: 0 })',
+        'claimedLanes.select(tx, { where, limit }), { leaseMs: claim.leaseMs })',
+        'claimedLanes.select(tx, { where, limit }), { leaseMs: 0 })',
       ],
     ],
     foundBy: ['store/outbox/work.test.ts'],
@@ -56,8 +56,8 @@ export const pushing: Plants = {
     foundBy: ['push/kinds/webhook.test.ts'],
   },
   'an endpoint that is gone for good is tried again': {
-    file: 'push/kinds/webhook.ts',
-    edits: [['if (status === 410) {', 'if (status === 411) {']],
+    file: 'push/contract/outcomes.ts',
+    edits: [["retry: status === 410 ? 'manually' : 'soon'", "retry: 'soon'"]],
     foundBy: ['push/kinds/webhook.test.ts'],
   },
   'a batch holds several changes of a submission, each answered by itself': {
@@ -82,7 +82,7 @@ export const pushing: Plants = {
   },
   'a destination that asked for a pause gets the next row': {
     file: 'push/send/destination-gate.ts',
-    edits: [['if (pauseMs > 0) this.#pause(pauseMs)\n', '']],
+    edits: [['if (pauseMs > 0 && !this.#isProbe) this.#pause(pauseMs)\n', '']],
     foundBy: ['push/send/destination-gate.test.ts'],
   },
   'personal columns go out unasked': {

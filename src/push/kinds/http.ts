@@ -243,7 +243,8 @@ class HttpKind implements DeliveryKind {
     const reply = await this.#ask(name, template, { view, signal })
     if ('failure' in reply) return unclear(failedLookup(reply.failure))
     const { answer } = reply
-    if (!isSuccess(answer.status) && answer.status !== 404) return unclear(failedLookup(await this.#judge.failure(answer, about)))
+    if (!isSuccess(answer.status) && ![404, 410].includes(answer.status))
+      return unclear(failedLookup(await this.#judge.failure(answer, about)))
     // The rest could say that the message is there.
     if (answer.cut?.isTooLong) return unclear(failedLookup(unreadable(`its answer ${answer.cut.text}; narrow the ${name}`)))
     if (answer.cut !== null) return unclear(failedLookup({ type: 'unknown', error: `its answer ${answer.cut.text}` }))

@@ -211,6 +211,7 @@ describe('looking up', () => {
     [200, { notes: [{ id: 'n1', ref: itemOf().messageId }] }, { type: 'delivered', status: 200, remoteId: 'n1' }],
     [200, { notes: [{ id: 'n1', ref: 'another' }] }, null],
     [404, {}, null],
+    [410, {}, null],
     [
       200,
       { notes: [1, 2] },

@@ -33,6 +33,7 @@ describe('whether a target has what it took', () => {
     expect((await told({ body: { id: 'n-1', text: 'another' } }, { check })).presence).toEqual({ type: 'differs' })
     expect((await told({ body: { id: 'n-1', text: 'another' } }, { check: { ...check, same: null } })).presence).toEqual({ type: 'has' })
     expect((await told({ status: 404, body: { code: 404 } }, { check })).presence).toEqual({ type: 'lacks' })
+    expect((await told({ status: 410 }, { check })).presence).toEqual({ type: 'lacks' })
   })
 
   it('is else asked by lookup, which finds a record of its own by our id alone', async () => {
