@@ -100,7 +100,6 @@ export class Asking {
     while (await gate.turn(signal)) {
       const permit = gate.admit()
       if (permit !== null) return permit
-      gate.release()
       const now = clock.steady()
       if (!(await this.#isWorthWaiting()) || now >= Math.max(since, this.#pausedUntil) + PATIENCE_MS) return null
       const waitMs = Math.max(gate.circuitWaitMs, this.#pausedUntil - now)
