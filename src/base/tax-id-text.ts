@@ -1,4 +1,4 @@
-import { isOptionsKey, isOwnSubjectKey, isSubjectKey, isValueKey, type TaxIdKeys } from './tax-ids.ts'
+import { hasFormOfTaxId, isOptionsKey, isOwnSubjectKey, isSubjectKey, isValueKey, type TaxIdKeys } from './tax-ids.ts'
 
 /*
  * Finds the values of tax ids in JSON text without writing the rest anew: numbers, spaces, repeated keys and the order of keys stay as they
@@ -142,7 +142,10 @@ class Search {
   #close(end: number): void {
     const closed = this.#open.pop()
     if (closed === undefined) return
-    const { isOfTaxId, hasSubject, values } = closed
+    const { isOfTaxId, hasSubject, values, isObject } = closed
+    // `"field": {"name": "fein"}` names the subject of the object around it.
+    const { key } = this.#around
+    if (isOfTaxId && isObject && key !== null && isSubjectKey(key)) this.#around.isOfTaxId = true
     if (isOfTaxId) this.#take(values)
     else if (!hasSubject) join(this.#around, values)
     this.#value(closed.start, end, null)
@@ -172,10 +175,20 @@ class Search {
       else {
         if (content !== null && isSubjectKey(key) && keys.isName(content)) around.isOfTaxId = true
         if (isOwnSubjectKey(key)) around.hasSubject = true
-        if (isValueKey(key) && !this.#isOption(around, start, end)) around.values.push(span)
+        if ((isValueKey(key) && !this.#isOption(around, start, end)) || this.#hasForm(key, span, content)) around.values.push(span)
       }
+    } else if (around !== this.#root) {
+      // A list may be a pair: `["fein", "12-3456789"]`.
+      if (content !== null && keys.isName(content)) around.isOfTaxId = true
+      else if (this.#hasForm(around.under, span, content)) around.values.push(span)
     }
     if (content !== null) this.#jsonIn(content, span, key ?? around.under)
+  }
+
+  /** Whether a string or number contains a tax id by its form. */
+  #hasForm(key: string, { start, end }: Span, content: string | null): boolean {
+    const isContainer = content === null && /[[{]/.test(this.#text[start] ?? '')
+    return !isContainer && hasFormOfTaxId(key, content ?? this.#text.slice(start, end))
   }
 
   /** Whether a value can be chosen, and is no tax id itself. */

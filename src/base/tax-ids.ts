@@ -3,26 +3,39 @@
  * words: `NamedInsured_TaxIdentifier_A` is "named insured tax identifier a".
  */
 
+/** Short names that a key without capitals joins to another word. */
+const JOINED = '(?:company|business|employer|insured|applicant|owner|entity)(?:ein|tin)'
+
 /** Names of a tax id that count anywhere in a key. */
 const NAMES = [
-  String.raw`\w*(?:fein|ssn|taxid)`,
-  'f e i n',
+  // Not the `assn` of an association.
+  String.raw`\w*(?:fein|(?<!a)ssn|taxid)`,
+  'ein',
+  JOINED,
+  'f? ?e i n',
   's s n',
   'itin',
   'feinorssn',
-  'tax ?(?:payer ?)?(?:id|identification|identifier|number|num|no|nbr)',
-  'fed(?:eral)? ?(?:tax ?)?(?:employer ?)?(?:id|identification|identifier|ein)',
-  'social ?security',
+  'tax ?(?:payer ?)?(?:id|ident|identity|identification|identifier|number|num|no|nbr)',
+  'fed(?:eral)? ?(?:tax ?)?(?:emp(?:l|loyer)? ?)?(?:id|identification|identifier|ein)',
+  'social ?sec(?:urity)?',
+  'soc ?sec',
+  'ss (?:number|num|no|nbr)',
   'employer ?(?:identification|id ?(?:number|num|no|nbr))',
   'irs ?(?:number|num|no|nbr|id)',
 ]
 const NAMED = new RegExp(String.raw`\b(?:${NAMES.join('|')})(?:s|number|num|no|nbr|id|last)?\b`, 'g')
 
 /** Names that only count at the end of a key: in other places they are words of other meanings (`tin_roof`). */
-const AT_END = ['ein', 'tin'].flatMap((name) => [name, `${name}s`, `${name}number`, `${name}no`])
+const AT_END = ['tin', 'tins', 'tinnumber', 'tinno']
 
-/** Words behind such a name that leave its meaning: `ein_number`, `ein_last4`. */
-const QUALIFIERS = new Set(['number', 'numbers', 'num', 'nbr', 'no', 'id', 'ids', 'value', 'values', 'text', 'last', 'four', 'digits'])
+/** Words behind such a name that leave its meaning: `tin_number`, `tin_last4`. */
+const QUALIFIERS = new Set(
+  (
+    'number numbers num nbr no id ids value values text last four digits raw plain full formatted normalized display masked hash hashed ' +
+    'encrypted'
+  ).split(' '),
+)
 
 /** A key that ends with one of these says something about a tax id, and doesn't hold one: `tax_id_type`, `ssn_document_id`. */
 const ABOUT = new Set(
@@ -41,8 +54,10 @@ const MAYBE_NAMED = new RegExp(
     'fein|ssn',
     '(?<![a-z])(?:f[^a-z"]+e[^a-z"]+i|s[^a-z"]+s|e[^a-z"]+i|t[^a-z"]+i)[^a-z"]+n(?![a-z])',
     `tax${GAP}(?:payer|id|nu|no|nbr)`,
-    `fed(?:eral)?${GAP}(?:tax|employer|id|ein)`,
-    `social${GAP}security`,
+    `fed(?:eral)?${GAP}(?:tax|emp|id|ein)`,
+    `soc(?:ial)?${GAP}sec`,
+    `ss${GAP}(?:nu|no|nbr)`,
+    JOINED,
     `employer${GAP}id`,
     `irs${GAP}(?:nu|no|nbr|id)`,
     String.raw`\\u00[4-7]`,
@@ -57,16 +72,21 @@ const MAYBE_SHORT =
 const SUBJECT = new Set(
   (
     'key name id label question path slug title type kind code field fact item attribute property prompt caption identifier variable tag ' +
-    'element column header display full short form answer text'
+    'element column header display full short form answer text k ref param parameter subject scheme schema system category canonical input ' +
+    'metric dimension data point'
   ).split(' '),
 )
 /** An object with a key that ends with one of these has a subject of its own, whatever it is part of. */
 const OWN_SUBJECT = new Set(['key', 'label', 'question', 'field', 'attribute', 'property', 'variable', 'prompt'])
 /** Words of a key that holds the value of the subject, or tells it. */
 const VALUE = new Set(
-  'value values val vals data answer answers response evidence snippet excerpt hash number digits identifier entered normalized'.split(' '),
+  'value values val vals v data answer answers response evidence snippet excerpt hash number digits identifier entered normalized'.split(
+    ' ',
+  ),
 )
 const VALUE_AT_END = new Set('text default content raw num no old new before after from to previous current original'.split(' '))
+/** A number in the form of an FEIN or SSN. */
+const FORM = /(?<![\w-])(?:\d{2}-?\d{7}|\d{3}[- ]\d{2}[- ]\d{4})(?![\w-])/
 const OPTIONS = new Set(['option', 'options', 'choice', 'choices', 'enum', 'enums'])
 
 /** Keys whose answer is remembered. The keys of the service are few; those of strangers must not fill the memory. */
@@ -140,12 +160,20 @@ export const isSubjectKey = remembering((key) => {
 /** Whether an object with this key has a subject of its own. */
 export const isOwnSubjectKey = remembering((key) => isSubjectKey(key) && OWN_SUBJECT.has(wordsOf(key).at(-1) ?? ''))
 
+/** Whether a key says something about its object's subject, such as `help_text`. */
+export const isAboutKey = remembering((key) => wordsOf(key).some((word) => ABOUT.has(word)))
+
 /** Whether a key holds the value of its object's subject, or tells it. */
 export const isValueKey = remembering((key) => {
+  if (isAboutKey(key)) return false
   const words = wordsOf(key)
-  if (words.some((word) => ABOUT.has(word))) return false
   return words.some((word) => VALUE.has(word)) || VALUE_AT_END.has(words.at(-1) ?? '')
 })
+
+/** Whether a value contains a number in the form of a tax id. In an object that names one it is protected under any key that isn't about it. */
+export function hasFormOfTaxId(key: string, value: string): boolean {
+  return !isAboutKey(key) && FORM.test(value)
+}
 
 /** Whether a key holds what one can choose from. */
 export const isOptionsKey = remembering((key) => OPTIONS.has(wordsOf(key).at(-1) ?? ''))

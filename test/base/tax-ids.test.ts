@@ -14,14 +14,16 @@ const TAX_IDS = `
   NamedInsured_TaxIdentifier_A NamedInsured.TaxIdentifier[0] taxpayer_id TaxPayerId taxPayerIdentificationNumber federal_tax_id
   federal_id federalId FederalID fed_id fed_tax_id federal_employer_id federalEmployerIdentificationNumber employer_identification_number
   employerIdentificationNumber employer_id_number tax_number tax_no irs_number social_security_number socialSecurityNumber social_security
-  SocialSecurityNo owner_no ownerNo owner_no_2`
+  SocialSecurityNo owner_no ownerNo owner_no_2 social_sec_no socSec soc_sec_num ss_number SSNumber fed_emp_id FedEmplId ein_raw ein_company
+  EIN_applicant E.I.N. tin_masked companyein insuredtin tax_ident taxIdentity`
 const OTHERS = `
   tax taxes tax_cents state_tax_cents premium_tax net_taxes tax_exempt tax_year taxable taxonomy taxi_driver tax_state sales_tax_rate
   session_id assessment assessment_id federal_state federal federal_program_id business_name class_number business classNumber
   protein casein einstein rating outstanding tin_roof martin tinted pertinent_no certain beginning
   tax_id_type tax_id_kind fein_status fein_required ssn_document_id ssn_document_ids fein_question_id ssn_verified_at tax_id_options
   TaxIdentifierType_A missing_ssn_count employer_id employer_name social security security_number owner_name owner_no_type
-  submission_id client_id fact_key question_key content_hash identity_id network_id statement_number`
+  submission_id client_id fact_key question_key content_hash identity_id network_id statement_number
+  assn assn_number class_no business_number social_section soc_security_monitoring tin_roof_company fed_employee_count`
 const words = (text: string) => text.split(/\s+/).filter((word) => word !== '')
 
 describe('the keys of tax ids', () => {

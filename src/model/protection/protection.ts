@@ -1,6 +1,6 @@
 import { sealedParts } from '../../base/sealed.ts'
 import { isHarmless, type Rewriting, rewriteJsonText, rewriteWords } from '../../base/tax-id-text.ts'
-import { isValueKey, namesTaxId, type TaxIdKeys, taxIdKeys } from '../../base/tax-ids.ts'
+import { hasFormOfTaxId, isValueKey, namesTaxId, type TaxIdKeys, taxIdKeys } from '../../base/tax-ids.ts'
 import { isDamaged } from '../damaged.ts'
 import type { EntityDescription, Row } from '../entity.ts'
 import type { Json } from '../json.ts'
@@ -104,8 +104,9 @@ export class Protection {
     for (const [column, value] of Object.entries(row)) {
       if (value === null || entity.key.includes(column) || isDamaged(value)) continue
       const place = placeOf(entity, row, column)
-      const isWhole = this.#keys.has(column) || (isOfTaxId && isValueKey(column))
       const kind = entity.fields[column]?.kind ?? 'json'
+      const hasForm = kind !== 'raw' && typeof value === 'string' && hasFormOfTaxId(column, value)
+      const isWhole = this.#keys.has(column) || (isOfTaxId && (isValueKey(column) || hasForm))
       const next = isWhole ? this.#whole(value, kind, place) : this.#within(value, kind, place, isOfTaxId)
       if (next !== value) {
         written ??= { ...row }

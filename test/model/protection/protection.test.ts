@@ -131,8 +131,11 @@ test('a row that is a fact or an answer loses its value, whatever its columns ar
     key: ['account', 'submission_id', 'question_key'],
     fields: { value: { ...text, kind: 'json' }, snippet: text, ssn: { ...text, kind: 'int' }, confirmed: { ...text, kind: 'bool' } },
   } as const
-  const row = { account: 'a', submission_id: 's', question_key: 'fein', value: SSN, snippet: SSN, ssn: 1, confirmed: true }
-  expect(protection('drop').row(entity, row)).toEqual({ ...row, value: '[protected]', snippet: '[protected]', ssn: null })
+  const row = { account: 'a', submission_id: 's', question_key: 'fein', value: SSN, snippet: SSN, note: SSN, ssn: 1, confirmed: true }
+  expect(protection('drop').row(entity, row)).toEqual({
+    ...row,
+    ...{ value: '[protected]', snippet: '[protected]', note: '[protected]', ssn: null },
+  })
   const safe = { ...row, question_key: 'revenue', ssn: null }
   expect(protection('drop').row(entity, safe)).toBe(safe)
 })
