@@ -9,6 +9,7 @@ import {
   type Purged,
   purgeBodies,
   purgeChanges,
+  purgeRejected,
   purgeRows,
 } from '../../store/mirror/purge.ts'
 import { knownSubmissions } from '../../store/mirror/submissions.ts'
@@ -60,6 +61,7 @@ export async function purgeSubmissions(a: ActionContext, account: string, ids: r
     }
     if (all.length > 0) {
       await untilDone(a, (after) => purgeBodies(a.db, all, after))
+      await untilDone(a, (after) => purgeRejected(a.db, all, after))
       await untilDone(a, (after) => purgeChanges(a.db, all, after))
     }
     await removeFiles(a, storage, [...paths])

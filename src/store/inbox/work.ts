@@ -5,6 +5,7 @@ import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime, skipLocked } from '../engine/sql.ts'
+import { purgedAmong } from '../reads/purged.ts'
 import { type InboxState, syncInbox } from '../schema/inbox.ts'
 import { specOf } from '../schema/table.ts'
 
@@ -93,7 +94,9 @@ export async function claimDeliveries(db: Db, limit: number, leaseMs: number): P
  * Settles deliveries in the transaction that applied them.
  * @throws LeaseLostError when a lease is lost; the transaction must then roll back.
  */
-export async function settleDeliveries(tx: Tx, settlements: readonly Settlement[]): Promise<void> {
+export async function settleDeliveries(tx: Tx, given: readonly Settlement[]): Promise<void> {
+  const settlements: Settlement[] = []
+  for (const each of given) settlements.push((await isUnreadOfPurged(tx, each)) ? { ...each, isEmptied: true } : each)
   const now = timeFromMs(tx.clock.now())
   const rows = settlements.map((s) => ({
     inbox_id: s.delivery.inboxId,
@@ -121,6 +124,16 @@ export async function settleDeliveries(tx: Tx, settlements: readonly Settlement[
 export function bodyPlace({ account, deliveryId }: Pick<ClaimedDelivery, 'account' | 'deliveryId'>) {
   return { account, table: 'sync_inbox', key: JSON.stringify([deliveryId]), column: 'body' }
 }
+
+/** Whether nothing of a delivery was applied, and it names a purged submission. */
+async function isUnreadOfPurged(tx: Tx, { delivery: { account, body }, state, isEmptied }: Settlement): Promise<boolean> {
+  if (isEmptied || (state !== 'dead' && state !== 'aside')) return false
+  const ids = new Set(body.toString('latin1').toLowerCase().match(IDS))
+  const keys = [...ids].map((submission_id) => ({ account, submission_id }))
+  return (await purgedAmong(tx, keys)).size > 0
+}
+
+const IDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 
 /** Takes tax ids out of bodies that were worked on. Few have any. */
 async function protectBodies(tx: Tx, settlements: readonly Settlement[]): Promise<void> {

@@ -17,6 +17,8 @@ export interface Purged {
 
 /** Rows deleted in one transaction: few enough that a running `serve` does not wait (invariant 13). */
 const STEP = 100
+/** Rejected deliveries looked through at a time. Each may have 1 MiB. */
+const REJECTED_STEP = 10
 /** Rows of the change log or the inbox that are looked through at a time. */
 const LOOKED = 2_000
 
@@ -150,6 +152,23 @@ function deliveriesAfter(q: Query, after: number) {
 
 function namesSubmission(body: Buffer | null, { submissionId }: Purged): boolean {
   return body?.toString('latin1').toLowerCase().includes(submissionId) ?? false
+}
+
+/** Empties the bodies of rejected deliveries that name one of the submissions. @returns after which number to go on; null at the end. */
+export async function purgeRejected(db: Db, all: readonly Purged[], after: number): Promise<number | null> {
+  const rows = await db.read.sql
+    .selectFrom('sync_rejected')
+    .select(['rejected_id', 'body'])
+    .where('rejected_id', '>', after)
+    .where('body', 'is not', null)
+    .orderBy('rejected_id')
+    .limit(REJECTED_STEP)
+    .execute()
+  const hits = rows.filter(({ body }) => all.some((of) => namesSubmission(body, of))).map(({ rejected_id }) => rejected_id)
+  if (hits.length > 0) {
+    await db.write('purge', (tx) => tx.sql.updateTable('sync_rejected').set({ body: null }).where('rejected_id', 'in', hits).execute())
+  }
+  return rows.length < REJECTED_STEP ? null : (rows.at(-1)?.rejected_id ?? null)
 }
 
 /** Ends a purge. */

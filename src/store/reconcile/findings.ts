@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Json, storableText } from '../../model/json.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
+import { purgedAmong } from '../reads/purged.ts'
 import { type FindingKind, findingKinds, type ReconcileFindingsTable, reconcileFindings } from '../schema/reconcile.ts'
 import { specOf } from '../schema/table.ts'
 import { type RunClaim, renewLease } from './claims.ts'
@@ -13,10 +14,13 @@ const DELETE_BATCH = 1_000
 
 const findingsTable = specOf(reconcileFindings)
 
-/** Inserts findings, skipping those already stored. @returns by how much this raises the counts. */
+/** Inserts findings, skipping those already stored and those of purged submissions. @returns by how much this raises the counts. */
 export async function insertFindings(tx: Tx, findings: readonly ReconcileFindingsTable[]): Promise<Partial<RunCounts>> {
   const counts: { -readonly [name in keyof RunCounts]?: number } = {}
-  const groups = Map.groupBy(findings, ({ kind, standing, repaired_at }) => `${kind} ${standing} ${repaired_at !== null}`)
+  const named = findings.flatMap(({ account, submission_id }) => (submission_id === null ? [] : [{ account, submission_id }]))
+  const purged = await purgedAmong(tx, [...new Map(named.map((key) => [key.submission_id, key])).values()])
+  const kept = findings.filter(({ account, submission_id }) => !purged.has(`${account} ${submission_id}`))
+  const groups = Map.groupBy(kept, ({ kind, standing, repaired_at }) => `${kind} ${standing} ${repaired_at !== null}`)
   for (const [, group] of [...groups].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const [first] = group
     if (!first) continue

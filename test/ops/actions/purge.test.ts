@@ -10,13 +10,16 @@ import { purgePreview, purgeSubmissions } from '../../../src/ops/actions/purge.t
 import { trackSubmissions } from '../../../src/ops/operations/track.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
+import { RejectedStore } from '../../../src/store/inbox/rejected.ts'
+import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work.ts'
 import { MirrorWriter } from '../../../src/store/mirror/writer.ts'
 import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
 import { requestRestatements } from '../../../src/store/outbox/restatements.ts'
 import { claimLanes, releaseLanes } from '../../../src/store/outbox/work.ts'
 import { forgetPurged } from '../../../src/store/reads/purged.ts'
+import { insertFindings } from '../../../src/store/reconcile/findings.ts'
 import { destinationOf, fanAll, lanesIn, openedDb, openedDbs, outboxOf } from '../../push/outbox.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { silentLog, testDatabases } from '../../tools/databases.ts'
 import { dumpOf } from '../../tools/dump.ts'
 import { byPoll, eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
@@ -167,6 +170,31 @@ describe.each(testDatabases)('a purge on $name', ({ open }) => {
     await fill(db, GONE, TOLD, 4)
     expect(await dumpOf(db)).toContain(TOLD)
   })
+  it.each(['dead', 'aside'] as const)(
+    'empties rejected deliveries that name it and those that end %s later, and keeps no later finding of it',
+    async (state) => {
+      const db = await openedDb(open)
+      const body = Buffer.from(JSON.stringify({ type: 'new', told: TOLD, about: [GONE.toUpperCase()] }))
+      const receivedAt = timeFromMs(Date.now())
+      await new InboxAppender(db).append([{ account: ACCOUNT, deliveryId: 'late', receivedAt, headers: {}, secret: 1, body }])
+      const store = new RejectedStore(db, silentLog)
+      store.keep({ account: ACCOUNT, path: '/', receivedAt, address: '127.0.0.1', reason: 'no_match', headers: {}, body })
+      await store.settled()
+      const [delivery] = await claimDeliveries(db, 1, 60_000)
+      if (!delivery) throw new Error('nothing is claimed')
+      await purgeSubmissions(purging(db), ACCOUNT, [GONE], new FolderStorage('/nowhere'))
+      expect(await store.list({})).toMatchObject([{ body_bytes: null }])
+      const about = { entity: 'lanes', entity_id: null, kind: 'different', fields: null, read: null, destination: null, seq: null } as const
+      const finding = { ...about, run_id: 'r', finding_no: 1, account: ACCOUNT, submission_id: GONE, detail: TOLD, standing: false }
+      await db.write('test', (tx) => insertFindings(tx, [{ ...finding, repaired_at: null, found_at: receivedAt }]))
+      expect(await db.read.sql.selectFrom('reconcile_findings').selectAll().execute()).toEqual([])
+      const settlement = { delivery, state, submissionId: null, kind: null, error: 'unread', what: TOLD }
+      await db.write('test', (tx) => settleDeliveries(tx, [settlement]))
+      expect(await db.read.sql.selectFrom('sync_inbox').select(['state', 'body', 'headers', 'what']).execute()).toEqual([
+        { state, body: null, headers: '{}', what: null },
+      ])
+    },
+  )
   it('that is interrupted is ended by the next one, whatever that is asked for', async () => {
     const { db, close } = await open()
     onTestFinished(close)
