@@ -14,6 +14,8 @@ const ELSEWHERE = new Set(
   ),
 )
 const INTERNAL = /^sync_/i
+/** Functions that run SQL from a string, read tables named in one, or reach files and other databases. */
+const REACHING = /^(?:(?:query|table|cursor|schema|database)_to_xml|dblink|ts_stat$|ts_rewrite$|lo_|pg_(?:read|ls|stat_file)|load_extension$)/i
 
 /** Comments and strings, whose words are no names. Comments that nest are not followed: Postgres takes them, and hardly anybody writes them. */
 const PASSED_OVER = [String.raw`--[^\n]*`, String.raw`\/\*[\s\S]*?(?:\*\/|$)`]
@@ -53,7 +55,10 @@ export function refuseUnsuitable(text: string, kind: Query['kind']): void {
   if (ELSEWHERE.has(first)) throw new UsageError([`"${first}" begins no read-only statement: begin with ${READING.join(', ')}`])
   if ([...text.matchAll(PARTS[kind])].some(({ groups }) => groups?.['escaped'] !== undefined))
     throw new UsageError(['names with escapes (U&"…") are not taken; write the name as it is'])
-  const internal = namesIn(text, kind).find((name) => INTERNAL.test(name))
+  const names = namesIn(text, kind)
+  const reaching = names.find((name) => REACHING.test(name))
+  if (reaching !== undefined) throw new UsageError([`${reaching} is not taken: it may read what this command does not show`])
+  const internal = names.find((name) => INTERNAL.test(name))
   if (internal === undefined) return
   throw new UsageError([`${internal} is internal; the public tables and views are described in migrations/README.md`])
 }

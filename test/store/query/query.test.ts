@@ -101,6 +101,13 @@ describe.each(testDatabases)('a statement of a reader on $name', ({ name, open }
       'vacuum',
       '',
       '-- nothing',
+      "select query_to_xml('select * from sync_inbox', true, false, '')",
+      "select schema_to_xml('mirror', true, false, '')",
+      "select * from ts_stat('select body from sync_inbox')",
+      "select * from dblink('x', 'select 1') as t(a int)",
+      "select pg_read_file('/etc/passwd')",
+      "select lo_export(1, '/tmp/x')",
+      "select load_extension('x')",
     ])
       expect(() => refuseUnsuitable(sql, name), sql).toThrow(UsageError)
     for (const sql of ['select * from sync_inbox', 'select 1 from lanes, "sync_Inbox"', 'select * from mirror.SYNC_reads'])
