@@ -15,9 +15,10 @@ const ELSEWHERE = new Set(
 )
 const INTERNAL = /^sync_/i
 /** Functions that run SQL from a string, read tables named in one, or reach files and other databases. */
-const REACHING = /^(?:(?:query|table|cursor|schema|database)_to_xml|dblink|ts_stat$|ts_rewrite$|lo_|pg_(?:read|ls|stat_file)|load_extension$)/i
+const REACHING =
+  /^(?:(?:query|table|cursor|schema|database)_to_xml|dblink|ts_stat$|ts_rewrite$|lo_(?:get|open|export|import|from_bytea|put|creat)|pg_(?:read|ls|stat_file)|load_extension$)/i
 
-/** Comments and strings, whose words are no names. Comments that nest are not followed: Postgres takes them, and hardly anybody writes them. */
+/** Comments and strings, whose words are no names. A comment in a comment is refused, because only Postgres nests them. */
 const PASSED_OVER = [String.raw`--[^\n]*`, String.raw`\/\*[\s\S]*?(?:\*\/|$)`]
 const STRING = "'(?:[^']|'')*'"
 /** SQLite takes a string for a name where only a name fits. */
@@ -53,11 +54,15 @@ export function refuseUnsuitable(text: string, kind: Query['kind']): void {
   const first = firstWordOf(text, kind)
   if (first === undefined) throw new UsageError(['there is no SQL statement in that text'])
   if (ELSEWHERE.has(first)) throw new UsageError([`"${first}" begins no read-only statement: begin with ${READING.join(', ')}`])
-  if ([...text.matchAll(PARTS[kind])].some(({ groups }) => groups?.['escaped'] !== undefined))
-    throw new UsageError(['names with escapes (U&"…") are not taken; write the name as it is'])
+  const parts = [...text.matchAll(PARTS[kind])]
+  if (parts.some(({ groups }) => groups?.['escaped'] !== undefined))
+    throw new UsageError(['query takes no names with escapes (U&"…"). Write the name as it is.'])
+  if (parts.some(([part]) => part.startsWith('/*') && part.includes('/*', 2)))
+    throw new UsageError(['query takes no comment inside a comment. Remove the inner one.'])
   const names = namesIn(text, kind)
   const reaching = names.find((name) => REACHING.test(name))
-  if (reaching !== undefined) throw new UsageError([`${reaching} is not taken: it may read what this command does not show`])
+  if (reaching !== undefined)
+    throw new UsageError([`query refuses ${reaching}, because it can read more than the public tables and views.`])
   const internal = names.find((name) => INTERNAL.test(name))
   if (internal === undefined) return
   throw new UsageError([`${internal} is internal; the public tables and views are described in migrations/README.md`])

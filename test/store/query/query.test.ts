@@ -108,6 +108,7 @@ describe.each(testDatabases)('a statement of a reader on $name', ({ name, open }
       "select pg_read_file('/etc/passwd')",
       "select lo_export(1, '/tmp/x')",
       "select load_extension('x')",
+      "select 1 /* /* */ ' */ from sync_inbox --'",
     ])
       expect(() => refuseUnsuitable(sql, name), sql).toThrow(UsageError)
     for (const sql of ['select * from sync_inbox', 'select 1 from lanes, "sync_Inbox"', 'select * from mirror.SYNC_reads'])
