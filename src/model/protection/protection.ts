@@ -105,8 +105,9 @@ export class Protection {
       if (value === null || entity.key.includes(column) || isDamaged(value)) continue
       const place = placeOf(entity, row, column)
       const kind = entity.fields[column]?.kind ?? 'json'
-      const hasForm = kind !== 'raw' && typeof value === 'string' && hasFormOfTaxId(column, value)
-      const isWhole = this.#keys.has(column) || (isOfTaxId && (isValueKey(column) || hasForm))
+      // A raw text must stay JSON, which Postgres checks.
+      const hasForm = typeof value === 'string' && hasFormOfTaxId(column, value)
+      const isWhole = kind !== 'raw' && (this.#keys.has(column) || (isOfTaxId && (isValueKey(column) || hasForm)))
       const next = isWhole ? this.#whole(value, kind, place) : this.#within(value, kind, place, isOfTaxId)
       if (next !== value) {
         written ??= { ...row }
@@ -165,11 +166,11 @@ export class Protection {
     const next = this.#replaced(text, place)
     if (next === text) return value
     // Only these columns can hold what stands in a value's place.
-    return kind === 'text' || kind === 'json' || kind === 'raw' ? (JSON.parse(next) as Json) : null
+    return kind === 'text' || kind === 'json' ? (JSON.parse(next) as Json) : null
   }
 
   #within(value: Json, kind: string, place: Place, isOfTaxId: boolean): Json {
-    if (kind === 'raw') return typeof value === 'string' ? this.text(value, place) : value
+    if (kind === 'raw') return typeof value === 'string' ? this.text(value, place, isOfTaxId) : value
     return kind === 'json' || kind === 'text' ? this.json(value, place, isOfTaxId) : value
   }
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { isSameText } from '../../../src/base/sealed.ts'
+import { facts } from '../../../src/model/entities/facts.ts'
 import { entities } from '../../../src/model/entities.ts'
 import { canonicalJson, sameJson } from '../../../src/model/json.ts'
 import { Protection, type ProtectMode } from '../../../src/model/protection/protection.ts'
@@ -103,6 +104,15 @@ test('a new first key encrypts anew what the old one did; `keep` decrypts', () =
   expect(rotated).toContain('enc:k2:')
   expect(protection('encrypt', k2).reveal(rotated, place)).toBe(`{"ssn":"${SSN}"}`)
   expect(protection('keep', k1).text(sealed, place)).toBe(`{"ssn":"${SSN}"}`)
+})
+
+test('the raw text of a fact that is a tax id loses the value alone, and stays JSON', () => {
+  const raw = `{"key":"applicant.fein","value":"${SSN}","source":{"source_id":"s1","snippet":"it says ${SSN}"}}`
+  const row = protection('drop').row(facts, { account: 'a', submission_id: 's', fact_key: 'f', key: 'applicant.fein', value: SSN, raw })
+  expect(row).toMatchObject({
+    value: '[protected]',
+    raw: '{"key":"applicant.fein","value":"[protected]","source":{"source_id":"s1","snippet":"[protected]"}}',
+  })
 })
 
 test.each(entities)('a row of $table loses tax ids in every column but its key', (entity) => {
