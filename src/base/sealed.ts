@@ -7,8 +7,8 @@
 export const HASH_BYTES = 15
 const HASH_CHARS = (HASH_BYTES / 3) * 4
 
-const SEALED = /^enc:([a-z0-9][a-z0-9_-]{0,31}):([A-Za-z0-9+/]{60,}={0,2})$/
-const SEALED_WITHIN = new RegExp(`(enc:[a-z0-9][a-z0-9_-]{0,31}:[A-Za-z0-9+/]{${HASH_CHARS}})[A-Za-z0-9+/]{40,}={0,2}`, 'g')
+const SEALED = /^enc:([a-z0-9][a-z0-9_-]{0,31}):([A-Za-z0-9+/]{59,}={0,2})$/
+const SEALED_WITHIN = new RegExp(`(enc:[a-z0-9][a-z0-9_-]{0,31}:[A-Za-z0-9+/]{${HASH_CHARS}})[A-Za-z0-9+/]{39,}={0,2}`, 'g')
 
 /** @returns the key's id and the base64 of an encrypted value; null for any other text. */
 export function sealedParts(text: string): { readonly keyId: string; readonly base64: string } | null {

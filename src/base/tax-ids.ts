@@ -1,3 +1,5 @@
+import { sealedParts } from './sealed.ts'
+
 /*
  * Recognizes tax ids (FEIN, SSN) in JSON by their keys. What is stored, logged and sent follows this one rule (invariant 12). A key is read as
  * words: `NamedInsured_TaxIdentifier_A` is "named insured tax identifier a".
@@ -170,9 +172,9 @@ export const isValueKey = remembering((key) => {
   return words.some((word) => VALUE.has(word)) || VALUE_AT_END.has(words.at(-1) ?? '')
 })
 
-/** Whether a value contains a number in the form of a tax id. In an object that names one it is protected under any key that isn't about it. */
+/** Whether a value contains a number in the form of a tax id, or is encrypted. In an object that names one it is protected under any key that isn't about it. */
 export function hasFormOfTaxId(key: string, value: string): boolean {
-  return !isAboutKey(key) && FORM.test(value)
+  return !isAboutKey(key) && (FORM.test(value) || sealedParts(value) !== null)
 }
 
 /** Whether a key holds what one can choose from. */

@@ -45,6 +45,10 @@ const CASES: readonly (readonly [string, string])[] = [
       a: JSON.stringify({ b: JSON.stringify({ c: JSON.stringify({ d: JSON.stringify({ e: '{"ssn":"[protected]"}' }) }) }) }),
     }),
   ],
+  [`[["fein","${SSN}"],["phone","555-12-3456"]]`, '[["fein","[protected]"],["phone","555-12-3456"]]'],
+  [`{"field":{"name":"fein"},"value":"${SSN}"}`, '{"field":{"name":"fein"},"value":"[protected]"}'],
+  ['{"k":"fein","v":5}', '{"k":"fein","v":"[protected]"}'],
+  [`{"data_point":"EIN","note":"it is ${SSN}"}`, '{"data_point":"EIN","note":"[protected]"}'],
   [`{"d1":"answered 400: {\\"fein\\":\\"${SSN}\\"}"}`, '{"d1":"answered 400: {\\"fein\\":\\"[protected]\\"}"}'],
   ...['NamedInsured_TaxIdentifier_A', 'fein_number', 'ssn_number', 'tax_identification_number', 'ssns', 'tax_ids', 'federal_id'].map(
     (key) => [`{"x":[{"${key}":["${SSN}"]}]}`, `{"x":[{"${key}":"[protected]"}]}`] as const,
