@@ -260,10 +260,14 @@ export class AccountGate {
   async #stop(state: 'suspended' | 'paused', reason: string): Promise<void> {
     this.#checkIdentityAt = Number.NEGATIVE_INFINITY
     this.#refusedAt = null
-    await stopAccount(this.#o.db, this.#o.account, state, reason, RETRY_MS, await this.#refusedWith())
-    this.#o.log.error(
-      { account: this.#o.account },
-      `account ${this.#o.account} is ${state}: ${reason}. Deliveries are still received; the account is checked again every ${RETRY_MS / 60_000} minutes`,
+    const { db, account, log } = this.#o
+    // Reads end first: the fingerprint takes time to compute.
+    await stopAccount(db, account, state, reason, RETRY_MS, null)
+    const refusedWith = await this.#refusedWith()
+    if (refusedWith !== null) await stopAccount(db, account, state, reason, RETRY_MS, refusedWith)
+    log.error(
+      { account },
+      `account ${account} is ${state}: ${reason}. Deliveries are still received; the account is checked again every ${RETRY_MS / 60_000} minutes`,
     )
   }
 }

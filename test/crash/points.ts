@@ -140,7 +140,8 @@ export const readPoints: readonly KillPoint[] = [
           .execute(),
       )
     },
-    faults: [status(404, { operation: 'thread', count: 1 })],
+    // The first refuses the cursor, the second the submission.
+    faults: [status(404, { operation: 'thread', count: 2 })],
   },
   { transaction: 'read-declined', before: due, faults: [status(404, { operation: 'workspace', count: 1 })] },
   ...['read-switch', 'read-put-off'].map(
@@ -176,7 +177,7 @@ export const readPoints: readonly KillPoint[] = [
       },
     }),
   ),
-  { transaction: 'cursor-refused', before: due, faults: [{ kind: 'invalid_cursor' }] },
+  { transaction: 'feed-page', before: due, faults: [{ kind: 'invalid_cursor' }] },
   {
     transaction: 'read-release',
     async provoke(rig) {
