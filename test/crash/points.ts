@@ -140,8 +140,7 @@ export const readPoints: readonly KillPoint[] = [
           .execute(),
       )
     },
-    // The first refuses the cursor, the second the submission.
-    faults: [status(404, { operation: 'thread', count: 2 })],
+    faults: [status(404, { operation: 'thread' })],
   },
   { transaction: 'read-declined', before: due, faults: [status(404, { operation: 'workspace', count: 1 })] },
   ...['read-switch', 'read-put-off'].map(
