@@ -328,7 +328,11 @@ it('a look of the alarms reads large tables by index alone, on SQLite', async ()
   await putOutbox(rig.db, 'ams', { ready: 1, dead: 1 })
   await rig.deliver(3)
   const asked: { sql: string; parameters: readonly unknown[] }[] = []
-  const db: Db = Object.create(rig.db, { read: { value: listening(rig.db.read, asked) }, write: { value: rig.db.write.bind(rig.db) } })
+  const db: Db = Object.create(rig.db, {
+    read: { value: listening(rig.db.read, asked) },
+    readNoWait: { value: listening(rig.db.readNoWait, asked) },
+    write: { value: rig.db.write.bind(rig.db) },
+  })
   await new AlarmWatch({ ...rig.parts, db }).evaluate(new AbortController().signal)
   expect(asked.length).toBeGreaterThan(25)
 

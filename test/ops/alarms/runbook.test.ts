@@ -252,7 +252,9 @@ it('what the runbook says mends what the alarms tell', async () => {
   const before = timeFromMs(Date.now() - LATER_MS)
   const over = FIRING.filter((name) => name !== 'delivery_too_large')
   await untilServed(mended, 'the operator is told that it is over', async () => {
-    await stage.db.write('test', (tx) => tx.sql.updateTable('alarms').set({ last_at: before }).where('state', '=', 'firing').execute())
+    await stage.db.write('test', (tx) =>
+      tx.sql.updateTable('alarms').set({ resolved_at: before }).where('state', '=', 'resolved').execute(),
+    )
     return over.every((name) => stage.told('alarm.resolved').includes(name))
   })
   expect(stage.told('alarm.resolved')).toEqual(over)
