@@ -40,7 +40,8 @@ export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void
       await until('destinations are suspended', async () => {
         // What waits behind a push of which nobody knows would never find out.
         await world.settle(await rig.store())
-        return (await suspended()).length >= SUSPENDED.length
+        const names = (await suspended()).map(({ destination }) => destination)
+        return SUSPENDED.every((name) => names.includes(name))
       })
       await rig.restart()
       withdrawn = await suspended()
@@ -81,7 +82,8 @@ export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void
     })
 
     it('destinations whose credential was withdrawn were suspended, with an alarm, until they were resumed', () => {
-      expect(withdrawn.map(({ destination }) => destination).sort()).toEqual([...SUSPENDED].sort())
+      // An unwritable SFTP folder may be suspended at that moment, too.
+      expect(withdrawn.map(({ destination }) => destination)).toEqual(expect.arrayContaining([...SUSPENDED]))
       for (const destination of SUSPENDED) expect(rig.errors.join('\n')).toContain(`destination ${destination} is suspended`)
     })
 

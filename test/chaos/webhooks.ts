@@ -13,6 +13,7 @@ const MISHAPS = {
   resting: { status: 503, headers: { 'retry-after': '1' } },
   busy: { status: 429, headers: { 'retry-after': '1' } },
   refused: { status: 401 },
+  rejected: { status: 422 },
   gone: { status: 410 },
 } as const satisfies Record<string, Mishap>
 type Named = keyof typeof MISHAPS
@@ -26,8 +27,8 @@ export async function startWebhooks(seed: string): Promise<{ readonly hooks: Hoo
   const plans: Record<string, readonly Named[]> = {
     hook: mixed(`${seed} hook`, { reset: 4, lose: 4, hang: 2, broken: 6, gateway: 2, resting: 1, busy: 1, refused: 1, take: 40 }),
     wary: mixed(`${seed} wary`, { reset: 2, lose: 2, hang: 1, broken: 4, gateway: 1, busy: 1, refused: 1, take: 25 }),
-    // A wrong secret on the other side, for a while; and one that is gone for good.
-    denied: [...Array<Named>(DENIED.from).fill('take'), ...Array<Named>(DENIED.to - DENIED.from).fill('refused')],
+    // One rejects its messages for a while; the other is gone for good.
+    denied: [...Array<Named>(DENIED.from).fill('take'), ...Array<Named>(DENIED.to - DENIED.from).fill('rejected')],
     gone: Array<Named>(GONE_AFTER).fill('take'),
   }
   const came = new Map<string, number>()

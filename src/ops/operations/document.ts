@@ -89,10 +89,10 @@ function isRefused({ state, error }: Pick<DocumentIndexView, 'state' | 'error'>,
 function mendOf({ state, error, retry_at }: Pick<DocumentIndexView, 'state' | 'error' | 'retry_at'>): string | null {
   if (state !== 'failed' || error === null) return null
   if (error.startsWith(HOST_NOT_NAMED))
-    return `If you trust ${hostNotNamedIn(error)}, add it to DOCUMENT_HOSTS: in the settings file, then reload; in the environment (.env), then restart. Otherwise take the file from the service.`
+    return `If you trust ${hostNotNamedIn(error)}, add it to DOCUMENT_HOSTS, then reload (settings file) or restart (environment). Otherwise take the file from the service.`
   if (retry_at !== null) return 'Nothing: it is fetched again by itself.'
   if (error.includes('DOCUMENTS_MAX_BYTES'))
-    return 'Raise DOCUMENTS_MAX_BYTES: in the settings file, then reload; in the environment (.env), then restart. Or take the file from the service.'
+    return 'Raise DOCUMENTS_MAX_BYTES, then reload (settings file) or restart (environment). Or take the file from the service.'
   return 'Ask the service for the document, then fetch it again.'
 }
 

@@ -49,7 +49,7 @@ const columns: readonly Column<Destination>[] = [
       </Link>
     ),
   },
-  { id: 'kind', head: 'Kind', rank: 2, cell: ({ kind }) => kind ?? 'not configured' },
+  { id: 'kind', head: 'Kind', rank: 3, cell: ({ kind }) => kind ?? 'not configured' },
   { id: 'state', head: 'State', cell: (destination) => <StateChip destination={destination} /> },
   { id: 'queued', head: 'Waiting', isNumber: true, cell: ({ queued }) => number(queued) },
   {
@@ -61,7 +61,7 @@ const columns: readonly Column<Destination>[] = [
   },
   {
     id: 'success',
-    head: 'Success rate, last day',
+    head: 'Success, last day',
     isNumber: true,
     rank: 2,
     cell: ({ last_day: { success_rate } }) => (success_rate === null ? <span className="quiet">–</span> : share(success_rate)),

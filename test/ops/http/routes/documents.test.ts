@@ -133,7 +133,7 @@ describe.each(testDatabases)('documents handed out on $name', (database) => {
         failing_since: about.triedAt,
         is_refused: true,
         mend:
-          'If you trust files.example, add it to DOCUMENT_HOSTS: in the settings file, then reload; in the environment (.env), then restart. ' +
+          'If you trust files.example, add it to DOCUMENT_HOSTS, then reload (settings file) or restart (environment). ' +
           'Otherwise take the file from the service.',
       },
       { document_key: MISSING, retry_at: null, is_refused: false, mend: 'Ask the service for the document, then fetch it again.' },
