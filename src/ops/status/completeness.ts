@@ -25,6 +25,7 @@ export const completeness = z.object({
   known_by: z
     .object({ webhook: z.int(), poll: z.int(), backfill: z.int(), reconcile: z.int() })
     .describe('events and messages by how they became known first'),
+  lost_webhooks: z.int().describe('events and messages without a webhook within WEBHOOK_LOST_AFTER'),
   webhook_loss_ratio: z.number().nullable().describe('lost webhooks as a share of those expected; null: none was expected'),
   webhook_loss_day: z
     .object({ expected: z.int(), lost: z.int(), since: time.nullable().describe('start of the hour of the first lost webhook') })

@@ -105,16 +105,7 @@ function accountTables({ accounts }: Status, nowMs: number): Table[] {
       ['account', 'read', ['by', (off) => off.cause], 'since', 'reason'],
       nowMs,
     ),
-    tableOf(
-      'Deliveries',
-      flat,
-      [
-        ...(['account', 'ready', 'done', 'aside', 'dead'] as const),
-        ['lost events', (a) => a.lost_webhooks['market_events'] ?? 0],
-        ['lost messages', (a) => a.lost_webhooks['thread_messages'] ?? 0],
-      ],
-      nowMs,
-    ),
+    tableOf('Deliveries', flat, ['account', 'ready', 'done', 'aside', 'dead'], nowMs),
   ]
 }
 
@@ -133,7 +124,8 @@ function completenessTables({ accounts }: Status, nowMs: number): Table[] {
       known,
       [
         ...(['account', 'webhook', 'poll', 'backfill', 'reconcile'] as const),
-        ['webhooks lost', (c) => (c.webhook_loss_ratio === null ? null : percent(c.webhook_loss_ratio))],
+        ['lost webhooks', (c) => c.lost_webhooks],
+        ['share', (c) => (c.webhook_loss_ratio === null ? null : percent(c.webhook_loss_ratio))],
         ['in 24 h', ({ day }) => (day.expected === 0 ? null : percent(day.lost / day.expected))],
       ],
       nowMs,

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Config } from '../../config/config.ts'
-import { lostWebhooks } from '../../store/completeness/lost-webhooks.ts'
 import type { Db, Query } from '../../store/engine/db.ts'
 import { PartReader } from '../../store/engine/part-reader.ts'
 import { lastBackups } from '../../store/operators/backups.ts'
@@ -60,7 +59,6 @@ const accountStatus = knownAccount.omit({ client_id: true }).extend({
   ),
   reads_off: z.array(readOff.extend({ read: z.string() })).describe('reads that are not made'),
   inbox: z.object({ ready: z.int(), done: z.int(), aside: z.int(), dead: z.int() }),
-  lost_webhooks: z.record(z.string(), z.int()).describe('by table'),
   webhook_secrets: webhookSecrets,
   conflicts: z.int(),
   unreadable: z.int(),
@@ -184,7 +182,6 @@ export async function readStatus(db: Db, { version, config, showMend, isTerminal
     const { account } = row
     const { submissions, unreachable, reads, demand_rps, coverage, inbox, conflicts, unreadable, completeness: sums } = summed.of(account)
     const configured = config.accounts.find(({ name }) => name === account)
-    const lost = await parts.read('lost webhooks', () => lostWebhooks(q, account), [])
     accounts.push({
       ...row,
       pause: pauses.find((each) => each.account === account) ?? null,
@@ -196,7 +193,6 @@ export async function readStatus(db: Db, { version, config, showMend, isTerminal
       freshness: [...coverage.submissions, ...coverage.ids],
       reads_off: offOf(account),
       inbox,
-      lost_webhooks: Object.fromEntries(lost.map(({ entity, count: n }) => [entity, n])),
       webhook_secrets: secrets.get(account) ?? [],
       conflicts,
       unreadable,

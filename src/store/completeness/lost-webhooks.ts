@@ -8,21 +8,9 @@ import { moveProgress, readProgress } from './progress.ts'
 
 /** About how many records one transaction looks at. */
 const STEP = 500
-const NAME = 'lost_webhooks'
 const MARK = 'lost_webhooks_mark'
 /** The setting WEBHOOK_LOST_AFTER, for the view `completeness`. */
 const LOST_AFTER = 'webhook_lost_after_ms'
-
-/** @returns how many records of each table no webhook announced, since the account began. */
-export async function lostWebhooks(q: Query, account: string) {
-  return await q.sql
-    .selectFrom('sync_counters')
-    .select(['label as entity', 'value as count'])
-    .where('account', '=', account)
-    .where('name', '=', NAME)
-    .orderBy('label')
-    .execute()
-}
 
 /** Stores from when on a webhook counts as lost, for what readers are shown of each submission. */
 export async function saveLostAfter(db: Db, lostAfterMs: number): Promise<void> {
@@ -57,9 +45,7 @@ export async function countLostWebhooks(
     if (!(await moveProgress(tx, account, MARK, msFromTime(mark), msFromTime(next.mark)))) return { lost: [], more: false }
     const hours = (await hoursBetween(tx, account, mark, next.mark)).filter(({ entity }) => !(unreadable && entity === 'market_events'))
     for (const hour of hours) await addCount(tx, hour, 'lost')
-    const lost = totalsOf(hours)
-    for (const { entity, count } of lost) await add(tx, account, entity, count)
-    return { lost, more: next.more }
+    return { lost: totalsOf(hours), more: next.more }
   })
 }
 
@@ -99,16 +85,6 @@ async function hoursBetween(tx: Tx, account: string, after: TimeText, upTo: Time
 function totalsOf(hours: readonly HourCount[]) {
   const byEntity = Map.groupBy(hours, ({ entity }) => entity)
   return [...byEntity].map(([entity, counts]) => ({ entity, count: counts.reduce((sum, { n }) => sum + n, 0) }))
-}
-
-async function add(tx: Tx, account: string, entity: string, count: number): Promise<void> {
-  await tx.sql
-    .insertInto('sync_counters')
-    .values({ account, name: NAME, label: entity, value: count })
-    .onConflict((conflict) =>
-      conflict.columns(['account', 'name', 'label']).doUpdateSet({ value: sql<number>`sync_counters.value + ${sql.lit(count)}` }),
-    )
-    .execute()
 }
 
 /** Ids of records that a feed showed first and no webhook has announced yet, without backfill. */

@@ -248,6 +248,7 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
       proven: 1,
       unproven: 1,
       oldest_proof_at: at,
+      lost_webhooks: 3,
       webhook_loss_ratio: 0.5,
       discovery: [],
       known_by: { webhook: 1, poll: 4, backfill: 1, reconcile: 1 },

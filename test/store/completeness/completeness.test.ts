@@ -5,7 +5,7 @@ import { countArrivals } from '../../../src/store/completeness/arrival-counts.ts
 import { foundWithoutWebhook } from '../../../src/store/completeness/found-without-webhook.ts'
 import { accountCompleteness, oldestProof } from '../../../src/store/completeness/ledger.ts'
 import { listCompleteness } from '../../../src/store/completeness/ledger-list.ts'
-import { countLostWebhooks, lostWebhooks, saveLostAfter, unannounced } from '../../../src/store/completeness/lost-webhooks.ts'
+import { countLostWebhooks, saveLostAfter, unannounced } from '../../../src/store/completeness/lost-webhooks.ts'
 import { newestDelivery } from '../../../src/store/completeness/newest-delivery.ts'
 import { moveProgress, readProgress } from '../../../src/store/completeness/progress.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
@@ -76,7 +76,6 @@ describe.each(testDatabases)('what is known of completeness on $name', (database
     ]
     expect(await countLostWebhooks(db, 'acme', LOST_AFTER_MS)).toEqual({ lost, more: false })
     expect(await countLostWebhooks(db, 'acme', LOST_AFTER_MS)).toEqual({ lost: [], more: false })
-    expect([await lostWebhooks(db.read, 'acme'), await lostWebhooks(db.read, 'zenith')]).toEqual([lost, []])
     expect(
       await db.read.sql.selectFrom('arrival_counts').select(['account', 'entity']).where('lost', '=', 1).orderBy('entity').execute(),
     ).toEqual([
