@@ -5,11 +5,7 @@ export const unhandled: Readonly<Record<string, readonly (string | number)[]>> =
   nulls: ['absent'],
   legacy_workspace_id: ['null'],
   programs_of_lane: ['two'],
-  option_values: ['sensitive'],
   offer_urls: ['signed'],
-  delivered_times: ['milliseconds'],
-  delivered_lines: ['reversed'],
-  delivered_market_name: ['former'],
   session_id_field: ['id'],
   sessions_list: ['two_lists'],
 }
