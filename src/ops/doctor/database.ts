@@ -14,7 +14,7 @@ import { checkSchema } from '../../store/migrate/migrate.ts'
 import { missingIndexes, missingIndexText, missingParts, missingRights, missingText, rightsText } from '../../store/migrate/schema-parts.ts'
 import { openDb } from '../../store/open/open.ts'
 import { isServeLockHeld, requireDatabaseFile } from '../../store/open/serve-lock.ts'
-import { serverRoles } from '../../store/postgres/server-roles.ts'
+import { serverRoles, severalPrimaries } from '../../store/postgres/server-roles.ts'
 import { type DatabaseHealth, probeListening, readDatabaseHealth } from '../../store/upkeep/database-health.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
@@ -112,11 +112,7 @@ async function* copiesOf({ url }: Extract<Config['database'], { kind: 'postgres'
   if (servers.length === 1) return
   const primaries = servers.filter(({ role }) => role === 'primary')
   const all = servers.map(({ name, role, problem }) => `${name} is ${role}${problem === null ? '' : ` (${problem})`}`).join(', ')
-  if (primaries.length > 1)
-    yield bad(
-      ABOUT,
-      `${primaries.length} servers of DATABASE_URL take writes, so that their data goes apart: ${all}; stop the one that is not the primary`,
-    )
+  if (primaries.length > 1) yield bad(ABOUT, severalPrimaries(primaries))
   else if (servers.some(({ role }) => role === 'unreachable'))
     yield bad(ABOUT, `a server of DATABASE_URL cannot be reached: ${all}; start it, or take it out`)
   else yield good(ABOUT, `${all}`)

@@ -85,6 +85,10 @@ export function notWritable(server: string, what: string): TransientError {
   return new TransientError(`${server} is ${what} and takes no writes; name the primary in DATABASE_URL, or all servers: h1:5432,h2:5432`)
 }
 
+export function outdatedPrimary(server: string, timeline: number, newest: number): TransientError {
+  return new TransientError(`${server} is primary on timeline ${timeline}, and another server on timeline ${newest}; stop ${server}`)
+}
+
 /** @param failures why each server could not be used. */
 export function noneWritable(failures: readonly (readonly [server: string, reason: Error])[]): TransientError {
   const reasons = failures.map(([server, reason]) => (reason.message.startsWith(server) ? reason.message : `${server}: ${reason.message}`))

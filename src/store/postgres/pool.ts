@@ -3,7 +3,8 @@ import type { OnceAMinute } from '../../base/once-a-minute.ts'
 import type { ServerUrl } from '../../base/postgres-url.ts'
 import type { DatabaseConfig } from '../engine/db.ts'
 import { allUnanswered, connectionError } from './errors.ts'
-import { CONNECT_TIMEOUT_MS, inspectSession, limited, type PostgresServers } from './servers.ts'
+import { CONNECT_TIMEOUT_MS, limited } from './server-roles.ts'
+import type { PostgresServers } from './servers.ts'
 import { type Condition, type Connection, observe, PostgresSession } from './session.ts'
 import { sessionSettings } from './session-settings.ts'
 import { typeParsers } from './types.ts'
@@ -109,7 +110,8 @@ export class PostgresPool {
       await this.#unanswered.probe()
       if (this.#unanswered.size >= max) throw allUnanswered(max)
     }
-    return this.#servers.inTurn(async () => {
+    await this.#servers.choose()
+    return await this.#servers.inTurn(async () => {
       const client = await this.#trusted()
       const connection = this.#connections.get(client) as Connection
       return new PostgresSession(connection, answerTimeoutMs, (condition) => this.#giveBack(connection, condition))
@@ -134,8 +136,7 @@ export class PostgresPool {
 
   async #inspect(client: ServerClient, named: boolean): Promise<Connection> {
     try {
-      const session = await inspectSession(client, this.#servers.attemptTimeoutMs)
-      this.#servers.requireWritable(client.server, session)
+      const session = await this.#servers.inspect(client, client.server)
       // A pooler that the settings do not name shows itself: the backend that answers is not the one from the login.
       const pooled = named || session.backend !== (client as { readonly processID?: number | null }).processID
       return observe(client as unknown as pg.PoolClient, { pooled, backend: session.backend })

@@ -50,7 +50,8 @@ export class PostgresDb extends Parts implements Db {
     this.#config = config
     this.#log = options.log
     this.#failPoint = options.failPoint
-    const servers = new PostgresServers(config.url)
+    const split = new OnceAMinute(systemClock, (text) => options.log.warn(text))
+    const servers = new PostgresServers(config.url, (text) => split.tell(text))
     const lost = new OnceAMinute(systemClock, (text) => options.log.warn(text))
     this.#pool = new PostgresPool(config, servers, { max: MAX_CONNECTIONS, answerTimeoutMs: ANSWER_TIMEOUT_MS }, lost)
     this.#firstPool = new PostgresPool(config, servers, { max: FIRST_CONNECTIONS, answerTimeoutMs: FIRST_ANSWER_TIMEOUT_MS }, lost)

@@ -1,25 +1,46 @@
 import pg from 'pg'
-import { type ServerUrl, splitServers } from '../../base/postgres-url.ts'
+import { endsWithin } from '../../base/abortable.ts'
+import { systemClock } from '../../base/clock.ts'
+import type { ServerUrl } from '../../base/postgres-url.ts'
 import type { SecretText } from '../../base/secret.ts'
-import { connectionError, noneWritable, notWritable } from './errors.ts'
+import { connectionError, noneWritable, notWritable, outdatedPrimary } from './errors.ts'
+import {
+  CONNECT_TIMEOUT_MS,
+  inspectSession,
+  newestOf,
+  readTimeline,
+  roleOf,
+  type ServerRole,
+  type SessionFacts,
+  serversOf,
+  severalPrimaries,
+} from './server-roles.ts'
 
-/** Time in which a connection must be made, all servers together. */
-export const CONNECT_TIMEOUT_MS = 5_000
+/** How long the other servers may take to answer after one primary did. */
+const OTHERS_TIMEOUT_MS = 500
 
 /**
- * The servers that a URL names, one of which takes writes: a primary and its standbys. The one that was seen to take them last is tried
- * first; each of the others has its turn when it no longer does.
+ * The servers in a URL: a primary and its standbys. Of two primaries, which an interrupted failover leaves, the one with the highest
+ * timeline is used.
  */
 export class PostgresServers {
   readonly all: readonly ServerUrl[]
   #current = 0
   #generation = 0
+  /** The choice of the present generation, pending or made; undefined after its server failed. */
+  #choice: { readonly generation: number; readonly made: Promise<void> } | undefined
+  /** Of the primary in use; 0 if unknown. */
+  #timeline = 0
+  readonly #warn: (text: string) => void
   readonly #failedAt = new WeakMap<object, ServerUrl>()
 
-  /** @param url valid: see `postgresUrl` in the settings. */
-  constructor(url: SecretText) {
-    const text = url.reveal()
-    this.all = splitServers(text) ?? [{ name: '', url: text }]
+  /**
+   * @param url valid: see `postgresUrl` in the settings.
+   * @param warn logs that two servers are primary.
+   */
+  constructor(url: SecretText, warn: (text: string) => void = () => {}) {
+    this.#warn = warn
+    this.all = serversOf(url)
   }
 
   /** The server for the next connection. */
@@ -45,7 +66,34 @@ export class PostgresServers {
   /** Notes that a connection to `server` could not be made or used; the next server becomes current, unless it already did. */
   failed(server: ServerUrl, error: unknown): void {
     if (typeof error === 'object' && error !== null) this.#failedAt.set(error, server)
-    if (this.current === server) this.#current = (this.#current + 1) % this.all.length
+    if (this.current !== server) return
+    this.#current = (this.#current + 1) % this.all.length
+    this.#choice = undefined
+  }
+
+  /** Makes the primary with the highest timeline current, once per generation. Without a primary, `inTurn` reports why. */
+  async choose(): Promise<void> {
+    if (this.all.length === 1) return
+    if (this.#choice?.generation !== this.#generation) this.#choice = { generation: this.#generation, made: this.#choosePrimary() }
+    await this.#choice.made
+  }
+
+  async #choosePrimary(): Promise<void> {
+    const found: ServerRole[] = []
+    const enough = Promise.withResolvers<void>()
+    const asked = this.all.map(async (server, i) => {
+      const role = await roleOf(server, this.attemptTimeoutMs)
+      if (role.role !== 'primary') return
+      found[i] = role
+      systemClock.after(OTHERS_TIMEOUT_MS, enough.resolve)
+    })
+    await endsWithin(systemClock, this.attemptTimeoutMs, Promise.race([enough.promise, Promise.all(asked)]))
+    const primaries = Object.values(found)
+    const best = newestOf(primaries)
+    this.#timeline = best?.timeline ?? 0
+    if (best === undefined) return
+    this.#current = found.indexOf(best)
+    if (primaries.length > 1) this.#warn(severalPrimaries(primaries))
   }
 
   /**
@@ -69,19 +117,9 @@ export class PostgresServers {
   }
 
   /** @returns a new connection to a server that takes writes, for a purpose that needs no pool. @throws TransientError */
-  open(options: pg.ClientConfig): Promise<pg.Client> {
-    return this.#openIf(options, async (client, server) => {
-      this.requireWritable(server, await inspectSession(client, this.attemptTimeoutMs))
-    })
-  }
-
-  /** @returns a new connection to any server, a standby too. @throws TransientError */
-  openAny(options: pg.ClientConfig): Promise<pg.Client> {
-    return this.#openIf(options, async () => {})
-  }
-
-  #openIf(options: pg.ClientConfig, check: (client: pg.Client, server: ServerUrl) => Promise<void>): Promise<pg.Client> {
-    return this.inTurn(async () => {
+  async open(options: pg.ClientConfig): Promise<pg.Client> {
+    await this.choose()
+    return await this.inTurn(async () => {
       const server = this.current
       const client = new pg.Client({
         connectionString: server.url,
@@ -93,7 +131,7 @@ export class PostgresServers {
       client.on('error', () => {})
       try {
         await client.connect()
-        await check(client, server)
+        await this.inspect(client, server)
         return client
       } catch (error) {
         this.failed(server, error)
@@ -104,12 +142,22 @@ export class PostgresServers {
   }
 
   /**
-   * @throws TransientError when the server is a standby, or read-only while there are others to ask. A single one may be read as long as it
-   * is read-only: its refusal of a write is told then.
+   * Reads what a new connection leads to. A single server may be read while it is read-only: it refuses a write later.
+   * @throws TransientError if it is a standby or, of several servers, read-only or primary on an earlier timeline than the one in use.
    */
-  requireWritable({ name }: ServerUrl, session: SessionFacts): void {
+  async inspect(client: pg.ClientBase, { name }: ServerUrl): Promise<SessionFacts> {
+    const session = await inspectSession(client, this.attemptTimeoutMs)
     if (session.isStandby) throw notWritable(name, 'a standby')
-    if (session.isReadOnly && this.all.length > 1) throw notWritable(name, 'read-only')
+    if (this.all.length === 1) return session
+    if (session.isReadOnly) throw notWritable(name, 'read-only')
+    const timeline = await readTimeline(client, this.attemptTimeoutMs)
+    if (timeline !== 0 && timeline < this.#timeline) throw outdatedPrimary(name, timeline, this.#timeline)
+    if (timeline > this.#timeline) {
+      // Earlier connections lead to a primary that another has replaced.
+      this.#timeline = timeline
+      this.distrust()
+    }
+    return session
   }
 
   /** @param error of a connection, or what the pool made of it. */
@@ -117,24 +165,4 @@ export class PostgresServers {
     if (!(error instanceof Error)) return undefined
     return this.#failedAt.get(error) ?? (error.cause instanceof Error ? this.#failedAt.get(error.cause) : undefined)
   }
-}
-
-/** What a new connection leads to. */
-export interface SessionFacts {
-  readonly backend: number
-  readonly isStandby: boolean
-  readonly isReadOnly: boolean
-}
-
-/** Asks a new connection what it leads to. A pooler accepts the login itself, then may make statements wait for ever: hence the limit. */
-export async function inspectSession(client: pg.ClientBase, timeoutMs: number): Promise<SessionFacts> {
-  const text = `select pg_backend_pid() as pid, pg_is_in_recovery() as standby, current_setting('transaction_read_only') as read_only`
-  const { rows } = await client.query<{ pid: unknown; standby: boolean; read_only: string }>(limited(text, timeoutMs))
-  const [row] = rows
-  return { backend: Number(row?.pid), isStandby: row?.standby === true, isReadOnly: row?.read_only === 'on' }
-}
-
-/** A statement with a limit of its own for the answer. */
-export function limited(text: string, timeoutMs: number): pg.QueryConfig {
-  return { text, query_timeout: timeoutMs } as pg.QueryConfig
 }

@@ -1,7 +1,8 @@
 import type pg from 'pg'
 import { backoffMs, systemClock } from '../../base/clock.ts'
 import type { ServerUrl } from '../../base/postgres-url.ts'
-import { limited, type PostgresServers } from './servers.ts'
+import { limited } from './server-roles.ts'
+import type { PostgresServers } from './servers.ts'
 
 /** Shortest and longest time between two looks at the server. */
 const PROBE_BASE_MS = 1_000
