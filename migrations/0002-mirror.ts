@@ -134,17 +134,17 @@ function readiness(t: ColumnTypes): string[] {
       raw ${t.raw} not null,
       primary key (account, submission_id, item_key))`,
     `create table program_assessments (
-      account ${t.id} not null, submission_id ${t.id} not null, lane_id ${t.id} not null,
+      account ${t.id} not null, submission_id ${t.id} not null, lane_id ${t.id} not null, program_key ${t.id} not null,
       market_name text, program_id ${t.id}, program_display_name text, channel text, program_category text, enforcement text,
       submit_ready ${t.bool}, evaluated_at ${t.time}, gone_at ${t.time},
       raw ${t.raw} not null,
-      primary key (account, submission_id, lane_id))`,
+      primary key (account, submission_id, lane_id, program_key))`,
     `create table requirement_items (
-      account ${t.id} not null, submission_id ${t.id} not null, lane_id ${t.id} not null, item_key ${t.id} not null,
+      account ${t.id} not null, submission_id ${t.id} not null, lane_id ${t.id} not null, program_key ${t.id} not null, item_key ${t.id} not null,
       result text, key ${t.id}, label text, severity text, resolution text, repr text, form_key ${t.id}, due_stage text,
       satisfied ${t.bool}, blocks_submission ${t.bool}, gone_at ${t.time},
       raw ${t.raw} not null,
-      primary key (account, submission_id, lane_id, item_key))`,
+      primary key (account, submission_id, lane_id, program_key, item_key))`,
     `create table outstanding_items (
       account ${t.id} not null, submission_id ${t.id} not null, item_key ${t.id} not null,
       key ${t.id}, label text, source text, input text, options ${t.json}, markets ${t.json}, how_to_provide text, gone_at ${t.time},

@@ -45,10 +45,10 @@ export type ShownLists = Readonly<Record<string, readonly Row[] | undefined>>
 export function shownReadiness(view: z.output<typeof readinessTruth>): ShownLists {
   const programs = view.assessment?.programs
   return {
-    market_readiness: numbered(view.markets, 'readiness_key', (market) => market['lane_id'] ?? hashOf(market, 'market_name', 'program')),
+    market_readiness: numbered(view.markets, 'readiness_key', (market) => hashOf(market, 'lane_id', 'market_name', 'program')),
     carrier_api_sessions: view.carrier_api_sessions,
     documents_on_file: numbered(view.documents_on_file, 'item_key', (document) => hashOf(document, 'kind', 'display_name')),
-    program_assessments: programs?.map((program) => ({ ...program, lane_id: program['submission_market_id'] ?? null })),
+    program_assessments: programs?.map((program) => ({ ...program, ...ofProgram(program) })),
     requirement_items: programs?.flatMap(requirementsOf),
   }
 }
@@ -140,10 +140,14 @@ function factsOf({ fact_set_id, facts }: z.output<typeof detailTruth>['workspace
   return numbered(sorted, 'fact_key', (fact) => hashOf(fact, 'fact_set_id', 'key', 'scope', 'period'))
 }
 
+/** The sandbox gives each program of a lane an id. */
+function ofProgram({ submission_market_id = null, program_id = null }: Item): Item {
+  return { lane_id: submission_market_id, program_key: program_id }
+}
+
 function requirementsOf(program: Item): Row[] {
-  const lane_id = program['submission_market_id'] ?? null
   const all = ['met', 'unmet', 'deferred'].flatMap((result) =>
-    items.parse(program[result]).map((one): Item => ({ ...one, lane_id, result })),
+    items.parse(program[result]).map((one): Item => ({ ...one, ...ofProgram(program), result })),
   )
   return numbered(all, 'item_key', (one) => one['key'] ?? hashOf(one, 'label'))
 }

@@ -279,7 +279,7 @@ function report(o: ClaimedReadOptions, claim: ReadClaim, walk: Walk, end: WalkEn
   )
 }
 
-/** Keeps items that do not match the specification, and logs how many of them are new. */
+/** Keeps items that could not be understood, and logs how many of them are new. */
 async function keepUnreadable(o: ClaimedReadOptions, tx: Tx, claim: ReadClaim, items: readonly Unreadable[]): Promise<void> {
   if (items.length === 0) return
   const kept = await noteUnreadable(tx, items, timeFromMs(o.clock.now()))
@@ -288,7 +288,7 @@ async function keepUnreadable(o: ClaimedReadOptions, tx: Tx, claim: ReadClaim, i
     o.observer.count('unreadable_items_total', { account: claim.account, read: claim.read }, kept)
     o.log.error(
       { ...place(claim), items: kept },
-      `${kept} items of ${claim.read} do not match the specification; they are kept in sync_unreadable, and other items are mirrored`,
+      `${kept} items of ${claim.read} could not be understood; they are kept in sync_unreadable, and other items are mirrored`,
     )
   })
 }

@@ -4,14 +4,14 @@ import { account, goneFrom, itemKey, submissionId } from './common.ts'
 export const marketReadiness = entity({
   table: 'market_readiness',
   holds:
-    'One row for each market of the requirements view: whether it can be approached, and what it still needs from whom. An empty list while ' +
-    'markets are being matched means "not yet" and changes nothing.',
+    'One row for each market of the requirements view, and for each of its programs: whether it can be approached, and what it still needs from ' +
+    'whom. An empty list while markets are being matched means "not yet" and changes nothing.',
   read: 'requirements',
   key: ['account', 'submission_id', 'readiness_key'],
   fields: {
     account,
     submission_id: submissionId,
-    readiness_key: itemKey({ own: 'lane_id', hashed: ['market_name', 'program'] }),
+    readiness_key: itemKey({ hashed: ['lane_id', 'market_name', 'program'] }),
     lane_id: { kind: 'text', class: 'none', as: 'uuid', meaning: 'its lane; null while it has none' },
     market_name: { kind: 'text', class: 'business', meaning: "the market's name" },
     program: { kind: 'text', class: 'business', meaning: "the program's name" },

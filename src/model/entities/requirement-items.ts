@@ -6,11 +6,17 @@ export const requirementItems = entity({
   holds: 'What a program requires, one row for each requirement, with what the service found.',
   read: 'requirements',
   parent: 'program_assessments',
-  key: ['account', 'submission_id', 'lane_id', 'item_key'],
+  key: ['account', 'submission_id', 'lane_id', 'program_key', 'item_key'],
   fields: {
     account,
     submission_id: submissionId,
     lane_id: laneId,
+    program_key: {
+      kind: 'text',
+      class: 'none',
+      source: "the program's `program_key`",
+      meaning: 'its program, as in `program_assessments`',
+    },
     item_key: itemKey({ own: 'key', hashed: ['label'] }),
     result: {
       kind: 'text',

@@ -94,9 +94,8 @@ export class Repairer {
     const { account, submissionId } = this.#place
     const { db, clock, recorder, dryRun } = this.#o
     const items = raws.map((raw): Unreadable => ({ account, submission_id: submissionId, read, raw }))
-    const [are, they] = items.length === 1 ? ['is', 'it is'] : ['are', 'they are']
-    const kept = dryRun ? '' : `; ${they} kept in sync_unreadable`
-    const detail = `${items.length} of its items ${are} not what the service's specification says and could not be compared${kept}`
+    const kept = dryRun ? '' : `; ${items.length === 1 ? 'it is' : 'they are'} kept in sync_unreadable`
+    const detail = `${items.length} of its items could not be understood and compared${kept}`
     this.#isIncomplete = true
     await db.write('reconcile-findings', async (tx) => {
       if (!dryRun) await noteUnreadable(tx, items, timeFromMs(clock.now()))

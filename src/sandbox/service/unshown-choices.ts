@@ -104,7 +104,7 @@ export const words = {
     row: 'Requirements view: when rail and assessment are null; here always, for every other submission',
     values: ['whole', 'no_assessment', 'no_rail', 'neither'],
   },
-  programs_of_lane: { row: 'Requirements view: how many programs of an assessment share a lane', values: ['one', 'two'] },
+  programs_of_lane: { row: 'Requirements view: how many programs in assessment and markets share a lane', values: ['one', 'two'] },
   option_values: { row: 'Outstanding requirements: values of options', values: ['plain', 'sensitive'] },
   offer_urls: {
     row: 'Requirements view: whether the document_url of a source offer stays, or is signed for each answer',

@@ -41,6 +41,7 @@ const contents: Readonly<Record<string, Change>> = {
     return {
       ...view,
       ...(isNull && { effective_date: null }),
+      markets: withMarkets(objectsIn(view['markets']), unshown),
       assessment: parts === 'no_assessment' || parts === 'neither' ? null : assessment && withPrograms(assessment, unshown),
       rail: parts === 'no_rail' || parts === 'neither' ? null : rail && isNull ? withoutPrograms(rail) : rail,
     }
@@ -57,6 +58,13 @@ const contents: Readonly<Record<string, Change>> = {
       applications: objectsIn(view['applications']).map((one) => ({ ...one, connection_id: null, result: null })),
     }),
   }),
+}
+
+/** Each market of a lane, and the same for the second program of the lane. */
+function withMarkets(markets: readonly Part[], unshown: Unshown): readonly Part[] {
+  if (unshown.word('programs_of_lane') === 'one') return markets
+  const second = (market: Part) => ({ ...market, program: `${market['program']} Plus`, needs_from_you: ['Payroll (Plus)'] })
+  return markets.flatMap((market) => (market['lane_id'] === null ? [market] : [market, second(market)]))
 }
 
 function withPrograms(assessment: Part, unshown: Unshown): Part {

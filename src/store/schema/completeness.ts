@@ -178,7 +178,8 @@ export const syncConflicts = internal({
 export const syncUnreadable = internal({
   name: 'sync_unreadable',
   key: ['account', 'submission_id', 'read', 'evidence_key'],
-  holds: "items of a feed that are not what the service's specification says; of one feed of a submission some 1,000 at most",
+  holds:
+    'items of an answer that could not be understood: without an id, or with the id of another item in the same list; at most 1,000 for each read of a submission',
   columns: {
     account: text(),
     submission_id: text(),

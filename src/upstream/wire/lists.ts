@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Entity, Field, Row } from '../../model/entity.ts'
+import { type Entity, type Field, ownKey, type Row } from '../../model/entity.ts'
 import { isObject } from '../../model/json.ts'
 import type { ViewList } from '../../model/records.ts'
 import { keyOf, rawOf } from './fields.ts'
@@ -26,17 +26,19 @@ export interface ListReading {
 /** The lists of a view, as they are read. */
 export class Lists {
   readonly lists: ViewList[] = []
-  /** JSON text of the unreadable items. */
+  /** JSON text of the items without a row: those that can't be read, and those whose id another item of the list has. */
   readonly unreadable: string[] = []
 
   /**
-   * Reads a list into rows of a table. Of an id that repeats the last item counts; items without an id are numbered (trap 67).
+   * Reads a list into rows of a table. If different items have the same id, the last one gets the row and the others count as unreadable.
+   * Items without an id are numbered (trap 67).
    * @param items null when there is no list, which is unknown (trap 64): nothing is concluded about the table, or about the rows of one parent.
-   * @returns the readable items.
+   * @returns the items with a row.
    */
   read(entity: Entity, items: readonly unknown[] | null, reading: ListReading = {}): readonly ReadItem[] {
     const { of = {}, read, beside = () => ({}), isWhole = items !== null } = reading
     if (items === null && Object.keys(of).length === 0) return []
+    const parentKey = ownKey(entity).slice(0, -1)
     const keyColumn = entity.key.at(-1) ?? ''
     const madeOf = entity.fields[keyColumn]?.madeOf
     const found = new Map<string, ReadItem>()
@@ -50,8 +52,15 @@ export class Lists {
         continue
       }
       const row: Row = { ...told, ...beside(told, position), ...of }
-      const key = madeOf === undefined ? String(row[keyColumn]) : unusedKey(found, repeats, keyFrom(row, madeOf))
-      found.set(key, { row: { ...row, [keyColumn]: key }, item })
+      const textOf = (key: string) => JSON.stringify([...parentKey.map((column) => row[column]), key])
+      const given = madeOf === undefined ? String(row[keyColumn]) : keyFrom(row, madeOf)
+      const key = madeOf === undefined ? given : unusedKey((key) => found.has(textOf(key)), repeats, textOf(given), given)
+      const same = found.get(textOf(key))
+      if (same !== undefined && rawOf(same.item) !== rawOf(item)) {
+        isReadable = false
+        this.unreadable.push(rawOf(same.item) ?? 'null')
+      }
+      found.set(textOf(key), { row: { ...row, [keyColumn]: key }, item })
     }
     const all = [...found.values()]
     this.lists.push({ table: entity.table, of, rows: all.map(({ row }) => row), whole: isWhole && isReadable })
@@ -72,12 +81,12 @@ function keyFrom(row: Row, { own, hashed }: NonNullable<Field['madeOf']>): strin
   return given ?? hash('sha256', JSON.stringify(hashed.map((column) => row[column] ?? null)), 'hex')
 }
 
-/** @returns `key`, or with the first `#2`, `#3` … that no row has. */
-function unusedKey(rows: ReadonlyMap<string, unknown>, repeats: Map<string, number>, key: string): string {
-  if (!rows.has(key)) return key
-  let count = (repeats.get(key) ?? 1) + 1
-  while (rows.has(`${key}#${count}`)) count += 1
-  repeats.set(key, count)
+/** @returns `key`, or with the first `#2`, `#3` … that no row has. @param repeats the last number by `group`. */
+function unusedKey(isUsed: (key: string) => boolean, repeats: Map<string, number>, group: string, key: string): string {
+  if (!isUsed(key)) return key
+  let count = (repeats.get(group) ?? 1) + 1
+  while (isUsed(`${key}#${count}`)) count += 1
+  repeats.set(group, count)
   return `${key}#${count}`
 }
 

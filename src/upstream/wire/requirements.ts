@@ -33,7 +33,7 @@ export function readRequirements(raw: unknown): View | null {
   found.read(carrierApiSessions, itemsIn(raw, 'carrier_api_sessions'))
   found.read(documentsOnFile, itemsIn(raw, 'documents_on_file'))
   for (const { row, item } of found.read(programAssessments, itemsIn(raw['assessment'], 'programs'))) {
-    readRequirementItems(found, { lane_id: row['lane_id'] ?? null }, item)
+    readRequirementItems(found, { lane_id: row['lane_id'] ?? null, program_key: row['program_key'] ?? null }, item)
   }
   // While markets are being matched an empty list means "not yet", not "no longer" (trap 62).
   const isMatching = submission['marketing_status'] === 'matching'

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { quotes } from '../../../src/model/entities/quotes.ts'
 import { detailReads, idReads, readKinds } from '../../../src/model/reads.ts'
 import { onSqlite, sqliteDatabase } from '../../tools/databases.ts'
 import { hastyClock } from '../../tools/hasty-clock.ts'
+import { rowsOf } from '../../tools/mirror.ts'
 import { until } from '../../tools/until.ts'
 import { ACCOUNT, DamageRig, told } from '../damage/rig.ts'
 import { RunRig } from '../rig.ts'
@@ -84,12 +86,32 @@ describe.each(onSqlite)('what could not be checked proves nothing, on $name', (d
     const { findings: dry } = await rig.reconcile('--dry-run')
     expect(told(dry)).toEqual(['unreadable events', 'unreadable thread'])
     expect(await evidence.execute()).toEqual([])
-    for (const { detail } of dry) expect(detail).toMatch(/^1 of its items is not .* and could not be compared$/)
+    for (const { detail } of dry) expect(detail).toMatch(/^1 of its items could not be understood and compared$/)
     const ended = await rig.reconcile()
-    for (const { detail } of ended.findings) expect(detail).toMatch(/ could not be compared; it is kept in sync_unreadable$/)
+    for (const { detail } of ended.findings) expect(detail).toMatch(/ could not be understood and compared; it is kept in sync_unreadable$/)
     expect({ code: ended.code, found: told(ended.findings) }).toEqual({ code: 1, found: ['unreadable events', 'unreadable thread'] })
     expect(await evidence.execute()).toEqual([{ read: 'events' }, { read: 'thread' }])
     expect(await rig.state()).toEqual(before)
+  })
+
+  it('two quotes with the same id are one row and one unreadable item, and the submission is not proved', async () => {
+    const rig = await DamageRig.open(database)
+    const [lane] = rig.sandbox.truth(ACCOUNT, rig.rich)[0]?.requirements.rail?.lanes ?? []
+    const [quote, ...others] = lane?.quotes ?? []
+    if (lane === undefined || quote === undefined) throw new Error('the submission has no quote')
+    const twice = [{ ...quote, total_cents: 1 }, quote, ...others]
+    rig.sandbox.patchLane(ACCOUNT, rig.rich, lane.submission_market_id, { rail: { quotes: twice } })
+    const ended = await rig.reconcile()
+    expect({ code: ended.code, found: told(ended.findings) }).toMatchObject({
+      code: 1,
+      found: expect.arrayContaining(['unreadable requirements']),
+    })
+    const [kept] = await rig.db.read.sql.selectFrom('sync_unreadable').select('raw').execute()
+    expect(JSON.parse(kept?.raw ?? '')).toMatchObject({ quote_id: quote.quote_id, total_cents: 1 })
+    expect(await rowsOf(rig.db, quotes)).toContainEqual(
+      expect.objectContaining({ quote_id: quote.quote_id, total_cents: quote.total_cents, gone_at: null }),
+    )
+    expect(await proofOf(rig, rig.rich)).toMatchObject({ proved_at: null })
   })
 
   it('attachments that are no list are not marked as gone', async () => {

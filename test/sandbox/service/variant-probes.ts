@@ -74,7 +74,8 @@ export const variantProbes = {
     (await writer.get(`/broker/submissions/${sandbox.addSubmission('default')}/application-workspace`)).body.workspace_id === null,
   partial_view: async (made: Made) =>
     (await everywhere(made, '/requirements')).map(({ rail, assessment }) => [rail === null, assessment === null]),
-  programs_of_lane: async (made: Made) => (await everywhere(made, '/requirements')).map(({ assessment }) => assessment?.programs.length),
+  programs_of_lane: async (made: Made) =>
+    (await everywhere(made, '/requirements')).map(({ assessment, markets }) => [assessment?.programs.length, markets.length]),
   option_values: async (made: Made) => JSON.stringify(await everywhere(made, '/outstanding-requirements')).includes('"ssn"'),
   offer_urls: async (made: Made) => JSON.stringify(await everywhere(made, '/requirements')).includes('signature='),
   delivered_times: async (made: Made) => (await delivered(made)).occurred_at.length,

@@ -293,11 +293,36 @@ describe('requirements', () => {
     expect(laneOf({ next_step: null })?.['next_step']).toBeNull()
   })
 
-  test('of an id that comes twice the last one counts, and items without an id are left out', () => {
+  test('the last of several items with one id has the row; the others and items without an id are recorded as unreadable', () => {
     const lanes = [{ ...lane, status: 'old' }, { ...lane, submission_market_id: null }, 'odd', { ...lane, status: 'new' }]
-    expect(rowsOf({ ...view, rail: { ...view.rail, lanes } }, 'lanes').map((row) => row['status'])).toEqual(['new'])
+    const ofLanes = { ...view, rail: { ...view.rail, lanes } }
+    expect(rowsOf(ofLanes, 'lanes').map((row) => row['status'])).toEqual(['new'])
+    expect(readRequirements(ofLanes)?.unreadable).toEqual([lanes[1], lanes[2], lanes[0]].map((item) => JSON.stringify(item)))
     const quotes = [{ quote_id: 'q', total_cents: 1 }, { total_cents: 2 }, { quote_id: 'q', total_cents: 3 }]
     expect(rowsOf(withLane({ quotes }), 'quotes')).toMatchObject([{ quote_id: 'q', total_cents: 3 }])
+    expect(listsOf(withLane({ quotes }), 'quotes')).toMatchObject([{ whole: false }])
+    expect(readRequirements(withLane({ quotes }))?.unreadable).toEqual([quotes[1], quotes[0]].map((item) => JSON.stringify(item)))
+    const twice = withLane({ quotes: [quotes[2], quotes[2]] })
+    expect([readRequirements(twice)?.unreadable, listsOf(twice, 'quotes')]).toMatchObject([[], [{ whole: true }]])
+  })
+
+  test('programs of one lane have rows of their own, and so have their requirements and markets', () => {
+    const program = { submission_market_id: LANE, program_id: ID, program_display_name: 'GL', met: [{ key: 'a' }], unmet: [], deferred: [] }
+    const unnamed = { ...program, program_id: null }
+    const market = { market_name: 'Acme Mutual', lane_id: LANE, program: 'GL', ready: false }
+    const programs = [program, { ...program, program_id: 'p-2' }, unnamed, { ...unnamed, program_display_name: 'Umbrella' }]
+    const markets = [market, { ...market, program: 'Umbrella' }, { ...market, program: null }]
+    const keysOf = (all: readonly Record<string, unknown>[], table: string) =>
+      rowsOf({ ...view, markets, assessment: { programs: all } }, table).map((row) => row['program_key'] ?? row['readiness_key'])
+    for (const table of ['program_assessments', 'requirement_items']) {
+      const keys = keysOf(programs, table)
+      expect([new Set(keys).size, keys.slice(0, 2)]).toEqual([4, [ID, 'p-2']])
+      expect(keysOf(programs.toReversed(), table).toReversed()).toEqual(keys)
+    }
+    expect(new Set(keysOf([], 'market_readiness')).size).toBe(3)
+    const elsewhere = { ...unnamed, submission_market_id: ID }
+    const [first, second] = keysOf([elsewhere, unnamed], 'program_assessments')
+    expect(first).toBe(second)
   })
 })
 
