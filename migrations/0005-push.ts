@@ -53,7 +53,8 @@ function outbox(t: ColumnTypes): string[] {
       destination ${t.id} not null, account ${t.id} not null, lane ${t.id} not null, submission_id ${t.id},
       entity ${t.id} not null, entity_id ${t.id} not null, operation text not null, cause text not null, seq ${t.int} not null,
       snapshot ${t.raw}, message_id ${t.id} not null, state text not null, attempts ${t.int} not null, uncertain ${t.int} not null,
-      queued_at ${t.time} not null, tried_at ${t.time}, status ${t.int}, detail text, error text, settled_at ${t.time}, resent text, left_filter ${t.int})`,
+      queued_at ${t.time} not null, tried_at ${t.time}, status ${t.int}, detail text, error text, progress text, settled_at ${t.time},
+      resent text, left_filter ${t.int})`,
     // One lane's rows in their order: for claiming them, and for knowing whether any are left.
     "create index sync_outbox_lane on sync_outbox (destination, account, lane, outbox_id) where state = 'ready'",
     "create index sync_outbox_ready on sync_outbox (destination, outbox_id) where state = 'ready'",

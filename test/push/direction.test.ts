@@ -42,6 +42,7 @@ function message(direction: string | null, entity = 'thread_messages'): OutboxRo
     after: { direction },
     afterText: null,
     attempts: 0,
+    progress: null,
     status: null,
     leftFilter: false,
     uncertain: false,

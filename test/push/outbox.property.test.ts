@@ -120,6 +120,7 @@ class World {
         uncertain: false,
         status: 200,
         detail: null,
+        progress: null,
         error: null,
         remoteId: null,
       }

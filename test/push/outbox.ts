@@ -80,6 +80,7 @@ export interface StoredRow {
   readonly uncertain: number
   readonly status: number | null
   readonly error: string | null
+  readonly progress: string | null
 }
 
 /** The whole outbox, or a destination's, in order. */
@@ -136,6 +137,7 @@ export function result(lane: ClaimedLane, state: RowResult['state'], over: Parti
     uncertain: false,
     status: 200,
     detail: null,
+    progress: null,
     error: state === 'delivered' ? null : `it became ${state}`,
     remoteId: null,
     ...over,

@@ -65,7 +65,7 @@ export const simulated = {
   },
   'an uncertain push is repeated without a look': {
     file: 'push/send/preparer.ts',
-    edits: [['return !row.uncertain || this.#o.destination.idempotent', 'return true']],
+    edits: [['return !row.uncertain || row.progress !== null || this.#o.destination.idempotent', 'return true']],
   },
   'the change log skips a number': {
     file: 'store/changes/change-log.ts',

@@ -198,7 +198,7 @@ const http = section({
   update: section(request).optional().meta({ description: 'the same, for changes of a record whose `remote_id` is known' }),
   upload: section(request)
     .optional()
-    .meta({ description: 'the same, sent after `request` when a document goes along; it sees the answer of `request` as `body`' }),
+    .meta({ description: 'the same, sent with a document once the record exists; sees the answer of `request` or `lookup` as `body`' }),
   documents: value(flag).prefault(false).meta({ description: 'whether a change that stores a [document](#send-documents-along) sends it' }),
   batch: section({
     max: value(number(1, MOST_IN_BATCH)),

@@ -4,6 +4,7 @@ import type { proxySettings } from '../../config/config.ts'
 import type { Row } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
+import type { PushProgress, RecordTaken } from '../../store/outbox/progress.ts'
 import type { QueuedChange } from '../../store/outbox/rows.ts'
 import type { OpenDocument } from './documents.ts'
 
@@ -40,12 +41,16 @@ export interface PushItem extends QueuedChange {
   readonly remoteId: string | null
   /** Attempts before this one. */
   readonly attempts: number
+  /** What earlier attempts achieved; null for nothing. */
+  readonly progress: PushProgress | null
 }
 
 /** Outcome of one attempt. */
 export type Outcome =
   /** The target has it. */
   | { readonly type: 'delivered'; readonly status: number | null; readonly remoteId: string | null; readonly detail: string | null }
+  /** The target has the record of a document. The next attempt uploads the document. */
+  | { readonly type: 'record_taken'; readonly status: number | null; readonly remoteId: string | null; readonly progress: RecordTaken }
   /**
    * The target did not take it. `permanent`: it would refuse the same request again. `isFinal`: the destination's settings say that no further
    * attempt can help. `alive`: it answered, so there is no outage; null: no request was sent, for a reason of our own.

@@ -9,7 +9,10 @@ export type Answer = Extract<TransportResult, { type: 'answer' }> & {
   readonly reason?: string
 }
 /** Outcome of a request that was not answered with a success, or was not sent. */
-export type Failure = Exclude<Outcome, { type: 'delivered' | 'not_attempted' | 'split' }>
+export type Failure = Exclude<Outcome, { type: 'delivered' | 'record_taken' | 'not_attempted' | 'split' }>
+
+/** The target has the message. */
+export type Delivered = Extract<Outcome, { type: 'delivered' }>
 
 /** A step failed. It carries the outcome of the delivery. */
 export class StepFailure extends ProductError {
@@ -31,8 +34,14 @@ export function localFailure(error: string, permanent: boolean): Extract<Failure
   return { type: 'failed', permanent, alive: null, status: null, error, retryAfterMs: null }
 }
 
+/** @returns an unknown outcome as a failure, where a second attempt does no harm. */
+export function repeatable(outcome: Extract<Outcome, { type: 'unknown' }>): Extract<Failure, { type: 'failed' }> {
+  const { error, status = null, retryAfterMs = null } = outcome
+  return { ...localFailure(error, false), alive: false, status, retryAfterMs }
+}
+
 /** @returns the outcome of a message that the target has. @param detail a remark; that of the id is added. */
-export function taken(status: number | null, { id, remark }: RemoteId, detail: string | null): Outcome {
+export function taken(status: number | null, { id, remark }: RemoteId, detail: string | null): Delivered {
   const remarks = [detail, remark].filter((part) => part !== null)
   return { type: 'delivered', status, remoteId: id, detail: remarks.length === 0 ? null : remarks.join('; ') }
 }

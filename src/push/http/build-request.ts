@@ -2,8 +2,7 @@ import { PermanentError } from '../../base/errors.ts'
 import type { RequestTemplate } from '../../config/config.ts'
 import type { Json } from '../../model/json.ts'
 import type { BuiltRequest } from '../contract/delivery.ts'
-import type { Answer } from '../contract/outcomes.ts'
-import { bodyOf } from './answered.ts'
+import type { AnswerBody } from './answer-body.ts'
 import { encodeBody } from './encode.ts'
 import { expressionsOf, headerName, type RequestName } from './expressions.ts'
 import type { TemplateInput, Templates } from './templates.ts'
@@ -11,7 +10,7 @@ import type { TemplateInput, Templates } from './templates.ts'
 /**
  * Makes one of a destination's requests.
  * @param view what its expressions see.
- * @param about the answer that they see as `body`.
+ * @param body the answer that they see as `body`; null: none.
  * @throws PermanentError when a template fails, or yields something that cannot be sent; TransientError when it cannot be evaluated now.
  */
 export async function buildRequest(
@@ -19,10 +18,10 @@ export async function buildRequest(
   name: RequestName,
   template: RequestTemplate,
   view: TemplateInput,
-  about?: Answer,
+  body: AnswerBody | null = null,
 ): Promise<BuiltRequest> {
   const names = expressionsOf(name, template).map((expression) => expression.name)
-  const values = await templates.evaluate(names, view, about === undefined ? null : bodyOf(about))
+  const values = await templates.evaluate(names, view, body)
   const yielded = (expression: string): Json => values[names.indexOf(expression)] ?? null
   const url = yielded(`${name}.url`)
   if (typeof url !== 'string' || !URL.canParse(url)) throw new PermanentError(`${name}.url yields no URL`)

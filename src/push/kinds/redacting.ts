@@ -13,6 +13,10 @@ export function redacting(kind: DeliveryKind, secrets: readonly string[]): Deliv
   const withoutSecrets = <T extends { readonly error: string }>(failure: T): T => ({ ...failure, error: known.maskText(failure.error) })
   const redacted = (outcome: Outcome): Outcome => {
     if (outcome.type === 'not_attempted') return outcome
+    if (outcome.type === 'record_taken') {
+      const { body, detail, ...rest } = outcome.progress
+      return { ...outcome, progress: { ...rest, body: known.maskText(body), detail: detail && known.maskText(detail) } }
+    }
     if (outcome.type !== 'delivered') return withoutSecrets(outcome)
     return outcome.detail === null ? outcome : { ...outcome, detail: known.maskText(outcome.detail) }
   }

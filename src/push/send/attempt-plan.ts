@@ -5,7 +5,7 @@ import { msFromTime } from '../../model/time.ts'
 import type { OutboxRow, RowResult } from '../../store/outbox/work.ts'
 import type { LaneBlock } from '../../store/schema/push.ts'
 import type { Outcome } from '../contract/delivery.ts'
-import { isRefusal, requestedPauseMs } from '../contract/outcomes.ts'
+import { isRefusal, repeatable } from '../contract/outcomes.ts'
 
 /** Attempts before a message that the target refuses as such becomes a dead letter. */
 const REFUSED_ATTEMPTS = 3
@@ -68,8 +68,13 @@ export function planAttempt(
   switch (outcome.type) {
     case 'delivered': {
       const { status, remoteId } = outcome
-      const delivered = { state: 'delivered', attempts: row.attempts + 1, uncertain: false, remoteId } as const
+      const delivered = { state: 'delivered', attempts: row.attempts + 1, progress: null, remoteId } as const
       return { row: result(row, { ...delivered, status, detail: outcome.detail }), lane: { type: 'go_on' } }
+    }
+    case 'record_taken': {
+      const { status, remoteId, progress } = outcome
+      // The progress must be stored before the upload. Otherwise, after a crash, the record could be made twice.
+      return { row: result(row, { status, remoteId, progress }), lane: { type: 'due', inMs: 0 } }
     }
     case 'not_attempted':
     case 'split':
@@ -103,7 +108,7 @@ function nextSearchMs({ changedAt }: Pick<OutboxRow, 'changedAt'>, { clock, dest
 function afterUnknown(row: RowOf, outcome: Of<'unknown'>, context: PlanContext): AttemptPlan {
   const { destination, canLookUp } = context
   const { status = null } = outcome
-  const failed = { ...outcome, type: 'failed', permanent: false, alive: false, status, retryAfterMs: requestedPauseMs(outcome) } as const
+  const failed = repeatable(outcome)
   if (destination.idempotent) return afterFailure(row, failed, context, false)
   if (canLookUp) return afterFailure(row, failed, context, true)
   const text = `${outcome.error}; it may have arrived, and this destination must not get it twice`
@@ -146,13 +151,14 @@ function givenUp(
   }
 }
 
-type RowOf = Pick<OutboxRow, 'outboxId' | 'attempts' | 'status' | 'uncertain'>
+type RowOf = Pick<OutboxRow, 'outboxId' | 'attempts' | 'status' | 'uncertain' | 'progress'>
 type Of<T extends Outcome['type']> = Extract<Outcome, { type: T }>
 
 /** A row that stays as it is, except for `change`. */
 function result(row: RowOf, change: Partial<RowResult>): RowResult {
   const { detail = null, error = null } = change
-  const same = { state: 'ready', attempts: row.attempts, uncertain: false, status: null, remoteId: null } as const
+  const { attempts, progress } = row
+  const same = { state: 'ready', attempts, uncertain: false, status: null, progress, remoteId: null } as const
   return { outboxId: row.outboxId, ...same, ...change, detail: shortened(detail), error: shortened(error) }
 }
 

@@ -252,7 +252,7 @@ export class DestinationGate {
 
 /** Whether an outcome shows that the endpoint accepts messages: it took this one, or rejected this one alone. */
 function isAccepted(outcome: Outcome | null): boolean {
-  if (outcome?.type === 'delivered') return true
+  if (outcome?.type === 'delivered' || outcome?.type === 'record_taken') return true
   return (outcome?.type === 'failed' || outcome?.type === 'split') && outcome.status !== null && isRefusal(outcome.status)
 }
 

@@ -37,6 +37,7 @@ export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'persona
       // Under a new id it is another record to the target, which may have lost the first.
       remoteId: row.resent === 'new' && row.operation === 'insert' ? null : row.remoteId,
       attempts: row.attempts,
+      progress: row.progress,
     }
   }
 }

@@ -128,9 +128,13 @@ export class LaneLoop {
     await this.#claims.settle([result], lease)
     const { next, rows } = result
     if (rows.length === 0 || next.type !== 'due') return
-    // The lane may have more: rows that were not reached, that did not fit the claim, or that came while the lane was claimed.
+    // The stream may have more: rows that were not reached, that did not fit the claim, that came while it was claimed, or that continue.
     const isLeft =
-      rows.length < lane.rows.length || lane.rows.length === this.#rowsPerLane || lane.isFull || notifications !== this.#notifications
+      rows.length < lane.rows.length ||
+      lane.rows.length === this.#rowsPerLane ||
+      lane.isFull ||
+      notifications !== this.#notifications ||
+      rows.at(-1)?.state === 'ready'
     if (next.inMs === 0 && isLeft) this.#look()
     if (next.inMs > 0 && next.inMs < SWEEP_MS) this.#lookIn(next.inMs)
   }

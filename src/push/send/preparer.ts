@@ -53,8 +53,9 @@ export class Preparer {
     return this.#o.kind.lookUp !== undefined && !this.#isSafe(row)
   }
 
+  /** Whether the row may be sent without asking the target first. An attempt that continues repeats nothing that would do harm. */
   #isSafe(row: OutboxRow): boolean {
-    return !row.uncertain || this.#o.destination.idempotent
+    return !row.uncertain || row.progress !== null || this.#o.destination.idempotent
   }
 
   #withoutAttempt(row: OutboxRow, plan: AttemptPlan): Prepared {

@@ -62,6 +62,8 @@ export class Reports {
         fields,
         `nobody knows whether ${id} arrived: ${error}; look for it there. If it is missing, run \`submission-mirror outbox retry ${outboxId}\`; if it arrived, \`submission-mirror outbox skip ${outboxId}\``,
       )
+    } else if (outcome.type === 'record_taken') {
+      this.#log.debug(fields, `the target has the record of ${id}; its document follows`)
     } else if (state === 'skipped') {
       this.#log.debug(fields, `${id} was ${error}`)
     } else {

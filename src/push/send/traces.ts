@@ -38,6 +38,14 @@ export class Traces {
     if (of === undefined) return
     const destination = this.#o.destination.name
     const attributes = { destination, entity, operation, seq, attempt: attempts + 1, outcome }
-    this.#o.observer.trace?.({ name: 'push', of, orOf, startMs, endMs, failed: outcome !== 'delivered', attributes })
+    this.#o.observer.trace?.({
+      name: 'push',
+      of,
+      orOf,
+      startMs,
+      endMs,
+      failed: outcome !== 'delivered' && outcome !== 'record_taken',
+      attributes,
+    })
   }
 }

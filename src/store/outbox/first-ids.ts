@@ -36,7 +36,7 @@ async function measureRows(q: Query, lanes: readonly LaneKey[], limit: number): 
       ? sql`${given} cross join lateral (${ofLane('*')}) as o`
       : sql`${given} cross join sync_outbox o on o.outbox_id in (${ofLane('i.outbox_id')})`
   const bytes = sql.join(
-    ['c.before', 'c.after', 'o.snapshot'].map((column) => bytesOf(q, sql.ref(column))),
+    ['c.before', 'c.after', 'o.snapshot', 'o.progress'].map((column) => bytesOf(q, sql.ref(column))),
     sql` + `,
   )
   const { rows } = await sql<Measured>`

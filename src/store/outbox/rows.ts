@@ -11,6 +11,7 @@ import { relationOf, specOf } from '../schema/table.ts'
 import { firstIds } from './first-ids.ts'
 import type { LaneKey } from './lanes.ts'
 import { presentSubmissions } from './present-rows.ts'
+import type { PushProgress } from './progress.ts'
 import { namesClient } from './push-map.ts'
 
 /** The `error` of a skipped change whose record has no known id at the target. Retrying the insert finds such rows by it. */
@@ -49,6 +50,7 @@ export interface OutboxRow extends QueuedChange {
   readonly status: number | null
   /** Before this claim: an attempt began, and its outcome is unknown. */
   readonly uncertain: boolean
+  readonly progress: PushProgress | null
   /** Sent again because an operator asked for it, under the same id or a new one. */
   readonly resent: 'same' | 'new' | null
   /** With this the record ceased to pass the `filter` of the destination. */
@@ -78,6 +80,7 @@ interface Found {
   attempts: number
   status: number | null
   uncertain: number
+  progress: string | null
   resent: 'same' | 'new' | null
   left_filter: number | null
   changed_at: TimeText | null
@@ -158,7 +161,8 @@ export async function rowsAsSent(q: Query, rows: readonly UnsentRow[], destinati
     snapshot: snapshot && JSON.stringify(snapshot),
     left_filter: leftFilter === true ? 1 : null,
   }))
-  const asSent = sql`(select given.*, 0 as attempts, 0 as uncertain, cast(null as integer) as status, cast(null as text) as resent from ${valuesTable(q, unqueued, given)}) as o`
+  const asSent = sql`(select given.*, 0 as attempts, 0 as uncertain, cast(null as integer) as status, cast(null as text) as progress,
+    cast(null as text) as resent from ${valuesTable(q, unqueued, given)}) as o`
   return await completed(q, await readRows(q, asSent))
 }
 
@@ -181,7 +185,7 @@ async function readRows(q: Query, from: RawBuilder<unknown>): Promise<Found[]> {
   const after = q.kind === 'sqlite' ? sql`+c.after` : sql`c.after`
   const { rows } = await sql<Found>`
     select o.lane, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
-      o.attempts, o.status, o.uncertain, o.resent, o.left_filter, c.changed_at, c.before, ${after} as after, r.remote_id, m.client, m.policy, m.fields
+      o.attempts, o.status, o.uncertain, o.progress, o.resent, o.left_filter, c.changed_at, c.before, ${after} as after, r.remote_id, m.client, m.policy, m.fields
     from ${from}
     left join changes c on c.seq = o.seq and o.snapshot is null
     left join sync_remote_ids r on ${sql.raw(itsRemoteId)}
@@ -277,6 +281,7 @@ function outboxRow(row: Found, submission: Row | null, direction: string | null)
     attempts: row.attempts,
     status: row.status,
     uncertain: row.uncertain !== 0,
+    progress: row.progress === null ? null : (JSON.parse(row.progress) as PushProgress),
     resent: row.resent,
     leftFilter: row.left_filter === 1,
     remoteId: row.remote_id,

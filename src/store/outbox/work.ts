@@ -10,6 +10,7 @@ import { dbTime, valuesTable } from '../engine/sql.ts'
 import { type LaneBlock, type OutboxState, syncOutbox } from '../schema/push.ts'
 import { specOf } from '../schema/table.ts'
 import { closeEmptyLanes, type LaneKey, laneText, lockLanes, makeDue } from './lanes.ts'
+import type { PushProgress } from './progress.ts'
 import { lockMappings, mappedLanes } from './push-map.ts'
 import { firstRows, ID_NOT_KNOWN, type OutboxRow } from './rows.ts'
 import { returnProbe, takeProbe } from './suspensions.ts'
@@ -54,6 +55,7 @@ export interface RowResult {
   readonly status: number | null
   readonly detail: string | null
   readonly error: string | null
+  readonly progress: PushProgress | null
   /** The record's id at the target; null keeps the known one. */
   readonly remoteId: string | null
 }
@@ -69,7 +71,7 @@ export interface LaneResult {
 }
 
 const outbox = specOf(syncOutbox)
-const SETTLED = ['state', 'attempts', 'uncertain', 'status', 'detail', 'error', 'settled_at']
+const SETTLED = ['state', 'attempts', 'uncertain', 'status', 'detail', 'error', 'progress', 'settled_at']
 
 export const claimedLanes = new Leased<LaneLease>({
   table: 'sync_push_lanes',
@@ -168,17 +170,24 @@ async function writeRows(tx: Tx, results: readonly LaneResult[]): Promise<void> 
   const attempted: Row[] = []
   const others: Row[] = []
   for (const { lane, rows } of results) {
-    const before = new Map(lane.rows.map((row) => [row.outboxId, row.attempts]))
-    for (const { outboxId, state, attempts, uncertain, status, detail, error } of rows) {
-      const texts = { detail: storableOrNull(detail), error: storableOrNull(error) }
+    const before = new Map(lane.rows.map((row) => [row.outboxId, row]))
+    for (const { outboxId, state, attempts, uncertain, status, detail, error, progress } of rows) {
+      const claimed = before.get(outboxId)
+      const kept = progress && claimed ? protectedProgress(tx, claimed, progress) : null
+      const texts = { detail: storableOrNull(detail), error: storableOrNull(error), progress: kept }
       const settledAt = state === 'ready' ? null : now
       const row = { outbox_id: outboxId, state, attempts, uncertain: uncertain ? 1 : 0, status, ...texts, settled_at: settledAt }
-      if (attempts > (before.get(outboxId) ?? 0)) attempted.push({ ...row, tried_at: now })
+      if (attempts > (claimed?.attempts ?? 0)) attempted.push({ ...row, tried_at: now })
       else others.push(row)
     }
   }
   await tx.updateMany(outbox, [...SETTLED, 'tried_at'], attempted)
   await tx.updateMany(outbox, SETTLED, others)
+}
+
+/** An answer may repeat tax ids that the destination got. */
+function protectedProgress(tx: Tx, { account, entity, entityId }: OutboxRow, progress: PushProgress): string {
+  return tx.protection.text(JSON.stringify(progress), { account, table: entity, key: entityId, column: 'raw' })
 }
 
 /** May quote a target's answer with characters that Postgres refuses (trap 72). */

@@ -188,6 +188,7 @@ export const syncOutbox = internal({
     status: orNull(int()),
     detail: orNull(text()),
     error: orNull(text()),
+    progress: orNull(text('what earlier attempts achieved, as JSON text: the next attempt continues from there; null once delivered')),
     settled_at: orNull(time()),
     resent: orNull(
       text<'same' | 'new'>('sent again because an operator asked for it, under the same id or a new one; null for what fan-out queued'),

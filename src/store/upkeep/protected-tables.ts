@@ -22,10 +22,10 @@ const changes: ProtectedTable = {
   protect: (protection, row) => withProtected(row, ['before', 'after'], (part) => mirrored(protection, row, part)),
 }
 
-/** Content of snapshots that wait to be sent: `{ "changed_at", "after" }` as JSON text. */
+/** JSON texts: content of snapshots that wait to be sent (`{ "changed_at", "after" }`), and answers of targets in `progress`. */
 const outbox: ProtectedTable = {
-  spec: specOf(syncOutbox, 'outbox_id', 'account', 'entity', 'entity_id', 'snapshot'),
-  protect: (protection, row) => textProtected(protection, row, ['snapshot'], String(row['entity']), String(row['entity_id'])),
+  spec: specOf(syncOutbox, 'outbox_id', 'account', 'entity', 'entity_id', 'snapshot', 'progress'),
+  protect: (protection, row) => textProtected(protection, row, ['snapshot', 'progress'], String(row['entity']), String(row['entity_id'])),
 }
 
 const conflicts: ProtectedTable = {

@@ -46,6 +46,7 @@ const PLACES = [
   'told',
   'dead',
   'sent',
+  'answer',
 ]
 
 async function fill(db: Db, n: number): Promise<void> {
@@ -107,9 +108,10 @@ it('a purge overwrites what it frees, in the database and in its log, and a back
   await ensureDestinations(db, [ams])
   for (let n = 0; n < SUBMISSIONS; n++) await fill(db, n)
   await fanAll(db, [ams])
-  await db.write('test', (tx) =>
-    sql`update sync_outbox set state = case when message_id like 'dead%' then 'dead' else 'delivered' end`.execute(tx.sql),
-  )
+  await db.write('test', async (tx) => {
+    await sql`update sync_outbox set state = case when message_id like 'dead%' then 'dead' else 'delivered' end`.execute(tx.sql)
+    await sql`update sync_outbox set progress = 'zqanswer' || substr(message_id, 5) || 'x' where state = 'dead'`.execute(tx.sql)
+  })
   const numbers = Array.from({ length: SUBMISSIONS }, (_, n) => n)
   const found = () => {
     const folder = dirname(config.path)

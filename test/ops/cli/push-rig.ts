@@ -56,6 +56,7 @@ export async function tryFirst(
     uncertain: false,
     status: 422,
     detail: null,
+    progress: null,
     error: 'it was refused',
     remoteId: null,
   } as const

@@ -162,16 +162,21 @@ describe.each(testDatabases)('tax ids on $name', ({ open }) => {
     }
   })
 
-  it('rows of a snapshot that wait to be sent are rewritten', async () => {
+  it('rows of a snapshot that wait to be sent are rewritten, and what targets answered', async () => {
     const db = await opened(keep)
     const snapshot = { changed_at: timeFromMs(Date.now()), after: { fein_or_ssn: SSN, insured_name: 'Acme' } }
     const row = { destination: 'ams', account: ACCOUNT, submissionId: ID, entity: 'submissions', entityId: `["${ID}"]`, seq: 1, snapshot }
     await db.write('test', (tx) => queueRows(tx, [{ ...row, operation: 'insert', cause: 'poll', messageId: 'm1', uncertain: false }], []))
+    const body = JSON.stringify({ put: 'https://ams.example/9', insured: { ssn: SSN } })
+    const progress = JSON.stringify({ step: 'record_taken', body })
+    await db.write('test', (tx) => tx.sql.updateTable('sync_outbox').set({ progress }).execute())
     db.protection.use(drop)
     await step(db)
-    const [kept] = await db.read.sql.selectFrom('sync_outbox').select('snapshot').execute()
+    const [kept] = await db.read.sql.selectFrom('sync_outbox').select(['snapshot', 'progress']).execute()
     expect(kept?.snapshot).not.toContain(SSN)
     expect(kept?.snapshot).toContain('Acme')
+    expect(kept?.progress).not.toContain(SSN)
+    expect(kept?.progress).toContain('https://ams.example/9')
   })
 
   it('a new key rewrites what the old one encrypted; then nothing needs the old one', async () => {

@@ -76,6 +76,7 @@ export function pushItem(n: number, changes: Partial<PushItem> = {}): PushItem {
     leftFilter: false,
     remoteId: null,
     attempts: 0,
+    progress: null,
     ...changes,
   }
 }

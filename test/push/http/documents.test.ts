@@ -10,7 +10,7 @@ import { FolderStorage } from '../../../src/documents/storage/folder.ts'
 import { documentOpener } from '../../../src/documents/storage/opener.ts'
 import type { StoredDocument } from '../../../src/documents/storage/storage.ts'
 import { MASK } from '../../../src/model/masking.ts'
-import type { PushItem } from '../../../src/push/contract/delivery.ts'
+import type { DeliveryKind, Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
 import type { OpenDocument } from '../../../src/push/contract/documents.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
 import { notSentReason } from '../../../src/push/send/not-sent-reason.ts'
@@ -43,6 +43,12 @@ async function keeping(bytes: string | Uint8Array): Promise<{ stored: StoredDocu
 function storing({ sha256, bytes, path }: StoredDocument): PushItem {
   const after = { sha256, stored_bytes: bytes, stored_path: path, stored_at: '2026-03-04T05:06:07.000000Z' }
   return itemOf({ entity: 'documents', entityId: '["key-1"]', operation: 'update', after })
+}
+
+/** The outcome of the attempt after one that left the document to be uploaded. */
+async function continued(kind: DeliveryKind, item: PushItem, first: Outcome): Promise<Outcome> {
+  if (first.type !== 'record_taken') throw new Error(`the first attempt is ${first.type}`)
+  return await sendOne(kind, { ...item, progress: first.progress })
 }
 
 function kindTo(url: string, own: Partial<HttpDestination>, open: OpenDocument) {
@@ -110,7 +116,10 @@ it('makes a second request that sees the answer of the first, and gives the cred
     remoteId: 'body.id',
   } as const
   const kind = kindTo(service.baseUrl, own, open)
-  expect(await sendOne(kind, storing(stored))).toMatchObject({ type: 'delivered', remoteId: 'attachment-9' })
+  const first = await sendOne(kind, storing(stored))
+  expect(first).toMatchObject({ type: 'record_taken', status: 200, remoteId: 'attachment-9' })
+  expect(files.arrived).toEqual([])
+  expect(await continued(kind, storing(stored), first)).toMatchObject({ type: 'delivered', status: 200 })
   expect(service.arrived.map(({ headers }) => headers.authorization)).toEqual(['Bearer a-token-that-is-long'])
   expect(files.arrived.map((put) => [put.method, put.url, put.body === TEXT, put.headers.authorization])).toEqual([
     ['PUT', '/api/v1/put/9', true, undefined],
@@ -126,8 +135,21 @@ it('has not delivered a document of which the second request failed', async () =
     const files = await serve((_, response) => json(response, {}, status))
     const service = await serve((_, response) => json(response, { put: files.baseUrl }))
     const own = { request: { ...RAW, format: 'json', body: '{"a": 1}' }, upload: { ...RAW, url: 'body.put' }, suspendOn: [403] } as const
-    expect(await sendOne(kindTo(service.baseUrl, own, open), storing(stored))).toMatchObject(outcome)
+    const kind = kindTo(service.baseUrl, own, open)
+    expect(await continued(kind, storing(stored), await sendOne(kind, storing(stored)))).toMatchObject(outcome)
   }
+})
+
+it('says that the beginning of a long answer does not name where the document goes', async () => {
+  const { stored, open } = await keeping(TEXT)
+  const service = await serve((_, response) => json(response, { filler: 'x'.repeat(300_000), put: 'http://127.0.0.1/put' }))
+  const own = { request: { ...RAW, format: 'json', body: '{"a": 1}' }, upload: { ...RAW, url: 'body.put' } } as const
+  const kind = kindTo(service.baseUrl, own, open)
+  const first = await sendOne(kind, storing(stored))
+  expect(JSON.stringify(first).length).toBeLessThan(300_000)
+  const error =
+    "the target has the record, but `upload` can't be made of the answer to `request`, which is longer than 262144 characters: upload.url yields no URL"
+  expect(await continued(kind, storing(stored), first)).toMatchObject({ type: 'failed', permanent: true, error })
 })
 
 it('sends nothing of a document that is missing, or cannot be read now', async () => {

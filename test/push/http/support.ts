@@ -82,6 +82,7 @@ export function itemOf(own: Partial<PushItem> = {}): PushItem {
     leftFilter: false,
     remoteId: null,
     attempts: 0,
+    progress: null,
     ...own,
   }
 }

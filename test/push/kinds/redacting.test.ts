@@ -40,6 +40,12 @@ test('nor do a look for a message and one for a client, whatever becomes of them
   await expect(kind.findMapping?.(item, never)).rejects.toThrow(told)
 })
 
+test('the answer that is stored for a second request has it masked, too', async () => {
+  const progress = { step: 'record_taken', answered: 'request', origin: 'http://ams', body: KEY, isWhole: true, detail: KEY } as const
+  const kind = redacting(testKind({ send: () => ({ type: 'record_taken', status: 201, remoteId: 'r-1', progress }) }), [KEY])
+  expect(await sendOne(kind)).toMatchObject({ remoteId: 'r-1', progress: { ...progress, body: '[redacted]', detail: '[redacted]' } })
+})
+
 test('a kind that cannot look stays one', () => {
   const plain = testKind()
   expect(redacting(plain, [KEY])).toMatchObject({ lookUp: undefined, findMapping: undefined })

@@ -39,6 +39,7 @@ const item: PushItem = {
   leftFilter: false,
   remoteId: null,
   attempts: 0,
+  progress: null,
 }
 
 function kindFor(url: string, over: Partial<WebhookDestination> = {}, clock = systemClock) {

@@ -6,7 +6,7 @@ import { type EpicEmulator, startEpic } from '../../emulators/applied-epic.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 import { PushRig } from './rig.ts'
-import { storing } from './storing.ts'
+import { deliveredBecomesUncertain, storing } from './storing.ts'
 
 const SUBMISSION = uuid(9, 1)
 const SCOPE = 'epic/activity:read epic/activity:write epic/attachment:read epic/attachment:write'
@@ -80,20 +80,32 @@ it('gets it on the policy that the map names, and no name that was not asked for
   expect(epic.arrived.map(({ body }) => body).join()).not.toContain('Jane')
 })
 
-it('is asked first when nobody knows whether the bytes arrived: they are there once', async () => {
+it.each(['lose', 'drop', 'refuse'] as const)('gets only the bytes again when their upload fails (%s)', async (fault) => {
   const { epic, rig, store } = await start()
   await rig.map(SUBMISSION, 'c-1')
-  epic.uploads.fail('lose')
+  epic.uploads.fail(fault)
   await store(1, '%PDF-1.7 one')
   const [, row] = await rig.becomes('skipped', 'delivered')
-  expect(row?.detail).toBe('the target has it: it was found by its id')
   expect(epic.attachments).toMatchObject([{ id: row?.remote_id, file: '%PDF-1.7 one' }])
+  expect(epic.uploads.arrived).toHaveLength(2)
 })
 
-it('is for a person when only its record arrived', async () => {
+it('has the bytes already, as it says when it is asked after a restore', async () => {
   const { epic, rig, store } = await start()
   await rig.map(SUBMISSION, 'c-1')
-  epic.uploads.fail('drop')
+  await store(1, '%PDF-1.7 one')
+  await rig.becomes('skipped', 'delivered')
+  await deliveredBecomesUncertain(rig)
+  const [, row] = await rig.becomes('skipped', 'delivered')
+  expect(row?.detail).toBe('the target has it: it was found by its id')
+  expect(epic.attachments).toHaveLength(1)
+  expect(epic.uploads.arrived).toHaveLength(1)
+})
+
+it('is for a person when the answer to its record is lost: nothing tells where the bytes go', async () => {
+  const { epic, rig, store } = await start()
+  await rig.map(SUBMISSION, 'c-1')
+  epic.fail('lose')
   await store(1, '%PDF-1.7 one')
   const [, row] = await rig.becomes('skipped', 'unknown')
   expect(row?.error).toContain('look by hand')

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { presetFiles } from '../../../src/config/sources/presets.ts'
 import { startSandbox } from '../../../src/sandbox/http/server.ts'
@@ -8,12 +11,14 @@ import { letTimePass } from '../../e2e/time.ts'
 import { startEpic } from '../../emulators/applied-epic.ts'
 import { startHawkSoft } from '../../emulators/hawksoft.ts'
 import { startHook } from '../../emulators/hook.ts'
-import type { EmulatorServer, NotesEmulator } from '../../emulators/server.ts'
+import { recordRequests, startRecords } from '../../emulators/records.ts'
+import type { EmulatorServer, Fault, NotesEmulator } from '../../emulators/server.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
 import { until } from '../../tools/until.ts'
 import { agencyzoom, dataverse, ezlynx, hubspot, nowcerts, salesforce } from './cases.ts'
 import { event, type NotesCase, SUBMISSION } from './notes-suite.ts'
 import { PushRig } from './rig.ts'
+import { storing } from './storing.ts'
 
 /** A target, and what it took. */
 interface Target {
@@ -148,4 +153,35 @@ it.each(cases)('$preset has each change once, though the program is killed while
   const rows = await rig.becomes('delivered', 'delivered', of.ends, 'delivered', 'delivered')
   expect(taken()).toHaveLength(5)
   for (const [n, { message_id: id }] of rows.entries()) expect(taken()[n]).toContain(id)
+})
+
+it.each<readonly [string, readonly Fault[], string]>([
+  ['record', ['hang'], 'POST GET PUT'],
+  ['upload', ['take', 'hang'], 'POST PUT PUT'],
+])('a document arrives once, though the program is killed before its %s is answered', async (_, faults, arrives) => {
+  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-killed-'))
+  const ams = await startRecords()
+  onTestFinished(async () => {
+    await ams.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const { request, upload, lookup } = recordRequests
+  const requests = `request: ${request}, upload: ${upload}, lookup: ${lookup}, remote_id: body.id, settings: { base_url: "${ams.url}" }`
+  const destination = `{ name: ams, kind: http, start: 0, timeout: 1m, schedule: [50ms], allow_private: true, entities: [documents], documents: true, ${requests} }`
+  const settings = { SHUTDOWN_GRACE: '1s', DOCUMENTS_DIR: folder }
+  const rig = await PushRig.start(sqliteDatabase, destination, settings)
+  await rig.track(SUBMISSION)
+  await storing(rig, folder, SUBMISSION)(1, '%PDF-1.7')
+
+  ams.fail(...faults)
+  const file = withFile(`destinations:\n  - ${destination}\n`, settings) as Readonly<Record<string, string>>
+  const served = await startServe({ ...accountEnv(sandbox), ...databaseEnv(rig.database), ...file })
+  await until('it waits for the answer', () => ams.arrived.length === faults.length)
+  await served.kill()
+
+  await letTimePass(rig.db, PASS_MS, { leases: true })
+  await rig.run()
+  const [, row] = await rig.becomes('skipped', 'delivered')
+  expect(ams.records).toEqual([{ ref: row?.message_id, file: '%PDF-1.7' }])
+  expect(ams.methods()).toBe(arrives)
 })

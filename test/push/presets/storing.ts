@@ -1,5 +1,6 @@
 import { FolderStorage } from '../../../src/documents/storage/folder.ts'
 import type { DocumentFact } from '../../../src/model/facts.ts'
+import { retryRows } from '../../../src/store/outbox/retry.ts'
 import { anything, body } from '../../documents/storage/suite.ts'
 import { messageFact, uuid, wireMessage } from '../../tools/facts.ts'
 import { ACCOUNT, type PushRig } from './rig.ts'
@@ -24,4 +25,11 @@ export function storing(rig: PushRig, folder: string, submissionId: string): (n:
     }
     await rig.apply(fact)
   }
+}
+
+/** What was delivered may have arrived or not, as after a restore; it is looked up again. */
+export async function deliveredBecomesUncertain({ db, destination: { name } }: PushRig): Promise<void> {
+  const uncertain = { state: 'unknown', uncertain: 1 } as const
+  await db.write('test', (tx) => tx.sql.updateTable('sync_outbox').set(uncertain).where('state', '=', 'delivered').execute())
+  await retryRows(db, { destination: name }, 0, 10, [name])
 }

@@ -6,7 +6,7 @@ import { type PlanContext, planAttempt, planNotAttempted } from '../../../src/pu
 
 const clock = new ManualClock(0, () => 0.5)
 const scheduleMs = [5_000, 300_000, 1_800_000]
-const row = { outboxId: 7, attempts: 0, status: null, uncertain: false, changedAt: '1970-01-01T00:00:00.000000Z' }
+const row = { outboxId: 7, attempts: 0, status: null, uncertain: false, progress: null, changedAt: '1970-01-01T00:00:00.000000Z' }
 const DELIVERED: Outcome = { type: 'delivered', status: 201, remoteId: 'r-1', detail: null }
 const UNKNOWN: Outcome = { type: 'unknown', error: 'no answer (ECONNRESET)' }
 
@@ -21,9 +21,32 @@ function context(over: Partial<PlanContext['destination']> = {}, canLookUp = fal
 describe('the plan after an attempt', () => {
   test('a delivered row is done, and its lane goes on', () => {
     expect(planAttempt(row, DELIVERED, context())).toEqual({
-      row: { outboxId: 7, state: 'delivered', attempts: 1, uncertain: false, status: 201, detail: null, error: null, remoteId: 'r-1' },
+      row: {
+        outboxId: 7,
+        state: 'delivered',
+        attempts: 1,
+        uncertain: false,
+        status: 201,
+        detail: null,
+        error: null,
+        progress: null,
+        remoteId: 'r-1',
+      },
       lane: { type: 'go_on' },
     })
+  })
+
+  test('a record that was taken is stored before anything else is sent, and kept until all is delivered', () => {
+    const progress = { step: 'record_taken', answered: 'request', origin: 'http://ams', body: '{}', isWhole: true, detail: null } as const
+    const begun = planAttempt({ ...row, uncertain: true }, { type: 'record_taken', status: 201, remoteId: 'r-1', progress }, context())
+    expect(begun).toMatchObject({
+      row: { state: 'ready', attempts: 0, uncertain: false, progress, remoteId: 'r-1' },
+      lane: { type: 'due', inMs: 0 },
+    })
+    for (const outcome of [failed(), UNKNOWN, failed({ permanent: true, isFinal: true })])
+      expect(planAttempt({ ...row, progress }, outcome, context()).row.progress).toEqual(progress)
+    expect(planNotAttempted({ ...row, progress }).row.progress).toEqual(progress)
+    expect(planAttempt({ ...row, progress }, DELIVERED, context()).row.progress).toBeNull()
   })
 
   test('a failed row is attempted again after the time in the schedule, with jitter, or after Retry-After', () => {

@@ -21,6 +21,7 @@ function rowOf(after: Row): OutboxRow {
     after,
     afterText: JSON.stringify(after),
     attempts: 0,
+    progress: null,
     status: null,
     uncertain: false,
     resent: null,

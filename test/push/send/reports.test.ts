@@ -26,6 +26,7 @@ const row: OutboxRow = {
   after: {},
   afterText: '{}',
   attempts: 0,
+  progress: null,
   status: null,
   uncertain: false,
   resent: null,

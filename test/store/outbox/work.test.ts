@@ -283,7 +283,7 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     ] as const
     // Of two kinds there are many, of the others a few.
     const endOf = (id: number) => ends[id % 10 === 0 ? 1 : id % 10 === 1 ? 3 : id % 2 === 0 ? 0 : 2] as (typeof ends)[number]
-    const none = { uncertain: false, status: null, detail: null, error: null, remoteId: null }
+    const none = { uncertain: false, status: null, detail: null, error: null, progress: null, remoteId: null }
     await settleLanes(
       db,
       lanes.map((lane) => ({
@@ -300,6 +300,20 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
       expect(row.tried_at).toEqual(end.attempts === 0 ? null : expect.any(String))
     }
     await expectRightCounters(db)
+  })
+
+  it('keeps what an attempt achieved until the row is delivered, without tax ids', async () => {
+    const db = await openedDb(open)
+    await queue(db, 1, 1)
+    const progress = { step: 'record_taken', answered: 'request', origin: 'http://ams', isWhole: true, detail: null } as const
+    const lane = one(await claim(db))
+    const answer = (fein: string) => JSON.stringify({ put: 'http://ams/9', fein })
+    await settleLanes(db, [result(lane, 'ready', { progress: { ...progress, body: answer('12-3456789') }, error: null })])
+    expect((await outboxOf(db))[0]?.progress).not.toContain('3456789')
+    const again = one(await claim(db))
+    expect(again.rows[0]?.progress).toMatchObject({ ...progress, body: expect.stringContaining('http://ams/9') })
+    await settleLanes(db, [result(again, 'delivered')])
+    expect((await outboxOf(db))[0]?.progress).toBeNull()
   })
 
   it('goes on with what is left of a lane when its time has come', async () => {

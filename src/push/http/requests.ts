@@ -1,0 +1,91 @@
+import type { Clock } from '../../base/clock.ts'
+import { messageOf, PermanentError } from '../../base/errors.ts'
+import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
+import type { BuiltRequest } from '../contract/delivery.ts'
+import type { OpenedDocument } from '../contract/documents.ts'
+import { type Answer, type Failure, localFailure, unanswered } from '../contract/outcomes.ts'
+import { LEAST_SHARE, type OutgoingRequest, type Transport } from '../transport/transport.ts'
+import { withoutToken } from './answered.ts'
+import type { Auth } from './auth.ts'
+import { buildRequest } from './build-request.ts'
+import { type DocumentMarks, type StreamedBody, withDocument } from './document-body.ts'
+import type { RequestName } from './expressions.ts'
+import type { TemplateInput, Templates } from './templates.ts'
+
+/** An answer to judge, and who gave it. */
+export interface Answered {
+  readonly answer: Answer
+  readonly origin: string
+}
+
+/** Result of a request: an answer, or an outcome without one. */
+export type Reply = Answered | { readonly failure: Failure }
+
+/** How a request is sent. */
+interface Sending {
+  readonly signal: AbortSignal
+  /** When the attempt began, by the steady clock; left out: now. */
+  readonly startedAt?: number
+  /** The document that may go along. */
+  readonly document?: OpenedDocument | null
+  /** The only origin that gets the credentials; left out: any that may be connected to. */
+  readonly trusted?: string
+}
+
+export interface RequestsOptions {
+  readonly destination: Pick<HttpDestination, 'timeoutMs'>
+  readonly transport: Transport
+  readonly clock: Clock
+  readonly auth: Auth
+  readonly templates: Templates
+  readonly marks: DocumentMarks
+}
+
+/** Sends the requests of one destination with its credentials. */
+export class Requests {
+  readonly #o: RequestsOptions
+
+  constructor(options: RequestsOptions) {
+    this.#o = options
+  }
+
+  /** Builds and sends a request. Never rejects. @param view what its expressions see. */
+  async ask(name: RequestName, template: RequestTemplate, view: TemplateInput, sending: Sending): Promise<Reply> {
+    try {
+      return await this.send(await buildRequest(this.#o.templates, name, template, view), template.format, sending)
+    } catch (error) {
+      return { failure: localFailure(messageOf(error), error instanceof PermanentError) }
+    }
+  }
+
+  /** Sends a request, and once more with a new token if the first is rejected. Never rejects. */
+  async send(built: BuiltRequest, format: RequestTemplate['format'], sending: Sending): Promise<Reply> {
+    const { destination, transport, clock, auth: credentials, marks } = this.#o
+    const { signal, startedAt = clock.steady(), trusted, document = null } = sending
+    const streamed = document === null || built.body === null ? null : withDocument(built.body, document, marks)
+    if (streamed !== null && format === 'form') return { failure: localFailure('a form holds no document: use multipart', true) }
+    const { origin } = new URL(built.url)
+    const leftMs = (): number => Math.max(1, Math.ceil(destination.timeoutMs - (clock.steady() - startedAt)))
+    for (let renewed = false; ; renewed = true) {
+      const auth = trusted === undefined || trusted === origin ? await credentials.headers(leftMs(), signal) : { headers: {} }
+      if ('failure' in auth) return auth
+      // The token is there for the next try.
+      if (leftMs() < destination.timeoutMs * LEAST_SHARE)
+        return { failure: localFailure('what came first, such as getting a token, left too little of `timeout`', false) }
+      const result = await transport.send({ ...outgoing(built, streamed, auth.headers), timeoutMs: leftMs() }, signal)
+      if (result.type !== 'answer') return { failure: unanswered(result) }
+      // A 401 comes before anything is done, so repeating the request does no harm.
+      if (result.status === 401 && !renewed && credentials.renew(auth.headers)) continue
+      return { answer: withoutToken(result, auth.headers), origin }
+    }
+  }
+}
+
+function outgoing(
+  { method, url, headers, body }: BuiltRequest,
+  streamed: StreamedBody | null,
+  auth: Readonly<Record<string, string>>,
+): Omit<OutgoingRequest, 'timeoutMs'> {
+  if (streamed === null) return { method, url, headers: { ...headers, ...auth }, body }
+  return { method, url, headers: { ...headers, 'content-length': String(streamed.bytes), ...auth }, body: streamed.open() }
+}

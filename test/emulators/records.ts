@@ -1,0 +1,51 @@
+import { type EmulatorServer, jsonIn, startServer } from './server.ts'
+
+/** A record with its document. */
+interface StoredRecord {
+  /** Our message id. */
+  readonly ref: string
+  /** null: its document has not arrived. */
+  file: string | null
+}
+
+/** A system that takes a record first, and its document by a second request. */
+export interface RecordsEmulator extends EmulatorServer {
+  readonly records: readonly StoredRecord[]
+  /** Methods of all requests, in order. */
+  methods(): string
+}
+
+/** Keys of the destination that sends to it: the answers to `request` and `lookup` name where the document goes. */
+export const recordRequests = {
+  request: `{ method: POST, url: '$url(settings.base_url, "records")', format: json, body: '{"ref": message_id}' }`,
+  upload: `{ method: PUT, url: 'body.put ?: body.found[0].put ?: body.found[0].file = true ? false', format: file, body: document.file }`,
+  lookup: `{ method: GET, url: '$url(settings.base_url, "records", {"ref": message_id})', found: 'body.found[0].id' }`,
+} as const
+
+export async function startRecords({ namesPutWhenFound = true } = {}): Promise<RecordsEmulator> {
+  const records: StoredRecord[] = []
+  const put = (index: number) => `${server.url}/files/${index}`
+  const server: EmulatorServer = await startServer(
+    (request) => {
+      const { method, path, query, body } = request
+      if (method === 'POST') {
+        const index = records.push({ ref: String(jsonIn(request)?.['ref']), file: null }) - 1
+        return { status: 201, body: { id: `r-${index}`, put: put(index) } }
+      }
+      if (method === 'GET') {
+        const found = records.flatMap(({ ref, file }, index) =>
+          ref === query.get('ref')
+            ? [{ id: `r-${index}`, file: file !== null, ...(namesPutWhenFound && file === null && { put: put(index) }) }]
+            : [],
+        )
+        return { status: 200, body: { found } }
+      }
+      const record = records[Number(path.split('/').at(-1))]
+      if (record === undefined) return { status: 404, body: {} }
+      record.file = body
+      return { status: 200, body: {} }
+    },
+    ({ method }) => method !== 'GET',
+  )
+  return { ...server, records, methods: () => server.arrived.map(({ method }) => method).join(' ') }
+}
