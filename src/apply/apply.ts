@@ -74,7 +74,7 @@ async function applyFacts(writer: MirrorWriter, facts: readonly Fact[], observer
   await forgetContent(tx, changedPlaces([...writer.changes, ...session.rawOnly]))
   await wakeReads(tx, session.wakes)
   await wakeIdsOf(tx, session.wakes)
-  await requestFetches(tx, writer.changes)
+  await requestFetches(tx, writer.changes, session.newLinks)
   await learnIds(tx, [...session.knownIds.values()])
   await noteSharedDocuments(tx, session.sharedDocuments)
   await requestReplay(tx, [...session.replays.values()])

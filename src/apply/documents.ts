@@ -71,7 +71,11 @@ export async function deriveDocuments(session: ApplySession, place: Place, cause
   const known = keys.flatMap((key) => set.get(key) ?? [])
   noteShared(session, place, known)
   const rows = documentRows(place, sources, [...own, ...known], session.now, behind)
-  for (const row of rows) set.put(row, cause)
+  for (const row of rows) {
+    // Put off after a failure, it may be fetched by its new link.
+    if (!hasValue(row.stored_at) && hasOtherLink(set.get(row), row)) session.newLinks.push({ account, document_key: row.document_key })
+    set.put(row, cause)
+  }
   for (const { document_key, gone_at } of rows) if (gone_at !== null) await passOn(session, place, document_key, cause)
 }
 
@@ -144,12 +148,16 @@ export async function applyFetched(session: ApplySession, fact: DocumentFact): P
   )
 }
 
+function hasOtherLink(before: DocumentRow | null, after: DocumentRow): boolean {
+  return before !== null && (before.document_url !== after.document_url || before.download_path !== after.download_path)
+}
+
 function keysNamedBy(fact: Fact): string[] {
   if (fact.kind === 'message') return fact.message.attachments.flatMap(({ document_key }) => document_key ?? [])
   if (fact.kind !== 'state') return []
   const rows = (table: string) => fact.view.lists.flatMap((list) => (list.table === table ? list.rows : []))
-  const links = rows(sourceOffers.table).flatMap(({ document_url }) =>
-    typeof document_url === 'string' ? [documentKeyOf(document_url)] : [],
+  const links = rows(sourceOffers.table).flatMap(({ document_url, presentation_id }) =>
+    typeof document_url === 'string' ? [documentKeyOf(document_url, String(presentation_id))] : [],
   )
   return [...links, ...rows(policies.table).flatMap((row) => documentKeysOfPolicy(row as PolicyRow))]
 }

@@ -40,6 +40,8 @@ export class ApplySession {
   readonly knownIds = new Map<string, NewKnownId & { readonly cause: Cause }>()
   /** Submissions that name a document of another submission. */
   readonly sharedDocuments: SharedDocument[] = []
+  /** Documents without a file that have a new link. */
+  readonly newLinks: { readonly account: string; readonly document_key: string }[] = []
   inserted = 0
 
   constructor(access: MirrorAccess, now: TimeText) {

@@ -51,7 +51,8 @@ async function applyRows(session: ApplySession, entity: Entity, fact: StateFact,
   const isOwn = entity.read === fact.read
   const shares = columnsWhere(entity, ({ read }) => read !== undefined).length > 0
   const ofRead = columnsWhere(entity, ({ read }) => (isOwn ? read === undefined : read === fact.read))
-  const rawColumn = ofRead.find((column) => entity.columns[column] === 'raw')
+  // A raw column with links is always replaced: the newest links count.
+  const rawColumn = ofRead.find((column) => entity.columns[column] === 'raw' && entity.fields[column]?.link !== true)
   const decides = (row: Row) => !shares || hasValue(row['raw']) === isOwn
   const place = { account: fact.account, submission_id: submissionIn(fact) }
   const rows = shown.rows.map((row): Row => ({ ...row, ...place }))

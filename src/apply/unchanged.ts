@@ -9,9 +9,10 @@ import { type SubmissionRow, submissions } from '../model/entities/submissions.t
 import { threadAttachments } from '../model/entities/thread-attachments.ts'
 import { type ThreadMessageRow, threadMessages } from '../model/entities/thread-messages.ts'
 import { entities, rawNames } from '../model/entities.ts'
-import { columnsWhere, type Entity, ownKey, type Row, type RowOf } from '../model/entity.ts'
+import { columnsWhere, type Entity, type Field, ownKey, type Row, type RowOf } from '../model/entity.ts'
 import type { EventFact, MessageFact, StateFact } from '../model/facts.ts'
 import { canonicalJson, type Json } from '../model/json.ts'
+import { stableLink, withStableLinksInText } from '../model/links.ts'
 import { hasValue } from '../model/merge.ts'
 import { tableView, type View } from '../model/view.ts'
 import type { MirrorReader } from '../store/mirror/reader.ts'
@@ -138,33 +139,47 @@ function sameList(rows: readonly Row[] | null, entity: Entity, view: View): bool
   return present.every((row) => isShown(row, shownByKey.get(keyOf(row)), volatile))
 }
 
-/** Columns that are not compared, and the pattern that removes their values from `raw`; null: no such columns. */
-type Volatile = { readonly columns: ReadonlySet<string>; readonly inRaw: RegExp } | null
+/** Columns that are not compared, the pattern that removes their values from `raw`, and columns that are links. */
+interface Volatile {
+  readonly columns: ReadonlySet<string>
+  readonly inRaw: RegExp | null
+  readonly links: ReadonlySet<string>
+}
 
-const OF_VIEWS: Volatile = { columns: new Set(), inRaw: valuesUnder([...GENERATED]) }
+const OF_RECORDS: Volatile = { columns: new Set(), inRaw: null, links: new Set(columnsWhere(threadAttachments, isLink)) }
+const OF_VIEWS: Volatile = { columns: new Set(), inRaw: valuesUnder([...GENERATED]), links: new Set() }
 
 function volatileOf(entity: Entity): Volatile {
   const columns = columnsWhere(entity, (field) => field.volatile === true)
-  return columns.length === 0 ? null : { columns: new Set(columns), inRaw: valuesUnder(columns) }
+  return {
+    columns: new Set(columns),
+    inRaw: columns.length === 0 ? null : valuesUnder(columns),
+    links: new Set(columnsWhere(entity, isLink)),
+  }
 }
 
-function isShown(row: Row | undefined, shownRow: object | undefined, volatile: Volatile = null): boolean {
+function isLink({ link, kind }: Field): boolean {
+  return link === true && kind !== 'raw'
+}
+
+function isShown(row: Row | undefined, shownRow: object | undefined, volatile: Volatile = OF_RECORDS): boolean {
   if (row === undefined || shownRow === undefined || (row['gone_at'] ?? null) !== null) return false
   return !isDamaged(row['first_seen_at']) && !isDamaged(row['first_seen_via']) && sameColumns(row, shownRow, volatile)
 }
 
-function sameColumns(row: object, shownRow: object, volatile: Volatile = null): boolean {
+function sameColumns(row: object, shownRow: object, volatile: Volatile = OF_RECORDS): boolean {
   for (const column in shownRow) {
-    const [stored, shown] = [(row as Row)[column] ?? null, (shownRow as Row)[column] ?? null]
-    if (volatile === null ? !same(stored, shown) : !sameBut(volatile, column, stored, shown)) return false
+    if (!sameBut(volatile, column, (row as Row)[column] ?? null, (shownRow as Row)[column] ?? null)) return false
   }
   return true
 }
 
-function sameBut({ columns, inRaw }: NonNullable<Volatile>, column: string, stored: Json, shown: Json): boolean {
+function sameBut({ columns, inRaw, links }: Volatile, column: string, stored: Json, shown: Json): boolean {
   if (columns.has(column)) return !isDamaged(stored)
-  if (!rawNames.has(column) || typeof stored !== 'string' || typeof shown !== 'string') return same(stored, shown)
-  return without(inRaw, stored) === without(inRaw, shown)
+  if (same(stored, shown)) return true
+  if (typeof stored !== 'string' || typeof shown !== 'string') return false
+  if (links.has(column)) return stableLink(stored) === stableLink(shown)
+  return rawNames.has(column) && without(inRaw, stored) === without(inRaw, shown)
 }
 
 function same(a: Json, b: Json): boolean {
@@ -174,6 +189,6 @@ function same(a: Json, b: Json): boolean {
   return typeof a === 'object' || typeof a === 'string' ? comparableText(canonicalJson(a)) === comparableText(canonicalJson(b)) : false
 }
 
-function without(values: RegExp, raw: string): string {
-  return comparableText(raw.replace(values, ''))
+function without(values: RegExp | null, raw: string): string {
+  return comparableText(withStableLinksInText(values === null ? raw : raw.replace(values, '')))
 }

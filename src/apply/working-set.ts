@@ -122,7 +122,7 @@ export class WorkingSet<R extends Row = Row> {
         updates.push(entry.current)
         for (const column of diff.columns) if (!this.#entity.key.includes(column)) columns.add(column)
         if (diff.change) updateChanges.push(diff.change)
-        else this.rawOnly.push(rawChange(this.#entity, entry.current, entry.cause))
+        else if (diff.isReported) this.rawOnly.push(rawChange(this.#entity, entry.current, entry.cause))
       }
     }
     const ordered = orderByOccurredAt(this.#entity, insertChanges, ({ after }) => after)

@@ -2,13 +2,19 @@ import type { Change, Operation } from './change.ts'
 import { isDamaged, readableValue } from './damaged.ts'
 import { columnsWhere, type Entity, isInChangeLog, type Row } from './entity.ts'
 import { sameJson } from './json.ts'
+import { stableLink } from './links.ts'
+import { sameRaw } from './merge.ts'
 import type { Cause } from './records.ts'
 import { entityIdOf } from './row-key.ts'
 
-/** How a row differs from the stored one. `columns` must be written. `change` is null when no column of the change log differs. */
+/** How a row differs from the stored one. */
 export interface RowDiff {
+  /** The columns that must be written. */
   readonly columns: readonly string[]
+  /** null when no column of the change log differs. */
   readonly change: Change | null
+  /** Whether more differs than the query or fragment of links. */
+  readonly isReported: boolean
 }
 
 /** Compares a stored row (null: none) with the new one. @returns null when there is nothing to write. */
@@ -17,15 +23,24 @@ export function diffRow(entity: Entity, before: Row | null, after: Row, cause: C
     return {
       columns: Object.keys(entity.columns),
       change: change(entity, 'insert', null, pick(after, columnsWhere(entity, isInChangeLog)), after, cause),
+      isReported: true,
     }
   }
   const changed = Object.keys(entity.columns).filter((column) => !sameJson(before[column] ?? null, after[column] ?? null))
   // Volatile columns differ at every read. Alone they are no reason to write, unless the stored value is damaged.
   if (changed.every((column) => entity.fields[column]?.volatile && !isDamaged(before[column]))) return null
-  const logged = changed.filter((column) => isLogged(entity, column))
-  if (logged.length === 0) return { columns: changed, change: null }
+  const news = changed.filter((column) => !isSameLink(entity, column, before, after))
+  const logged = news.filter((column) => isLogged(entity, column))
+  if (logged.length === 0) return { columns: changed, change: null, isReported: news.length > 0 }
   const operation = logged.includes('gone_at') && after['gone_at'] !== null ? 'gone' : 'update'
-  return { columns: changed, change: change(entity, operation, pick(before, logged), pick(after, logged), after, cause) }
+  return { columns: changed, change: change(entity, operation, pick(before, logged), pick(after, logged), after, cause), isReported: true }
+}
+
+/** Whether a link, or an object with links, differs in the query or fragment of links alone. */
+function isSameLink({ fields }: Entity, column: string, before: Row, after: Row): boolean {
+  const [{ link = false, kind = null } = {}, a, b] = [fields[column], before[column], after[column]]
+  if (!link || typeof a !== 'string' || typeof b !== 'string') return false
+  return kind === 'raw' ? sameRaw(a, b) : stableLink(a) === stableLink(b)
 }
 
 /** A difference in `raw` alone, which is not a row of the change log. */

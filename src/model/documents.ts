@@ -5,6 +5,7 @@ import type { PolicyRow } from './entities/policies.ts'
 import type { SourceOfferRow } from './entities/source-offers.ts'
 import type { ThreadAttachmentRow } from './entities/thread-attachments.ts'
 import { isObject, type Json, parsedJson, storableText } from './json.ts'
+import { stableLink } from './links.ts'
 import { hasValue } from './merge.ts'
 import { parseTime } from './time.ts'
 import { parseUuid } from './uuid.ts'
@@ -40,9 +41,13 @@ const MAX_FOUND = 1_000
 
 const FINALIZED_DOCUMENT = /(?:^|\/)finalized-documents\/([0-9a-f-]{36})(?:[/?#]|$)/i
 
-/** @returns the document's id when `link` is the path of a finalized document; else the hash of the link, in hex. */
-export function documentKeyOf(link: string): string {
-  return parseUuid(FINALIZED_DOCUMENT.exec(link)?.[1]) ?? hash('sha256', link, 'hex')
+/**
+ * @param name the document's name, since a query may be all that tells two paths apart; for a carrier original its `presentation_id`.
+ * @returns the document's id when `link` is the path of a finalized document, else the hash of its stable part and the name, in hex.
+ */
+export function documentKeyOf(link: string, name: string | null): string {
+  const known = parseUuid(FINALIZED_DOCUMENT.exec(link)?.[1])
+  return known ?? hash('sha256', name === null ? stableLink(link) : `${stableLink(link)} ${name}`, 'hex')
 }
 
 /**
@@ -78,7 +83,7 @@ function ofAttachment(row: ThreadAttachmentRow): FoundDocument | null {
 function ofOffer(row: SourceOfferRow): FoundDocument | null {
   const link = text(row.document_url)
   if (link === null || link === '') return null
-  const document_key = documentKeyOf(link)
+  const document_key = documentKeyOf(link, row.presentation_id)
   const about = { name: text(row.filename) ?? text(row.label), document_url: link, document_id: parseUuid(document_key) }
   return { ...metadataIn(parsedObject(row.raw)), ...about, document_key, origin: 'carrier_original' }
 }
@@ -93,7 +98,7 @@ function ofPolicy({ raw }: Pick<PolicyRow, 'raw'>): FoundDocument[] {
       const one = metadataIn(value as Record<string, Json>)
       const link = one.download_path ?? one.document_url
       if (link !== null) {
-        const document_key = parseUuid(value['document_id']) ?? documentKeyOf(link)
+        const document_key = parseUuid(value['document_id']) ?? documentKeyOf(link, one.name)
         found.push({ ...one, document_key, document_id: parseUuid(document_key), origin: 'policy' })
       }
       for (const each of Object.values(value)) search(each, depth + 1)

@@ -54,6 +54,11 @@ export interface Field extends DescribedColumn {
   readonly local?: true
   /** Differs at every read: never a change, and never part of one. */
   readonly volatile?: true
+  /**
+   * A link, or an object in which documents have theirs: the newest is stored, and a change after `?` or `#` alone is not logged, pushed or
+   * reported.
+   */
+  readonly link?: true
   /** The read that brings it, when that is another than the table's. It says nothing about rows of which the table's read tells. */
   readonly read?: StateRead
   /**

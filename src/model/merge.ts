@@ -4,6 +4,7 @@ import type { Row } from './entity.ts'
 import { comparableJson } from './exact-json.ts'
 import type { Origin } from './facts.ts'
 import { canonicalJson, isObject, type Json, sameJson } from './json.ts'
+import { withStableLinks } from './links.ts'
 import type { Via } from './records.ts'
 import { isSameMoment, isTimeText, type TimeText } from './time.ts'
 
@@ -102,13 +103,13 @@ export function sameRaw(a: Json | undefined, b: Json | undefined): boolean {
 }
 
 /**
- * Whether two JSON texts are equal.
+ * Whether two JSON texts are equal, apart from the query and fragment of their links.
  * @param aspect selects the part to compare; default: everything.
  */
 export function sameJsonText(a: string, b: string, aspect: (value: Json) => Json = (value) => value): boolean {
   if (a === b) return true
   try {
-    return sameJson(aspect(parsed(a)), aspect(parsed(b)))
+    return sameJson(withStableLinks(aspect(parsed(a))), withStableLinks(aspect(parsed(b))))
   } catch {
     // Nested deeper than the stack: treat as different, so that the new one is stored.
     return false

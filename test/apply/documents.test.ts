@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { compareFacts } from '../../src/apply/compare.ts'
 import { documents } from '../../src/model/entities/documents.ts'
 import type { Fact } from '../../src/model/facts.ts'
 import type { Json } from '../../src/model/json.ts'
+import { MirrorReader } from '../../src/store/mirror/reader.ts'
 import { openAgain, testDatabases } from '../tools/databases.ts'
 import {
   byPoll,
@@ -35,6 +37,7 @@ const view = (readNo: number, ...offers: Record<string, Json>[]) =>
 const policy = (documents: Json, readNo = 1) =>
   idFact('acme', ID, 'policy', uuid(15, 1), { ...wireById(ID).policy, binder: { documents } }, readNo)
 
+const LATER = '2099-01-01T00:00:00.000000Z'
 const derived: Fact = { kind: 'derived', account: 'acme', submissionId: ID, cause: 'reconcile', now: '2026-02-01T00:00:00.000000Z' }
 
 describe.each(testDatabases)('documents on $name', (database) => {
@@ -104,6 +107,39 @@ describe.each(testDatabases)('documents on $name', (database) => {
     expect(await rowsOf(db, documents)).toContainEqual(
       expect.objectContaining({ document_id: uuid(4, 1), origin: 'policy', name: 'Better name.pdf' }),
     )
+  })
+
+  const signed: readonly [string, (readNo: number) => Fact, number, string | null][] = [
+    ['an original', (n) => view(n, offer(`https://carrier.example/q?signature=${n}`)), 1, 'https://carrier.example/q?signature=2'],
+    ['an original whose path is relative', (n) => view(n, offer(`/documents/q#${n}`)), 1, '/documents/q#2'],
+    [
+      'documents of a policy, of which the query and the name tell one from another',
+      (n) =>
+        policy(
+          ['Binder', 'Policy'].map((name) => ({ name, download_path: `/download?document=${name}&signature=${n}` })),
+          n,
+        ),
+      2,
+      '/download?document=Binder&signature=2',
+    ],
+    ['an attachment', (n) => message(1, [{ name: 'a.pdf', download_path: `/files/1?signature=${n}` }]), 1, '/files/1?signature=2'],
+  ]
+  it.each(signed)('%s, whose link is signed for each answer, stays one document', async (_, fact, count, newest) => {
+    const db = await mirror([fact(1)])
+    const before = await changesOf(db)
+    const due = () => db.read.sql.selectFrom('sync_documents').select('due_at').execute()
+    await db.write('test-failed', (tx) => tx.sql.updateTable('sync_documents').set({ due_at: LATER, failures: 3 }).execute())
+    expect(await compareFacts(new MirrorReader(db.read, 'acme'), [fact(2)], LATER)).toEqual({ changed: [], rawOnly: [] })
+    await applyAll(db, [fact(2)])
+    expect(await changesOf(db)).toEqual(before)
+    const rows = await rowsOf(db, documents)
+    expect(rows).toHaveLength(count)
+    expect(rows.map(({ download_path, document_url }) => download_path ?? document_url)).toContain(newest)
+    // An attempt that was put off is made by the new link.
+    expect(await due()).not.toContainEqual({ due_at: LATER })
+    await db.write('test-stored', (tx) => tx.sql.updateTable('sync_documents').set({ due_at: null }).execute())
+    await applyAll(db, [fact(3)])
+    expect(await due()).toEqual(Array.from({ length: count }, () => ({ due_at: null })))
   })
 
   it('invariant 7: an original that the rail no longer shows is gone, and can come back', async () => {

@@ -92,7 +92,7 @@ describe.each(testDatabases)('the comparison with the truth on $name', (database
       { table: 'source_offers', key: `${uuid(3, 1)} p1`, what: 'surplus' },
       { table: 'quote_history', key: 'old:1', what: 'surplus' },
       { table: 'carrier_api_sessions', key: uuid(11, 1), what: 'surplus' },
-      { table: 'documents', key: documentKeyOf(offer.document_url), what: 'surplus' },
+      { table: 'documents', key: documentKeyOf(offer.document_url, offer.presentation_id), what: 'surplus' },
     ])
   })
 

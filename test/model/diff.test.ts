@@ -43,7 +43,7 @@ describe('the difference between a stored row and what it should be', () => {
   })
 
   it('is written but not logged when only raw differs', () => {
-    expect(diffRow(quotes, row, { ...row, raw: '{"new":1}' }, 'poll')).toEqual({ columns: ['raw'], change: null })
+    expect(diffRow(quotes, row, { ...row, raw: '{"new":1}' }, 'poll')).toEqual({ columns: ['raw'], change: null, isReported: true })
   })
 
   it('is called gone when the row is marked so, and an update when it comes back', () => {

@@ -4,7 +4,6 @@ import { mixOf, type UnshownInput } from '../../src/sandbox/service/unshown.ts'
 export const unhandled: Readonly<Record<string, readonly (string | number)[]>> = {
   nulls: ['absent'],
   legacy_workspace_id: ['null'],
-  offer_urls: ['signed'],
   session_id_field: ['id'],
   sessions_list: ['two_lists'],
 }

@@ -16,7 +16,12 @@ export const bindContingencies = entity({
     label: { kind: 'text', class: 'free', shown: true, meaning: "the carrier's wording" },
     status: { kind: 'text', class: 'business', meaning: 'so far `pending`, `satisfied`, `waived`' },
     required: { kind: 'bool', class: 'none', meaning: 'the bind waits for it' },
-    upload_path: { kind: 'text', class: 'business', meaning: 'where a PDF can be posted while the request is `drafted`; null afterwards' },
+    upload_path: {
+      kind: 'text',
+      class: 'business',
+      meaning: 'where a PDF can be posted while the request is `drafted`; null afterwards',
+      link: true,
+    },
     esign_status: {
       kind: 'text',
       class: 'business',

@@ -14,7 +14,9 @@ export const documents = entity({
       kind: 'text',
       class: 'none',
       source: 'program',
-      meaning: "the document's id when there is one, else a hash of its path or link (SHA-256, hex)",
+      meaning:
+        "the document's id when there is one, else a hash of its path or link without the query, and of its name; for a carrier original, of " +
+        'its link and `presentation_id` (SHA-256, hex)',
     },
     submission_id: {
       kind: 'text',
@@ -42,12 +44,14 @@ export const documents = entity({
       class: 'document',
       source: '`download_path`',
       meaning: 'where the service gives it, relative to its base address',
+      link: true,
     },
     document_url: {
       kind: 'text',
       class: 'document',
       source: '`document_url`',
-      meaning: 'the link of a carrier original; it may lie on another host',
+      meaning: 'the newest link of a carrier original; it may be on another host',
+      link: true,
     },
     size_bytes: { kind: 'int', class: 'none', source: '`size_bytes`', meaning: 'its length as said' },
     sha256: { kind: 'text', class: 'none', source: 'program', meaning: 'the hash of the stored file, hex; null: not stored', local: true },

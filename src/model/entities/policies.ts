@@ -20,7 +20,7 @@ export const policies = entity({
     total_billed_cents: { kind: 'int', class: 'business', source: inRecord, meaning: 'premium, fees and taxes together', cents: true },
     commission_cents: { kind: 'int', class: 'business', source: inRecord, meaning: "the broker's commission", cents: true },
     gone_at: goneFrom('the service'),
-    raw: { kind: 'raw', class: 'free', source: 'the whole answer', meaning: 'the answer as it came' },
+    raw: { kind: 'raw', class: 'free', source: 'the whole answer', meaning: 'the answer as it came', link: true },
   },
 })
 

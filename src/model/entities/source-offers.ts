@@ -14,7 +14,12 @@ export const sourceOffers = entity({
     presentation_id: keyId('rail.lanes[].source_offers[].presentation_id'),
     kind: { kind: 'text', class: 'business', meaning: 'so far `quote`, `indication`' },
     label: { kind: 'text', class: 'business', meaning: 'what the service calls it' },
-    document_url: { kind: 'text', class: 'document', meaning: 'as the service gives it; it may lie on another host' },
+    document_url: {
+      kind: 'text',
+      class: 'document',
+      meaning: 'as the newest answer gives it; it may be on another host',
+      link: true,
+    },
     filename: { kind: 'text', class: 'free', shown: true, meaning: "the file's name" },
     gone_at: goneFrom('the lane'),
     raw: { kind: 'raw', class: 'free', source: 'the whole offer', meaning: 'the offer as it came' },

@@ -18,12 +18,14 @@ export const threadAttachments = entity({
       kind: 'text',
       class: 'document',
       meaning: 'where the service gives the document, relative to its base address; null until it is final, and filled then',
+      link: true,
     },
     document_key: {
       kind: 'text',
       class: 'none',
       source: 'program',
-      meaning: "the document's id when the path names one, else a hash of the path (SHA-256, hex); null without a path",
+      meaning:
+        "the document's id when the path names one, else a hash of the path without its query, and the name (SHA-256, hex); null without a path",
     },
     gone_at: goneFromFeed,
     raw: { kind: 'raw', class: 'free', source: 'the whole attachment', meaning: 'the attachment as it came' },

@@ -45,8 +45,21 @@ export interface FetchSettlement {
   readonly refusedOverBytes?: number
 }
 
-/** Makes documents due to be fetched: new ones, those that lost their file, and those that are shown again or elsewhere. */
-export async function requestFetches(tx: Tx, changes: readonly Change[]): Promise<void> {
+/**
+ * Makes documents due to be fetched: new ones, those that lost their file, and those that are shown again or elsewhere.
+ * @param newLinks documents with a new link. If one waits for another attempt, it is due now.
+ */
+export async function requestFetches(
+  tx: Tx,
+  changes: readonly Change[],
+  newLinks: readonly { readonly account: string; readonly document_key: string }[],
+): Promise<void> {
+  if (newLinks.length > 0) {
+    await sql`
+      update sync_documents set due_at = ${dbTime(tx)} from ${valuesTable(tx, { account: 'text', document_key: 'text' }, newLinks)}
+      where sync_documents.account = given.account and sync_documents.document_key = given.document_key
+        and due_at is not null and lease_token is null`.execute(tx.sql)
+  }
   const rows = changes.filter(needsFetch).map(({ account, entity_id }) => ({ account, document_key: String(JSON.parse(entity_id)[0]) }))
   if (rows.length === 0) return
   await sql`

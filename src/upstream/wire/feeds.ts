@@ -23,5 +23,6 @@ export function readMessage(raw: unknown): ThreadMessage | null {
 function readAttachment(raw: unknown, position: number): Attachment {
   const row = rowOf(threadAttachments, isObject(raw) ? raw : {}) as Pick<Attachment, 'name' | 'download_path'> | null
   const { name = null, download_path = null } = row ?? {}
-  return { position, name, download_path, document_key: download_path ? documentKeyOf(download_path) : null, raw: rawOf(raw) ?? 'null' }
+  const document_key = download_path ? documentKeyOf(download_path, name) : null
+  return { position, name, download_path, document_key, raw: rawOf(raw) ?? 'null' }
 }

@@ -192,7 +192,7 @@ describe.each(onSqlite)('rows that the service does not show, on $name', (databa
         `absent applications ${session}`,
         `absent carrier_api_sessions ${session}`,
         // The carrier's original, which its offer named.
-        `absent documents ${documentKeyOf('/documents/1')}`,
+        `absent documents ${documentKeyOf('/documents/1', 'p1')}`,
         `absent lanes ${lane}`,
         expect.stringMatching(/^absent market_readiness [0-9a-f]{64}$/),
         `absent program_assessments ${lane} ${program}`,

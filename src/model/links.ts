@@ -1,0 +1,31 @@
+import { isObject, type Json } from './json.ts'
+
+/*
+ * The spec calls no link stable: the service may sign each one anew for every answer. Signatures, expiry times and tokens are sent as
+ * parameters, and the path names the file. So only the part before the query and the fragment identifies a link or is compared. The newest
+ * link is where to fetch from.
+ */
+
+/** Keys whose text is a link. */
+const KEYS = '(?:\\w+_)?(?:url|uri|path|link|href)'
+const LINK_KEY = new RegExp(`^${KEYS}$`)
+/** A link with a query or a fragment in JSON text. A link with escaped characters is left out. */
+const LINK_IN_TEXT = new RegExp(`("${KEYS}":"[^"\\\\?#]*)[?#][^"\\\\]*"`, 'g')
+
+/** @returns a link without its query and fragment. */
+export function stableLink(link: string): string {
+  return link.split(/[?#]/, 1)[0] ?? ''
+}
+
+/** @returns the value in which each link, at any depth, is its stable part. */
+export function withStableLinks(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withStableLinks)
+  if (!isObject(value)) return value
+  const stable = (key: string, item: Json) => (typeof item === 'string' && LINK_KEY.test(key) ? stableLink(item) : withStableLinks(item))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, stable(key, item as Json)]))
+}
+
+/** As `withStableLinks` for JSON text, without parsing it. */
+export function withStableLinksInText(json: string): string {
+  return json.replace(LINK_IN_TEXT, '$1"')
+}
