@@ -1,18 +1,29 @@
 import { z } from 'zod'
 import { systemClock } from '../base/clock.ts'
 import type { Auth } from './auth/auth.ts'
+import { metadata } from './auth/token-endpoint.ts'
 import { type Binding, bindCalls } from './calls/binding.ts'
 import { type Download, download, pdf } from './calls/documents.ts'
 import { type Submissions, submissionCalls } from './calls/submissions.ts'
-import { attributed } from './calls/writing.ts'
+import { attributed, bodyOf } from './calls/writing.ts'
 import { type Call, Channel } from './http/channel.ts'
 import { checkBaseUrl, pathOf } from './http/paths.ts'
 import { RETRY, type Retry } from './http/retry.ts'
 import type { ClientClock, Fetch } from './http/wire.ts'
-import { type Appetite, type AppetiteSearch, appetiteSchema, insuredSchema, type ProgramLine, policySchema } from './schemas/appetite.ts'
+import {
+  type Appetite,
+  type AppetiteSearch,
+  appetiteSchema,
+  appetiteSearchSchema,
+  insuredSchema,
+  type ProgramLine,
+  policySchema,
+  programLineSchema,
+} from './schemas/appetite.ts'
 import { type Form, formsSchema } from './schemas/documents.ts'
 import { anyRecords } from './schemas/fields.ts'
 import { type Identity, identitySchema } from './schemas/identity.ts'
+import type { Metadata } from './schemas/oauth.ts'
 
 export interface ClientOptions {
   /** With the version segment; nothing but the specification's paths is appended. */
@@ -33,6 +44,8 @@ export type Unshown = Record<string, unknown>
 /** The whole service. Every call throws a ServiceError, Unreachable, UnexpectedAnswer or LoginNeeded, and RangeError for an id that is no uuid. */
 export interface Client {
   me(): Promise<Identity>
+  /** Where the grants are, and which are supported; needs no token. */
+  oauthMetadata(): Promise<Metadata>
   readonly submissions: Submissions
   readonly documents: { pdf(documentId: string): Promise<Download> }
   /** @param path a `download_path`. */
@@ -72,20 +85,25 @@ export function createClient({ baseUrl, auth, producerEmail, retry, ...options }
   const get = (path: string, query?: Call['query']) => ({ method: 'GET', path, query, retry: 'idempotent' }) as const
   return {
     me: () => channel.ask(get('/broker/me'), identitySchema),
+    oauthMetadata: () => metadata(channel.wire),
     submissions: submissionCalls(channel, producerEmail),
     documents: { pdf: (documentId) => pdf(channel, documentId) },
     download: (path) => download(channel, path),
     forms: (q) => channel.ask(get('/broker/forms', { q }), formsSchema),
     appetite: {
       read: (query) => channel.ask({ ...get('/broker/appetite', { ...query }), retry: 'at-most-once' }, appetiteSchema),
-      search: (json) => channel.ask({ method: 'POST', path: '/broker/appetite/search', json, retry: 'at-most-once' }, anyRecords),
+      search: (body) =>
+        channel.ask(
+          { method: 'POST', path: '/broker/appetite/search', json: bodyOf(appetiteSearchSchema, body, undefined), retry: 'at-most-once' },
+          anyRecords,
+        ),
     },
     marketAccess: {
       setProgramLine: (body) => {
         const call = {
           method: 'PUT',
           path: '/broker/market-access/program-line',
-          json: attributed(body, producerEmail),
+          json: bodyOf(programLineSchema, body, producerEmail),
           retry: 'at-most-once',
         } as const
         return channel.ask(call, anyRecords)

@@ -5,7 +5,7 @@ import type { ApplicationSection } from './schemas/workspace.ts'
 /** What an error answer says of itself. */
 export interface ErrorAnswer {
   readonly status: number
-  /** From `code`, `detail.code` or `error`; null when none is there. */
+  /** From `code`, `detail.code`, `error`, or a `detail` that is a code alone; null when none is there. */
   readonly code: string | null
   /** `detail` as it came: a text, a list, an object, or undefined. */
   readonly detail: unknown

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import {
   bearer,
+  type Client,
   clientCredentials,
   createClient,
   FileExists,
@@ -76,11 +77,14 @@ test('a page of a feed is asked for with the cursor and the number of items that
   ])
 })
 
-test.each(['', 'a\u2013b', ' a'])('a key that no header holds is refused before anything is sent: %j', async (key) => {
-  const { client, asked } = await answering({ status: 200, body: '{}' })
-  await expect(async () => client.submissions.post(ID, { body: 'x' }, { idempotencyKey: key })).rejects.toThrow(RangeError)
-  expect(asked).toEqual([])
-})
+test.each(['', 'a\u2013b', ' a', 'k'.repeat(129)])(
+  'a key that no header holds, or that is too long, is refused before anything is sent: %j',
+  async (key) => {
+    const { client, asked } = await answering({ status: 200, body: '{}' })
+    await expect(async () => client.submissions.post(ID, { body: 'x' }, { idempotencyKey: key })).rejects.toThrow(RangeError)
+    expect(asked).toEqual([])
+  },
+)
 
 test('trap 53: the 409 of a live file carries its submission', async () => {
   const { client } = await signedIn()
@@ -112,6 +116,68 @@ test.each(['https://other.test/x', '//other.test/x', '/a/../x', '/a/%2e%2e/x'])(
   expect(asked).toEqual([])
 })
 
+test.each(['/oauth/token', 'broker/appetite?q=x', '/broker/%61ppetite'])('trap 44, trap 55: %s is not downloaded', async (path) => {
+  const { client, asked } = await answering({ status: 200 })
+  await expect(client.download(path)).rejects.toThrow('no document is at')
+  expect(asked).toEqual([])
+})
+
+test.each<[string, (client: Client) => unknown]>([
+  ['narrative', ({ submissions }) => submissions.create(brief('Harrow Roofing LLC', { narrative: ' ' }))],
+  ['applicant.insured_name', ({ submissions }) => submissions.create(brief(' '))],
+  ['lines_of_business', ({ submissions }) => submissions.create(brief('Harrow Roofing LLC', { lines_of_business: 'gl' }))],
+  ['body', ({ submissions }) => submissions.post(ID, { body: ' \n' })],
+  ['answers.0.key', ({ submissions }) => submissions.answer(ID, [{ key: 1 as never, value: 1 }])],
+  ['form_keys', ({ submissions }) => submissions.formFill(ID, { form_keys: 'acord' as never })],
+  ['operation_id', ({ submissions }) => submissions.checkpoint(ID, ID, { operation_id: ' ' } as never)],
+  ['program_ids', ({ submissions }) => submissions.quoteProducts(ID, { program_ids: [], selected_ids: [], expected_revision: 1 })],
+  ['quote_id', ({ bind }) => bind.create(ID, { quote_id: '' })],
+])('a body whose %s the service would refuse is not sent', async (field, call) => {
+  const { client, asked } = await answering({ status: 200 })
+  await expect(async () => call(client)).rejects.toThrow(`the body is not as the specification asks: ${field}: `)
+  expect(asked).toEqual([])
+})
+
+test('null where the specification states no nullability is a missing field, and another null stays', async () => {
+  const lane = { submission_market_id: ID, program: null, program_id: null, next_step: null }
+  const body = JSON.stringify({ submission_id: ID, effective_date: null, lines: null, rail: { lanes: [lane] }, assessment: null })
+  const { client } = await answering({ status: 200, body })
+  expect(await client.submissions.requirements(ID)).toEqual({
+    submission_id: ID,
+    rail: { lanes: [{ submission_market_id: ID, next_step: null }] },
+    assessment: null,
+  })
+})
+
+test('a null in place of what the specification requires is told', async () => {
+  const { client } = await answering({ status: 200, body: '{"applications":[{"application_id":null}]}' })
+  await expect(client.submissions.workspace(ID)).rejects.toThrow('applications.0.application_id')
+})
+
+test('metadata of the grants is read without a token', async () => {
+  const { client } = await signedIn()
+  expect(await client.oauthMetadata()).toMatchObject({ token_endpoint: expect.stringContaining('/oauth/token') })
+  const { client: other, asked } = await answering({ status: 200, body: '{}' })
+  await other.oauthMetadata()
+  expect(asked).toMatchObject([{ url: '/api/v1/oauth/.well-known/oauth-authorization-server', authorization: undefined }])
+})
+
+test.each(['file', 'documents'])('intake sends its files in the form field that the service reads: %s', async (intake_file_field) => {
+  const file = { name: 'a.pdf', content: new Blob(['%PDF-']) }
+  for (const given of [{ files: [file], fileField: intake_file_field }, { fields: { [intake_file_field]: file, hold: 'true' } }]) {
+    const { client, sandbox } = await signedIn({ intake_file_field })
+    const { submission_id } = await client.submissions.intake(given)
+    expect(sandbox.submissionIds('default')).toEqual([submission_id])
+    await expect(client.submissions.intake({ files: [file] })).rejects.toThrow(ValidationError)
+  }
+})
+
+test.each(['submission_id', 'id'])('the id of a created submission is found where it stands as %s', async (create_id_field) => {
+  const { client, sandbox } = await signedIn({ create_id_field })
+  const { submission_id } = await client.submissions.create(brief('Harrow Roofing LLC'))
+  expect(sandbox.submissionIds('default')).toContain(submission_id)
+})
+
 test('trap 78: an id that is no uuid enters no URL', async () => {
   const { client, asked } = await answering({ status: 200 })
   expect(() => client.policies.get('../me')).toThrow('not an id (a uuid)')
@@ -134,7 +200,7 @@ test('reads and keyed posts are repeated, the latter with one key; other writes 
     () => submissions.answer(ID, []),
     () => submissions.upload(ID, { file }),
     () => submissions.formFill(ID),
-    () => submissions.quoteProducts(ID, {} as never),
+    () => submissions.quoteProducts(ID, { program_ids: [ID], selected_ids: [], expected_revision: 1 }),
     () => bind.upload(ID, ID, ID, { file }),
   ]
   for (const write of writes) await expect(write()).rejects.toMatchObject({ status: 503 })

@@ -17,6 +17,7 @@ import {
   type StoredTokens,
   tokens,
 } from '../../src/client/exports.ts'
+import type { UnshownInput } from '../../src/sandbox/service/unshown.ts'
 import { sandboxFor } from '../sandbox/support.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -141,12 +142,12 @@ test('killed before the new pair was stored, it asks with the old one, and says 
   expect(kept.refreshToken).toBe('one')
   const client = clientOf(baseUrl, tokens({ load: async () => kept, store: async () => {}, clientId: 'app' }))
   await expect(client.forms()).rejects.toThrow(LoginNeeded)
-  expect(forms.map((form) => form['refresh_token'])).toEqual(['one', 'one'])
+  expect(forms.map((form) => form['refresh_token'])).toEqual(['one', 'one', 'one'])
 })
 
 /** An app that is registered with a sandbox, and how a person approves a device for it. */
-async function deskApp() {
-  const sandbox = await sandboxFor()
+async function deskApp(unshown: UnshownInput = {}) {
+  const sandbox = await sandboxFor({ unshown })
   const email = sandbox.account('default').users[1]?.email ?? ''
   const post = async (url: string, body: object) => {
     const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
@@ -157,18 +158,54 @@ async function deskApp() {
   const registered = await post(`${sandbox.baseUrl}/oauth/register`, app)
   const { client_id: clientId } = (await registered.json()) as { client_id: string }
   const prompts: string[] = []
+  const approve = async (user_code: string | undefined) => void (await post(`${sandbox.origin}/_sandbox/approve`, { user_code, email }))
   const prompt = async ({ user_code }: { user_code: string }) => {
     prompts.push(user_code)
-    await post(`${sandbox.origin}/_sandbox/approve`, { user_code, email })
+    await approve(user_code)
   }
   const clock = { now: () => Date.now(), sleep: () => Promise.resolve() }
-  return { sandbox, email, clock, prompts, login: { clientId, scope: 'broker_mcp', prompt } }
+  return { sandbox, email, clock, prompts, approve, login: { clientId, scope: 'broker_mcp', prompt } }
 }
 
 test('a device is approved by its code while the client asks at the interval', async () => {
   const { sandbox, email, clock, login } = await deskApp()
   const client = clientOf(sandbox.baseUrl, deviceLogin(login), { clock })
   expect(await client.me()).toMatchObject({ kind: 'user', email })
+})
+
+test.each(['rfc6749', 'detail_text'])(
+  'errors as %s: a device waits for its approval, and a grant that has ended is a new login',
+  async (form) => {
+    const { sandbox, email, prompts, approve, login } = await deskApp({ oauth_errors: form })
+    let waits = 0
+    // Approved after the first poll.
+    const sleep = async () => {
+      if (++waits % 2 === 0) await approve(prompts.at(-1))
+    }
+    const prompt = ({ user_code }: { user_code: string }) => void prompts.push(user_code)
+    const client = clientOf(sandbox.baseUrl, deviceLogin({ ...login, prompt }), { clock: { now: () => Date.now(), sleep } })
+    for (const logins of [1, 2]) {
+      expect(await client.me()).toMatchObject({ kind: 'user', email })
+      expect([prompts.length, waits]).toEqual([logins, 2 * logins])
+      for (const id of [...sandbox.grants.sessions.list('default').keys()]) sandbox.grants.sessions.end(id)
+    }
+  },
+)
+
+const pair = { accessToken: 'a', refreshToken: 'one', renewAtMs: 0 }
+test.each([
+  { of: 'a machine', auth: machine, answers: [{ access_token: 'a', expires_in: 60 }, 503, 0] },
+  { of: 'a user', auth: () => tokens({ load: async () => pair, store: async () => {}, clientId: 'app' }), answers: [503, 0, 503] },
+])('the token of $of is used until it is refused, though renewing it fails', async ({ auth, answers }) => {
+  const { baseUrl, forms, seen } = await tokenServer(...answers)
+  let now = Date.now()
+  const client = clientOf(baseUrl, auth(), { clock: { now: () => now, sleep: () => Promise.resolve() } })
+  for (let call = 0; call < 3; call++) {
+    await client.forms()
+    now += 40_000
+  }
+  expect(forms).toHaveLength(3)
+  expect(seen).toEqual(['Bearer a', 'Bearer a', 'Bearer a'])
 })
 
 test('a poll for a device that fails is made again, for the code that the person has', async () => {

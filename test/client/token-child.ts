@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createClient, tokens } from '../../src/client/exports.ts'
 
 const [baseUrl = '', file = ''] = process.argv.slice(2)
-writeFileSync(file, JSON.stringify({ accessToken: 'x', refreshToken: 'one', renewAtMs: 0 }))
+writeFileSync(file, JSON.stringify({ accessToken: 'old', refreshToken: 'one', renewAtMs: 0 }))
 const auth = tokens({
   load: async () => JSON.parse(readFileSync(file, 'utf8')),
   store: async () => {

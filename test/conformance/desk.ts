@@ -94,8 +94,8 @@ export class Desk {
   }
 
   /** @returns the id of a new submission. */
-  async create(insured: string, more: object = {}): Promise<string> {
-    const { submission_id } = await this.client.submissions.create(brief(insured, more))
+  async create(insured: string, more: object = {}, client = this.client): Promise<string> {
+    const { submission_id } = await client.submissions.create(brief(insured, more))
     assert.ok(submission_id)
     return submission_id
   }

@@ -118,8 +118,8 @@ export const reading: Plants = {
     file: 'client/calls/submissions.ts',
     edits: [
       [
-        "channel.ask({ method: 'POST', path, json: attributed(body, producerEmail), retry: 'at-most-once' }",
-        "channel.ask({ method: 'POST', path, json: attributed(body, producerEmail), retry: 'idempotent' }",
+        "channel.ask({ method: 'POST', path, ...sent, retry: 'at-most-once' }",
+        "channel.ask({ method: 'POST', path, ...sent, retry: 'idempotent' }",
       ],
     ],
     foundBy: ['client/client.test.ts'],

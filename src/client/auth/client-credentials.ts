@@ -18,7 +18,15 @@ export function clientCredentials({ clientId, clientSecret, scope }: ClientCrede
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret, scope }
   const holder = new TokenHolder(async (wire: Wire) => fetched(await exchange(wire, form), wire))
   return {
-    token: async (wire) => (await holder.get(wire)).token,
+    async token(wire) {
+      try {
+        return (await holder.get(wire)).token
+      } catch (error) {
+        // It is renewed before it ends, so it is good until the service refuses it.
+        if (holder.held === null) throw error
+        return holder.held.token
+      }
+    },
     refused(token) {
       holder.forget(token)
       return true

@@ -1,10 +1,10 @@
 import { tokenLifeSeconds } from '../../base/service-http.ts'
 import type { FetchedToken } from '../../base/token-holder.ts'
-import { serviceError, UnexpectedAnswer } from '../errors.ts'
-import type { Reads } from '../http/channel.ts'
+import { serviceError } from '../errors.ts'
 import { urlOf } from '../http/paths.ts'
-import { bodyText, errorAnswer, parsed, sendOnce, type Wire } from '../http/wire.ts'
-import { type Token, tokenSchema } from '../schemas/oauth.ts'
+import { type Reads, readBody } from '../http/reading.ts'
+import { bodyText, errorAnswer, sendOnce, type Wire } from '../http/wire.ts'
+import { type Metadata, metadataSchema, type Token, tokenSchema } from '../schemas/oauth.ts'
 
 /** A token is renewed this long before it ends, or after half of a shorter life. */
 const EARLY_S = 300
@@ -22,22 +22,26 @@ export async function postForm<T>(
 ): Promise<T> {
   const given = Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined)
   const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' }
-  return await post(wire, path, { headers, body: new URLSearchParams(given).toString() }, schema, signal)
+  return await ask(wire, path, { method: 'POST', headers, body: new URLSearchParams(given).toString() }, schema, signal)
 }
 
 /** Posts JSON without a token. */
 export async function postJson<T>(wire: Wire, path: string, json: unknown, schema: Reads<T>, signal?: AbortSignal): Promise<T> {
   const headers = { 'content-type': 'application/json', accept: 'application/json' }
-  return await post(wire, path, { headers, body: JSON.stringify(json) }, schema, signal)
+  return await ask(wire, path, { method: 'POST', headers, body: JSON.stringify(json) }, schema, signal)
 }
 
-async function post<T>(wire: Wire, path: string, init: RequestInit, schema: Reads<T>, signal?: AbortSignal): Promise<T> {
-  const what = `POST ${path}`
-  const answer = await sendOnce(wire, what, urlOf(wire.baseUrl, path), { ...init, method: 'POST' }, signal)
+/** What the authorization server says of itself: an answer that needs no token. @throws as `postForm`. */
+export function metadata(wire: Wire): Promise<Metadata> {
+  const init = { method: 'GET', headers: { accept: 'application/json' } }
+  return ask(wire, '/oauth/.well-known/oauth-authorization-server', init, metadataSchema)
+}
+
+async function ask<T>(wire: Wire, path: string, init: RequestInit, schema: Reads<T>, signal?: AbortSignal): Promise<T> {
+  const what = `${init.method} ${path}`
+  const answer = await sendOnce(wire, what, urlOf(wire.baseUrl, path), init, signal)
   if (!answer.ok) throw serviceError(what, await errorAnswer(wire, what, answer), false)
-  const read = schema.safeParse(parsed(await bodyText(wire, what, answer)))
-  if (!read.success) throw new UnexpectedAnswer(`${what} was answered ${answer.status} without the fields that the specification shows`)
-  return read.data
+  return readBody(schema, what, answer.status, await bodyText(wire, what, answer))
 }
 
 /** The tokens of an exchange, and until when the access token is used. */

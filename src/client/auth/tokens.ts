@@ -1,5 +1,5 @@
 import { TokenHolder } from '../../base/token-holder.ts'
-import { LoginNeeded, ServiceError } from '../errors.ts'
+import { LoginNeeded, mayPassLater, ServiceError } from '../errors.ts'
 import type { Wire } from '../http/wire.ts'
 import type { Auth } from './auth.ts'
 import { exchange, fetched, type Granted } from './token-endpoint.ts'
@@ -49,8 +49,11 @@ export function tokens({ load, store, clientId }: TokensOptions): Auth {
     } catch (error) {
       // A refresh token is spent once: another process may have been quicker, and have stored what it got.
       const newer = error instanceof LoginNeeded ? await load() : null
-      if (newer === null || newer.refreshToken === known.refreshToken) throw error
-      return await current(wire, newer)
+      if (newer !== null && newer.refreshToken !== known.refreshToken) return await current(wire, newer)
+      // It is renewed before it ends, so it is good until the service refuses it.
+      if (known.accessToken === refused || known.refreshToken === null || !(error instanceof LoginNeeded || mayPassLater(error)))
+        throw error
+      return known
     }
   }
   const holder = new TokenHolder(async (wire: Wire) => {

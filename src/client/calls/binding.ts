@@ -1,8 +1,8 @@
 import type { Channel } from '../http/channel.ts'
 import { pathOf } from '../http/paths.ts'
-import { type BindRequest, bindRequestSchema } from '../schemas/binding.ts'
+import { type BindRequest, bindRequestCreateSchema, bindRequestSchema } from '../schemas/binding.ts'
 import type { BindRequestBody } from './bodies.ts'
-import { type Attribution, attributed, type FileContent, type FileToSend, fileOf, formOf } from './writing.ts'
+import { type Attribution, bodyOf, type FileContent, type FileToSend, fileOf, formOf } from './writing.ts'
 
 /** "Binding" of the specification. */
 export interface Binding {
@@ -25,7 +25,7 @@ export function bindCalls(channel: Channel, producerEmail: string | undefined): 
   return {
     create: (submissionId, body) => {
       const path = pathOf`/broker/submissions/${submissionId}/bind-requests`
-      const json = attributed(body, producerEmail)
+      const json = bodyOf(bindRequestCreateSchema, body, producerEmail)
       return channel.ask({ method: 'POST', path, json, retry: 'idempotent', isBind: true }, bindRequestSchema)
     },
     get: (submissionId, bindRequestId) => {

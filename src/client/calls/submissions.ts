@@ -1,11 +1,13 @@
 import { type Feed, walk } from '../feeds.ts'
-import type { Channel } from '../http/channel.ts'
+import type { Call, Channel } from '../http/channel.ts'
 import { pathOf } from '../http/paths.ts'
-import { type Answers, type AnswersResult, answersResultSchema } from '../schemas/answers.ts'
+import type { Reads } from '../http/reading.ts'
+import { type Answers, type AnswersResult, answersResultSchema, answersSchema } from '../schemas/answers.ts'
 import { selectionSchema } from '../schemas/appetite.ts'
-import { type CheckpointReceipt, checkpointReceiptSchema } from '../schemas/checkpoint.ts'
+import { type CheckpointReceipt, checkpointReceiptSchema, checkpointSchema, quoteProductsSchema } from '../schemas/checkpoint.ts'
 import {
   type FormFillSession,
+  formFillSchema,
   formFillSessionSchema,
   type QuoteSessions,
   quoteSessionsSchema,
@@ -14,11 +16,24 @@ import {
 } from '../schemas/documents.ts'
 import { type EventsPage, eventsPageSchema, type MarketEvent } from '../schemas/events.ts'
 import { type Outstanding, outstandingSchema, type RequirementsView, requirementsViewSchema } from '../schemas/requirements.ts'
-import { type CreatedSubmission, createdSubmissionSchema, type FinalizeAnswer, finalizeAnswerSchema } from '../schemas/submission-create.ts'
-import { type ThreadMessage, type ThreadPage, type ThreadPostAnswer, threadPageSchema, threadPostAnswerSchema } from '../schemas/thread.ts'
+import {
+  type CreatedSubmission,
+  createdSubmissionSchema,
+  type FinalizeAnswer,
+  finalizeAnswerSchema,
+  submissionCreateSchema,
+} from '../schemas/submission-create.ts'
+import {
+  type ThreadMessage,
+  type ThreadPage,
+  type ThreadPostAnswer,
+  threadPageSchema,
+  threadPostAnswerSchema,
+  threadPostSchema,
+} from '../schemas/thread.ts'
 import { type Workspace, workspaceSchema } from '../schemas/workspace.ts'
 import type { CheckpointCommand, CreateBody, FormFillBody, PostBody, QuoteProductsBody } from './bodies.ts'
-import { type Attribution, attributed, type FileContent, type FileToSend, fileOf, formOf } from './writing.ts'
+import { type Attribution, bodyOf, type FileContent, type FileToSend, fileOf, formOf, isFile } from './writing.ts'
 
 /** Where a page of a feed begins, and how many items it may have. */
 export interface PageOptions {
@@ -30,12 +45,16 @@ export interface PageOptions {
 /** "Submissions and marketing" and "Application workspace" of the specification. */
 export interface Submissions {
   create(body: CreateBody): Promise<CreatedSubmission>
-  /** `fields` are form fields that the specification does not show. */
+  /**
+   * `fileField` is the form field of `files`, `files` when left out, and `fields` are others, files among them: the specification shows the
+   * name of none but `producer_email`.
+   */
   intake(
     given: Attribution & {
       readonly text?: string
       readonly files?: readonly (FileToSend | FileContent)[]
-      readonly fields?: Readonly<Record<string, string>>
+      readonly fileField?: string
+      readonly fields?: Readonly<Record<string, string | FileToSend | FileContent>>
     },
   ): Promise<CreatedSubmission>
   /** Releases a held submission. */
@@ -71,14 +90,24 @@ export function submissionCalls(channel: Channel, producerEmail: string | undefi
 type Creating = Pick<Submissions, 'create' | 'intake' | 'finalize'>
 
 function creating(channel: Channel, producerEmail: string | undefined): Creating {
-  const path = '/broker/submissions'
+  // The specification doesn't show the name of the field: its id is found under one name.
+  const created = async (path: string, sent: Pick<Call, 'json' | 'form'>): Promise<CreatedSubmission> => {
+    const answer = await channel.ask({ method: 'POST', path, ...sent, retry: 'at-most-once' }, createdSubmissionSchema)
+    const submission_id = answer.submission_id ?? answer.id
+    return submission_id === undefined ? answer : { ...answer, submission_id }
+  }
   return {
-    create: (body) =>
-      channel.ask({ method: 'POST', path, json: attributed(body, producerEmail), retry: 'at-most-once' }, createdSubmissionSchema),
-    async intake({ text, files = [], fields = {}, producerEmail: named = producerEmail }) {
-      const read = await Promise.all(files.map(async (file) => ({ field: 'files', ...(await fileOf(file)) })))
-      const form = formOf({ producer_email: named, text, ...fields }, read)
-      return await channel.ask({ method: 'POST', path: '/broker/intake', form, retry: 'at-most-once' }, createdSubmissionSchema)
+    create: (body) => created('/broker/submissions', { json: bodyOf(submissionCreateSchema, body, producerEmail) }),
+    async intake({ text, files = [], fileField = 'files', fields = {}, producerEmail: named = producerEmail }) {
+      const others = Object.entries(fields)
+      const given = [
+        ...files.map((file) => [fileField, file] as const),
+        ...others.flatMap(([field, value]) => (isFile(value) ? [[field, value] as const] : [])),
+      ]
+      const read = await Promise.all(given.map(async ([field, file]) => ({ field, ...(await fileOf(file)) })))
+      const texts = Object.fromEntries(others.flatMap(([field, value]) => (isFile(value) ? [] : [[field, value]])))
+      const form = formOf({ producer_email: named, text, ...texts }, read)
+      return await created('/broker/intake', { form })
     },
     // "No body", but "with a machine credential every write names `producer_email`".
     finalize: (id, { producerEmail: named = producerEmail } = {}) => {
@@ -128,16 +157,20 @@ function reading(channel: Channel): Reading {
 type Writing = Pick<Submissions, 'answer' | 'post' | 'upload' | 'formFill' | 'checkpoint' | 'quoteProducts'>
 
 function writing(channel: Channel, producerEmail: string | undefined): Writing {
-  const json = <T>(body: T, { producerEmail: named = producerEmail }: Attribution = {}) => attributed(body, named)
+  const json = <T>(schema: Reads<unknown>, body: T, { producerEmail: named = producerEmail }: Attribution = {}) =>
+    bodyOf(schema, body, named)
   return {
     answer: (id, answers, options) => {
       const path = pathOf`/broker/submissions/${id}/outstanding-requirements/answers`
-      return channel.ask({ method: 'POST', path, json: json({ answers }, options), retry: 'at-most-once' }, answersResultSchema)
+      return channel.ask(
+        { method: 'POST', path, json: json(answersSchema, { answers }, options), retry: 'at-most-once' },
+        answersResultSchema,
+      )
     },
     post: (id, body, { idempotencyKey = crypto.randomUUID() } = {}) => {
       const headers = { 'idempotency-key': checkedKey(idempotencyKey) }
       const path = pathOf`/broker/submissions/${id}/thread`
-      return channel.ask({ method: 'POST', path, json: json(body), headers, retry: 'idempotent' }, threadPostAnswerSchema)
+      return channel.ask({ method: 'POST', path, json: json(threadPostSchema, body), headers, retry: 'idempotent' }, threadPostAnswerSchema)
     },
     async upload(id, { file, displayName, producerEmail: named = producerEmail }) {
       const form = formOf({ display_name: displayName, producer_email: named }, [{ field: 'file', ...(await fileOf(file)) }])
@@ -148,21 +181,21 @@ function writing(channel: Channel, producerEmail: string | undefined): Writing {
     },
     formFill: (id, body = {}, options) => {
       const path = pathOf`/broker/submissions/${id}/form-fill-session`
-      return channel.ask({ method: 'POST', path, json: json(body, options), retry: 'at-most-once' }, formFillSessionSchema)
+      return channel.ask({ method: 'POST', path, json: json(formFillSchema, body, options), retry: 'at-most-once' }, formFillSessionSchema)
     },
     checkpoint: (id, applicationId, command) => {
       const path = pathOf`/broker/submissions/${id}/applications/${applicationId}/checkpoint`
-      return channel.ask({ method: 'POST', path, json: json(command), retry: 'idempotent' }, checkpointReceiptSchema)
+      return channel.ask({ method: 'POST', path, json: json(checkpointSchema, command), retry: 'idempotent' }, checkpointReceiptSchema)
     },
     quoteProducts: (id, body) => {
       const path = pathOf`/broker/submissions/${id}/application-workspace/quote-products`
-      return channel.ask({ method: 'PUT', path, json: json(body), retry: 'at-most-once' }, selectionSchema)
+      return channel.ask({ method: 'PUT', path, json: json(quoteProductsSchema, body), retry: 'at-most-once' }, selectionSchema)
     },
   }
 }
 
-/** @throws RangeError for a key that no header holds as it is. */
+/** @throws RangeError for a key that no header holds as it is, or that is longer than the specification allows. */
 function checkedKey(key: string): string {
-  if (/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key)) return key
-  throw new RangeError('an idempotency key is ASCII text that neither begins nor ends with a blank')
+  if (key.length <= 128 && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key)) return key
+  throw new RangeError('an idempotency key is ASCII text of at most 128 characters that neither begins nor ends with a blank')
 }

@@ -1,4 +1,5 @@
 import { isObject } from '../../model/json.ts'
+import { inShort, type Reads } from '../http/reading.ts'
 
 /** A file to upload. */
 export type FileContent = Blob | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
@@ -22,6 +23,17 @@ export function attributed<T>(body: T, producerEmail: string | undefined): T {
   return { ...body, producer_email: producerEmail }
 }
 
+/**
+ * @returns the body of a write: `attributed`, and as the specification asks for it.
+ * @throws RangeError for one that the service would refuse.
+ */
+export function bodyOf<T>(schema: Reads<unknown>, body: T, producerEmail: string | undefined): T {
+  const sent = attributed(body, producerEmail)
+  const read = schema.safeParse(sent)
+  if (!read.success) throw new RangeError(`the body is not as the specification asks: ${inShort(read.error)}`)
+  return sent
+}
+
 /** Reads a file once, so that it can be sent again. A file that is given as it is, is its content. */
 export async function fileOf(file: FileToSend | FileContent): Promise<{ readonly blob: Blob; readonly name: string }> {
   const given = isToSend(file) ? file : { content: file }
@@ -29,6 +41,10 @@ export async function fileOf(file: FileToSend | FileContent): Promise<{ readonly
   const type = given.contentType ?? (content instanceof Blob && content.type !== '' ? content.type : 'application/pdf')
   const bytes = content instanceof ReadableStream ? await new Response(content).arrayBuffer() : content
   return { blob: new Blob([bytes], { type }), name: given.name ?? (content instanceof File ? content.name : 'document.pdf') }
+}
+
+export function isFile(value: string | FileToSend | FileContent): value is FileToSend | FileContent {
+  return typeof value !== 'string'
 }
 
 function isToSend(file: FileToSend | FileContent): file is FileToSend {

@@ -1,14 +1,9 @@
-import { isObject } from '../../model/json.ts'
 import type { Auth } from '../auth/auth.ts'
-import { mayPassLater, ServiceError, serviceError, UnexpectedAnswer, Unreachable } from '../errors.ts'
+import { mayPassLater, ServiceError, serviceError, Unreachable } from '../errors.ts'
 import { urlOf } from './paths.ts'
+import { type Reads, readBody } from './reading.ts'
 import { backoffMs, LONGEST_WAIT_S, type Retry } from './retry.ts'
-import { bodyText, errorAnswer, parsed, sendOnce, type Wire } from './wire.ts'
-
-/** Something that reads a value of the service and keeps fields that it does not know: a schema. */
-export interface Reads<T> {
-  safeParse(value: unknown): { readonly success: true; readonly data: T } | { readonly success: false; readonly error: Error }
-}
+import { bodyText, errorAnswer, sendOnce, type Wire } from './wire.ts'
 
 /**
  * Whether a request is repeated. `idempotent`, a read or a write that the specification makes so: until it is answered. `at-most-once`, any
@@ -51,10 +46,7 @@ export class Channel {
   async ask<T>(call: Call, schema: Reads<T>): Promise<T> {
     const what = `${call.method} ${call.path}`
     const answer = await this.send(call)
-    const read = schema.safeParse(parsed(await this.#bodyOf(call, what, answer)))
-    if (!read.success)
-      throw new UnexpectedAnswer(`${what} was answered ${answer.status} with what the specification does not show: ${inShort(read.error)}`)
-    return read.data
+    return readBody(schema, what, answer.status, await this.#bodyOf(call, what, answer))
   }
 
   /** @returns the successful answer, its body unread. */
@@ -123,12 +115,4 @@ export class Channel {
       return await bodyText(this.wire, what, await this.send(call))
     }
   }
-}
-
-function inShort(error: Error): string {
-  const issues = 'issues' in error && Array.isArray(error.issues) ? error.issues.filter(isObject) : []
-  const told = issues.map(({ path, message }) =>
-    Array.isArray(path) && path.length > 0 ? `${path.join('.')}: ${message}` : String(message),
-  )
-  return (told.length > 0 ? told.join('; ') : error.message).replace(/\s+/g, ' ').slice(0, 300)
 }

@@ -1,4 +1,4 @@
-import { urlUnder } from '../../base/service-http.ts'
+import { isReservedPath, urlUnder } from '../../base/service-http.ts'
 import { parseUuid } from '../../model/uuid.ts'
 
 /**
@@ -42,7 +42,11 @@ export function urlOf(baseUrl: string, path: string, query: Query = {}): string 
   return url.href
 }
 
-/** @returns a `download_path`, relative to the base URL with a slash before it or without, as `urlOf` takes it. */
+/**
+ * @returns a `download_path`, relative to the base URL with a slash before it or without, as `urlOf` takes it.
+ * @throws RangeError for a path that exchanges secrets or counts against a daily limit (traps 44, 55).
+ */
 export function downloadPathOf(path: string): string {
+  if (isReservedPath(path)) throw new RangeError(`no document is at ${JSON.stringify(path.slice(0, 80))}`)
   return path.startsWith('/') ? path : `/${path}`
 }

@@ -93,13 +93,18 @@ export function parsed(text: string): unknown {
   }
 }
 
+/** @returns a `detail` that is a code alone, such as `authorization_pending`. */
+function codeIn(detail: unknown): string | undefined {
+  return typeof detail === 'string' && /^[a-z]+(?:_[a-z]+)+$/.test(detail) ? detail : undefined
+}
+
 /** Reads an error answer of any shape. */
 export async function errorAnswer(wire: Wire, what: string, answer: Response): Promise<ErrorAnswer> {
   const body = parsed(await bodyText(wire, what, answer).catch(() => ''))
   const top = isObject(body) ? body : {}
   const detail = top['detail']
   const inner = isObject(detail) ? detail : {}
-  const code = [top['code'], inner['code'], top['error'], inner['error']].find((value) => typeof value === 'string')
+  const code = [top['code'], inner['code'], top['error'], inner['error'], codeIn(detail)].find((value) => typeof value === 'string')
   const askedMs = retryAfterMs(answer.headers.get('retry-after'), answer.headers.get('date'), wire.clock.now())
   return {
     status: answer.status,

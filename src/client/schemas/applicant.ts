@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sentDay, text } from './fields.ts'
+import { filled, sentDay, text } from './fields.ts'
 
 /** "`line1`, `city`, `state`, `zip` are required together." */
 export const addressSchema = z
@@ -20,7 +20,7 @@ export type Address = z.output<typeof addressSchema>
 
 export const applicantSchema = z
   .looseObject({
-    insured_name: z.string().min(1).max(256).describe('Name of the insured, at most 256 characters'),
+    insured_name: filled('Name of the insured, at most 256 characters').max(256),
     dba_name: text('Name that the insured does business as'),
     entity_type: text('Legal entity type such as llc, corporation, sole_proprietor'),
     fein_or_ssn: text('FEIN, or SSN for a sole proprietor'),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { integer, producerEmail, sentUuid, text, texts } from './fields.ts'
+import { filled, integer, producerEmail, sentUuid, text, texts } from './fields.ts'
 import { applicationSectionSchema, factSchema, sentSourceReferenceSchema } from './workspace.ts'
 
 const collectionOperationSchema = z.looseObject({
@@ -11,7 +11,7 @@ const collectionOperationSchema = z.looseObject({
 
 export const checkpointSchema = z
   .looseObject({
-    operation_id: z.string().min(1).describe('A retry with the same id replays the original receipt'),
+    operation_id: filled('A retry with the same id replays the original receipt'),
     expected_answer_revision: z.int().describe('The `answer_revision` that this command is based on'),
     expected_schema_fingerprint: text('The `schema_fingerprint` that this command is based on'),
     field_changes: z.record(z.string(), z.unknown()).describe('Answers by question key'),

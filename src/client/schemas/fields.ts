@@ -28,6 +28,9 @@ export const day = (description: string) => z.string().meta({ description, forma
 /** A text with the values that the specification names. Others are accepted: "changes on this version are additive". */
 export const known = (values: readonly string[], description: string) => z.string().meta({ description, 'x-known-values': values })
 
+/** A text that a caller sends and must not leave blank. */
+export const filled = (description: string) => z.string().regex(/\S/, 'must not be blank').describe(description)
+
 /** The id of something, in a body that a caller sends. */
 export const sentUuid = (description: string) => z.guid().describe(description)
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { applicantSchema, locationSchema, priorCarrierSchema } from './applicant.ts'
-import { producerEmail, sentDay, sentUuid, text, texts, uuid } from './fields.ts'
+import { filled, producerEmail, sentDay, sentUuid, text, texts, uuid } from './fields.ts'
 
 const dollars = (description: string) => z.int().min(0).describe(`${description}, whole dollars`)
 
@@ -8,7 +8,7 @@ const dollars = (description: string) => z.int().min(0).describe(`${description}
 export const submissionCreateSchema = z
   .looseObject({
     applicant: applicantSchema,
-    narrative: z.string().min(1).describe('Description of the operations; appetite matching depends on it'),
+    narrative: filled('Description of the operations; appetite matching depends on it'),
     lines_of_business: texts('Canonical slugs of lines, or common aliases (gl, wc)'),
     effective_date: sentDay('First day of cover'),
     primary_state: z

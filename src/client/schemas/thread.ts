@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { nextCursor } from './events.ts'
-import { known, moment, producerEmail, sentUuid, text, texts, uuid } from './fields.ts'
+import { filled, known, moment, producerEmail, sentUuid, text, texts, uuid } from './fields.ts'
 
 export const attachmentSchema = z
   .looseObject({
@@ -35,7 +35,7 @@ export type ThreadPage = z.output<typeof threadPageSchema>
 
 export const threadPostSchema = z
   .looseObject({
-    body: z.string().min(1).describe('The reply, plain text; blank is refused'),
+    body: filled('The reply, plain text; blank is refused'),
     document_ids: z.array(sentUuid('A document')).describe('Documents uploaded to this submission before').optional(),
     producer_email: producerEmail.optional(),
   })

@@ -165,12 +165,15 @@ const people: readonly Case[] = [
     name: 'a device is pending until a person approves it',
     rows: ['endpoint.authorizeDevice', 'authentication.device'],
     run: async (desk) => {
-      const device = await desk.form('/oauth/device_authorization', { client_id: 'desk', scope: 'broker_mcp' })
+      const app = { client_name: 'desk', redirect_uris: ['http://127.0.0.1/callback'] }
+      const { client_id } = (await desk.client.request('POST', '/oauth/register', { body: app })) as { client_id: string }
+      const device = await desk.form('/oauth/device_authorization', { client_id, scope: 'broker_mcp' })
       for (const name of ['device_code', 'user_code', 'verification_uri', 'verification_uri_complete', 'interval', 'expires_in'])
         assert.ok(device.body[name], name)
       const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
-      const grant = { grant_type, device_code: device.body.device_code, client_id: 'desk' }
-      assert.equal((await desk.form('/oauth/token', grant)).body.error, 'authorization_pending')
+      const grant = { grant_type, device_code: device.body.device_code, client_id }
+      const pending = await desk.form('/oauth/token', grant)
+      assert.equal(pending.body.error ?? pending.body.detail, 'authorization_pending')
       await desk.admin('/approve', { user_code: device.body.user_code, email: desk.producer })
       desk.pass(10)
       const tokens = await desk.form('/oauth/token', grant)
