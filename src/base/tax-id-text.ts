@@ -1,4 +1,4 @@
-import { hasFormOfTaxId, isOptionsKey, isOwnSubjectKey, isSubjectKey, isValueKey, type TaxIdKeys } from './tax-ids.ts'
+import { hasFormOfTaxId, isNameListKey, isOptionsKey, isOwnSubjectKey, isSubjectKey, isValueKey, type TaxIdKeys } from './tax-ids.ts'
 
 /*
  * Finds the values of tax ids in JSON text without writing the rest anew: numbers, spaces, repeated keys and the order of keys stay as they
@@ -11,6 +11,8 @@ interface Span {
   readonly end: number
   /** The new text; null: `replace` is asked. */
   readonly text: string | null
+  /** Whether it is an item of a list. */
+  readonly isListed?: boolean
 }
 
 /** How values are found and replaced. */
@@ -92,6 +94,8 @@ interface Container {
   isOfTaxId: boolean
   /** Whether it has a subject of its own, so that its values are not those of the object around it. */
   hasSubject: boolean
+  /** Whether a list in it names a tax id among columns. */
+  hasColumn: boolean
   values: Span[]
 }
 
@@ -105,7 +109,7 @@ class Search {
   constructor(text: string, rewriting: Rewriting, { key: under = '', isOfTaxId = false }: Around) {
     this.#text = text
     this.#rewriting = rewriting
-    this.#root = { start: 0, isObject: false, under, key: null, isOfTaxId, hasSubject: false, values: [] }
+    this.#root = { start: 0, isObject: false, under, key: null, isOfTaxId, hasSubject: false, hasColumn: false, values: [] }
   }
 
   run(): readonly Span[] {
@@ -119,7 +123,16 @@ class Search {
       } else if (char === '{' || char === '[') {
         at += 1
         const under = this.#around.key ?? this.#around.under
-        this.#open.push({ start, isObject: char === '{', under, key: null, isOfTaxId: false, hasSubject: false, values: [] })
+        this.#open.push({
+          start,
+          isObject: char === '{',
+          under,
+          key: null,
+          isOfTaxId: false,
+          hasSubject: false,
+          hasColumn: false,
+          values: [],
+        })
       } else if (char === '}' || char === ']') {
         at += 1
         this.#close(at)
@@ -142,11 +155,13 @@ class Search {
   #close(end: number): void {
     const closed = this.#open.pop()
     if (closed === undefined) return
-    const { isOfTaxId, hasSubject, values, isObject } = closed
+    const { isOfTaxId, hasSubject, hasColumn, values, isObject } = closed
     // `"field": {"name": "fein"}` names the subject of the object around it.
     const { key } = this.#around
     if (isOfTaxId && isObject && key !== null && isSubjectKey(key)) this.#around.isOfTaxId = true
+    if (isOfTaxId && !isObject && key !== null && isNameListKey(key)) this.#around.hasColumn = true
     if (isOfTaxId) this.#take(values)
+    else if (hasColumn) this.#take(values.filter(({ isListed }) => isListed))
     else if (!hasSubject) join(this.#around, values)
     this.#value(closed.start, end, null)
   }
@@ -180,7 +195,7 @@ class Search {
     } else if (around !== this.#root) {
       // A list may be a pair: `["fein", "12-3456789"]`.
       if (content !== null && keys.isName(content)) around.isOfTaxId = true
-      else if (this.#hasForm(around.under, span, content)) around.values.push(span)
+      else if (this.#hasForm(around.under, span, content)) around.values.push({ ...span, isListed: true })
     }
     if (content !== null) this.#jsonIn(content, span, key ?? around.under)
   }

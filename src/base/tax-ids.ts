@@ -18,7 +18,9 @@ const NAMES = [
   's s n',
   'itin',
   'feinorssn',
-  'tax ?(?:payer ?)?(?:id|ident|identity|identification|identifier|number|num|no|nbr)',
+  'tax ?(?:payer ?)?(?:id|ident|identity|identification|identifier|number|num|no|nbr|ref|reference|registration)',
+  'national ?(?:id|identification|identifier)',
+  'tin (?:of )?(?:company|business|employer|insured|applicant|owner|entity)',
   'fed(?:eral)? ?(?:tax ?)?(?:emp(?:l|loyer)? ?)?(?:id|identification|identifier|ein)',
   'social ?sec(?:urity)?',
   'soc ?sec',
@@ -55,7 +57,9 @@ const MAYBE_NAMED = new RegExp(
   [
     'fein|ssn',
     '(?<![a-z])(?:f[^a-z"]+e[^a-z"]+i|s[^a-z"]+s|e[^a-z"]+i|t[^a-z"]+i)[^a-z"]+n(?![a-z])',
-    `tax${GAP}(?:payer|id|nu|no|nbr)`,
+    `tax${GAP}(?:payer|id|nu|no|nbr|re[fg])`,
+    `national${GAP}i`,
+    String.raw`(?:ss|tax|payer|irs|employer)\s*#`,
     `fed(?:eral)?${GAP}(?:tax|emp|id|ein)`,
     `soc(?:ial)?${GAP}sec`,
     `ss${GAP}(?:nu|no|nbr)`,
@@ -74,7 +78,7 @@ const MAYBE_SHORT =
 const SUBJECT = new Set(
   (
     'key name id label question path slug title type kind code field fact item attribute property prompt caption identifier variable tag ' +
-    'element column header display full short form answer text k ref param parameter subject scheme schema system category canonical input ' +
+    'element column header display full short form answer text k ref param parameter scheme schema system category canonical input ' +
     'metric dimension data point'
   ).split(' '),
 )
@@ -87,6 +91,8 @@ const VALUE = new Set(
   ),
 )
 const VALUE_AT_END = new Set('text default content raw num no old new before after from to previous current original'.split(' '))
+/** Keys of a list that names columns, whose values are in a list next to it: `{"fields": ["fein"], "values": ["12-3456789"]}`. */
+const NAME_LISTS = new Set(['fields', 'columns', 'headers', 'header'])
 /** A number in the form of an FEIN or SSN. */
 const FORM = /(?<![\w-])(?:\d{2}-?\d{7}|\d{3}[- ]\d{2}[- ]\d{4})(?![\w-])/
 const OPTIONS = new Set(['option', 'options', 'choice', 'choices', 'enum', 'enums'])
@@ -117,7 +123,11 @@ export function taxIdKeys(further: readonly string[] = []): TaxIdKeys {
   const mayBeOwn = own.length === 0 ? null : new RegExp(own.map((word) => [...word].join(GAP)).join('|'), 'i')
   const has = remembering((key) => {
     const words = wordsOf(key)
-    return holdsNamed(words, /\s/.test(key)) || endsWith(words, atEnd) || endsWith(withoutQualifiers(words), atEnd)
+    return (
+      holdsNamed(wordsOf(key.replaceAll('#', ' no ')), /\s/.test(key)) ||
+      endsWith(words, atEnd) ||
+      endsWith(withoutQualifiers(words), atEnd)
+    )
   })
   return {
     has,
@@ -176,6 +186,9 @@ export const isValueKey = remembering((key) => {
 export function hasFormOfTaxId(key: string, value: string): boolean {
   return !isAboutKey(key) && (FORM.test(value) || sealedParts(value) !== null)
 }
+
+/** Whether a key holds a list of column names. */
+export const isNameListKey = remembering((key) => NAME_LISTS.has(wordsOf(key).at(-1) ?? '') && !isAboutKey(key))
 
 /** Whether a key holds what one can choose from. */
 export const isOptionsKey = remembering((key) => OPTIONS.has(wordsOf(key).at(-1) ?? ''))

@@ -15,7 +15,8 @@ const TAX_IDS = `
   federal_id federalId FederalID fed_id fed_tax_id federal_employer_id federalEmployerIdentificationNumber employer_identification_number
   employerIdentificationNumber employer_id_number tax_number tax_no irs_number social_security_number socialSecurityNumber social_security
   SocialSecurityNo owner_no ownerNo owner_no_2 social_sec_no socSec soc_sec_num ss_number SSNumber fed_emp_id FedEmplId ein_raw ein_company
-  EIN_applicant E.I.N. tin_masked companyein insuredtin tax_ident taxIdentity`
+  EIN_applicant E.I.N. tin_masked companyein insuredtin tax_ident taxIdentity tax_reference_number taxRef tax_registration_no national_id
+  nationalIdNumber tin_owner tinOfApplicant SS# Tax# IRS# taxpayer#`
 const OTHERS = `
   tax taxes tax_cents state_tax_cents premium_tax net_taxes tax_exempt tax_year taxable taxonomy taxi_driver tax_state sales_tax_rate
   session_id assessment assessment_id federal_state federal federal_program_id business_name class_number business classNumber
@@ -23,7 +24,8 @@ const OTHERS = `
   tax_id_type tax_id_kind fein_status fein_required ssn_document_id ssn_document_ids fein_question_id ssn_verified_at tax_id_options
   TaxIdentifierType_A missing_ssn_count employer_id employer_name social security security_number owner_name owner_no_type
   submission_id client_id fact_key question_key content_hash identity_id network_id statement_number
-  assn assn_number class_no business_number social_section soc_security_monitoring tin_roof_company fed_employee_count`
+  assn assn_number class_no business_number social_section soc_security_monitoring tin_roof_company fed_employee_count
+  tax_refund tax_return tax_region international_id national_carrier national_program national_insurance_company nationality policy# class# tin_roof_owner subject`
 const words = (text: string) => text.split(/\s+/).filter((word) => word !== '')
 
 describe('the keys of tax ids', () => {
@@ -44,16 +46,21 @@ describe('the keys of tax ids', () => {
     expect(fields.length).toBeGreaterThan(300)
     expect(new Set(fields.filter((field) => keys.has(field)))).toEqual(new Set(['fein_or_ssn']))
   })
-  it.each(['FEIN or SSN', "What is the applicant's FEIN?", 'Federal Tax ID (FEIN)', 'Which SSN is on file', 'fein', 'Social Security #'])(
-    '%s names a tax id',
-    (text) => expect(keys.isName(text)).toBe(true),
-  )
+  it.each([
+    'FEIN or SSN',
+    "What is the applicant's FEIN?",
+    'Federal Tax ID (FEIN)',
+    'Which SSN is on file',
+    'fein',
+    'Social Security #',
+    'Owner SS #',
+  ])('%s names a tax id', (text) => expect(keys.isName(text)).toBe(true))
   it.each(['SSN 123-45-6789', 'Tax ID type', 'Premium tax', 'Tin Roof Bakery'])('%s names none', (text) =>
     expect(keys.isName(text)).toBe(false),
   )
   it('are named and answered under keys of these kinds', () => {
     const subjects = 'key question_key fieldName field_name title type label id name code question_text display_name'
-    const others = 'insured_name file_name market_id text document_id company_name source_id'
+    const others = 'insured_name file_name market_id text document_id company_name source_id subject'
     expect(words(subjects).filter((key) => !isSubjectKey(key))).toEqual([])
     expect(words(others).filter((key) => isSubjectKey(key))).toEqual([])
     const values =

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { isSameText } from '../../../src/base/sealed.ts'
 import { facts } from '../../../src/model/entities/facts.ts'
+import { threadMessages } from '../../../src/model/entities/thread-messages.ts'
 import { entities } from '../../../src/model/entities.ts'
 import { canonicalJson, sameJson } from '../../../src/model/json.ts'
 import { Protection, type ProtectMode } from '../../../src/model/protection/protection.ts'
@@ -46,6 +47,11 @@ const CASES: readonly (readonly [string, string])[] = [
     }),
   ],
   [`[["fein","${SSN}"],["phone","555-12-3456"]]`, '[["fein","[protected]"],["phone","555-12-3456"]]'],
+  [`{"fields":["name","fein"],"values":["Acme","${SSN}"]}`, '{"fields":["name","fein"],"values":["Acme","[protected]"]}'],
+  [
+    `{"rows":[["Acme","${SSN}"]],"n":123456789,"columns":["name","FEIN"]}`,
+    '{"rows":[["Acme","[protected]"]],"n":123456789,"columns":["name","FEIN"]}',
+  ],
   [`{"field":{"name":"fein"},"value":"${SSN}"}`, '{"field":{"name":"fein"},"value":"[protected]"}'],
   ['{"k":"fein","v":5}', '{"k":"fein","v":"[protected]"}'],
   [`{"data_point":"EIN","note":"it is ${SSN}"}`, '{"data_point":"EIN","note":"[protected]"}'],
@@ -62,6 +68,9 @@ const CASES: readonly (readonly [string, string])[] = [
     '{"key":"entity","options":[{"value":"ssn","label":"SSN"},{"value":"fein","label":"FEIN"},{"value":2,"label":"FEIN"}]}',
     '{"key":"fein","options":[{"value":"1","label":"FEIN"}],"input":"text","help_text":"as 12-3456789"}',
     '{"tax_id_type":"ssn","tax_id":"ssn","enum":["ssn","fein"],"tax_ids":["ssn","fein"]}',
+    '{"missing_fields":["fein"],"policies":["12-3456789"]}',
+    '{"fields":["premium"],"values":["12-3456789"]}',
+    '{"subject":"Re: FEIN of Acme","from":"jo@acme.example","body_text":"Our policy 12-3456789 ends in May."}',
     '{"taxes":12345678,"premium_tax":"12-3456789","session_id":"12-3456789","federal_state":"12-3456789"}',
   ].map((text) => [text, text] as const),
   ['{"fein":null,"has_fein":true}', '{"fein":null,"has_fein":true}'],
@@ -108,6 +117,13 @@ test('a new first key encrypts anew what the old one did; `keep` decrypts', () =
   expect(rotated).toContain('enc:k2:')
   expect(protection('encrypt', k2).reveal(rotated, place)).toBe(`{"ssn":"${SSN}"}`)
   expect(protection('keep', k1).text(sealed, place)).toBe(`{"ssn":"${SSN}"}`)
+})
+
+test('a message whose subject names a tax id keeps its text', () => {
+  const body_text = 'The quote is attached. The policy is 12-3456789.'
+  const raw = JSON.stringify({ subject: 'FEIN needed', from: 'jo@acme.example', body_text })
+  const row = { account: 'a', submission_id: 's', message_id: 'm', kind: 'question', subject: 'FEIN needed', body_text, raw }
+  expect(protection('drop').row(threadMessages, row)).toEqual(row)
 })
 
 test('the raw text of a fact that is a tax id loses the value alone, and stays JSON', () => {
