@@ -59,11 +59,19 @@ describe('who may use the admin routes', () => {
     const statuses: number[] = []
     for (let n = 0; n < 22; n++) statuses.push((await rig.ask('GET', '/accounts', { token: 'wrong' })).status)
     expect(statuses).toEqual([...Array.from({ length: 20 }, () => 401), 429, 429])
-    const limited = await rig.ask('GET', '/accounts', { token: null })
+    const limited = await rig.ask('GET', '/accounts', { token: 'wrong' })
     expect(limited.headers.get('retry-after')).toBe('60')
     // What is guessed fills no log.
     expect(rig.lines).toHaveLength(20)
     expect((await rig.ask('GET', '/accounts')).status).toBe(200)
+  })
+
+  it('answers 401 to every request without a token, which any page can make a browser send', async () => {
+    const statuses = new Set<number>()
+    for (let n = 0; n < 25; n++) statuses.add((await rig.ask('GET', '/session', { token: null })).status)
+    expect(statuses).toEqual(new Set([401]))
+    expect(rig.lines).toHaveLength(20)
+    expect((await rig.ask('GET', '/accounts', { token: 'wrong' })).status).toBe(401)
   })
 
   it('is not there at all without a token in the settings', async () => {

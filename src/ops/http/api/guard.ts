@@ -33,6 +33,7 @@ export type Guard = (request: FastifyRequest, reply: FastifyReply) => Promise<Fa
 export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, sessions: Sessions): Guard {
   const keeper = new TokenVerifier()
   const failures = new BadSignatures()
+  const logged = new BadSignatures()
   const places = new Places()
   return async (request, reply) => {
     reply.headers({ 'cache-control': 'no-store', ...securityHeaders })
@@ -61,9 +62,15 @@ export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, ses
     }
     // Nobody guesses a session, and one that has ended is sent by every open page.
     if (id !== null) return refuse(reply, 401, ['the session has ended; sign in again'])
-    const limited = failures.note(request.ip, p.clock.steady())
-    if (limited) return refuse(reply.header('retry-after', MINUTE_S), 429, ['too many wrong tokens from this address; wait a minute'])
-    p.log.warn({ address: request.ip }, 'an admin request was refused: it has no token of OPS_TOKENS')
+    const now = p.clock.steady()
+    // A request without a token guesses nothing. A foreign page can send many from somebody's browser, whose sign-in page must still open.
+    const isGuess = authorization !== undefined
+    if (isGuess && failures.note(request.ip, now)) {
+      return refuse(reply.header('retry-after', MINUTE_S), 429, ['too many wrong tokens from this address; wait a minute'])
+    }
+    if (!logged.note(request.ip, now)) {
+      p.log.warn({ address: request.ip }, 'an admin request was refused: it has no token of OPS_TOKENS')
+    }
     reply.header('www-authenticate', 'Bearer realm="submission-mirror"')
     return refuse(reply, 401, ['this needs the header Authorization: Bearer TOKEN, with one of OPS_TOKENS, or the cookie of a session'])
   }

@@ -64,14 +64,15 @@ export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): voi
       return page(reply, 429, 'too many sign-ins from this address failed; wait a minute')
     const pending = pendingOf(request)
     const own = ownUrlOf(request.headers, p.config().ops.publicUrl, pending?.from)
-    setPending(reply, own, '', 0)
+    // Without a sign-in that this browser began, anybody's page could end that of a person, or use up the tries.
+    const isExpected = pending !== null && pending.state === stateOf(request)
+    if (isExpected) setPending(reply, own, '', 0)
     try {
       if (pending === null) throw new NotVouchedError('this sign-in was not begun in this browser, or took too long: begin again')
       const identity = await providerOf(oidc).finish(new URL(`${own}${OIDC_CALLBACK}${queryOf(request)}`), pending)
       return await signIn(p, sessions, oidc, identity, request, reply, own)
     } catch (error) {
-      // Without a sign-in that this browser began, anybody's page could use up the tries of a person.
-      if (error instanceof NotVouchedError && pending?.state === stateOf(request)) failures.note(request.ip, p.clock.steady())
+      if (error instanceof NotVouchedError && isExpected) failures.note(request.ip, p.clock.steady())
       return refused(p, reply, error)
     }
   })

@@ -199,6 +199,8 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
       const lured = new Visitor()
       lured.keep(rig.origin, PENDING, kept)
       expect((await lured.get(`${start()}/callback?code=x&state=y`)).status).toBe(400)
+      // A foreign page opened the callback, and the person's own sign-in still goes on.
+      expect(lured.cookie(rig.origin, PENDING)).toBe(kept)
     }
     expect((await visitor.get(url)).status).toBe(302)
   })
