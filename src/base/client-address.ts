@@ -4,10 +4,10 @@ import { isIPv6 } from 'node:net'
 const MAX_ADDRESS_LENGTH = 64
 
 /**
- * @returns the text by which a sender is counted: IPv6 addresses by their first 64 bits, which is what one customer gets; IPv4 addresses mapped
- * to IPv6 as IPv4.
+ * @param groups of 16 bits by which IPv6 addresses are counted: 4 for one network.
+ * @returns the text by which a sender is counted. An IPv4 address mapped to IPv6 counts as IPv4.
  */
-export function addressKey(address: string): string {
+export function addressKey(address: string, groups = 4): string {
   const text = address.slice(0, MAX_ADDRESS_LENGTH)
   if (!isIPv6(text)) return text
   const mapped = unmapped(text)
@@ -15,7 +15,7 @@ export function addressKey(address: string): string {
   const [head = [], tail = []] = text.split('::').map((part) => part.split(':').filter((group) => group !== ''))
   const zeros = Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => '0')
   return [...head, ...zeros, ...tail]
-    .slice(0, 4)
+    .slice(0, groups)
     .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))
     .join(':')
 }

@@ -8,6 +8,8 @@ const SENDER_PER_MINUTE = 60
 /** Units that all senders share in a minute. */
 const ALL_PER_MINUTE = 600
 const MAX_SENDERS = 10_000
+/** Groups of 16 bits that a site has in common. One host can use all 65,536 IPv6 networks of a site. */
+const SITE_GROUPS = 3
 
 /** A stored or waiting rejected delivery, as the limits see it. */
 export interface Kept {
@@ -27,7 +29,7 @@ export function unitsOf({ bodyBytes }: Kept): number {
 export function toRemove<K extends Kept>(kept: readonly K[], maxUnits: number): K[] {
   let total = kept.reduce((sum, each) => sum + unitsOf(each), 0)
   if (total <= maxUnits) return []
-  const senders = Map.groupBy(kept, ({ address }) => addressKey(address))
+  const senders = Map.groupBy(kept, ({ address }) => addressKey(address, SITE_GROUPS))
   const units = new Map([...senders].map(([sender, own]) => [sender, own.reduce((sum, each) => sum + unitsOf(each), 0)]))
   const removed: K[] = []
   while (total > maxUnits) {
@@ -55,7 +57,7 @@ export class MinuteShares {
       this.#beganAt = now
       this.#units = new Map()
     }
-    const sender = addressKey(rejected.address)
+    const sender = addressKey(rejected.address, SITE_GROUPS)
     const used = this.#units.get(sender) ?? 0
     if (used === 0 && this.#units.size >= MAX_SENDERS) return false
     const senders = this.#units.size + (used === 0 ? 1 : 0)

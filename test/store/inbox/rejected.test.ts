@@ -94,6 +94,13 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
   it.each([
     { strangers: 'one address with large bodies', count: 65, from: () => '192.0.2.1', over: large, most: 1 },
     { strangers: 'one IPv6 network', count: 65, from: (n: number) => `2001:db8:1:2::${n}`, over: {}, most: 60 },
+    {
+      strangers: 'the networks of one IPv6 site',
+      count: 2_000,
+      from: (n: number) => `2001:db8:1:${n.toString(16)}::1`,
+      over: {},
+      most: 60,
+    },
     { strangers: 'many addresses', count: 2_000, from: (n: number) => `10.0.${n >> 8}.${n & 255}`, over: {}, most: 2_000 },
   ])('stores the whole delivery of another sender after too many from $strangers', async ({ count, from, over, most }) => {
     let kept = 0
@@ -118,6 +125,18 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
     expect(list.reduce((sum, { body_bytes }) => sum + Number(body_bytes), 0)).toBeLessThan(32 * MIB)
     const ids = list.map(({ headers }) => headers['svix-id'])
     expect([ids[0], ids.at(-1), ids.at(-2), ids.length]).toEqual(['msg_39', 'msg_0', 'msg_1', 30])
+  })
+
+  it('keeps the delivery of another sender when the networks of one IPv6 site fill the table', async () => {
+    store.keep(rejected(0, { address: '198.51.100.1' }))
+    for (let n = 1; n <= 1_200; n++) {
+      if (n % 50 === 0) clock.advance(60_000)
+      store.keep(rejected(n, { address: `2001:db8:1:${n.toString(16)}::1` }))
+      if (n % 200 === 0) await store.settled()
+    }
+    await store.settled()
+    const list = await store.list({ limit: 2_000 })
+    expect([list.length, list.at(-1)?.address]).toEqual([1_000, '198.51.100.1'])
   })
 
   it('keeps the newest 1,000', async () => {
