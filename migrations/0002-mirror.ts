@@ -22,9 +22,9 @@ function submissions(t: ColumnTypes): string[] {
   return [
     `create table submissions (
       account ${t.id} not null, submission_id ${t.id} not null,
-      insured_name text, lines ${t.json}, effective_date ${t.date}, state text,
+      insured_name text, lines ${t.json}, effective_date ${t.date}, state text, forms ${t.json},
       marketing_status text, marketing_hint text, form_fill_active ${t.bool},
-      outstanding_answerable_count ${t.int}, outstanding_markets_total ${t.int}, insured_id ${t.id},
+      outstanding_form_fill_active ${t.bool}, outstanding_answerable_count ${t.int}, outstanding_markets_total ${t.int}, insured_id ${t.id},
       tracked_at ${t.time} not null, tracked_via text not null,
       last_event_at ${t.time}, last_message_at ${t.time}, last_activity_at ${t.time}, unreachable_since ${t.time},
       raw ${t.raw}, outstanding_raw ${t.raw}, sessions_raw ${t.raw},
@@ -208,14 +208,16 @@ function binding(t: ColumnTypes): string[] {
       primary key (account, submission_id, bind_request_id, contingency_id))`,
     `create table policies (
       account ${t.id} not null, policy_id ${t.id} not null, submission_id ${t.id},
-      policy_number text, carrier_name text, effective_date ${t.date}, expiration_date ${t.date}, total_billed_cents ${t.int},
-      commission_cents ${t.int}, gone_at ${t.time},
+      policy_number text, lines ${t.json}, carrier_name text, naic_code text, admitted ${t.bool}, effective_date ${t.date}, expiration_date ${t.date},
+      net_premium_cents ${t.int}, fees_cents ${t.int}, taxes_cents ${t.int}, total_billed_cents ${t.int}, commission_rate ${t.real},
+      commission_cents ${t.int}, payment_terms ${t.json}, gone_at ${t.time},
       raw ${t.raw} not null,
       primary key (account, policy_id))`,
     'create index policies_submission on policies (account, submission_id, policy_id)',
     `create table insureds (
       account ${t.id} not null, insured_id ${t.id} not null, submission_id ${t.id},
-      legal_name text, dba_name text, gone_at ${t.time},
+      legal_name text, dba_name text, entity_type text, naics text, sic text, mailing_address ${t.json}, contacts ${t.json},
+      gone_at ${t.time},
       raw ${t.raw} not null,
       primary key (account, insured_id))`,
     'create index insureds_submission on insureds (account, submission_id, insured_id)',

@@ -13,7 +13,7 @@ function accounts(t: ColumnTypes): string[] {
   return [
     `create table sync_accounts (
       account ${t.id} not null primary key,
-      state text not null, reason text, since ${t.time}, retry_at ${t.time}, refused_with text, brokerage text, client_id ${t.id},
+      state text not null, reason text, since ${t.time}, retry_at ${t.time}, refused_with text, brokerage text, client_id ${t.id}, label text, active_states text,
       sweep_wanted ${t.int} not null, swept_at ${t.time}, events_unreadable_at ${t.time},
       identity_error text, identity_failing_since ${t.time},
       throttled_since ${t.time}, throttled_until ${t.time}, throttled_reason text)`,

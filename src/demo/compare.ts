@@ -79,6 +79,7 @@ const history = z.object({
 const requirements = readinessTruth.extend({
   insured_name: z.string(),
   lines: z.array(z.string()),
+  forms: z.array(z.string()),
   effective_date: z.string().nullable(),
   state: z.string(),
   marketing_status: z.string(),
@@ -183,11 +184,12 @@ function sameValue(a: Json, b: Json): boolean {
 }
 
 function expectedOf(truth: SubmissionTruth): Expected[] {
-  const { insured_name, lines, effective_date, state, marketing_status, marketing_hint, form_fill_active, rail } = truth.requirements
-  const submission: Row = { insured_name, lines, effective_date, state, marketing_status, marketing_hint, form_fill_active }
+  const { insured_name, lines, forms, effective_date, state, marketing_status, marketing_hint, form_fill_active, rail } = truth.requirements
+  const submission: Row = { insured_name, lines, forms, effective_date, state, marketing_status, marketing_hint, form_fill_active }
   const details = detailTruth.safeParse(truth).data
   const binds = bindTruth.safeParse(truth).data
   if (details) {
+    submission['outstanding_form_fill_active'] = details.outstanding.form_fill_active
     submission['outstanding_answerable_count'] = details.outstanding.answerable_count
     submission['outstanding_markets_total'] = details.outstanding.markets_total
   }

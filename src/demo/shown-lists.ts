@@ -24,7 +24,7 @@ export const readinessTruth = z.object({
 
 /** What the truth has of the reads beside the requirements view. */
 export const detailTruth = z.object({
-  outstanding: z.looseObject({ items, answerable_count: z.number(), markets_total: z.number() }),
+  outstanding: z.looseObject({ items, form_fill_active: z.boolean(), answerable_count: z.number(), markets_total: z.number() }),
   workspace: z.looseObject({
     workspace_id: z.string().nullable(),
     contract_version: z.string(),
@@ -102,15 +102,24 @@ export function shownBinds({ bind_requests, policies }: z.output<typeof bindTrut
 
 /** The sandbox's own fields, of which the defaults of `record_fields` know. */
 function policyOf({ policy_id = null, policy_number = null, ...policy }: Item): Row {
-  const [term, carrier, premium, commission] = ['term', 'carrier', 'premium', 'commission'].map((part) => item.parse(policy[part]))
+  const part = (name: string) => item.parse(policy[name] ?? {})
+  const [paper, premium, commission] = [part('underwriting_paper'), part('premium'), part('commission')]
   return {
     policy_id,
     policy_number,
-    carrier_name: carrier?.['name'] ?? null,
-    effective_date: term?.['effective_date'] ?? null,
-    expiration_date: term?.['expiration_date'] ?? null,
-    total_billed_cents: premium?.['total_billed_cents'] ?? null,
-    commission_cents: commission?.['amount_cents'] ?? null,
+    lines: policy['coverage_lines'] ?? null,
+    carrier_name: part('carrier')['name'] ?? null,
+    naic_code: paper['naic_code'] ?? null,
+    admitted: paper['admitted'] ?? null,
+    effective_date: part('term')['effective_date'] ?? null,
+    expiration_date: part('term')['expiration_date'] ?? null,
+    net_premium_cents: premium['net_cents'] ?? null,
+    fees_cents: premium['fees_cents'] ?? null,
+    taxes_cents: premium['taxes_cents'] ?? null,
+    total_billed_cents: premium['total_billed_cents'] ?? null,
+    commission_rate: commission['rate'] ?? null,
+    commission_cents: commission['amount_cents'] ?? null,
+    payment_terms: policy['payment_terms'] ?? null,
   }
 }
 

@@ -6,7 +6,20 @@ type Paths<Column extends string> = Readonly<Record<Column, readonly string[]>>
  */
 export interface RecordFields {
   readonly policies: Paths<
-    'policy_number' | 'carrier_name' | 'effective_date' | 'expiration_date' | 'total_billed_cents' | 'commission_cents'
+    | 'policy_number'
+    | 'lines'
+    | 'carrier_name'
+    | 'naic_code'
+    | 'admitted'
+    | 'effective_date'
+    | 'expiration_date'
+    | 'net_premium_cents'
+    | 'fees_cents'
+    | 'taxes_cents'
+    | 'total_billed_cents'
+    | 'commission_rate'
+    | 'commission_cents'
+    | 'payment_terms'
   >
-  readonly insureds: Paths<'legal_name' | 'dba_name'>
+  readonly insureds: Paths<'legal_name' | 'dba_name' | 'entity_type' | 'naics' | 'sic' | 'mailing_address' | 'contacts'>
 }

@@ -173,7 +173,8 @@ export class AccountGate {
   async #checkIdentity(pinned: string | null, signal: AbortSignal, isStopped = false): Promise<Identity> {
     const { db, account, client, clock, log } = this.#o
     try {
-      const { brokerage, clientId } = await client.me(signal)
+      const identity = await client.me(signal)
+      const { brokerage } = identity
       this.#refusedAt = null
       if (pinned !== null && pinned !== brokerage) {
         await this.#stop(
@@ -182,7 +183,7 @@ export class AccountGate {
         )
         return 'stopped'
       }
-      await pinBrokerage(db, account, brokerage, clientId)
+      await pinBrokerage(db, account, identity)
       this.#checkIdentityAt = clock.steady() + IDENTITY_EVERY_MS
       return 'known'
     } catch (error) {

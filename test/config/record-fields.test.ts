@@ -25,12 +25,16 @@ describe('where columns of policies and insureds are looked for', () => {
   })
 
   test('unknown tables, unknown columns and what is no path are mistakes, one line each', () => {
-    const known = 'policy_number, carrier_name, effective_date, expiration_date, total_billed_cents, commission_cents'
+    const { policies, insureds } = loadConfig(account).recordFields
+    const known = Object.keys(policies).join(', ')
     const path = 'must be a path: keys of the record, joined by dots, such as premium.total_billed_cents'
     for (const [fields, problem] of [
       ['{ quotes: { a: [b] } }', 'record_fields in CONFIG_FILE has an unknown key, quotes; known are policies, insureds'],
       ['{ policies: { naic: [b] } }', `record_fields.policies in CONFIG_FILE has an unknown key, naic; known are ${known}`],
-      ['{ insureds: { dba: [a..b] } }', 'record_fields.insureds in CONFIG_FILE has an unknown key, dba; known are legal_name, dba_name'],
+      [
+        '{ insureds: { dba: [a..b] } }',
+        `record_fields.insureds in CONFIG_FILE has an unknown key, dba; known are ${Object.keys(insureds).join(', ')}`,
+      ],
       ['{ insureds: { dba_name: [a..b] } }', `record_fields.insureds.dba_name[0] in CONFIG_FILE ${path}`],
       ['{ insureds: { dba_name: [a, "b c"] } }', `record_fields.insureds.dba_name[1] in CONFIG_FILE ${path}`],
       ['{ insureds: { dba_name: { a: b } } }', 'record_fields.insureds.dba_name in CONFIG_FILE must be a list'],

@@ -29,7 +29,7 @@ async function scene(table: string) {
   const { db, config: database, close } = await postgresDatabase.open()
   onTestFinished(close)
   await ensureAccounts(db, [ACCOUNT])
-  await pinBrokerage(db, ACCOUNT, 'brokerage', 'bac_one')
+  await pinBrokerage(db, ACCOUNT, { brokerage: 'brokerage', clientId: 'bac_one' })
   await applyAll(db, [trackFact(ACCOUNT, uuid(9, 1))])
   await db.write('test', (tx) =>
     tx.sql

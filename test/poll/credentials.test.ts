@@ -122,7 +122,7 @@ describe.each(onSqlite)('credentials on $name', (database) => {
   it('an account that is paused for its brokerage stays so as long as the service cannot say who we are', async () => {
     const rig = await Rig.open(database)
     const { brokerage } = rig.sandbox.account('default')
-    await pinBrokerage(rig.db, 'default', brokerage.id, null)
+    await pinBrokerage(rig.db, 'default', { brokerage: brokerage.id, clientId: null })
     rig.sandbox.setBrokerage('default', { id: 'another', name: 'Another brokerage' })
     const gate = gateWith(rig, systemClock, undefined, { ...systemClock, sleep: async () => {} })
     const { signal } = new AbortController()
@@ -291,7 +291,7 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     expect(await isClosed(), 'nothing is kept yet').toBe(false)
     expect(waits).toEqual([])
 
-    await pinBrokerage(rig.db, 'default', 'the one whose data is kept', null)
+    await pinBrokerage(rig.db, 'default', { brokerage: 'the one whose data is kept', clientId: null })
     const gate = newGate()
     expect(await gate.isClosed(signal), 'it was asked for long enough').toBe(false)
     expect(waits.reduce((sum, ms) => sum + ms, 0)).toBe(31_000)
@@ -308,7 +308,7 @@ describe.each(onSqlite)('credentials on $name', (database) => {
   it('trap 46: a service that hangs when it is asked who we are holds up reading no longer than one that refuses to say', async () => {
     const rig = await Rig.open(database)
     rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'me' })
-    await pinBrokerage(rig.db, 'default', 'the one whose data is kept', null)
+    await pinBrokerage(rig.db, 'default', { brokerage: 'the one whose data is kept', clientId: null })
     let steady = 0
     const sleep = async (ms: number) => {
       // The ask that follows takes so long.

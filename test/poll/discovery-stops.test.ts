@@ -21,7 +21,7 @@ async function asked(db: Db, failure: Error, looks = IDLE, log = silentLog): Pro
   const client: Pick<UpstreamClient, 'me' | 'probe' | 'waitMs'> = {
     me: async () => {
       requests.push('me')
-      return { kind: 'broker', brokerage: 'ours', clientId: null }
+      return { kind: 'broker', brokerage: 'ours', clientId: null, label: null, activeStates: null }
     },
     probe: () => {
       requests.push('probe')
@@ -46,7 +46,7 @@ describe.each(onSqlite)('discovery on $name', ({ open }) => {
   async function database(brokerage: string | null): Promise<Db> {
     const db = await openedDb(open)
     await ensureAccounts(db, [ACCOUNT])
-    if (brokerage !== null) await pinBrokerage(db, ACCOUNT, brokerage, null)
+    if (brokerage !== null) await pinBrokerage(db, ACCOUNT, { brokerage, clientId: null })
     return db
   }
 

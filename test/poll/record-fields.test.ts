@@ -63,7 +63,7 @@ describe.each(onSqlite)('columns of policies and insureds, on $name', (database)
 
     const changed: RecordFields = {
       policies: { ...defaultRecordFields.policies, policy_number: ['status'], carrier_name: ['underwriting_paper.name'] },
-      insureds: { legal_name: [], dba_name: ['name'] },
+      insureds: { ...defaultRecordFields.insureds, legal_name: [], dba_name: ['name'] },
     }
     await readAgain(rig, changed)
     const carrier_name = (shown['underwriting_paper'] as Row)['name'] ?? null

@@ -39,7 +39,7 @@ describe('requests', () => {
     const { service, client } = await bench((request, response) =>
       json(response, request.url.endsWith('/me') ? { kind: 'api_client', client_id: 'bac_first', brokerage: { id: 'b-1' } } : emptyPage),
     )
-    expect(await client.me()).toEqual({ kind: 'api_client', brokerage: 'b-1', clientId: 'bac_first' })
+    expect(await client.me()).toEqual({ kind: 'api_client', brokerage: 'b-1', clientId: 'bac_first', label: null, activeStates: null })
     await client.events(ID, null)
     await client.thread(ID, 'c')
     for (const read of ['requirements', 'outstanding', 'workspace', 'sessions'] as const) await client.state(read, ID)

@@ -3,7 +3,8 @@ import { account, goneFrom, keyId, submissionId } from './common.ts'
 
 export const applications = entity({
   table: 'applications',
-  holds: 'One row for each application to a carrier. Its question schema stands in `raw`, its answers in `application_answers`.',
+  holds:
+    'One row for each application to a carrier. Its question schema stands in `raw`, the wording of questions too: the service does not show its shape. Its answers stand in `application_answers`.',
   read: 'workspace',
   key: ['account', 'submission_id', 'application_id'],
   fields: {

@@ -17,6 +17,7 @@ export const submissions = entity({
     lines: { kind: 'json', class: 'business', meaning: 'lines of business, a list of slugs' },
     effective_date: { kind: 'date', class: 'business', meaning: 'date from which cover is wanted' },
     state: { kind: 'text', class: 'business', meaning: 'the US state, two letters' },
+    forms: { kind: 'json', class: 'business', meaning: 'list of the keys of its forms' },
     marketing_status: {
       kind: 'text',
       class: 'business',
@@ -29,6 +30,14 @@ export const submissions = entity({
       source: '`form_fill_active` of the requirements view',
       path: 'form_fill_active',
       meaning: 'a live form-fill session owns the set of forms',
+    },
+    outstanding_form_fill_active: {
+      kind: 'bool',
+      class: 'none',
+      source: '`form_fill_active` of the outstanding requirements',
+      path: 'form_fill_active',
+      meaning: 'the same as the outstanding requirements say it, which are read at another time',
+      read: 'outstanding',
     },
     outstanding_answerable_count: {
       kind: 'int',
@@ -94,7 +103,7 @@ export const submissions = entity({
       class: 'free',
       source: 'the whole view',
       meaning:
-        'the requirements view, with what has no table: forms; null before the first read. ' +
+        'the requirements view; null before the first read. ' +
         'One that differs in `generated_at` and `evaluated_at` alone leaves the one before',
     },
     outstanding_raw: {

@@ -15,6 +15,8 @@ export const knownAccount = z.object({
   retry_at: time.nullable().describe('when it asks the service again by itself'),
   brokerage: z.string().nullable().describe('the brokerage that its credentials were found to belong to'),
   client_id: z.string().nullable(),
+  label: z.string().nullable().describe('name of the credential, as the service gives it'),
+  active_states: z.array(z.string()).readonly().nullable().describe('the states in which the service is active; null when it is in all'),
 })
 
 type KnownAccount = z.output<typeof knownAccount>
@@ -26,7 +28,8 @@ type KnownAccount = z.output<typeof knownAccount>
 export async function knownAccounts(q: Query, configured: readonly Pick<AccountConfig, 'name'>[]): Promise<KnownAccount[]> {
   const names = new Set(configured.map(({ name }) => name))
   const stored = (await listAccounts(q)).map((row): KnownAccount => {
-    return { ...row, state: names.size === 0 || names.has(row.account) ? row.state : 'not configured' }
+    const active_states = row.active_states === null ? null : (JSON.parse(row.active_states) as string[])
+    return { ...row, active_states, state: names.size === 0 || names.has(row.account) ? row.state : 'not configured' }
   })
   const known = new Set(stored.map(({ account }) => account))
   const never = [...names].filter((name) => !known.has(name)).map(neverServed)
@@ -34,5 +37,15 @@ export async function knownAccounts(q: Query, configured: readonly Pick<AccountC
 }
 
 function neverServed(account: string): KnownAccount {
-  return { account, state: 'not started', reason: null, since: null, retry_at: null, brokerage: null, client_id: null }
+  return {
+    account,
+    state: 'not started',
+    reason: null,
+    since: null,
+    retry_at: null,
+    brokerage: null,
+    client_id: null,
+    label: null,
+    active_states: null,
+  }
 }

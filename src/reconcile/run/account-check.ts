@@ -27,12 +27,12 @@ export async function identityProblem(
   try {
     const identity = await attempt(clock, client, signal, () => client.me(signal))
     if (!identity.ok) return `reading the identity behind the credentials failed: ${identity.failure.reason}`
-    const { brokerage, clientId } = identity.value
+    const { brokerage } = identity.value
     const pinned = (await findAccount(db.read, account))?.brokerage ?? null
     if (pinned !== null && pinned !== brokerage) {
       return `the credentials belong to brokerage ${brokerage}, but account ${account} holds the data of ${pinned}`
     }
-    if (pinned === null && !dryRun) await pinBrokerage(db, account, brokerage, clientId)
+    if (pinned === null && !dryRun) await pinBrokerage(db, account, identity.value)
     return null
   } catch (error) {
     if (!(error instanceof AuthRefusedError)) throw error

@@ -110,14 +110,28 @@ export async function noteIdentityFault(db: Db, account: string, reason: string)
   )
 }
 
-/** Pins the brokerage of the account's credentials. Written once. `clientId` is kept for display only. */
-export async function pinBrokerage(db: Db, account: string, brokerage: string, clientId: string | null): Promise<void> {
+/** Whose the credentials of an account are, as the service says. */
+export interface AccountIdentity {
+  readonly brokerage: string
+  readonly clientId: string | null
+  readonly label?: string | null
+  readonly activeStates?: readonly string[] | null
+}
+
+/** Pins the brokerage of the account's credentials. Written once. All else is kept for display only. */
+export async function pinBrokerage(
+  db: Db,
+  account: string,
+  { brokerage, clientId, label = null, activeStates = null }: AccountIdentity,
+): Promise<void> {
   await db.write('account-pin', (tx) =>
     tx.sql
       .updateTable('sync_accounts')
       .set({
         brokerage: sql<string>`coalesce(brokerage, ${brokerage})`,
         client_id: clientId,
+        label,
+        active_states: activeStates === null ? null : JSON.stringify(activeStates),
         identity_error: null,
         identity_failing_since: null,
       })

@@ -182,6 +182,8 @@ export const syncAccounts = internal({
     refused_with: orNull(text('salted fingerprint of the credentials that were refused: others are tried when `serve` starts or reloads')),
     brokerage: orNull(text()),
     client_id: orNull(text()),
+    label: orNull(text('name of the credential, as the service gives it')),
+    active_states: orNull(text('JSON: list of the states in which the service is active; null when it is in all')),
     sweep_wanted: int(),
     swept_at: orNull(time()),
     events_unreadable_at: orNull(time()),

@@ -24,6 +24,10 @@ export interface Identity {
   readonly brokerage: string
   /** The public id of the credential; null when the service does not tell. */
   readonly clientId: string | null
+  /** Name of the credential, or of the user. */
+  readonly label: string | null
+  /** Codes of the states in which the service is active; null when it is in all. */
+  readonly activeStates: readonly string[] | null
   /** The granted scopes, if the service tells them. */
   readonly scopes?: readonly string[]
 }
@@ -48,7 +52,15 @@ export function readIdentity(raw: unknown): Identity | null {
   if (!isObject(raw)) return null
   const [kind, brokerage, scopes] = [textOf(raw['kind']), brokerageOf(raw['brokerage']), scopesOf(raw['scope'])]
   if (kind === null || brokerage === null) return null
-  return { kind, brokerage, clientId: idOf(raw['client_id']) ?? idOf(raw['id']), ...(scopes && { scopes }) }
+  const label = textOf(raw['label']) ?? textOf(raw['full_name'])
+  return {
+    kind,
+    brokerage,
+    clientId: idOf(raw['client_id']) ?? idOf(raw['id']),
+    label,
+    activeStates: textsOf(raw['active_states']),
+    ...(scopes && { scopes }),
+  }
 }
 
 /** Reads the answer of the token endpoint; null without a usable token. Everything else may be missing. */
@@ -63,6 +75,10 @@ function scopesOf(value: unknown): readonly string[] | null {
     typeof value === 'string' ? value.split(/[\s,]+/) : Array.isArray(value) ? value.filter((word) => typeof word === 'string') : []
   const scopes = words.filter((word) => /^[\x21-\x7e]{1,64}$/.test(word))
   return scopes.length > 0 ? scopes : null
+}
+
+function textsOf(value: unknown): readonly string[] | null {
+  return Array.isArray(value) ? value.flatMap((item) => textOf(item) ?? []) : null
 }
 
 // The spec does not show the shape of `brokerage`: a text, or an object with or without an id. Its other fields may change.

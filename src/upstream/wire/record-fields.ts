@@ -1,6 +1,7 @@
 import { comparableJson } from '../../model/exact-json.ts'
 import { isObject, type Json, storableText } from '../../model/json.ts'
 import { parseDate, parseTime } from '../../model/time.ts'
+import { flagOf, jsonOf, numberOf } from './fields.ts'
 
 /*
  * Columns of records whose fields the service does not show. Where they stand is a guess of the settings, so nothing is guessed beyond that:
@@ -17,25 +18,31 @@ export function recordColumns<C extends string>(
   record: string,
   columns: Readonly<Record<string, { readonly kind: string }>>,
   paths: Readonly<Record<C, readonly string[]>>,
-): Record<C, string | number | null> {
-  const whole = parsed(record)
+): Record<C, Json> {
+  const whole = parsed(record, comparableJson)
+  // As in every column, the numbers inside of a JSON value are doubles.
+  const withDoubles = parsed(record, JSON.parse)
   const read = (column: C) => {
+    const kind = columns[column]?.kind ?? ''
     for (const path of paths[column]) {
       const keys = path.split('.')
-      const value = keys.reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : null), whole)
+      const value = keys.reduce<unknown>(
+        (at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : null),
+        kind === 'json' ? withDoubles : whole,
+      )
       const given = typeof value === 'string' ? value.trim() : value
-      if (given !== null && given !== '') return readers[columns[column]?.kind ?? '']?.(given, keys.at(-1) ?? '') ?? null
+      if (given !== null && given !== '') return readers[kind]?.(given, keys.at(-1) ?? '') ?? null
     }
     return null
   }
   const names = Object.keys(paths) as C[]
-  return Object.fromEntries(names.map((column) => [column, read(column)])) as Record<C, string | number | null>
+  return Object.fromEntries(names.map((column) => [column, read(column)])) as Record<C, Json>
 }
 
 /** A number that a double would change is an object here, and so no value of any column. */
-function parsed(record: string): Json {
+function parsed(record: string, parse: (text: string) => Json): Json {
   try {
-    return comparableJson(record)
+    return parse(record)
   } catch {
     // Nested deeper than the stack.
     return null
@@ -43,10 +50,13 @@ function parsed(record: string): Json {
 }
 
 /** Amounts are in cents. */
-const readers: Readonly<Record<string, (value: unknown, key: string) => string | number | null>> = {
+const readers: Readonly<Record<string, (value: unknown, key: string) => Json>> = {
   text: textOf,
   date: dateOf,
   int: centsOf,
+  real: numberOf,
+  bool: flagOf,
+  json: jsonOf,
 }
 
 function textOf(value: unknown): string | null {

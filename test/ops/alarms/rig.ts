@@ -75,7 +75,7 @@ export async function openWatch(
   const { db } = opened
   const config = settingsWith(settings, env)
   await ensureAccounts(db, [ACCOUNT])
-  await pinBrokerage(db, ACCOUNT, 'brokerage', 'bac_one')
+  await pinBrokerage(db, ACCOUNT, { brokerage: 'brokerage', clientId: 'bac_one' })
   await ensureDestinations(db, config.destinations)
   await applyAll(db, [trackFact(ACCOUNT, SUBMISSION)])
   const clocks: ClockJudgement = { apart: [], isTrusted: true, isConfirmed: true, doubt: null }

@@ -169,7 +169,7 @@ describe.each(onSqlite)('scheduled runs on $name', (database) => {
     const setAccount = (state: 'active' | 'suspended') =>
       db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set({ state }).where('account', '=', ACCOUNT).execute())
     rig.sandbox.setBrokerage(ACCOUNT, { id: 'other', name: 'Another brokerage' })
-    await pinBrokerage(db, ACCOUNT, 'mine', 'client')
+    await pinBrokerage(db, ACCOUNT, { brokerage: 'mine', clientId: 'client' })
     expect(await passed(0)).toEqual(['failed'])
     expect(await passed(14)).toEqual(['failed'])
     const other = rig.reconciler(daily, await rig.another({ ...systemClock, now: () => now }))

@@ -67,9 +67,10 @@ describe.each(testDatabases)('accounts on $name', ({ open }) => {
 
   it('trap 46: a brokerage is pinned once; the client may change', async () => {
     const db = await withAccounts('a')
-    await pinBrokerage(db, 'a', 'first', 'bac_1')
-    await pinBrokerage(db, 'a', 'second', 'bac_2')
-    expect(await findAccount(db.read, 'a')).toMatchObject({ brokerage: 'first', client_id: 'bac_2' })
+    await pinBrokerage(db, 'a', { brokerage: 'first', clientId: 'bac_1' })
+    await pinBrokerage(db, 'a', { brokerage: 'second', clientId: 'bac_2', label: 'Mirror', activeStates: ['TX'] })
+    const kept = { brokerage: 'first', client_id: 'bac_2', label: 'Mirror', active_states: '["TX"]' }
+    expect(await findAccount(db.read, 'a')).toMatchObject(kept)
   })
 
   it('note that their event deliveries cannot be read', async () => {

@@ -29,8 +29,8 @@ describe('pages', () => {
 
 describe('identity', () => {
   test('trap 46: the brokerage is told by its id when it has one, else by its name, else by all that is said of it', () => {
-    const client = { kind: 'api_client', client_id: 'bac_1', label: 'a', scope: 'broker_mcp', active_states: null }
-    const identity = { kind: 'api_client', brokerage: 'Bay', clientId: 'bac_1', scopes: ['broker_mcp'] }
+    const client = { kind: 'api_client', client_id: 'bac_1', label: 'a', scope: 'broker_mcp', active_states: ['TX', 7] }
+    const identity = { kind: 'api_client', brokerage: 'Bay', clientId: 'bac_1', label: 'a', activeStates: ['TX'], scopes: ['broker_mcp'] }
     expect(readIdentity({ ...client, brokerage: 'Bay' })).toEqual(identity)
     expect(readIdentity({ ...client, brokerage: { id: 'b-1', name: 'Bay' } })?.brokerage).toBe('b-1')
     expect(readIdentity({ ...client, brokerage: { id: 7, name: 'Bay' } })?.brokerage).toBe('7')

@@ -50,7 +50,6 @@ const answers: readonly Answer[] = [
     },
     inRawAlone: [
       'submission_id',
-      'forms',
       'rail.generated_at',
       'rail.quote_history_unavailable',
       ...['submission_id', 'generated_at', 'submitted_or_ready', 'gapped'].map((name) => `assessment.${name}`),
@@ -63,7 +62,7 @@ const answers: readonly Answer[] = [
     read: 'outstanding',
     schema: outstandingSchema,
     tables: { submissions: '', outstanding_items: 'items[]' },
-    inRawAlone: ['submission_id', 'form_fill_active'],
+    inRawAlone: ['submission_id'],
   },
   { read: 'sessions', schema: quoteSessionListSchema, tables: { carrier_api_sessions: '[]' }, inRawAlone: [], unshown: ['[].session_id'] },
   {

@@ -114,12 +114,29 @@ describe('policies and insureds', () => {
       policy_number: 'POL-1',
       carrier: { name: 'Alder' },
       term: { effective_date: '2026-03-01' },
-      commission: { amount_cents: 5 },
+      coverage_lines: ['gl', { slug: 'wc' }],
+      underwriting_paper: { naic_code: '12345', admitted: false },
+      premium: { net_cents: 100, fees_cents: 0 },
+      commission: { rate: 0.125, amount_cents: 5 },
+      payment_terms: { plan: 'annual', installments: 1.0 },
     }
-    const none = { expiration_date: null, total_billed_cents: null }
-    const found = { policy_number: 'POL-1', carrier_name: 'Alder', effective_date: '2026-03-01', commission_cents: 5 }
-    expect(rowOf('policy', record)).toEqual({ policy_id: 'the id', ...found, ...none, raw: JSON.stringify(record) })
-    const fields: RecordFields = { ...defaultRecordFields, insureds: { legal_name: ['who.is'], dba_name: [] } }
+    const none = { expiration_date: null, total_billed_cents: null, taxes_cents: null }
+    const found = {
+      policy_number: 'POL-1',
+      carrier_name: 'Alder',
+      effective_date: '2026-03-01',
+      commission_cents: 5,
+      commission_rate: 0.125,
+    }
+    const shown = { lines: record.coverage_lines, ...record.underwriting_paper, payment_terms: record.payment_terms }
+    const amounts = { net_premium_cents: 100, fees_cents: 0 }
+    expect(rowOf('policy', record)).toEqual({ policy_id: 'the id', ...found, ...shown, ...amounts, ...none, raw: JSON.stringify(record) })
+    const identity = { entity_type: 'llc', naics: '238160', sic: '1761', mailing_address: { city: 'Austin' }, contacts: [{ phone: '+1' }] }
+    expect(rowOf('insured', identity)).toMatchObject(identity)
+    const fields: RecordFields = {
+      ...defaultRecordFields,
+      insureds: { ...defaultRecordFields.insureds, legal_name: ['who.is'], dba_name: [] },
+    }
     expect(rowOf('insured', { name: 'Acme', who: { is: 'Acme LLC' } }, fields)).toMatchObject({ legal_name: 'Acme LLC', dba_name: null })
     expect(rowOf('policy', ['POL-1'])).toBeUndefined()
   })

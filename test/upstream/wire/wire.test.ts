@@ -219,6 +219,7 @@ describe('requirements', () => {
       insured_name: 'Bay Bakery',
       lines: ['general_liability'],
       effective_date: '2026-06-01',
+      forms: [],
       state: 'CA',
       marketing_status: 'matched',
       marketing_hint: null,
