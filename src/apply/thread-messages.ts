@@ -41,10 +41,11 @@ function applyMessage(session: ApplySession, fact: MessageFact): void {
     return
   }
   const gone_at = goneAtAfter(stored, fact.via)
-  session.threadMessages.put({ ...merge.row, ...firstSeen(stored, fact.via, session.now), gone_at } as ThreadMessageRow, fact.cause)
+  const row = { ...merge.row, ...firstSeen(stored, fact.via, session.now), gone_at } as ThreadMessageRow
+  session.threadMessages.put(row, fact.cause)
   putAttachments(session, fact)
   // A reconcile run updates what follows from records once, from all of them (`DerivedFact`). A gone record has no effect.
-  if (fact.via !== 'reconcile' && gone_at === null) touchSubmission(session, fact, 'last_message_at', String(stored.occurred_at))
+  if (fact.via !== 'reconcile' && gone_at === null) touchSubmission(session, fact, 'last_message_at', String(row.occurred_at))
 }
 
 function keyOf(fact: MessageFact): { account: string; submission_id: string; message_id: string } {

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { inApplyTransaction } from '../../src/apply/apply.ts'
+import { submissions } from '../../src/model/entities/submissions.ts'
 import { threadAttachments } from '../../src/model/entities/thread-attachments.ts'
 import { threadMessages } from '../../src/model/entities/thread-messages.ts'
 import type { Fact } from '../../src/model/facts.ts'
@@ -45,6 +46,15 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
       'conflicts_total acme thread_messages',
     ])
     expect(await changesOf(db)).toEqual(before)
+  })
+
+  it('trap 58: a message that a delivery gave fewer digits of its time is dated by the feed, and so is its submission', async () => {
+    const db = await database()
+    await applyAll(db, [message(1, { occurred_at: '2026-01-05T12:00:00.123Z' })])
+    await applyAll(db, [message(1, { occurred_at: '2026-01-05T12:00:00.123456Z' }, byPoll)])
+    const at = '2026-01-05T12:00:00.123456Z'
+    expect(await rowsOf(db, threadMessages)).toMatchObject([{ occurred_at: at }])
+    expect(await rowsOf(db, submissions)).toMatchObject([{ last_message_at: at, last_activity_at: at }])
   })
 
   it('trap 32: of a contradiction nothing is taken over, not even what it fills', async () => {
