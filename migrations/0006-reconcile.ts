@@ -17,7 +17,7 @@ function publicTables(t: ColumnTypes): string[] {
       submissions_total ${t.int} not null, submissions_done ${t.int} not null, rows_compared ${t.int} not null,
       missing ${t.int} not null, different ${t.int} not null, absent ${t.int} not null, unreadable ${t.int} not null,
       undelivered ${t.int} not null, repaired ${t.int} not null, known ${t.int} not null, lost ${t.int} not null,
-      exit_code ${t.int}, note text)`,
+      moved ${t.int} not null, exit_code ${t.int}, note text)`,
     // However many processes: one run for each account and time of the timetable.
     'create unique index reconcile_runs_slot on reconcile_runs (account, slot)',
     'create index reconcile_runs_newest on reconcile_runs (account, requested_at)',

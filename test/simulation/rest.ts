@@ -65,8 +65,8 @@ export function isRunEnded(look: Look, runId: string | null): boolean {
 
 /** @returns one line for the run and one for each finding, when a dry run found anything. */
 export function brokenProof(look: Look, runId: string | null): string[] {
-  const [run] = look.rows('select state, exit_code, note from reconcile_runs where run_id = ?', runId)
-  if (run?.['state'] === 'done' && run['exit_code'] === 0) return []
+  const [run] = look.rows('select state, exit_code, moved, note from reconcile_runs where run_id = ?', runId)
+  if (run?.['state'] === 'done' && run['exit_code'] === 0 && run['moved'] === 0) return []
   const findings = look.rows('select kind, entity, entity_id, fields, detail from reconcile_findings where run_id = ?', runId)
   return [`the dry run does not prove the mirror: ${JSON.stringify(run)}`, ...findings.map((finding) => JSON.stringify(finding))]
 }

@@ -54,6 +54,7 @@ const run = record('ReconcileRun', {
   unreadable: z.int(),
   undelivered: z.int(),
   lost: z.int().describe('holes in the change log'),
+  moved: z.int().describe('rows that changed after they were last read; need no attention'),
   repaired: z.int(),
   known: z.int().describe('findings that stand since before; they are not counted above'),
   exit_code: z.int().nullable(),

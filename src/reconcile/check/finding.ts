@@ -1,8 +1,12 @@
 import type { Differences } from '../../apply/compare.ts'
 import type { Change } from '../../model/change.ts'
 import { documents } from '../../model/entities/documents.ts'
+import { marketEvents } from '../../model/entities/market-events.ts'
+import { threadAttachments } from '../../model/entities/thread-attachments.ts'
+import { threadMessages } from '../../model/entities/thread-messages.ts'
 import { feedOf, fieldOf } from '../../model/entities.ts'
 import type { Row } from '../../model/entity.ts'
+import { sameJson } from '../../model/json.ts'
 import type { ReadKind, StateRead } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { FieldDifference, FindingKind } from '../../store/schema/reconcile.ts'
@@ -39,15 +43,21 @@ export function finding(given: Partial<NewFinding> & Pick<NewFinding, 'kind' | '
 export class FindingBuilder {
   readonly #submissionId: string
   readonly #reported = new Set<string>()
-  /** When each feed was last polled. What happened later was not missed. */
+  /** When each feed was last polled. Records of a later time were not missed. */
   readonly #polledAt: { readonly events: TimeText | null; readonly thread: TimeText | null }
   #recordsDiffered = false
+  #hasMoved = false
   /** Derived columns that disagreed with the stored records before anything was repaired. */
   readonly #damaged = new Set<string>()
 
   constructor(submissionId: string, polledAt: { readonly events: TimeText | null; readonly thread: TimeText | null }) {
     this.#submissionId = submissionId
     this.#polledAt = polledAt
+  }
+
+  /** Whether a finding of this submission so far is a move. */
+  get hasMoved(): boolean {
+    return this.#hasMoved
   }
 
   /** Notes which derived columns disagree with the stored records. To be called before anything is repaired. */
@@ -57,18 +67,32 @@ export class FindingBuilder {
     }
   }
 
-  /** @param state the state read that showed the differences; null: a replay. */
-  findingsOf(differences: Differences, state: StateRead | null, repaired: boolean): NewFinding[] {
+  /**
+   * Finds the differences that the service may have made after the mirror last read them: new records, rows that follow from them, and rows
+   * of a state that shows something else than at its last read. The change log decides (see `hasMoved`).
+   * @param isStateNewer null: the differences are of a replay.
+   */
+  mayHaveMoved({ changed }: Differences, isStateNewer: boolean | null): Change[] {
+    const hasNews = this.#hasMoved || changed.some((change) => this.#isNews(change))
+    return changed.filter((change) => this.#isNews(change) || (isStateNewer ?? (hasNews && mayFollow(change))))
+  }
+
+  /**
+   * @param state the state read that showed the differences; null: a replay.
+   * @param moved those of the differences that the service made after the last read.
+   */
+  findingsOf(differences: Differences, state: StateRead | null, moved: ReadonlySet<Change>, repaired: boolean): NewFinding[] {
     const recordsDiffer = this.#recordsDiffered || hasRecords(differences)
     const changes = [...differences.changed, ...differences.rawOnly]
     return changes
       .filter((change) => this.#isNew(change, state === null && recordsDiffer))
-      .map((change) => this.#findingOf(change, state, repaired))
+      .map((change) => this.#findingOf(change, state, moved.has(change), repaired))
   }
 
   /** Remembers findings as reported. Only to be called after their commit: a transaction that is retried must build them again. */
   markReported(differences: Differences, findings: readonly NewFinding[]): void {
     if (hasRecords(differences)) this.#recordsDiffered = true
+    if (findings.some(({ kind }) => kind === 'moved')) this.#hasMoved = true
     for (const { entity, entityId } of findings) this.#reported.add(`${entity} ${entityId}`)
   }
 
@@ -81,26 +105,40 @@ export class FindingBuilder {
     return !(recordsDiffer && onlyFollows)
   }
 
-  #findingOf(change: Change, state: StateRead | null, repaired: boolean): NewFinding {
+  #findingOf(change: Change, state: StateRead | null, isMoved: boolean, repaired: boolean): NewFinding {
     const read = state ?? readOf(change)
     const { entity, entity_id: entityId, operation } = change
     const about = { submissionId: this.#submissionId, entity, entityId, read, repaired }
-    if (operation === 'insert') return finding({ ...about, kind: 'missing', detail: this.#missing(change) })
-    if (operation === 'gone') {
+    const fields = operation === 'update' ? fieldsOf(change) : null
+    if (isMoved) return finding({ ...about, kind: 'moved', fields, detail: 'the service changed it after the mirror last read it' })
+    if (operation === 'insert') {
+      return finding({ ...about, kind: 'missing', detail: 'the service shows it, and the mirror did not have it' })
+    }
+    if (fields === null) {
       return finding({ ...about, kind: 'absent', detail: 'the mirror has it, and the service no longer shows it; asked twice' })
     }
-    const fields = fieldsOf(change)
     return finding({ ...about, kind: 'different', fields, detail: differenceText(fields) })
   }
 
-  #missing(change: Change): string {
-    const feed = feedOf(change.entity)
-    const polledAt = feed === null ? null : this.#polledAt[feed]
-    const occurredAt = change.after['occurred_at']
-    const base = 'the service shows it, and the mirror did not have it'
-    const isNews = polledAt !== null && typeof occurredAt === 'string' && occurredAt > polledAt
-    return isNews ? `${base}; it happened after the feed was last polled, so it is news and not a loss` : base
+  #isNews({ entity, operation, after }: Change): boolean {
+    const polledAt = entity === marketEvents.table ? this.#polledAt.events : entity === threadMessages.table ? this.#polledAt.thread : null
+    return operation === 'insert' && polledAt !== null && String(after['occurred_at']) > polledAt
   }
+}
+
+/** Whether a new record may bring this change too. */
+function mayFollow({ entity, operation }: Change): boolean {
+  return feedOf(entity) === null || (entity === threadAttachments.table && operation === 'insert')
+}
+
+/**
+ * Whether the mirror's row is what the change log says was last applied, so that the service changed it later. A row that was altered or
+ * deleted in the mirror is no move.
+ * @param logged the row as the change log has it.
+ */
+export function hasMoved({ operation, before, after }: Change, logged: Row | undefined): boolean {
+  if (operation === 'insert') return logged === undefined
+  return Object.keys(after).every((column) => logged?.[column] !== undefined && sameJson(logged[column], before?.[column] ?? null))
 }
 
 function columnOf({ entity, entity_id }: Change, column: string): string {

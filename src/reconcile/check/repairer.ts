@@ -1,15 +1,19 @@
 import { inApplyTransaction } from '../../apply/apply.ts'
 import { type Differences, DryRun } from '../../apply/compare.ts'
+import { contentHash } from '../../apply/content-hash.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Observer } from '../../base/observer.ts'
+import type { Change } from '../../model/change.ts'
 import type { Fact, Place } from '../../model/facts.ts'
-import type { ReadKind, StateRead } from '../../model/reads.ts'
+import { isIdRead, type ReadKind, type StateRead } from '../../model/reads.ts'
 import { timeFromMs } from '../../model/time.ts'
-import type { Db } from '../../store/engine/db.ts'
+import { loggedRows } from '../../store/changes/reader.ts'
+import type { Db, Query } from '../../store/engine/db.ts'
 import { noteUnreadable, type Unreadable } from '../../store/mirror/evidence.ts'
 import { MirrorReader } from '../../store/mirror/reader.ts'
+import { isNewerState } from '../../store/reads/content-hashes.ts'
 import { derivedFacts } from './comparer.ts'
-import { type FindingBuilder, finding, type NewFinding } from './finding.ts'
+import { type FindingBuilder, finding, hasMoved, type NewFinding } from './finding.ts'
 import type { Recorder } from './recorder.ts'
 
 export interface RepairContext {
@@ -62,19 +66,34 @@ export class Repairer {
     if (!this.#hasRepaired) await this.#noteDamage()
     this.#hasRepaired = true
     if (dryRun) {
+      const isStateNewer = await isNewer(db.read, facts)
       const differences = await this.#dryRun.apply(facts, timeFromMs(clock.now()))
-      const findings = this.#findings.findingsOf(differences, state, false)
+      const moved = await this.#movedOf(db.read, differences, isStateNewer)
+      const findings = this.#findings.findingsOf(differences, state, moved, false)
       await recorder.recordInBatches(findings)
       this.#findings.markReported(differences, findings)
       return true
     }
     return await inApplyTransaction(db, observer, 'reconcile-repair', async (transaction) => {
+      const { tx } = transaction
+      const isStateNewer = await isNewer(tx, facts)
       const applied = await transaction.apply(facts)
-      const findings = this.#findings.findingsOf(applied, state, true)
-      await recorder.record(transaction.tx, findings)
-      transaction.tx.afterCommit(() => this.#findings.markReported(applied, findings))
+      const moved = await this.#movedOf(tx, applied, isStateNewer)
+      const findings = this.#findings.findingsOf(applied, state, moved, true)
+      await recorder.record(tx, findings)
+      tx.afterCommit(() => this.#findings.markReported(applied, findings))
       return applied.stale === 0
     })
+  }
+
+  /** @returns those of the differences that the service made after the mirror last read them. The log has no row of this transaction yet. */
+  async #movedOf(q: Query, differences: Differences, isStateNewer: boolean | null): Promise<ReadonlySet<Change>> {
+    const changes = this.#findings.mayHaveMoved(differences, isStateNewer)
+    const logged = await loggedRows(q, this.#place, changes)
+    const moved = changes.filter((change) => hasMoved(change, logged.get(`${change.entity} ${change.entity_id}`)))
+    // The log has no `raw`. It differs where columns moved, as the whole view shows each lane.
+    const hasNewRaw = isStateNewer === true && (moved.length > 0 || this.#findings.hasMoved)
+    return new Set([...moved, ...(hasNewRaw ? differences.rawOnly : [])])
   }
 
   /** Derived columns that disagree with the records before any repair are damage of their own. */
@@ -102,4 +121,11 @@ export class Repairer {
       await recorder.record(tx, [finding({ kind: 'unreadable', submissionId, read, detail })])
     })
   }
+}
+
+/** See `isNewerState`; null for other facts. An id that is not found any more is absent. */
+async function isNewer(q: Query, [fact]: readonly Fact[]): Promise<boolean | null> {
+  if (fact?.kind !== 'state') return null
+  if (isIdRead(fact.read) && fact.view.lists.every(({ rows }) => rows.length === 0)) return false
+  return await isNewerState(q, fact, contentHash(q.protection, fact))
 }

@@ -192,7 +192,7 @@ export class SubmissionCheck {
   }
 
   /**
-   * Reads the state a second time, so that a change since the first read does not count as drift, and repairs what still differs. A read
+   * Reads the state a second time, so that a change since the first read is no difference, and repairs what still differs. A read
    * that was overtaken by a later one is repeated: it tells nothing about what that one left.
    */
   async #repairState(state: StateFact): Promise<void> {

@@ -88,6 +88,7 @@ const lastColumns: Readonly<Record<FindingKind, readonly [repaired: string, left
   unreadable: ['Repaired', 'Reason'],
   undelivered: ['Repaired', 'Status'],
   lost: ['Repaired', 'What is missing'],
+  moved: ['Read', 'What was seen'],
 }
 
 function plainTable(kind: FindingKind, findings: readonly ReportFinding[]): Block {

@@ -36,6 +36,9 @@ const explained: Readonly<Record<FindingKind, Explain>> = {
     `The change log has ${pluralize(n, 'hole')}: rows of \`changes\` were taken out of the database. The other tables are not touched by that, but whoever ` +
     'follows the log and had not read so far misses those changes, and nothing can bring them back. Readers that were behind read the tables anew; ' +
     '`submission-mirror migrate --new-epoch` makes all of them do so. A destination that was behind gets everything under a new name with `start: snapshot`.',
+  moved: (n, run) =>
+    `${pluralize(n, 'record')} changed at the service after the mirror last read ${n === 1 ? 'it' : 'them'}, as live traffic does. ` +
+    (isDry(run) ? 'The next poll reads the changes.' : 'The run stored the changes.'),
 }
 
 /** What happened to rows that the service does not show. Rows under an id that is no UUID are never marked. */

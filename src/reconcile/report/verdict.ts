@@ -15,9 +15,9 @@ export interface Verdict {
 /** Submissions are counted when a run begins; some may be gone when their turn comes. */
 const VANISHED = 'It ended regularly: when their turn came, the others were gone or no longer within the options of the run. '
 
-/** @returns how many findings were new to the run. */
+/** @returns how many findings are new to the run. Rows that moved after their last read don't count. */
 export function newFindings(run: ReconcileRunsTable): number {
-  return findingKinds.reduce((total, kind) => total + run[kind], 0)
+  return findingKinds.reduce((total, kind) => total + run[kind], -run.moved)
 }
 
 /** The outcome of a run. Only a run that ended, checked everything and left nothing may say that the mirror agrees. */
@@ -66,7 +66,8 @@ function agreement(run: ReconcileRunsTable): Verdict {
   }
   const text = `${pluralize(run.submissions_done, 'submission')} and ${pluralize(run.rows_compared, 'row')} were compared with what the service shows; nothing new was found.`
   const known = run.known === 0 ? '' : ` ${pluralize(run.known, 'finding')} of earlier runs still ${run.known === 1 ? 'stands' : 'stand'}.`
-  return { tone: 'good', title: 'The mirror agrees with the service', text: `${text}${known}` }
+  const moved = run.moved === 0 ? '' : ` ${pluralize(run.moved, 'record')} changed at the service after the last read; no action required.`
+  return { tone: 'good', title: 'The mirror agrees with the service', text: `${text}${moved}${known}` }
 }
 
 /** Findings that are about what the mirror holds. */

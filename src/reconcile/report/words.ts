@@ -10,6 +10,7 @@ export const kindNames: Readonly<Record<FindingKind, string>> = {
   unreadable: 'Could not be read',
   undelivered: 'Not known to be delivered',
   lost: 'Holes in the change log',
+  moved: 'Changed since the last read',
 }
 
 /** A label for `first_seen_via` or `tracked_via`; unknown values are shown as stored. */

@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
+import type { Change } from '../../model/change.ts'
 import type { Row } from '../../model/entity.ts'
+import type { Place } from '../../model/facts.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
@@ -41,6 +43,25 @@ export async function findChange(q: Query, seq: number) {
     Pick<LoggedChange, 'changed_at' | 'cause' | 'before' | 'after'>
   >`select changed_at, cause, before, after from changes where seq = ${seq}`.execute(q.sql)
   return rows[0] ?? null
+}
+
+/** @returns rows of a submission as the change log has them, by `entity entity_id`. Columns that no kept change names are left out. */
+export async function loggedRows(
+  q: Query,
+  { account, submissionId }: Place,
+  of: readonly Pick<Change, 'entity_id'>[],
+): Promise<ReadonlyMap<string, Row>> {
+  const found = new Map<string, Row>()
+  if (of.length === 0) return found
+  const ids = [...new Set(of.map(({ entity_id }) => entity_id))]
+  const { rows } = await sql<Pick<LoggedChange, 'entity' | 'entity_id' | 'after'>>`
+    select entity, entity_id, after from changes
+    where account = ${account} and submission_id = ${submissionId} and entity_id in (${sql.join(ids)}) order by seq`.execute(q.sql)
+  for (const { entity, entity_id, after } of rows) {
+    const key = `${entity} ${entity_id}`
+    found.set(key, { ...found.get(key), ...after })
+  }
+  return found
 }
 
 /** Which changes of a submission: those of one cause, between two times. */

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Place, StateFact } from '../../model/facts.ts'
 import { isIdRead } from '../../model/reads.ts'
-import type { Tx } from '../engine/db.ts'
+import type { Query, Tx } from '../engine/db.ts'
 
 /*
  * A state read that shows what the one before showed changes nothing, and is not compared with the mirror: its hash says so. That holds only
@@ -19,6 +19,15 @@ export async function isSameAgain(tx: Tx, fact: StateFact): Promise<boolean> {
     update ${tableOf(fact)} set applied_no = ${readNo}, hash_no = ${readNo}
     where ${whichOf(fact)} and applied_no < ${readNo} and hash_no = applied_no and content_hash = ${contentHash}`.execute(tx.sql)
   return numAffectedRows !== undefined && numAffectedRows > 0n
+}
+
+/** Whether a state read shows something else than the last one did, as far as is known. A submission's own read must have been made before. */
+export async function isNewerState(q: Query, fact: StateFact, contentHash: string): Promise<boolean> {
+  const { rows } = await sql<{ content_hash: string | null; is_current: number | boolean | null; last_read_at: unknown }>`
+    select content_hash, hash_no = applied_no as is_current, last_read_at from ${tableOf(fact)} where ${whichOf(fact)}`.execute(q.sql)
+  const [last] = rows
+  if (!isIdRead(fact.read) && (last?.last_read_at ?? null) === null) return false
+  return last?.content_hash !== contentHash || !last.is_current
 }
 
 /** What the settlement of an applied read keeps of what it showed. */

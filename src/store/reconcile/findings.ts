@@ -28,7 +28,7 @@ export async function insertFindings(tx: Tx, findings: readonly ReconcileFinding
     const inserted = await tx.insertMany(findingsTable, rows as unknown as Record<string, Json>[], { ignore: true })
     const name = first.standing ? 'known' : first.kind
     counts[name] = (counts[name] ?? 0) + inserted
-    if (first.repaired_at !== null && !first.standing) counts.repaired = (counts.repaired ?? 0) + inserted
+    if (first.repaired_at !== null && !first.standing && first.kind !== 'moved') counts.repaired = (counts.repaired ?? 0) + inserted
   }
   return counts
 }
@@ -45,7 +45,7 @@ export async function sumFindings(q: Query, runId: string): Promise<{ counts: Pa
     if (row.standing) counts['known'] = (counts['known'] ?? 0) + Number(row.n)
     else {
       counts[row.kind] = Number(row.n)
-      counts['repaired'] = (counts['repaired'] ?? 0) + Number(row.repaired)
+      if (row.kind !== 'moved') counts['repaired'] = (counts['repaired'] ?? 0) + Number(row.repaired)
     }
   }
   return { counts, lastNo }

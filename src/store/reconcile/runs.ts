@@ -145,6 +145,7 @@ export function newRun(tx: Tx, request: RunRequest, state: RunState): RunRow {
     unreadable: 0,
     undelivered: 0,
     lost: 0,
+    moved: 0,
     repaired: 0,
     known: 0,
     exit_code: null,

@@ -27,7 +27,7 @@ export type RunOptions = {
   readonly concurrency?: number
 }
 
-export const findingKinds = ['missing', 'different', 'absent', 'unreadable', 'undelivered', 'lost'] as const
+export const findingKinds = ['missing', 'different', 'absent', 'unreadable', 'undelivered', 'lost', 'moved'] as const
 export type FindingKind = (typeof findingKinds)[number]
 
 /** A differing column: the mirror's value and the service's. */
@@ -73,6 +73,7 @@ export const reconcileRuns = relation({
     repaired: int('findings that were put right, or marked'),
     known: int('findings that stood before this run; they are in none of the other counts'),
     lost: int('holes of the change log, not reported before but by dry runs'),
+    moved: int('rows that the service changed after they were last read: see below'),
     exit_code: orNull(
       int(
         'what the command ended with: 0 nothing is left; 1 something could not be checked; 3 something was found and left; 4 ' +
@@ -95,7 +96,7 @@ export const reconcileFindings = relation({
     finding_no: int('the order in which they were found; numbers may be left out'),
     account: text('the account of the run', { source: 'settings' }),
     submission_id: orNull(text('null when it is about a destination as a whole, or about the change log', { source: 'service' })),
-    kind: text<FindingKind>('`missing`, `different`, `absent`, `unreadable`, `undelivered`, `lost`: see below'),
+    kind: text<FindingKind>('`missing`, `different`, `absent`, `unreadable`, `undelivered`, `lost`, `moved`: see below'),
     entity: orNull(text('the table it is about; null when a read failed')),
     entity_id: orNull(text('the row, as in `changes`; of `lost` the first and the last number that is missing: `[41,43]`')),
     fields: orNull(
@@ -120,7 +121,8 @@ export const reconcileFindings = relation({
       'or cannot have it (a submission whose id is no uuid in lower case: nothing of it is asked for, compared or marked, and ' +
       'its rows are to be deleted by hand). `unreadable`: it could not be checked. `undelivered`: a change that is not known ' +
       'to have reached a destination. `lost`: numbers between `mirror_info.first_seq` and `last_seq` of which `changes` has ' +
-      'no row.',
+      'no row. `moved`: the service changed it after the mirror last read it, as live traffic does, and the mirror held what ' +
+      'its change log says. Such a row needs no attention and is not in `repaired`.',
     '`standing`: marked as absent already (a submission, an event, a message or an attachment), or reported by an earlier ' +
       'run, other than a dry one, as undelivered, as a submission that the service cannot have, or as lost (by a run of any ' +
       'account: the log is that of all). What the state no longer shows, such as a quote that was replaced, is history, and ' +

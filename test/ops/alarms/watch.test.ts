@@ -73,7 +73,7 @@ function newRunRow(over: Partial<RunRow> & Pick<RunRow, 'requested_at' | 'update
     exit_code: null,
     note: null,
   }
-  const counts = { missing: 0, different: 0, absent: 0, unreadable: 0, undelivered: 0, lost: 0, repaired: 0, known: 0 }
+  const counts = { missing: 0, different: 0, absent: 0, unreadable: 0, undelivered: 0, lost: 0, moved: 0, repaired: 0, known: 0 }
   return { run_id: randomUUID(), account: ACCOUNT, slot: null, requested_by: 'command', options: {}, ...none, ...counts, ...over }
 }
 

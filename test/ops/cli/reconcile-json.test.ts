@@ -15,6 +15,6 @@ it.each(onSqlite)('reconcile --json prints every finding, on $name', async (data
   const ended = await rig.reconcile('--submission', rig.plain, '--no-state', '--json')
   const [run, ...others] = json<(RunRow & { readonly findings: readonly FindingRow[] })[]>(ended)
   expect(others).toEqual([])
-  expect(run).toMatchObject({ run_id: ended.run.run_id, missing: events.length, exit_code: 0 })
+  expect(run).toMatchObject({ run_id: ended.run.run_id, moved: events.length, exit_code: 0 })
   expect(run?.findings.map(({ finding_no }) => finding_no)).toEqual(events.map((_, index) => index + 1))
 })

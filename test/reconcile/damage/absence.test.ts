@@ -178,7 +178,7 @@ describe.each(onSqlite)('rows that the service does not show, on $name', (databa
     expect(await rig.reconcile()).toMatchObject({ code: 0, run: { different: 0, missing: 0, absent: 0 } })
   })
 
-  it('because a market was taken back are marked with what hangs on it; its events stay', async () => {
+  it('because a market was taken back are marked with what hangs on it, and need no attention; its events stay', async () => {
     const rig = await DamageRig.open(database)
     const lane = String((await rowsOf(rig.db, quotes))[0]?.['lane_id'])
     const session = rig.sandbox.truth(ACCOUNT, rig.rich)[0]?.requirements.carrier_api_sessions[0]?.session_id
@@ -188,20 +188,20 @@ describe.each(onSqlite)('rows that the service does not show, on $name', (databa
     expect({ code: ended.code, found: told(ended.findings) }).toEqual({
       code: 0,
       found: [
-        `absent application_answers ${session} insured.name`,
-        `absent applications ${session}`,
-        `absent carrier_api_sessions ${session}`,
+        `moved application_answers ${session} insured.name`,
+        'moved application_workspaces',
+        `moved applications ${session}`,
+        `moved carrier_api_sessions ${session}`,
         // The carrier's original, which its offer named.
-        `absent documents ${documentKeyOf('/documents/1', 'p1')}`,
-        `absent lanes ${lane}`,
-        expect.stringMatching(/^absent market_readiness [0-9a-f]{64}$/),
-        `absent program_assessments ${lane} ${program}`,
-        ...[1, 2].map((n) => `absent quotes ${lane} ${uuid(10, n)}`),
-        ...['applicant.fein', 'signed_application'].map((key) => `absent requirement_items ${lane} ${program} ${key}`),
-        `absent source_offers ${lane} p1`,
-        'different application_workspaces (raw)',
-        'different outstanding_items question:years_in_business (markets)',
-        'different submissions (raw)',
+        `moved documents ${documentKeyOf('/documents/1', 'p1')}`,
+        `moved lanes ${lane}`,
+        expect.stringMatching(/^moved market_readiness [0-9a-f]{64}$/),
+        'moved outstanding_items question:years_in_business',
+        `moved program_assessments ${lane} ${program}`,
+        ...[1, 2].map((n) => `moved quotes ${lane} ${uuid(10, n)}`),
+        ...['applicant.fein', 'signed_application'].map((key) => `moved requirement_items ${lane} ${program} ${key}`),
+        `moved source_offers ${lane} p1`,
+        'moved submissions',
       ],
     })
     expect(await rig.differences()).toEqual([])

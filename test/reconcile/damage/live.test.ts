@@ -1,7 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { json, runHere } from '../../app/run.ts'
 import { type ServeProcess, startServe } from '../../e2e/serve.ts'
 import { postSigned } from '../../e2e/signed.ts'
 import { onSqlite } from '../../tools/databases.ts'
+import { uuid } from '../../tools/facts.ts'
 import { changesOf } from '../../tools/mirror.ts'
 import { until } from '../../tools/until.ts'
 import { ACCOUNT, DamageRig, told } from './rig.ts'
@@ -11,6 +13,25 @@ async function live(rig: DamageRig): Promise<ServeProcess> {
   const serve = await startServe({ ...rig.env, POLL_ACTIVE: '1h', POLL_QUIET: '1h' })
   onTestFinished(async () => void (await serve.stop()))
   return serve
+}
+
+/** Moves both submissions at the service without a delivery. */
+function move({ sandbox, rich, plain }: DamageRig): void {
+  const lane = sandbox.truth(ACCOUNT, rich)[0]?.requirements.rail?.lanes[0]?.submission_market_id ?? ''
+  const quotes = [1, 3].map((n) => ({
+    quote_id: uuid(10, n),
+    premium_display: '$900',
+    total_cents: 90_000,
+    lines: ['auto'],
+    is_revision: false,
+  }))
+  sandbox.patchLane(ACCOUNT, rich, lane, { rail: { quotes, status: 'bound', status_label: 'Bound', bound: true, chip: 'bound' } })
+  sandbox.setFacts(ACCOUNT, plain, { state: 'CA' })
+  for (const id of [rich, plain]) {
+    sandbox.addEvent(ACCOUNT, id, { type: 'quoted' }, { quiet: true })
+    const attachments = [{ name: 'quote.pdf', download_path: '/broker/finalized-documents/9/pdf' }]
+    sandbox.addMessage(ACCOUNT, id, { body_text: 'The quote is 900.', subject: 'Quote', attachments }, { quiet: true })
+  }
 }
 
 describe.each(onSqlite)('beside a running serve, on $name', (database) => {
@@ -74,5 +95,34 @@ describe.each(onSqlite)('beside a running serve, on $name', (database) => {
     expect(ended).toMatchObject({ code: 0, run: { missing: 20, different: 0, absent: 0, repaired: 20 } })
     expect(await rig.differences()).toEqual([])
     expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+  })
+
+  it.each([[['--dry-run']], [[]]])('what moved since the last read needs no attention: reconcile %j', async (options) => {
+    const rig = await DamageRig.open(database)
+    move(rig)
+    const ended = await rig.reconcile(...options)
+    expect(ended).toMatchObject({ code: 0, run: { missing: 0, different: 0, absent: 0, unreadable: 0, repaired: 0 } })
+    const [kinds, tables] = [new Set(ended.findings.map(({ kind }) => kind)), new Set(ended.findings.map(({ entity }) => entity))]
+    expect(kinds).toEqual(new Set(['moved']))
+    for (const table of ['market_events', 'thread_messages', 'thread_attachments', 'documents', 'lanes', 'quotes', 'submissions'])
+      expect(tables).toContain(table)
+    const { needs } = json<{ needs: { kind: string }[] }>(await runHere(['status', '--json'], rig.env))
+    expect(needs.map(({ kind }) => kind)).not.toContain('run_not_clean')
+  })
+
+  it('a fault is not hidden by what moved since the last read', async () => {
+    const rig = await DamageRig.open(database)
+    const here = `submission_id = '${rig.rich}'`
+    const deleted = ['quotes', 'thread_attachments', 'market_events']
+    await rig.damage(
+      `update lanes set status = 'lost' where ${here}`,
+      `update submissions set insured_name = 'Somebody Else' where ${here}`,
+      ...deleted.map((table) => `delete from ${table} where ${here}`),
+    )
+    move(rig)
+    const found = (await rig.reconcile('--dry-run')).findings.filter(({ kind }) => kind !== 'moved')
+    const tablesOf = (wanted: string) => new Set(found.filter(({ kind }) => kind === wanted).map(({ entity }) => entity))
+    expect(tablesOf('missing')).toEqual(new Set(deleted))
+    for (const table of ['lanes', 'submissions']) expect(tablesOf('different')).toContain(table)
   })
 })

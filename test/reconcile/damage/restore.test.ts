@@ -118,7 +118,7 @@ it.each([
   expect({ code: ended.code, err: ended.err, found: told(ended.findings) }).toEqual({
     code: 0,
     err: '',
-    found: ['different submissions (marketing_status)', `missing market_events ${event.id}`, `missing thread_messages ${letter.id}`],
+    found: [`moved market_events ${event.id}`, 'moved submissions', `moved thread_messages ${letter.id}`],
   })
   expect(await rig.differences()).toEqual([])
   const [repaired] = (await rig.state())['mirror_info'] ?? []

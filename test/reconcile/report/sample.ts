@@ -31,6 +31,7 @@ export function run(over: Partial<ReconcileRunsTable> = {}): ReconcileRunsTable 
     unreadable: 0,
     undelivered: 0,
     lost: 0,
+    moved: 0,
     repaired: 0,
     known: 0,
     exit_code: 0,

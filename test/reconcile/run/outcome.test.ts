@@ -15,6 +15,7 @@ const counts = (over: Partial<RunCounts> = {}): RunCounts => ({
   unreadable: 0,
   undelivered: 0,
   lost: 0,
+  moved: 0,
   repaired: 0,
   known: 0,
   ...over,

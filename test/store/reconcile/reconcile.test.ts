@@ -210,7 +210,7 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
     const counts = { missing: 1, different: 1, unreadable: 1, absent: 1, undelivered: 1, known: 1, repaired: 1 }
     expect(await db.write('test', (tx) => insertFindings(tx, all))).toEqual(counts)
     expect(await db.write('test', (tx) => insertFindings(tx, all.slice(0, 1)))).toEqual({ missing: 0, repaired: 0 })
-    expect(await sumFindings(db.read, run_id)).toEqual({ counts: { ...counts, lost: 0 }, lastNo: 6 })
+    expect(await sumFindings(db.read, run_id)).toEqual({ counts: { ...counts, lost: 0, moved: 0 }, lastNo: 6 })
     const numbers = async (filter: object) =>
       (await listFindings(db.read, { runId: run_id, ...filter })).map(({ finding_no }) => finding_no)
     expect(await listFindings(db.read, { runId: run_id })).toEqual(all)

@@ -22,6 +22,7 @@ const groups: readonly (readonly [Schemas['ReconcileFinding']['kind'], string, s
   ['missing', 'Not in the mirror', 'The service shows it and the mirror did not have it: its webhook was lost, or it became visible late.'],
   ['different', 'Other than the service says', 'The mirror said something else: a change was missed, or a row was changed by hand.'],
   ['absent', 'No longer shown by the service', 'The mirror has it, the service shows it no more. It is marked, not deleted.'],
+  ['moved', 'Changed since the last read', 'The service changed it after the mirror last read it. No action required.'],
   ['undelivered', 'Not known to have reached a destination', 'A change of the log that a destination may lack.'],
   ['lost', 'Holes in the change log', 'Numbers of the log that have no row.'],
   ['unreadable', 'Could not be checked', 'The service refused, or what it said could not be understood.'],
