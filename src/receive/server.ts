@@ -117,7 +117,7 @@ function createServer(
     if (!guard.forwarded(socket, address)) return send(reply, answers.unavailable)
     const answer = await receiver.receive({
       account: accountOf(request),
-      path: request.url,
+      path: request.url.split('?', 1)[0] ?? '',
       address,
       headers: request.headers,
       body: request.raw,

@@ -149,6 +149,15 @@ describe.each(testDatabases)('the receiver on $name', (database) => {
     expect(receiver.lines.filter((line) => line['reason'] === 'wrong_signature')).toHaveLength(3)
   })
 
+  it('of the address of a rejected delivery the query is neither kept nor logged, which may hold a token', async () => {
+    for (const path of ['/webhooks/acme', '/webhooks/nobody']) {
+      await post(`${receiver.origin}${path}?token=query-token-1`, BODY, sign(newSecret(), BODY))
+    }
+    await receiver.rejected.settled()
+    expect((await receiver.rejected.list({ limit: 10 })).map((one) => one.path)).toEqual(['/webhooks/nobody', '/webhooks/acme'])
+    expect(JSON.stringify(receiver.lines)).not.toContain('query-token-1')
+  })
+
   it('a request whose sender has broken off before it was read is refused and kept, with its address if the system told it', async () => {
     const raw = await openRaw(receiver.port)
     raw.write(head('/webhooks/acme', { 'content-length': '0' }))
