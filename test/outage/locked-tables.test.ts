@@ -7,6 +7,8 @@ import { StoreGauges } from '../../src/ops/metrics/store-gauges.ts'
 import { showMend } from '../../src/ops/operations/index.ts'
 import { readOverview } from '../../src/ops/operations/overview.ts'
 import { readStatus } from '../../src/ops/status/status.ts'
+import { statusText } from '../../src/ops/status/status-text.ts'
+import { SumKeeper } from '../../src/ops/status/sum-keeper.ts'
 import { InboxAppender } from '../../src/store/inbox/append.ts'
 import { ensureAccounts, pinBrokerage } from '../../src/store/reads/accounts.ts'
 import { hook, withSettings } from '../config/support.ts'
@@ -42,6 +44,7 @@ async function scene(table: string) {
   const overview = () => readOverview(db, { ...config, accounts: [], destinations: [] }, showMend)
   const status = () => readStatus(db, { version: '1', config: { ...config, accounts: [], destinations: [] }, showMend, isTerminal: true })
   await until('the mirror is complete', async () => (await overview()).verdict === 'complete')
+  await new SumKeeper({ db, clock: db.clock, log: silentLog, database }).count(db)
   const holder = new pg.Client({ connectionString: database.url.reveal() })
   await holder.connect()
   onTestFinished(() => holder.end())
@@ -83,6 +86,8 @@ describe('reports of health while a table is locked', () => {
     expect(await overview()).toMatchObject({ verdict: 'catching_up', inbox: { count: 1, oldest_at: item.receivedAt }, unread: [] })
     const told = await status()
     expect(told.unread.map(({ part }) => part)).toEqual(['the counts of rows'])
+    expect(told.accounts).toMatchObject([{ account: ACCOUNT, submissions: 1 }])
+    expect(statusText(told, Date.now(), 100)).toMatch(/the counts are those of .* ago/)
     expect(told.sentence).toMatch(/^Catching up: 1 delivery waits, the oldest for 2 min; could not be read: the counts of rows/)
     const registry = new Registry()
     await new StoreGauges(registry, db, silentLog, () => config, { storeFault: async () => null }).refresh()

@@ -13,7 +13,9 @@ export function statusText(status: Status, nowMs: number, width: number): string
   const { first_seq, last_seq } = status.change_log
   const log = last_seq < first_seq ? 'The change log is empty.' : `The change log holds changes ${first_seq} to ${last_seq}.`
   const unread = status.unread.map(({ part, reason }) => `${part} could not be read: ${reason}`)
-  const notes = [...unread, ...notesOf(status)].map((note) => wrapped(`warning: ${printableLine(note, 500)}`, width))
+  const { counted_at } = status
+  const counted = counted_at === null ? [] : [`the counts are those of ${when(counted_at, nowMs)}`]
+  const notes = [...unread, ...counted, ...notesOf(status)].map((note) => wrapped(`warning: ${printableLine(note, 500)}`, width))
   return [
     wrapped(printableLine(status.sentence, 500), width),
     status.needs.map((need) => needText(need, nowMs, width)).join(''),

@@ -6,7 +6,7 @@ import { lastBackups } from '../../store/operators/backups.ts'
 import { listPauses } from '../../store/reads/pauses.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { readHealth } from '../../store/upkeep/health.ts'
-import { type KeptSums, noSums } from '../../store/upkeep/kept-sums.ts'
+import type { KeptSums } from '../../store/upkeep/kept-sums.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { readReplication } from '../../store/upkeep/replication.ts'
 import { readsOffStatus } from '../../store/upkeep/status.ts'
@@ -25,7 +25,7 @@ import { COMPLETENESS_SCOPE, completeness, completenessStatus, completenessWarni
 import { destinationNotes, destinationStatus, readPushStatus } from './destinations.ts'
 import { standingConditions } from './known-now.ts'
 import { replication as replicationSchema, replicationWarnings } from './replication.ts'
-import { type SummedUp, summedUp } from './sums.ts'
+import { lastSums, nothingCounted, summedUp } from './sums.ts'
 import { secretStates, webhookSecrets } from './webhook-secrets.ts'
 
 /** Share of the allowed rate from which on what is due begins to wait. */
@@ -88,7 +88,9 @@ export const status = record('Status', {
   unread: unreadParts,
   version: z.string(),
   database: z.enum(['sqlite', 'postgres']),
-  counted_at: time.nullable().describe('when sums over everything were counted: of a large mirror once a minute; null: now'),
+  counted_at: time
+    .nullable()
+    .describe('when sums over everything were counted: of a large mirror, or if a table is locked, in the last minutes; null: now'),
   accounts: z.array(accountStatus),
   destinations: z.array(destinationStatus),
   replication: replicationSchema
@@ -166,9 +168,10 @@ export async function readStatus(db: Db, { version, config, showMend, isTerminal
   const parts = new PartReader(db.clock, isTerminal ? TERMINAL_MS : undefined)
   const known = await parts.read('the list of accounts', () => knownAccounts(q, config.accounts), [])
   const names = known.map(({ account }) => account)
-  const nothingCounted: SummedUp = { of: () => noSums, kept: null, countedAt: null }
-  const summed = await parts.read('the counts of rows', () => summedUp(q, names, isTerminal), nothingCounted)
-  const { needs, ...verdict } = await readVerdict(db, config, summed.kept, parts)
+  const counted = await parts.read('the counts of rows', () => summedUp(q, names, isTerminal), null)
+  // A locked table prevents counting. The counts of the last minutes are better than none.
+  const summed = counted ?? (await parts.read('the last counts', () => lastSums(q), nothingCounted))
+  const { needs, ...verdict } = await readVerdict(db, config, counted === null ? null : counted.kept, parts)
   const shown = await Promise.all(needs.map(async ({ mend, ...rest }) => ({ ...rest, mend: await showMend(mend) })))
   const offOf = await parts.read(
     'reads that are off',

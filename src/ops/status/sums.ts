@@ -23,12 +23,20 @@ export async function summedUp(q: Query, accounts: readonly string[], isTerminal
     const sums = await sumUp(q, accounts)
     return { of: (account) => sums[account] ?? noSums, kept: undefined, countedAt: null }
   }
-  const kept = await keptSums(q)
-  if (kept === null)
+  const last = await lastSums(q)
+  if (last.kept === null)
     throw new ConflictError([
       'this is counted once a minute while `serve` runs, and was not counted yet; ask again in a minute, or use `submission-mirror status`, which counts at once',
     ])
-  return { of: (account) => kept.sums[account] ?? noSums, kept, countedAt: kept.countedAt }
+  return last
+}
+
+export const nothingCounted: SummedUp = { of: () => noSums, kept: null, countedAt: null }
+
+/** What was counted last. */
+export async function lastSums(q: Query): Promise<SummedUp> {
+  const kept = await keptSums(q)
+  return kept === null ? nothingCounted : { of: (account) => kept.sums[account] ?? noSums, kept, countedAt: kept.countedAt }
 }
 
 /** Counts of submissions for `judgeNow`: undefined while there is little, which is counted then; null when nothing was kept yet. */
