@@ -60,6 +60,7 @@ function outbox(t: ColumnTypes): string[] {
     "create index sync_outbox_ready on sync_outbox (destination, outbox_id) where state = 'ready'",
     "create index sync_outbox_stopped on sync_outbox (destination, state, outbox_id) where state in ('dead', 'unknown', 'skipped')",
     'create index sync_outbox_message on sync_outbox (message_id)',
+    'create index sync_outbox_progress on sync_outbox (destination) where progress is not null',
     // With what a receiver that keeps records has dropped one: such a record is not asked for.
     `create index sync_outbox_dropped on sync_outbox (destination, account, entity, entity_id)
       where operation in ('gone', 'purged') or left_filter = 1`,

@@ -7,7 +7,7 @@ import { mixed } from './faults.ts'
 import { COMMON, type Target } from './target.ts'
 
 /** `4` is the protocol's SSH_FX_FAILURE. */
-const SFTP_FAULTS: Readonly<Record<string, Fault | null>> = { failure: 4, hang: 'hang', cut: 'cut', none: null }
+const SFTP_FAULTS: Readonly<Record<string, Fault | null>> = { failure: 4, hang: 'hang', cut: 'cut', lose: 'lose', none: null }
 const OWN = { ...COMMON, kind: 'file', gather: '50ms', max_rows: 40 } as const
 
 /** What whoever waits for manifests has read: the rows of the files that they list, in the order in which they appeared. */
@@ -47,7 +47,7 @@ export async function startFolder(): Promise<Target> {
 export async function startSftp(seed: string): Promise<Target> {
   const root = mkdtempSync(join(tmpdir(), 'submission-mirror-chaos-'))
   const server = await startSftpServer({ root, username: 'mirror', password: 'the-password-of-sftp' })
-  const faults = mixed(`${seed} sftp`, { failure: 5, hang: 1, cut: 4, none: 70 })
+  const faults = mixed(`${seed} sftp`, { failure: 5, hang: 1, cut: 4, lose: 4, none: 70 })
   server.fault = () => SFTP_FAULTS[faults.shift() ?? 'none'] ?? null
   const login = { host: '127.0.0.1', port: server.port, username: 'mirror', password: '${SFTP_PASSWORD}', host_key: server.hostKey }
   return {

@@ -7,8 +7,8 @@ import { sshKeys } from './ssh-keys.ts'
 
 const { OPEN_MODE, STATUS_CODE } = ssh2.utils.sftp
 
-/** The fault of a request: a status code of the protocol, no answer, or a cut connection. */
-export type Fault = number | 'hang' | 'cut'
+/** The fault of a request: a status code of the protocol, no answer, or a cut connection, before it is done or after (`lose`). */
+export type Fault = number | 'hang' | 'cut' | 'lose'
 
 export interface SftpServerOptions {
   /** The folder that clients see as `/`. */
@@ -61,12 +61,11 @@ export async function startSftpServer(options: SftpServerOptions): Promise<SftpS
         accept().on('sftp', (acceptSftp) => {
           const sftp = acceptSftp()
           if (options.openssh !== false) offerExtensions(sftp)
-          serve(sftp, options.root, (request) => {
+          const heard = (request: string) => {
             requests.push(request)
-            const fault = emulator.fault(request)
-            if (fault === 'cut') connection.end()
-            return fault
-          })
+            return emulator.fault(request)
+          }
+          serve(sftp, options.root, heard, () => connection.end())
         })
       })
     })
@@ -152,10 +151,12 @@ function uint32(value: number): Buffer {
 
 type Listing = { names: string[] | null }
 
-function serve(sftp: SFTPWrapper, root: string, heard: (request: string) => Fault | null): void {
+function serve(sftp: SFTPWrapper, root: string, heard: (request: string) => Fault | null, cut: () => void): void {
   const handles = new Map<string, { file?: FileHandle; listing?: Listing; path: string }>()
   let opened = 0
   let isOver = false
+  /** The answer to a request is being lost, and so are all that follow. */
+  let isMute = false
   const real = (path: string) => join(root, normalize(`/${path}`))
   const keep = (entry: { file?: FileHandle; listing?: Listing; path: string }): Buffer => {
     const key = String(opened++)
@@ -171,8 +172,21 @@ function serve(sftp: SFTPWrapper, root: string, heard: (request: string) => Faul
   /** Answers a request, unless it is to fail. */
   const on = (id: number, request: string, work: () => Promise<unknown>) => {
     const fault = heard(request)
-    if (fault === 'hang' || fault === 'cut') return
-    if (fault !== null) return sftp.status(id, fault)
+    if (fault === 'cut') return cut()
+    if (fault === 'hang' || isMute) return
+    if (typeof fault === 'number') return sftp.status(id, fault)
+    if (fault === 'lose') {
+      isMute = true
+      const answers = {
+        status: () => undefined,
+        handle: () => undefined,
+        attrs: () => undefined,
+        name: () => undefined,
+        data: () => undefined,
+      }
+      Object.assign(sftp, answers)
+      return void work().then(cut, cut)
+    }
     work().catch((error: unknown) => sftp.status(id, codeOf(error)))
   }
   const done = (id: number, work: () => Promise<unknown>) => async () => {
@@ -194,6 +208,16 @@ function serve(sftp: SFTPWrapper, root: string, heard: (request: string) => Faul
       `write ${taken(handle)?.path}`,
       done(id, async () => taken(handle)?.file?.write(data, 0, data.length, offset)),
     ),
+  )
+  sftp.on('READ', (id, handle, offset, length) =>
+    on(id, `read ${taken(handle)?.path}`, async () => {
+      const { bytesRead = 0, buffer } = (await taken(handle)?.file?.read(Buffer.alloc(length), 0, length, offset)) ?? {}
+      if (bytesRead === 0 || buffer === undefined) return sftp.status(id, STATUS_CODE.EOF)
+      sftp.data(id, buffer.subarray(0, bytesRead))
+    }),
+  )
+  sftp.on('FSTAT', (id, handle) =>
+    on(id, `fstat ${taken(handle)?.path}`, async () => sftp.attrs(id, attributes(await stat(real(taken(handle)?.path ?? ''))))),
   )
   sftp.on('CLOSE', (id, handle) => {
     const entry = taken(handle)

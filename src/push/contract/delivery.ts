@@ -4,7 +4,7 @@ import type { proxySettings } from '../../config/config.ts'
 import type { Row } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
-import type { PushProgress, RecordTaken } from '../../store/outbox/progress.ts'
+import type { FilesWritten, PushProgress, RecordTaken } from '../../store/outbox/progress.ts'
 import type { QueuedChange } from '../../store/outbox/rows.ts'
 import type { OpenDocument } from './documents.ts'
 
@@ -65,8 +65,17 @@ export type Outcome =
       /** The target asked for a pause of all requests (`Retry-After`). */
       readonly retryAfterMs: number | null
     }
-  /** The request was sent, and no answer tells whether the target took it. `status`: of an unclear answer. */
-  | { readonly type: 'unknown'; readonly error: string; readonly status?: number; readonly retryAfterMs?: number }
+  /**
+   * The request was sent, and no answer tells whether the target took it. `status`: of an unclear answer. `progress`: what the next attempt
+   * continues from.
+   */
+  | {
+      readonly type: 'unknown'
+      readonly error: string
+      readonly status?: number
+      readonly retryAfterMs?: number
+      readonly progress?: FilesWritten
+    }
   /**
    * The target takes nothing for a while, by the destination's settings. The message was not taken, and the attempt does not count.
    * `isOwn`: this message alone has to wait, the target takes others.

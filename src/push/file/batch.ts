@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import PQueue from 'p-queue'
 import type { FileDestination } from '../../config/config.ts'
+import type { FilesWritten } from '../../store/outbox/progress.ts'
 import type { PushItem } from '../contract/delivery.ts'
 import type { OpenDocument } from '../contract/documents.ts'
 import { type CopiedDocuments, copyDocuments } from './copied-documents.ts'
 import type { Drop } from './drop.ts'
-import { type DocumentFacts, type FileFacts, fileName, manifestName, manifestText, temporaryName } from './names.ts'
+import { type DocumentFacts, type FileFacts, fileName, manifestName, manifestText, newDelivery, temporaryName } from './names.ts'
 import type { RowWriter } from './rows.ts'
 
 /** Rows that are encoded at a time, so that the event loop is not blocked for long. */
@@ -14,14 +15,18 @@ const SLICE = 100
 /** Progress of a delivery. */
 export interface BatchProgress {
   /**
-   * Outbox ids of the rows in files that are being renamed: from then on, a failure leaves open which files readers see. Null before that:
-   * readers see nothing yet.
+   * What the next attempt needs to finish the delivery, by the outbox ids of its rows, once files are being renamed: from then on, a failure
+   * leaves open which files readers see. Null before that: readers see nothing yet.
    */
-  renaming: ReadonlySet<number> | null
+  renaming: ReadonlyMap<number, FilesWritten> | null
+  /** Temporary files of a failed attempt that couldn't be removed, for instance because the connection was closed. */
+  readonly left: Set<string>
 }
 
 export interface BatchOptions {
   readonly destination: Pick<FileDestination, 'name' | 'per'>
+  /** Where the files are written. */
+  readonly place: string
   readonly writer: RowWriter
   /** Whether it is too late to begin another row. What is written by then is delivered. */
   readonly late: () => boolean
@@ -47,34 +52,37 @@ interface Written {
 /**
  * Writes rows into files, the documents that they tell of beside them, and a manifest that lists all. All files are complete and durable
  * before the first is renamed to its final name. Documents get their names first, then the rows, then the manifest: a reader that waits for
- * the manifest, or for the rows, finds every file, and no reader finds an incomplete one.
+ * the manifest, or for the rows, finds every file, and no reader finds an incomplete one. After a failure while files are renamed, their
+ * temporary files stay, for `finishDelivery`; otherwise they are removed.
  * @returns the name of the file of each item, by outbox id. Items for which there was no time are missing.
  */
 export async function writeBatch(drop: Drop, items: readonly PushItem[], options: BatchOptions): Promise<ReadonlyMap<number, string>> {
-  const temporaries: string[] = []
-  const temporary = (): string => {
-    const name = temporaryName(options.destination.name)
+  const { destination, progress } = options
+  const [delivery, temporaries] = [newDelivery(), [] as string[]]
+  const temporary = (part?: number | string): string => {
+    const name = temporaryName(destination.name, delivery, part)
     temporaries.push(name)
     return name
   }
   try {
     const documents = await documentsOf(drop, items, temporary, options)
-    const groups = groupsOf(documents?.items ?? items, options.destination)
+    const groups = groupsOf(documents?.items ?? items, destination)
     // The first file is always written, so that every attempt makes progress.
-    const write = (group: Group, index: number) => (index > 0 && options.late() ? null : writeGroup(drop, group, temporary(), options))
+    const write = (group: Group, index: number) => (index > 0 && options.late() ? null : writeGroup(drop, group, temporary(index), options))
     const written = (await eachOf(drop, groups, write)).filter((file) => file !== null)
     const facts = written.map((file) => file.facts)
-    const manifest = temporary()
-    await drop.write(manifest, textChunks(manifestText(options.destination.name, facts, documentsIn(documents, written))))
+    const [listed, manifest] = [temporary(), manifestName(destination.name, facts)]
+    await drop.write(listed, textChunks(manifestText(destination.name, facts, documentsIn(documents, written))))
     if (documents !== null) await namedDocuments(drop, documents)
-    options.progress.renaming = new Set(written.flatMap((file) => file.items.map((item) => item.outboxId)))
+    const rows = written.flatMap((file) => file.items.map(({ outboxId }) => [outboxId, file.facts.name] as const))
+    progress.renaming = new Map(rows.map(([id, file]) => [id, { step: 'files_written', place: options.place, delivery, manifest, file }]))
     await eachOf(drop, written, (file) => drop.rename(file.temporary, file.facts.name))
     await drop.sync()
-    await drop.rename(manifest, manifestName(options.destination.name, facts))
+    await drop.rename(listed, manifest)
     await drop.sync()
-    return new Map(written.flatMap((file) => file.items.map((item) => [item.outboxId, file.facts.name])))
+    return new Map(rows)
   } catch (error) {
-    await Promise.allSettled(temporaries.map((name) => drop.remove(name)))
+    if (progress.renaming === null) await Promise.all(temporaries.map((name) => drop.remove(name).catch(() => progress.left.add(name))))
     throw error
   }
 }
@@ -82,7 +90,7 @@ export async function writeBatch(drop: Drop, items: readonly PushItem[], options
 function documentsOf(
   drop: Drop,
   items: readonly PushItem[],
-  temporary: () => string,
+  temporary: (part: string) => string,
   { destination: { name: destination }, openDocument: open, late }: BatchOptions,
 ): Promise<CopiedDocuments | null> {
   const sorted = [...items].sort((a, b) => a.outboxId - b.outboxId)
@@ -137,7 +145,11 @@ function groupsOf(items: readonly PushItem[], { name, per }: BatchOptions['desti
 }
 
 /** Works on some values side by side. After a failure no other is begun, and those in flight are awaited. @returns the results in order. */
-async function eachOf<T, R>({ atOnce }: Drop, values: readonly T[], work: (value: T, index: number) => R | Promise<R>): Promise<R[]> {
+export async function eachOf<T, R>(
+  { atOnce }: Pick<Drop, 'atOnce'>,
+  values: readonly T[],
+  work: (value: T, index: number) => R | Promise<R>,
+): Promise<R[]> {
   const queue = new PQueue({ concurrency: atOnce })
   const failed = new AbortController()
   const begin = async (value: T, index: number): Promise<R> => {

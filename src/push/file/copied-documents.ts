@@ -15,7 +15,8 @@ export interface CopiedDocuments {
 interface Parts {
   readonly destination: string
   readonly open: OpenDocument
-  readonly temporary: () => string
+  /** The temporary name of the document with this hash. */
+  readonly temporary: (sha256: string) => string
   readonly late: () => boolean
 }
 
@@ -57,7 +58,7 @@ async function copyDocument(
 ): Promise<Pick<DocumentFacts, 'name' | 'bytes'>> {
   const opened = await open(document)
   if (opened === null) return { name: null, bytes: null }
-  const from = temporary()
+  const from = temporary(document.sha256)
   const written = await writeHashed(drop, from, opened)
   const { sha256 } = document
   if (written.sha256 !== sha256) {

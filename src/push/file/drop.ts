@@ -25,6 +25,8 @@ export interface Drop {
   rename(from: string, to: string): Promise<void>
   /** Makes renames durable, where that is possible. */
   sync(): Promise<void>
+  /** @returns a small file as text. */
+  read(name: string): Promise<string>
   /** Removes a file, if it exists. */
   remove(name: string): Promise<void>
   /** @returns the files for whose name `wanted` returns true. */

@@ -1,4 +1,4 @@
-import { readdir, rename, rm, stat } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { abortable } from '../../base/abortable.ts'
 import { createFile, syncFolder } from '../../base/durable-file.ts'
@@ -35,6 +35,7 @@ async function openFolder(path: string, signal: AbortSignal, abandoned: Set<Prom
     write: (name, chunks) => attempt(createFile(join(path, name), untilAborted(chunks, signal), { mode: 0o666 })),
     rename: (from, to) => attempt(rename(join(path, from), join(path, to))),
     sync: () => attempt(syncFolder(path)),
+    read: (name) => attempt(readFile(join(path, name), 'utf8')),
     remove: (name) => attempt(rm(join(path, name), { force: true })),
     list: (wanted) => attempt(listFolder(path, wanted)),
     close: () => Promise.resolve(),

@@ -76,20 +76,40 @@ export function manifestText(destination: string, files: readonly FileFacts[], d
   return `${JSON.stringify({ version: 1, destination, rows, files: listed, ...(attached && { documents: attached }) }, null, 2)}\n`
 }
 
+/** @returns the names of the files that a manifest lists, in its order; null if the text is no manifest. */
+export function namesListed(text: string): string[] | null {
+  try {
+    const { files } = JSON.parse(text) as { readonly files: readonly { readonly name: unknown }[] }
+    const names = files.map(({ name }) => String(name))
+    // Somebody else may have written it.
+    return names.every((name) => plain(name) === name && !name.startsWith('.')) ? names : null
+  } catch {
+    return null
+  }
+}
+
 /** @returns the name of a document's file: the same bytes always get the same name. @param sha256 hexadecimal. */
 export function documentName(destination: string, sha256: string, extension: string): string {
   return `${plain(destination)}_document_${sha256}.${extension}`
 }
 
-/** @returns a unique name that does not match `*.csv`, for which readers watch. */
-export function temporaryName(destination: string): string {
-  return `.${destination}~${randomBytes(8).toString('hex')}.part`
+/** @returns what identifies a delivery in the names of its temporary files. */
+export function newDelivery(): string {
+  return randomBytes(8).toString('hex')
 }
 
-/** @returns whether a file is a temporary one of this destination. */
-export function isTemporary(destination: string, name: string): boolean {
+/**
+ * The temporary name of a file doesn't match `*.csv`, for which readers watch.
+ * @param part which file of the delivery: the place in the manifest, or the hash of a document; left out for the manifest.
+ */
+export function temporaryName(destination: string, delivery: string, part?: number | string): string {
+  return `.${destination}~${delivery}${part === undefined ? '' : `-${part}`}.part`
+}
+
+/** @returns the delivery of a temporary file of this destination; null for any other file. */
+export function deliveryOf(destination: string, name: string): string | null {
   const start = `.${destination}~`
-  return name.startsWith(start) && /^[0-9a-f]{16}\.part$/.test(name.slice(start.length))
+  return name.startsWith(start) ? (/^([0-9a-f]{16})(?:-[0-9a-f]+)?\.part$/.exec(name.slice(start.length))?.[1] ?? null) : null
 }
 
 function plain(part: string): string {

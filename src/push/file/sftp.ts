@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
 import type SftpClient from 'ssh2-sftp-client'
 import { abortable, limitedTo } from '../../base/abortable.ts'
 import { messageOf, PermanentError, TransientError } from '../../base/errors.ts'
@@ -16,6 +17,8 @@ type Session = Awaited<ReturnType<SftpClient['connect']>>
 
 /** Bytes in one write request. Every server accepts this many. */
 const WRITE_BYTES = 32_768
+/** Longest file that is read: a manifest of 10,000 files is a third of it. */
+const READ_BYTES = 16 * 1024 * 1024
 /** Write requests in flight at a time, so that round trips overlap. */
 const CONCURRENT_WRITES = 16
 /**
@@ -62,6 +65,7 @@ async function openSftp(settings: SftpSettings, place: string, dial: Dial, signa
     rename: (from, to) => attempt(() => renameOver(client, path(from), path(to))),
     // The protocol has no way to sync names.
     sync: () => Promise.resolve(),
+    read: (name) => attempt(() => text(session.createReadStream(path(name), { end: READ_BYTES }))),
     remove: (name) => attempt(() => client.delete(path(name), true)).then(() => {}),
     list: (wanted) => attempt(() => listFolder(client, settings.path, wanted)),
     async close() {

@@ -1,12 +1,14 @@
 import { withTimeout } from '../../base/abortable.ts'
 import { messageOf, PermanentError } from '../../base/errors.ts'
 import type { FileDestination } from '../../config/config.ts'
+import { unfinishedDeliveries } from '../../store/outbox/progress.ts'
 import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../contract/delivery.ts'
 import { type BatchProgress, writeBatch } from '../file/batch.ts'
 import { dial } from '../file/dial.ts'
 import { type Drop, type DropTarget, UnwritableError } from '../file/drop.ts'
+import { finishDelivery } from '../file/finish.ts'
 import { folderTarget } from '../file/folder.ts'
-import { isTemporary, temporaryName } from '../file/names.ts'
+import { deliveryOf, newDelivery, temporaryName } from '../file/names.ts'
 import { type RowWriter, rowWriter } from '../file/rows.ts'
 import { sftpTarget } from '../file/sftp.ts'
 
@@ -29,6 +31,8 @@ class FileKind implements DeliveryKind {
   readonly #context: KindContext
   readonly #target: DropTarget
   readonly #writer: RowWriter
+  /** Temporary files that a failed attempt couldn't remove. */
+  readonly #left = new Set<string>()
   #cleanedAtMs: number | null = null
 
   constructor(destination: FileDestination, context: KindContext) {
@@ -42,20 +46,35 @@ class FileKind implements DeliveryKind {
 
   async send(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]> {
     const { clock } = this.#context
-    const progress: BatchProgress = { renaming: null }
+    const progress: BatchProgress = { renaming: null, left: this.#left }
+    const names = new Map<number, string>()
     const lateAt = clock.steady() + this.#destination.timeoutMs * WRITING_SHARE
     const openDocument = this.#destination.documents ? (this.#context.openDocument ?? null) : null
-    const options = { destination: this.#destination, openDocument, writer: this.#writer, late: () => clock.steady() >= lateAt, progress }
+    const common = { destination: this.#destination, place: this.#target.place, writer: this.#writer }
+    const options = { ...common, openDocument, late: () => clock.steady() >= lateAt, progress }
     try {
-      const names = await this.#opened(signal, async (drop) => {
+      await this.#opened(signal, async (drop) => {
         await this.#clean(drop)
-        return writeBatch(drop, items, options)
+        await this.#finishEarlier(drop, items, names)
+        const rest = items.filter(({ outboxId }) => !names.has(outboxId))
+        if (rest.length > 0) for (const [id, name] of await writeBatch(drop, rest, options)) names.set(id, name)
       })
-      return items.map((item) => written(names.get(item.outboxId)))
+      return items.map(({ outboxId }) => written(names.get(outboxId)))
     } catch (error) {
-      const { renaming } = progress
-      const outcome = renaming === null ? notWritten(error) : ({ type: 'unknown', error: messageOf(error) } as const)
-      return items.map(({ outboxId }) => (renaming?.has(outboxId) === false ? NOT_ATTEMPTED : outcome))
+      return items.map(({ outboxId }) => (names.has(outboxId) ? written(names.get(outboxId)) : failure(error, progress, outboxId)))
+    }
+  }
+
+  /** Finishes deliveries whose files an earlier attempt wrote, before anything newer is written. @param names gets the file of each row. */
+  async #finishEarlier(drop: Drop, items: readonly PushItem[], names: Map<number, string>): Promise<void> {
+    const { place } = this.#target
+    const rows = items.flatMap(({ outboxId, progress }) =>
+      // At another place nothing is left to finish: the rows are written there.
+      progress?.step === 'files_written' && progress.place === place ? [{ outboxId, ...progress }] : [],
+    )
+    for (const [, [first, ...others]] of Map.groupBy(rows, ({ delivery }) => delivery)) {
+      if (first === undefined || !(await finishDelivery(drop, this.#destination.name, first))) continue
+      for (const { outboxId, file } of [first, ...others]) names.set(outboxId, file)
     }
   }
 
@@ -64,7 +83,8 @@ class FileKind implements DeliveryKind {
     const { place } = this.#target
     try {
       await this.#opened(signal, async (drop) => {
-        const [from, to] = [temporaryName(this.#destination.name), temporaryName(this.#destination.name)]
+        const [delivery, { name }] = [newDelivery(), this.#destination]
+        const [from, to] = [temporaryName(name, delivery), temporaryName(name, delivery, 0)]
         await drop.write(from, nothing())
         await drop.rename(from, to)
         await drop.sync()
@@ -95,20 +115,33 @@ class FileKind implements DeliveryKind {
     return await withTimeout(this.#context.clock, timeoutMs, signal, withDrop, late)
   }
 
-  /** Removes temporary files that a crash left. A failure is only logged. */
+  /** Removes temporary files that failed attempts of this process, or a crash, left. A failure is only logged. */
   async #clean(drop: Drop): Promise<void> {
-    const { clock, log } = this.#context
+    const { clock, log, db } = this.#context
     const { name } = this.#destination
     const now = clock.now()
-    if (this.#cleanedAtMs !== null && now - this.#cleanedAtMs < STALE_MS) return
-    this.#cleanedAtMs = now
+    const isTime = this.#cleanedAtMs === null || now - this.#cleanedAtMs >= STALE_MS
+    if (isTime) this.#cleanedAtMs = now
     try {
-      const files = await drop.list((file) => isTemporary(name, file))
+      for (const file of this.#left) await drop.remove(file).then(() => this.#left.delete(file))
+      if (!isTime) return
+      const unfinished = db === undefined ? new Set<string>() : await unfinishedDeliveries(db.read, name)
+      const files = await drop.list((file) => {
+        const delivery = deliveryOf(name, file)
+        return delivery !== null && !unfinished.has(delivery)
+      })
       for (const file of files) if (now - file.modifiedMs > STALE_MS) await drop.remove(file.name)
     } catch (error) {
-      log.debug({ destination: name, err: error }, `old temporary files of destination ${name} could not be removed: ${messageOf(error)}`)
+      log.debug({ destination: name, err: error }, `temporary files of destination ${name} could not be removed: ${messageOf(error)}`)
     }
   }
+}
+
+/** The outcome of a row after a failure: which files readers see is open from the first rename on, and nothing was written before. */
+function failure(error: unknown, { renaming }: BatchProgress, outboxId: number): Outcome {
+  if (renaming === null) return notWritten(error)
+  const progress = renaming.get(outboxId)
+  return progress === undefined ? NOT_ATTEMPTED : { type: 'unknown', error: messageOf(error), progress }
 }
 
 function written(name: string | undefined): Outcome {

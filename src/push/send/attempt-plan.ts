@@ -37,9 +37,10 @@ export interface PlanContext {
   readonly canLookUp: boolean
 }
 
-/** The row stays as it was before its claim: the attempt did not take place. */
-export function planNotAttempted(row: RowOf): AttemptPlan {
-  return { row: result(row, { uncertain: row.uncertain, status: row.status }), lane: { type: 'due', inMs: 0 } }
+/** The row stays as it was before its claim, except for what was achieved: the attempt doesn't count. */
+export function planNotAttempted(row: RowOf, outcome?: Outcome): AttemptPlan {
+  const kept = outcome?.type === 'unknown' ? withProgress(row, outcome) : row
+  return { row: result(kept, { uncertain: row.uncertain, status: row.status }), lane: { type: 'due', inMs: 0 } }
 }
 
 /** The row is given up at once: its change is gone from the change log. */
@@ -93,7 +94,7 @@ export function planAttempt(
         lane: { type: 'due', inMs: outcome.retryAfterMs },
       }
     case 'unknown':
-      return afterUnknown(row, outcome, context)
+      return afterUnknown(withProgress(row, outcome), outcome, context)
     case 'failed':
       return afterFailure(row, outcome, context, isLookup)
   }
@@ -149,6 +150,10 @@ function givenUp(
     // could still go out, behind the next one.
     lane: onDead === 'hold' ? { type: 'blocked', as: 'held' } : { type: 'due', inMs: 0 },
   }
+}
+
+function withProgress<R extends RowOf>(row: R, { progress }: Of<'unknown'>): R {
+  return progress === undefined ? row : { ...row, progress }
 }
 
 type RowOf = Pick<OutboxRow, 'outboxId' | 'attempts' | 'status' | 'uncertain' | 'progress'>

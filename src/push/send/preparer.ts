@@ -104,7 +104,7 @@ export class Preparer {
     const { destination, clock, kind } = this.#o
     const isAborted = cancelled.aborted && (outcome.type === 'failed' ? !outcome.alive : outcome.type === 'unknown')
     // Sending it again does no harm, or it was never sent: this attempt does not count.
-    if (isAborted && (destination.idempotent || isLookup || outcome.type === 'failed')) return planNotAttempted(row)
+    if (isAborted && (destination.idempotent || isLookup || outcome.type === 'failed')) return planNotAttempted(row, outcome)
     const plan = planAttempt(row, outcome, { destination, clock, canLookUp: kind.lookUp !== undefined }, isLookup)
     if (outcome.type !== 'not_attempted' && outcome.type !== 'split') this.#reports.attempted(row, outcome, plan)
     return plan

@@ -18,6 +18,7 @@ it('begins no other file when one cannot be written, and removes those that it h
     },
     rename: async () => undefined,
     sync: async () => undefined,
+    read: async () => '',
     async remove(name) {
       removed.push(name)
     },
@@ -26,9 +27,10 @@ it('begins no other file when one cannot be written, and removes those that it h
   }
   const items = Array.from({ length: 3 * AT_A_TIME }, (_, n) => pushItem(n, { submissionId: `s-${n}` }))
   const writer = rowWriter({ format: 'ndjson', byteOrderMark: false, entities: null, personalFields: [], filter: null })
-  const progress = { renaming: null }
+  const progress = { renaming: null, left: new Set<string>() }
   const writing = writeBatch(drop, items, {
     destination: { name: 'agency', per: 'submission' },
+    place: 'a folder',
     writer,
     late: () => false,
     progress,

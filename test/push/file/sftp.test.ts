@@ -2,47 +2,12 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { ManualClock, systemClock } from '../../../src/base/clock.ts'
+import { ManualClock } from '../../../src/base/clock.ts'
 import { Secret } from '../../../src/base/secret.ts'
-import type { FileDestination } from '../../../src/config/config.ts'
-import type { DeliveryKind, PushItem } from '../../../src/push/contract/delivery.ts'
-import { type SftpServer, type SftpServerOptions, startSftpServer } from '../../emulators/sftp-server.ts'
+import type { PushItem } from '../../../src/push/contract/delivery.ts'
 import { sshKeys } from '../../emulators/ssh-keys.ts'
-import { fileDestination, fileKind, newFolder, pushItems, readDrop, readRows, send, submissionOf } from './support.ts'
-
-const PASSWORD = 'a password'
-
-interface Place {
-  readonly folder: string
-  readonly server: SftpServer
-  kind(changes?: Partial<FileDestination>, target?: Partial<SftpTarget>, clock?: ManualClock): DeliveryKind
-}
-
-type SftpTarget = Extract<FileDestination['target'], { type: 'sftp' }>
-
-async function place(options: Partial<SftpServerOptions> = { password: PASSWORD }): Promise<Place> {
-  const folder = newFolder()
-  const server = await startSftpServer({ root: folder, username: 'mirror', ...options })
-  onTestFinished(() => server.close())
-  return {
-    folder,
-    server,
-    kind(changes = {}, target = {}, clock) {
-      const sftp: SftpTarget = {
-        type: 'sftp',
-        host: '127.0.0.1',
-        port: server.port,
-        username: 'mirror',
-        password: new Secret(PASSWORD),
-        privateKey: null,
-        hostKey: server.hostKey,
-        path: '/',
-        ...target,
-      }
-      return fileKind(fileDestination(sftp, changes), clock ?? systemClock)
-    },
-  }
-}
+import { PASSWORD, place } from './sftp-place.ts'
+import { pushItems, readDrop, readRows, send, submissionOf } from './support.ts'
 
 describe('a drop of files by SFTP', () => {
   it('writes, syncs and renames files, and the manifest last', async () => {
@@ -53,11 +18,11 @@ describe('a drop of files by SFTP', () => {
     expect([files.length, manifests.length, others.length]).toEqual([1, 1, 0])
     expect(readRows(join(folder, files[0] ?? '')).map((row) => row['seq'])).toEqual([1001, 1002, 1003, 1004, 1005])
     const steps = server.requests.map((request) => request.replace(/~[0-9a-f]{16}/, '~#').replace(/_[0-9a-f]{16}/g, '_#'))
-    const file = ['open /.agency~#.part', 'write /.agency~#.part', 'fsync /.agency~#.part', 'close /.agency~#.part']
+    const file = (name: string) => ['open', 'write', 'fsync', 'close'].map((step) => `${step} /.agency~#${name}.part`)
     expect(steps.filter((step) => !/^(?:opendir|readdir|close) \/$/.test(step))).toEqual([
-      ...file,
-      ...file,
-      'posix-rename /.agency~#.part /agency_000000001001-000000001005_#.ndjson',
+      ...file('-0'),
+      ...file(''),
+      'posix-rename /.agency~#-0.part /agency_000000001001-000000001005_#.ndjson',
       'posix-rename /.agency~#.part /agency_000000001001-000000001005_#.manifest.json',
     ])
   })

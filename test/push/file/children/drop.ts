@@ -57,7 +57,14 @@ async function crash(): Promise<void> {
       if (point === 'rename' || renamed === 3) await die()
     },
   }
-  const options = { destination, writer: rowWriter(destination), late: () => false, progress: { renaming: null }, openDocument: null }
+  const options = {
+    destination,
+    place: path,
+    writer: rowWriter(destination),
+    late: () => false,
+    progress: { renaming: null, left: new Set<string>() },
+    openDocument: null,
+  }
   // One after the other, so that the point is met exactly.
   await writeBatch(inTurn(failing), items, options)
 }
