@@ -10,13 +10,19 @@ import { applyState } from './state.ts'
 import { applyReachability, lockSubmissions } from './submissions.ts'
 import { applyMessages } from './thread-messages.ts'
 
+/** @returns a record read by its id with the submission that it names itself. */
+function inOwnSubmission(fact: Fact): Fact {
+  const submissionId = fact.kind === 'state' ? (fact.view.ownSubmissionId ?? fact.submissionId) : fact.submissionId
+  return submissionId === fact.submissionId ? fact : { ...fact, submissionId }
+}
+
 /**
  * Applies facts of any kinds, in any order, to a session. Nothing is written yet. Tax ids are protected first, so that all that is compared and
  * written of them is their protected form.
  * @returns the number of state facts that came too late (invariant 6).
  */
 export async function applyTo(session: ApplySession, given: readonly Fact[]): Promise<number> {
-  const all = protectFacts(session.access.protection, given)
+  const all = protectFacts(session.access.protection, given.map(inOwnSubmission))
   const tracked = await lockSubmissions(session, all)
   // Nothing is mirrored of a purged submission. A fact of no submission needs none.
   const isTracked = (fact: Fact) => fact.submissionId === '' || tracked.has(`${fact.account} ${fact.submissionId}`)

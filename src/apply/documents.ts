@@ -37,6 +37,7 @@ export async function applyDocuments(session: ApplySession, facts: readonly Fact
   for (const { kind, id, account, submissionId, cause } of session.knownIds.values()) {
     if (kind === 'document' && cause !== 'reconcile') placeOf({ account, submissionId, cause }).keys.add(id)
   }
+  for (const place of session.movedPlaces) placeOf(place)
   for (const place of places.values()) {
     const behind = await keysBehind(session, place)
     if (behind === 'all' || behind.size > 0) await deriveDocuments(session, place, place.cause, behind)
@@ -56,6 +57,7 @@ export async function deriveDocuments(session: ApplySession, place: Place, cause
   const { account, submissionId } = place
   const noted = [...session.knownIds.values()].filter((one) => one.kind === 'document' && one.account === account)
   const ids = noted.filter((one) => one.submissionId === submissionId).map(({ id }) => id)
+  const moved = new Set(noted.filter((one) => one.isStated && one.submissionId !== submissionId).map(({ id }) => id))
   const only = behind === 'all' ? undefined : { column: 'document_key', values: [...behind] }
   // Without a submission there are ids only, and of those only the named ones are looked at.
   const isAlone = submissionId === ''
@@ -63,7 +65,9 @@ export async function deriveDocuments(session: ApplySession, place: Place, cause
     attachments: isAlone ? [] : await session.threadAttachments.loadSubmission(account, submissionId, only),
     offers: isAlone ? [] : await session.of(sourceOffers).loadSubmission(account, submissionId),
     policies: isAlone ? [] : await session.of(policies).loadSubmission(account, submissionId),
-    ids: isAlone ? ids : [...new Set([...ids, ...(await session.access.documentIds(account, submissionId))])],
+    ids: isAlone
+      ? ids
+      : [...new Set([...ids, ...(await session.access.documentIds(account, submissionId))])].filter((id) => !moved.has(id)),
   }
   const own = isAlone || behind !== 'all' ? [] : await set.loadSubmission(account, submissionId)
   const keys = (behind === 'all' ? expectedKeys(sources) : [...behind]).map((document_key) => ({ account, document_key }))

@@ -3,6 +3,7 @@ import { rawNames } from '../model/entities.ts'
 import type { Row } from '../model/entity.ts'
 import type { EventFact, Fact, MessageFact, StateFact } from '../model/facts.ts'
 import { type KnownId, knownIdsInText } from '../model/known-ids.ts'
+import { isIdRead } from '../model/reads.ts'
 import { parseUuid } from '../model/uuid.ts'
 import type { ApplySession } from './session.ts'
 
@@ -67,7 +68,13 @@ export function storedInsured(insuredId: SubmissionRow['insured_id']): string | 
 /** @returns the ids that a fact names. */
 export function idsOf(fact: EventFact | MessageFact | StateFact): KnownId[] {
   const texts = textsOf(fact).filter((text) => text !== null)
-  return texts.flatMap((text) => knownIdsInText(text, fact.submissionId))
+  // The policies of an insured may belong to any of its submissions.
+  const named = texts.flatMap((text) => knownIdsInText(text, isOfInsured(fact) ? '' : fact.submissionId))
+  if (fact.kind !== 'state' || !isIdRead(fact.read) || !fact.view.ownSubmissionId) return named
+  // A record that names its submission names that of its documents, too.
+  const own = { kind: fact.read, id: fact.ownId ?? '', submissionId: fact.view.ownSubmissionId, isStated: true }
+  const isOwn = ({ kind, submissionId }: KnownId) => kind === 'document' && submissionId === own.submissionId
+  return [own, ...named.map((one) => (isOwn(one) ? { ...one, isStated: true } : one))]
 }
 
 /** The objects as they came, in which nothing that was sent is left out. */

@@ -7,6 +7,7 @@ import { threadMessages } from '../model/entities/thread-messages.ts'
 import { entities } from '../model/entities.ts'
 import type { Entity, RowOf } from '../model/entity.ts'
 import type { Origin, Place } from '../model/facts.ts'
+import { isBetterKnown } from '../model/known-ids.ts'
 import type { OwnRead } from '../model/reads.ts'
 import type { Cause } from '../model/records.ts'
 import { msFromTime, type TimeText } from '../model/time.ts'
@@ -38,6 +39,8 @@ export class ApplySession {
   readonly purged = new Set<string>()
   /** Ids that the facts name, by account, kind and id. */
   readonly knownIds = new Map<string, NewKnownId & { readonly cause: Cause }>()
+  /** The submissions of records that moved: the one that a record was stored for, and the one that it names itself. */
+  readonly movedPlaces: (Place & { readonly cause: Cause })[] = []
   /** Submissions that name a document of another submission. */
   readonly sharedDocuments: SharedDocument[] = []
   /** Documents without a file that have a new link. */
@@ -68,7 +71,7 @@ export class ApplySession {
 
   noteKnownId(found: NewKnownId, cause: Cause): void {
     const key = `${found.account} ${found.kind} ${found.id}`
-    if ((this.knownIds.get(key)?.submissionId ?? '') === '') this.knownIds.set(key, { ...found, cause })
+    if (isBetterKnown(found, this.knownIds.get(key))) this.knownIds.set(key, { ...found, cause })
   }
 
   requestReplay(place: Place): void {

@@ -60,6 +60,8 @@ async function applyRows(session: ApplySession, entity: Entity, fact: StateFact,
   await set.load(rows)
   for (const row of rows) {
     const before = set.get(row)
+    const former = before?.['submission_id'] ?? null
+    if (typeof former === 'string' && former !== place.submission_id) session.movedPlaces.push({ ...fact, submissionId: former }, fact)
     const isHere = keepsGone && (isOwn || before === null || decides(before)) ? { gone_at: null } : {}
     set.merge({ ...row, ...seenAt(session, entity, before), ...isHere, ...rawOf(rawColumn, volatile, before, row) }, fact.cause)
   }

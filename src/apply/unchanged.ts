@@ -47,7 +47,7 @@ export function isUnchanged(
     sameRecords(reader, submissionId, events, messages, records) &&
     sameDerived(reader, submission, events, messages) &&
     (!reader.listsDocuments || sameDocuments(reader, submission)) &&
-    states.every((state) => sameState(reader, submission, state))
+    states.every((state) => (state.view.ownSubmissionId ?? submissionId) === submissionId && sameState(reader, submission, state))
   )
 }
 

@@ -95,11 +95,12 @@ export class WorkingSet<R extends Row = Row> {
     this.put({ ...blank, ...this.get(columns as Row), ...columns } as R, cause)
   }
 
-  /** Rows of a submission that were added or differ from the stored ones: as they were, and as they are. */
+  /** Rows that are or were a submission's, and were added or differ from the stored ones: as they were, and as they are. */
   changedRows(account: string, submissionId: string): R[] {
-    const isOf = (row: Row) => row['account'] === account && (row['submission_id'] ?? '') === submissionId
+    const isOf = (row: Row | null) => row !== null && row['account'] === account && (row['submission_id'] ?? '') === submissionId
     return [...this.#entries.values()].flatMap(({ stored, current, cause }) => {
-      const isChanged = current !== null && current !== stored && isOf(current) && diffRow(this.#entity, stored, current, cause) !== null
+      const isChanged =
+        current !== null && current !== stored && [current, stored].some(isOf) && diffRow(this.#entity, stored, current, cause) !== null
       return isChanged ? ([stored, current].filter((row) => row !== null) as R[]) : []
     })
   }

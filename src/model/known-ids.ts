@@ -12,6 +12,8 @@ export interface KnownId {
   readonly id: string
   /** The submission that it was named for; empty when none is known. */
   readonly submissionId: string
+  /** Whether the object with the id names this submission. Then it replaces a submission that was concluded from where the id was found. */
+  readonly isStated?: boolean
 }
 
 /** Limits of a search. */
@@ -35,28 +37,36 @@ export function isKnownIdField(name: string, value: unknown): boolean {
 export function knownIdsIn(value: unknown, submissionId: string): KnownId[] {
   const found = new Map<string, KnownId>()
   let remaining = MAX_VALUES
-  const add = (kind: KnownKind, id: string, of: string) => {
+  const add = (kind: KnownKind, id: string, of: string, isStated: boolean) => {
     const key = `${kind} ${id}`
-    if ((found.get(key)?.submissionId ?? '') === '') found.set(key, { kind, id, submissionId: of })
+    const one = { kind, id, submissionId: of, ...(isStated && { isStated }) }
+    if (isBetterKnown(one, found.get(key))) found.set(key, one)
   }
   const search = (item: unknown, depth: number, of: string): void => {
     remaining -= 1
     if (depth > MAX_DEPTH || remaining <= 0) return
     if (Array.isArray(item)) for (const each of item) search(each, depth + 1, of)
     else if (isObject(item)) {
-      const own = parseUuid(item['submission_id']) ?? of
+      const stated = parseUuid(item['submission_id'])
+      const own = stated ?? of
       for (const [key, each] of Object.entries(item)) {
         const kind = KIND_OF_KEY.get(key)
         const id = kind === undefined ? null : parseUuid(each)
-        if (kind !== undefined && id !== null) add(kind, id, own)
+        if (kind !== undefined && id !== null) add(kind, id, own, stated !== null)
         const document = key === 'download_path' && typeof each === 'string' ? parseUuid(DOCUMENT_PATH.exec(each)?.[1]) : null
-        if (document !== null) add('document', document, own)
+        if (document !== null) add('document', document, own, stated !== null)
         search(each, depth + 1, own)
       }
     }
   }
   search(value, 0, submissionId)
   return [...found.values()]
+}
+
+/** Whether an id with its submission replaces what is known of it in the same answer or transaction. */
+export function isBetterKnown(one: KnownId, known: KnownId | undefined): boolean {
+  if (known === undefined || known.submissionId === '') return true
+  return one.isStated === true && known.isStated !== true
 }
 
 /** `knownIdsIn` of JSON text. Text that is not JSON holds none. */

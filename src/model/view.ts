@@ -9,6 +9,8 @@ export interface View {
   readonly lists: readonly ViewList[]
   /** Items that could not be parsed, as JSON text. */
   readonly unreadable: readonly string[]
+  /** The submission that a record read by its id names as its own. It counts, whichever submission the id was learned from. */
+  readonly ownSubmissionId?: string | null
 }
 
 /** One table in a view. */

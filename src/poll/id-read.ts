@@ -82,7 +82,8 @@ function namedIn({ account, kind, submissionId }: IdClaim, cause: Cause, answer:
   const found = idsUnder(answer, ['submission_id']).ids.get('submission_id') ?? []
   const others = kind === 'insured' ? found.filter((id) => id !== submissionId).slice(0, MAX_SUBMISSIONS) : []
   const tracked = others.map((id): Fact => ({ kind: 'wake', account, submissionId: id, cause, reads: [], trackedVia: 'insured' }))
-  const ids = knownIdsIn(answer, submissionId)
+  // The policies of an insured may belong to any of its submissions.
+  const ids = knownIdsIn(answer, kind === 'insured' ? '' : submissionId)
   return ids.length === 0 ? tracked : [...tracked, { kind: 'named', account, submissionId, cause, ids, via: kind }]
 }
 

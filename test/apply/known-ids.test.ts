@@ -1,11 +1,19 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { compareFacts } from '../../src/apply/compare.ts'
+import { isUnchanged } from '../../src/apply/unchanged.ts'
 import { bindAssumptions } from '../../src/model/entities/bind-assumptions.ts'
 import { bindContingencies } from '../../src/model/entities/bind-contingencies.ts'
 import { bindRequests } from '../../src/model/entities/bind-requests.ts'
+import { documents } from '../../src/model/entities/documents.ts'
 import { insureds } from '../../src/model/entities/insureds.ts'
 import { policies } from '../../src/model/entities/policies.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
+import type { Row } from '../../src/model/entity.ts'
+import type { Json } from '../../src/model/json.ts'
 import { knownIdsIn } from '../../src/model/known-ids.ts'
+import type { Db } from '../../src/store/engine/db.ts'
+import { MirrorReader } from '../../src/store/mirror/reader.ts'
+import { listIdsOf } from '../../src/store/reads/known-ids.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { detailFact, eventFact, idFact, messageFact, uuid, wireById, wireDetails, wireEvent, wireMessage } from '../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
@@ -14,14 +22,17 @@ const [ID, OTHER] = [uuid(9, 1), uuid(9, 2)]
 
 it('trap 21: ids are found at any depth, under their keys only, each for the submission that encloses it', () => {
   const answer = {
-    list: [{ submission_id: OTHER, deep: [{ policy_id: uuid(15, 1).toUpperCase(), policy: uuid(15, 2) }] }],
+    list: [
+      { submission_id: OTHER, deep: [{ policy_id: uuid(15, 1).toUpperCase(), policy: uuid(15, 2) }] },
+      { submission_id: OTHER, insured_id: uuid(16, 1) },
+    ],
     policy_id: 'none',
     insured: { insured_id: uuid(16, 1) },
     attachments: [{ download_path: `/broker/finalized-documents/${uuid(4, 1)}/pdf` }, { document_id: uuid(4, 2) }],
   }
   expect(knownIdsIn(answer, ID)).toEqual([
     { kind: 'policy', id: uuid(15, 1), submissionId: OTHER },
-    { kind: 'insured', id: uuid(16, 1), submissionId: ID },
+    { kind: 'insured', id: uuid(16, 1), submissionId: OTHER, isStated: true },
     { kind: 'document', id: uuid(4, 1), submissionId: ID },
     { kind: 'document', id: uuid(4, 2), submissionId: ID },
   ])
@@ -106,6 +117,59 @@ describe.each(testDatabases)('what has an id of its own, on $name', (database) =
       { kind: 'document', id: uuid(4, 1), submission_id: ID, via: 'webhook' },
       { kind: 'policy', id: uuid(15, 1), submission_id: ID, via: 'bind_request' },
     ])
+  })
+
+  const stored = async (db: Db) => ({
+    known: await db.read.sql
+      .selectFrom('known_ids')
+      .select(['kind', 'id', 'submission_id'])
+      .where('kind', '<>', 'document')
+      .orderBy('kind')
+      .execute(),
+    policies: (await rowsOf(db, policies)).map(({ submission_id }) => submission_id),
+    documents: (await rowsOf(db, documents)).map(({ submission_id, gone_at }) => [submission_id, gone_at]),
+    binds: (await rowsOf(db, bindRequests)).map(({ submission_id }) => submission_id),
+  })
+
+  it('the policies of an insured belong to no submission until an answer names one; so do their bind requests', async () => {
+    const { db, wire } = await mirror()
+    const listed = [{ policy_id: wire.ids.policy, bind_request_id: wire.ids.bind_request }]
+    const insured = (list: readonly Json[]) => ({ insured_id: wire.ids.insured, submissions: [{ submission_id: ID }], policies: list })
+    await applyAll(db, [idFact('acme', ID, 'insured', wire.ids.insured, insured(listed), 1)])
+    const found = await stored(db)
+    expect(found.known.filter(({ kind }) => kind !== 'insured')).toEqual([
+      { kind: 'bind_request', id: wire.ids.bind_request, submission_id: null },
+      { kind: 'policy', id: wire.ids.policy, submission_id: null },
+    ])
+    expect((await listIdsOf(db.read, 'acme', [''])).map(({ kind }) => kind)).not.toContain('bind_request')
+    await applyAll(db, [idFact('acme', ID, 'insured', wire.ids.insured, insured([{ ...listed[0], submission_id: OTHER }]), 2)])
+    expect((await listIdsOf(db.read, 'acme', [OTHER])).map(({ kind }) => kind)).toEqual(['bind_request', 'policy'])
+  })
+
+  const path = `/broker/finalized-documents/${uuid(4, 7)}/pdf`
+  it.each([
+    ['lower', ID, OTHER],
+    ['higher', OTHER, ID],
+  ])('a record moves, with its documents, from a submission with a %s id to the one that it names itself', async (_, wrong, right) => {
+    const { db, wire } = await mirror()
+    const { submission_id: __, ...unnamed } = { ...wireById(wrong).policy, binder: { documents: [{ download_path: path }] } } as Row
+    await applyAll(db, [idFact('acme', wrong, 'policy', wire.ids.policy, unnamed, 1)])
+    expect(await stored(db)).toMatchObject({ policies: [wrong], documents: [[wrong, null]] })
+    const named = idFact('acme', wrong, 'policy', wire.ids.policy, { ...unnamed, submission_id: right }, 2)
+    const reader = new MirrorReader(db.read, 'acme')
+    await reader.preload([wrong], 100)
+    expect(isUnchanged(reader, wrong, [named], [])).toBe(false)
+    expect((await compareFacts(reader, [named], named.readAt)).changed).toContainEqual(
+      expect.objectContaining({ entity: 'policies', after: { submission_id: right } }),
+    )
+    await applyAll(db, [named])
+    expect(await stored(db)).toMatchObject({ policies: [right], documents: [[right, null]] })
+    expect((await stored(db)).known).toContainEqual({ kind: 'policy', id: wire.ids.policy, submission_id: right })
+    // Where it was found says less than the record itself.
+    await applyAll(db, [eventFact('acme', wrong, wireEvent(1, { policy_id: wire.ids.policy }))])
+    expect((await stored(db)).known).toContainEqual({ kind: 'policy', id: wire.ids.policy, submission_id: right })
+    await applyAll(db, [idFact('acme', wrong, 'bind_request', wire.ids.bind_request, wireById(right).bind_request, 1)])
+    expect((await stored(db)).binds).toEqual([right])
   })
 
   it('what belongs to no submission is mirrored all the same', async () => {

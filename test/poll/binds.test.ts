@@ -59,6 +59,26 @@ describe.each(testDatabases)('what is read by its id, on $name', (database) => {
     await rig.until('it is read', async () => (await rig.read(other, 'events')).last_read_at !== null)
   })
 
+  it('a policy that names no submission belongs to the one whose bind request names it, not to another of its insured', async () => {
+    const rig = await Rig.open(database, { sandbox: { unshown: { policy_submission_id: 'absent' } } })
+    const bound = ['first', 'second'].map(() => {
+      const id = rig.sandbox.addSubmission(ACCOUNT, { facts: { insured_name: 'Acme Bakery LLC' } })
+      const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
+      rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })
+      return { id, policy: rig.sandbox.truth(ACCOUNT, id)[0]?.policies[0]?.['policy_id'] as string }
+    })
+    await rig.track(bound.slice(0, 1).map(({ id }) => id))
+    rig.startPoller()
+    rig.startIdReads()
+    const rows = () => rowsOf(rig.db, policies)
+    await rig.until('both are read, with their submissions', async () => {
+      const named = (await rows()).filter(({ submission_id }) => submission_id !== null)
+      return named.length === 2
+    })
+    const submissionOf = new Map((await rows()).map(({ policy_id, submission_id }) => [policy_id, submission_id]))
+    expect(bound.map(({ policy }) => submissionOf.get(policy))).toEqual(bound.map(({ id }) => id))
+  })
+
   it('trap 70: an assumption keeps its value, and raw tells an absent one from null', async () => {
     const { rig, id, lane } = await bound()
     rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { chip: 'quoted' } })

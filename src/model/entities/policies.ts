@@ -12,7 +12,10 @@ export const policies = entity({
   fields: {
     account,
     policy_id: { kind: 'text', class: 'none', source: 'path', meaning: 'its id' },
-    submission_id: namedBy,
+    submission_id: {
+      ...namedBy,
+      meaning: 'the submission that its record names, else the one whose answer named it first; null while neither is known',
+    },
     policy_number: { kind: 'text', class: 'business', source: inRecord, meaning: 'its number' },
     lines: { kind: 'json', class: 'business', source: inRecord, meaning: 'list of the coverage lines' },
     carrier_name: { kind: 'text', class: 'business', source: inRecord, meaning: 'name of the carrier' },

@@ -22,31 +22,36 @@ export interface NewKnownId extends KnownId {
   readonly via: string
 }
 
-/** Adds unknown ids, due at once, and the submission of one that had none. Known ids cost no write. */
+/** Adds unknown ids, due at once, the submission of one that had none, and the one that its own object names. Known ids cost no write. */
 export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<void> {
   if (given.length === 0) return
   const rows = [...given].sort((a, b) => (keyText(a) < keyText(b) ? -1 : 1)).map(rowOf)
-  const columns = { account: 'text', kind: 'text', id: 'text', submission_id: 'text', via: 'text' } as const
+  const columns = { account: 'text', kind: 'text', id: 'text', submission_id: 'text', via: 'text', is_stated: 'int' } as const
   const known = await sql<{ account: string; kind: KnownKind; id: string; submission_id: string | null }>`
     select k.account, k.kind, k.id, k.submission_id from ${valuesTable(tx, columns, rows)}
     join sync_known_ids k on k.account = given.account and k.kind = given.kind and k.id = given.id`.execute(tx.sql)
   const submissionOf = new Map(known.rows.map((row) => [`${row.account} ${row.kind} ${row.id}`, row.submission_id]))
   const fresh = rows.filter((row) => {
     const stored = submissionOf.get(`${row.account} ${row.kind} ${row.id}`)
-    return stored === undefined || (stored === null && row.submission_id !== null)
+    return stored === undefined || (row.submission_id !== null && stored !== row.submission_id && (stored === null || row.is_stated === 1))
   })
   if (fresh.length === 0) return
   const now = dbTime(tx)
   // A bind request is below its submission, and a document is no read of this kind.
   const due = sql`case when given.kind in (${sql.join(idReads)}) and (given.kind <> 'bind_request' or given.submission_id is not null) then ${now} end`
-  await sql`
-    insert into sync_known_ids (account, kind, id, submission_id, via, first_seen_at, due_at, wake_no, issued_no, applied_no, failures, not_found, is_final)
-    select given.account, given.kind, given.id, given.submission_id, given.via, ${now}, ${due}, 0, 0, 0, 0, 0, 0
-    from ${valuesTable(tx, columns, fresh)}
-    where not exists (select 1 from sync_purged p where p.account = given.account and p.submission_id = given.submission_id)
-    on conflict (account, kind, id) do update set submission_id = excluded.submission_id, due_at = excluded.due_at,
-      wake_no = sync_known_ids.wake_no + 1
-    where sync_known_ids.submission_id is null and excluded.submission_id is not null`.execute(tx.sql)
+  for (const isStated of [0, 1]) {
+    const some = fresh.filter(({ is_stated }) => is_stated === isStated)
+    if (some.length === 0) continue
+    await sql`
+      insert into sync_known_ids (account, kind, id, submission_id, via, first_seen_at, due_at, wake_no, issued_no, applied_no, failures, not_found, is_final)
+      select given.account, given.kind, given.id, given.submission_id, given.via, ${now}, ${due}, 0, 0, 0, 0, 0, 0
+      from ${valuesTable(tx, columns, some)}
+      where not exists (select 1 from sync_purged p where p.account = given.account and p.submission_id = given.submission_id)
+      on conflict (account, kind, id) do update set submission_id = excluded.submission_id,
+        due_at = case when sync_known_ids.lease_token is null then excluded.due_at else sync_known_ids.due_at end,
+        wake_no = sync_known_ids.wake_no + 1, failures = 0, not_found = 0
+      where excluded.submission_id is not null and (sync_known_ids.submission_id is null or ${sql.lit(isStated)} = 1)`.execute(tx.sql)
+  }
   wake(tx, 'reads')
 }
 
@@ -252,8 +257,8 @@ function nextNumber(tx: Tx): RawBuilder<number> {
   return sql<number>`${greatest(tx, sql`issued_no`, sql`applied_no`)} + 1`
 }
 
-function rowOf({ account, kind, id, via, ...of }: NewKnownId) {
-  return { account, kind, id, submission_id: submissionIn(of), via }
+function rowOf({ account, kind, id, via, isStated, ...of }: NewKnownId) {
+  return { account, kind, id, submission_id: submissionIn(of), via, is_stated: Number(isStated === true) }
 }
 
 function keyText({ account, kind, id }: NewKnownId): string {

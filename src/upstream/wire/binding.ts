@@ -8,6 +8,7 @@ import { isObject } from '../../model/json.ts'
 import type { Protection } from '../../model/protection/protection.ts'
 import type { IdRead } from '../../model/reads.ts'
 import type { RecordFields } from '../../model/record-fields.ts'
+import { parseUuid } from '../../model/uuid.ts'
 import type { View } from '../../model/view.ts'
 import { rawOf } from './fields.ts'
 import { itemsIn, Lists } from './lists.ts'
@@ -32,7 +33,9 @@ export function readById(read: IdRead, ownId: string, raw: unknown, { recordFiel
   // Their fields are not shown (trap 57).
   if (!isObject(raw) || kept === null) return null
   const paths: Readonly<Record<string, readonly string[]>> = read === 'policy' ? recordFields.policies : recordFields.insureds
-  return viewById(read, ownId, { ...recordColumns(protection.dropped(kept), tables[read].fields, paths), raw: kept })
+  const view = viewById(read, ownId, { ...recordColumns(protection.dropped(kept), tables[read].fields, paths), raw: kept })
+  // An insured has many submissions.
+  return read === 'policy' ? { ...view, ownSubmissionId: parseUuid(raw['submission_id']) } : view
 }
 
 /** The view of an answer "not found": what has the id is gone. */
@@ -54,5 +57,6 @@ function readBindRequest(ownId: string, raw: unknown): View | null {
   found.lists.push({ table: bindRequests.table, of, rows: [row], whole: true })
   found.read(bindAssumptions, itemsIn(raw, 'unconfirmed_assumptions'), { of, beside: (_, position) => ({ position }) })
   found.read(bindContingencies, itemsIn(raw, 'contingencies'), { of })
-  return { submission: null, lists: found.lists, unreadable: found.unreadable }
+  const ownSubmissionId = parseUuid(isObject(raw) ? raw['submission_id'] : null)
+  return { submission: null, lists: found.lists, unreadable: found.unreadable, ownSubmissionId }
 }

@@ -16,7 +16,7 @@ const state = (lanes: Json[], readNo = 1) =>
   stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, lanes, { insured_id: ids.insured }), readNo)
 const oneLane = state([wireLane(1, { quotes: [quote] }), wireLane(2)])
 const policy = (policyId = ids.policy, submissionId = SUBMISSION) =>
-  idFact(ACCOUNT, submissionId, 'policy', policyId, { ...wirePolicy, policy_id: policyId }, 1)
+  idFact(ACCOUNT, submissionId, 'policy', policyId, { ...wirePolicy, policy_id: policyId, submission_id: submissionId }, 1)
 const bind = (over: Record<string, Json> = {}, submissionId = SUBMISSION) => {
   const wire: Record<string, Json> = { ...wireBind, submission_id: submissionId, ...over }
   return idFact(ACCOUNT, submissionId, 'bind_request', String(wire['bind_request_id']), wire, 1)
@@ -63,7 +63,7 @@ describe.each(testDatabases)('policy_board on $name', (database) => {
     const board = await boardOf([oneLane, bound(20), policy(first), policy(second, uuid(9, 7))])
     expect(board.sort((a, b) => (String(a['policy_id']) < String(b['policy_id']) ? -1 : 1))).toEqual([
       { ...whole, ...untold, bind_request_id: null },
-      { ...whole, ...untold, policy_id: second, submission_id: uuid(9, 7), bind_request_id: null, insured_id: null, insured_name: null },
+      { ...whole, ...untold, policy_id: second, submission_id: uuid(9, 7), bind_request_id: null, insured_name: null },
     ])
   })
 
