@@ -27,6 +27,8 @@ function submissions(t: ColumnTypes): string[] {
       outstanding_form_fill_active ${t.bool}, outstanding_answerable_count ${t.int}, outstanding_markets_total ${t.int}, insured_id ${t.id},
       tracked_at ${t.time} not null, tracked_via text not null,
       last_event_at ${t.time}, last_message_at ${t.time}, last_activity_at ${t.time}, unreachable_since ${t.time},
+      state_read_at ${t.time}, rail_read_at ${t.time}, quote_history_read_at ${t.time}, assessment_read_at ${t.time},
+      rail_generated_at ${t.time}, assessment_generated_at ${t.time},
       raw ${t.raw}, outstanding_raw ${t.raw}, sessions_raw ${t.raw},
       primary key (account, submission_id))`,
     ...Object.entries(orderKeys(t)).map(

@@ -33,7 +33,7 @@ function submissionOverview(t: ColumnTypes): string {
   return `create view submission_overview as
     select s.account, s.submission_id, s.insured_name, s.lines, s.effective_date, s.state,
       s.marketing_status, s.marketing_hint, s.form_fill_active, s.last_event_at, s.last_message_at, s.last_activity_at, s.unreachable_since,
-      r.last_read_at as state_read_at,
+      s.state_read_at, s.rail_read_at, s.quote_history_read_at, s.assessment_read_at,
       ${present('count(*)', 'lanes')}) as lane_count,
       ${present('count(*)', 'lanes')} and x.bound is true) as bound_lane_count,
       ${present('count(*)', 'quotes')}) as quote_count,
@@ -50,7 +50,6 @@ function submissionOverview(t: ColumnTypes): string {
       ${present('count(*)', 'documents')} and x.stored_at is null) as documents_missing,
       ${present('count(*)', 'documents')} and x.stored_at is null and x.error is not null) as document_failed_count
     from submissions s
-    left join sync_reads r on r.account = s.account and r.submission_id = s.submission_id and r.read = 'requirements'
     left join sync_record_counts n on n.account = s.account and n.submission_id = s.submission_id`
 }
 

@@ -20,8 +20,14 @@ export const statusViews: Migration = {
 }
 
 function freshness(t: ColumnTypes): string {
+  const none = `cast(null as ${t.time})`
+  const ofPart = (part: string) => `
+    select account, submission_id, '${part}' as read, ${part}_read_at as last_read_at, ${none} as last_changed_at, ${none} as last_replay_at
+    from submissions where ${part}_read_at is not null`
   return `create view freshness as
     select account, submission_id, read, last_read_at, last_changed_at, last_replay_at from sync_reads
+    union all
+    ${['rail', 'quote_history', 'assessment'].map(ofPart).join(' union all ')}
     union all
     select account, submission_id, kind as read,
       cast(case when count(*) = count(last_read_at) then min(last_read_at) end as ${t.time}) as last_read_at,

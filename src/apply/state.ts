@@ -5,7 +5,7 @@ import { columnsWhere, type Entity, type Row } from '../model/entity.ts'
 import { type StateFact, submissionIn } from '../model/facts.ts'
 import type { Json } from '../model/json.ts'
 import { hasValue, sameJsonText, sameRaw } from '../model/merge.ts'
-import { type TableView, tableView } from '../model/view.ts'
+import { partsShown, type TableView, tableView } from '../model/view.ts'
 import type { Taken } from '../store/mirror/access.ts'
 import { GENERATED } from './generated.ts'
 import { applyRailLanes } from './lanes.ts'
@@ -20,6 +20,7 @@ const RAW_COLUMNS = columnsWhere(submissions, ({ kind }) => kind === 'raw')
  */
 export async function applyState(session: ApplySession, fact: StateFact): Promise<Taken> {
   const taken = await session.access.takeApplied(fact)
+  if (taken === 'same') await applyVolatile(session, fact)
   if (taken !== 'new') return taken
   applySubmission(session, fact)
   for (const entity of entities) {
@@ -36,10 +37,36 @@ function applySubmission(session: ApplySession, fact: StateFact): void {
   if (submission === null) return
   const stored = session.submissions.get({ account: fact.account, submission_id: fact.submissionId })
   if (stored === null) return
-  const next: Row = { ...stored, ...submission }
+  const next: Row = { ...stored, ...submission, ...readTimes(fact) }
   // Every view has a new generation time. That alone is no change.
   for (const column of RAW_COLUMNS) Object.assign(next, rawOf(column, GENERATED, stored, next))
   session.submissions.put(next as SubmissionRow, fact.cause)
+}
+
+/** Stores what differs at every read (see `Field.volatile`) of a view that otherwise shows what is stored. */
+async function applyVolatile(session: ApplySession, fact: StateFact): Promise<void> {
+  const place = { account: fact.account, submission_id: submissionIn(fact) }
+  const shown = entities.map((entity) => ({ entity, rows: tableView(fact.view, entity)?.rows ?? [] }))
+  const { submission } = fact.view
+  if (submission !== null) shown.push({ entity: submissions, rows: [{ ...submission, ...readTimes(fact) }] })
+  for (const { entity, rows } of shown) {
+    const columns = new Set(columnsWhere(entity, ({ volatile }) => volatile === true))
+    if (columns.size === 0) continue
+    const set = session.of(entity)
+    const placed = rows.map((row): Row => ({ ...row, ...place }))
+    await set.load(placed)
+    for (const row of placed) {
+      const stored = set.get(row)
+      const current = Object.fromEntries(Object.entries(row).filter(([column]) => columns.has(column)))
+      if (stored !== null) set.put({ ...stored, ...current }, fact.cause)
+    }
+  }
+}
+
+/** When the view and each part of it was read. A part that the answer left out wasn't. */
+function readTimes({ read, view, readAt }: StateFact): Row {
+  if (read !== 'requirements') return {}
+  return Object.fromEntries(['state', ...partsShown(view)].map((part) => [`${part}_read_at`, readAt]))
 }
 
 /** Sets the rows that the view shows, and marks those that it no longer shows as gone. */

@@ -147,7 +147,11 @@ interface Volatile {
 }
 
 const OF_RECORDS: Volatile = { columns: new Set(), inRaw: null, links: new Set(columnsWhere(threadAttachments, isLink)) }
-const OF_VIEWS: Volatile = { columns: new Set(), inRaw: valuesUnder([...GENERATED]), links: new Set() }
+const OF_VIEWS: Volatile = {
+  columns: new Set(columnsWhere(submissions, (field) => field.volatile === true)),
+  inRaw: valuesUnder([...GENERATED]),
+  links: new Set(),
+}
 
 function volatileOf(entity: Entity): Volatile {
   const columns = columnsWhere(entity, (field) => field.volatile === true)

@@ -13,7 +13,7 @@ export interface RowDiff {
   readonly columns: readonly string[]
   /** null when no column of the change log differs. */
   readonly change: Change | null
-  /** Whether more differs than the query or fragment of links. */
+  /** Whether more differs than what differs at every read, and than the query or fragment of links. */
   readonly isReported: boolean
 }
 
@@ -27,9 +27,9 @@ export function diffRow(entity: Entity, before: Row | null, after: Row, cause: C
     }
   }
   const changed = Object.keys(entity.columns).filter((column) => !sameJson(before[column] ?? null, after[column] ?? null))
-  // Volatile columns differ at every read. Alone they are no reason to write, unless the stored value is damaged.
-  if (changed.every((column) => entity.fields[column]?.volatile && !isDamaged(before[column]))) return null
-  const news = changed.filter((column) => !isSameLink(entity, column, before, after))
+  if (changed.length === 0) return null
+  const isNews = (column: string) => entity.fields[column]?.volatile !== true || isDamaged(before[column])
+  const news = changed.filter((column) => isNews(column) && !isSameLink(entity, column, before, after))
   const logged = news.filter((column) => isLogged(entity, column))
   if (logged.length === 0) return { columns: changed, change: null, isReported: news.length > 0 }
   const operation = logged.includes('gone_at') && after['gone_at'] !== null ? 'gone' : 'update'

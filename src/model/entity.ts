@@ -52,7 +52,7 @@ export interface Field extends DescribedColumn {
   readonly derivedFrom?: Feed
   /** Set by the mirror, not by the service. */
   readonly local?: true
-  /** Differs at every read: never a change, and never part of one. */
+  /** Differs at every read: stored with every answer, and never part of a change. */
   readonly volatile?: true
   /**
    * A link, or an object in which documents have theirs: the newest is stored, and a change after `?` or `#` alone is not logged, pushed or

@@ -13,6 +13,20 @@ export interface View {
   readonly ownSubmissionId?: string | null
 }
 
+/** The parts of a requirements view that an answer may leave out, each with the tables whose rows it holds. */
+export const viewParts = {
+  rail: ['lanes', 'quotes', 'source_offers'],
+  quote_history: ['quote_history'],
+  assessment: ['program_assessments', 'requirement_items'],
+} as const
+export type ViewPart = keyof typeof viewParts
+
+/** @returns the parts that the view shows. One that is empty because it isn't ready (trap 62) isn't shown. */
+export function partsShown({ lists }: View): ViewPart[] {
+  const names = Object.keys(viewParts) as ViewPart[]
+  return names.filter((part) => lists.some(({ table, rows, whole }) => table === viewParts[part][0] && (whole || rows.length > 0)))
+}
+
 /** One table in a view. */
 export interface TableView {
   readonly rows: readonly Row[]

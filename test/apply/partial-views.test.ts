@@ -4,12 +4,15 @@ import { quoteHistory } from '../../src/model/entities/quote-history.ts'
 import { quotes } from '../../src/model/entities/quotes.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import type { Json } from '../../src/model/json.ts'
+import { timeFromMs } from '../../src/model/time.ts'
+import { type ViewPart, viewParts } from '../../src/model/view.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
-import { eventFact, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../tools/facts.ts'
+import { eventFact, START_MS, stateFact, uuid, wireEvent, wireLane, wireReadiness, wireRequirements } from '../tools/facts.ts'
 import { applyAll, rowsOf } from '../tools/mirror.ts'
 
 const ACCOUNT = 'acme'
 const ID = uuid(9, 1)
+const parts = Object.keys(viewParts) as ViewPart[]
 const quote = { quote_id: uuid(7, 1), premium_display: '$1,200', total_cents: 120_000, lines: [], is_revision: false }
 const item = { history_key: 'h-1', market_name: 'Market 0', program: null, outcome: 'expired', observed_at: '2026-01-05T12:00:00Z' }
 
@@ -92,5 +95,28 @@ describe.each(testDatabases)('a view that does not say everything, on $name', ({
     await see([wireLane(0), wireLane(1), named])
     await applyAll(opened.db, [event])
     expect(await laneAfter()).toEqual(lane)
+  })
+
+  it.each([
+    ['a null rail', { rail: null }, ['rail', 'quote_history']],
+    ['a null assessment', { assessment: null }, ['assessment']],
+    ['an unavailable history', { rail: { lanes: [], quote_history: [], quote_history_unavailable: true } }, ['quote_history']],
+    ['no lanes yet', { marketing_status: 'matching', rail: { lanes: [], quote_history: [] } }, ['rail', 'quote_history']],
+  ] as const)('%s leaves the time at which that part was read', async (_, given, left) => {
+    const [earlier, later] = [timeFromMs(START_MS), timeFromMs(START_MS + 60_000)]
+    const whole = wireRequirements(ID, [], wireReadiness(ID))
+    await applyAll(opened.db, [stateFact(ACCOUNT, ID, whole, ++readNo, START_MS)])
+    await applyAll(opened.db, [stateFact(ACCOUNT, ID, { ...whole, ...given }, ++readNo, START_MS + 60_000)])
+    const { sql } = opened.db.read
+    const times = sql
+      .selectFrom('submission_overview')
+      .select(['state_read_at', 'rail_read_at', 'quote_history_read_at', 'assessment_read_at'])
+    const freshness = await sql.selectFrom('freshness').select(['read', 'last_read_at']).where('read', 'in', parts).execute()
+    const expected = parts.map((part) => [part, left.some((name) => name === part) ? earlier : later] as const)
+    expect(await times.executeTakeFirst()).toEqual({
+      state_read_at: later,
+      ...Object.fromEntries(expected.map(([part, at]) => [`${part}_read_at`, at])),
+    })
+    expect(new Map(freshness.map(({ read, last_read_at }) => [read, last_read_at]))).toEqual(new Map(expected))
   })
 })

@@ -5,9 +5,10 @@ import { documentsOnFile } from '../../src/model/entities/documents-on-file.ts'
 import { marketReadiness } from '../../src/model/entities/market-readiness.ts'
 import { programAssessments } from '../../src/model/entities/program-assessments.ts'
 import { requirementItems } from '../../src/model/entities/requirement-items.ts'
+import { submissions } from '../../src/model/entities/submissions.ts'
 import type { Json } from '../../src/model/json.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
-import { at, stateFact, uuid, wireLane, wireReadiness, wireRequirements } from '../tools/facts.ts'
+import { stateFact, uuid, wireLane, wireReadiness, wireRequirements } from '../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
 
 const ACCOUNT = 'acme'
@@ -149,13 +150,14 @@ describe.each(testDatabases)('what a requirements view tells beside the rail, on
     expect((await rowsOf(db, requirementItems)).filter(isThere)).toEqual([])
   })
 
-  it('a new time of the assessment alone writes nothing', async () => {
+  it('new times of the assessment alone are stored and are no change', async () => {
     const { db, show } = await mirror()
     await show()
-    const before = await rowsOf(db, programAssessments)
-    const later = { ...program, evaluated_at: at(9) }
-    expect(await show({ assessment: assessment([later], { generated_at: at(9) }) })).toEqual([])
-    expect(await rowsOf(db, programAssessments)).toEqual(before)
+    const [before] = await rowsOf(db, programAssessments)
+    const time = '2026-02-01T00:00:00.000000Z'
+    expect(await show({ assessment: assessment([{ ...program, evaluated_at: time }], { generated_at: time }) })).toEqual([])
+    expect(await rowsOf(db, programAssessments)).toEqual([{ ...before, evaluated_at: time }])
+    expect(await rowsOf(db, submissions)).toMatchObject([{ assessment_generated_at: time }])
   })
 
   it('trap 77: hedge_obtains is a column under its own name', async () => {

@@ -76,11 +76,11 @@ describe.each(testDatabases)('a made-up entity on $name', (database) => {
     ])
     expect(first.some(({ after }) => after !== null && 'shown_at' in after)).toBe(false)
     expect(await apply(gadgetView(TWO, { a: 0.5, b: 2 }))).toEqual([])
-    expect((await rowsOf(db, gadgets)).map(({ shown_at }) => shown_at)).toEqual([ONE, ONE])
+    expect((await rowsOf(db, gadgets)).map(({ shown_at }) => shown_at)).toEqual([TWO, TWO])
     expect(await apply(gadgetView(TWO, { a: 0.75, b: 2 }))).toMatchObject([
       { entity_id: '["a"]', operation: 'update', before: { weight: 0.5 }, after: { weight: 0.75 } },
     ])
-    expect((await rowsOf(db, gadgets)).map(({ shown_at }) => shown_at)).toEqual([TWO, ONE])
+    expect((await rowsOf(db, gadgets)).map(({ shown_at }) => shown_at)).toEqual([TWO, TWO])
     expect(await apply(gadgetView(THREE, { a: 0.75 }, false))).toEqual([])
     expect(await apply(gadgetView(THREE, { a: 0.75 }))).toMatchObject([
       { entity_id: '["b"]', operation: 'gone', before: { gone_at: null }, after: { gone_at: THREE } },

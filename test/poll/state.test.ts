@@ -42,19 +42,23 @@ describe.each(onSqlite)('reading the state on $name', (database) => {
     expect(rig.asked('events', id).length).toBe(events + 1)
   })
 
-  it('a state that says the same again writes nothing, although each bears another time of making', async () => {
+  it('a state that shows the same again changes nothing but the times of the read and of the parts', async () => {
     const rig = await Rig.open(database)
     const { id } = await withLane(rig)
     rig.startPoller()
     await rig.rest()
     const before = await changesOf(rig.db)
-    const raw = (await rowsOf(rig.db, submissions))[0]?.['raw']
+    const [first] = await rowsOf(rig.db, submissions)
     const asked = rig.asked('requirements', id).length
     await rig.pass(policy.poll.maxMs)
     await rig.rest()
     expect(rig.asked('requirements', id).length).toBe(asked + 1)
     expect(await changesOf(rig.db)).toHaveLength(before.length)
-    expect((await rowsOf(rig.db, submissions))[0]?.['raw']).toBe(raw)
+    const [second] = await rowsOf(rig.db, submissions)
+    const times = ['state', 'rail', 'quote_history', 'assessment'].map((part) => `${part}_read_at`)
+    times.push('rail_generated_at', 'assessment_generated_at')
+    for (const time of times) expect([time, String(second?.[time]) > String(first?.[time])]).toEqual([time, true])
+    expect({ ...second, ...Object.fromEntries(times.map((time) => [time, first?.[time]])) }).toEqual(first)
   })
 
   it('what cannot be read of the rail is kept and told once, however often it is shown', async () => {

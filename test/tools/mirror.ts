@@ -12,7 +12,8 @@ export function applyAll(db: Db, facts: readonly Fact[]): Promise<Applied> {
 }
 
 /** Columns that may differ between two mirrors of the same truth (invariant 2). */
-const PASSING = new Set(['first_seen_at', 'first_seen_via', 'tracked_at', 'tracked_via', 'gone_at'])
+const READ_TIMES = ['state_read_at', 'rail_read_at', 'quote_history_read_at', 'assessment_read_at']
+const PASSING = new Set(['first_seen_at', 'first_seen_via', 'tracked_at', 'tracked_via', 'gone_at', ...READ_TIMES])
 
 /** All rows of a table, in the order of its key. */
 export async function rowsOf(db: Db, entity: Entity): Promise<Row[]> {

@@ -23,7 +23,7 @@ export const programAssessments = entity({
     evaluated_at: {
       kind: 'time',
       class: 'none',
-      meaning: 'when the service checked, as of the newest change of the row. Alone it is no change',
+      meaning: 'when the service checked. It follows every answer and is no change',
       volatile: true,
     },
     gone_at: goneFrom('the assessment'),

@@ -3,6 +3,18 @@ import { account } from './common.ts'
 
 const probed = '`discovery:` and the path, as the settings have it, whose answer held its id'
 
+/** The time of a read. It follows every answer and is no change. */
+function readAt(meaning: string) {
+  return { kind: 'time', class: 'none', source: 'program', meaning, local: true, volatile: true } as const
+}
+
+/** When the service made a part of the view. It follows every answer and is no change. */
+function generatedAt(part: string) {
+  const path = `${part}.generated_at`
+  const meaning = `when the service made the ${part} that it showed last`
+  return { kind: 'time', class: 'none', source: `\`${path}\``, path, meaning, volatile: true } as const
+}
+
 export const submissions = entity({
   table: 'submissions',
   holds:
@@ -98,6 +110,12 @@ export const submissions = entity({
       meaning: 'since when the service answers "not found" (confirmed three times); null while it is found',
       local: true,
     },
+    state_read_at: readAt('when the requirements view was last read; the part of it with an earlier time was left out of the answer'),
+    rail_read_at: readAt('when an answer last contained the rail: lanes, quotes and source offers; null: none has'),
+    quote_history_read_at: readAt('when an answer last contained the quote history; null: none has'),
+    assessment_read_at: readAt('when an answer last contained the assessment: programs and their requirements; null: none has'),
+    rail_generated_at: generatedAt('rail'),
+    assessment_generated_at: generatedAt('assessment'),
     raw: {
       kind: 'raw',
       class: 'free',

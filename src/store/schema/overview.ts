@@ -25,7 +25,7 @@ export const submissionOverview = relation({
       'last_activity_at',
       'unreachable_since',
     ),
-    state_read_at: orNull(time('when the requirements view was last read', { source: '`freshness`' })),
+    ...copied(submissions, 'state_read_at', 'rail_read_at', 'quote_history_read_at', 'assessment_read_at'),
     lane_count: int('lanes that are not gone', { source: '`lanes`' }),
     bound_lane_count: int('of these, the bound ones', { source: '`lanes`' }),
     quote_count: int('quotes that are not gone', { source: '`quotes`' }),

@@ -1,6 +1,7 @@
 import type { SurpriseKind } from '../../model/interface-drift.ts'
 import type { KnownKind } from '../../model/known-ids.ts'
 import type { OptionalRead, ReadKind } from '../../model/reads.ts'
+import type { ViewPart } from '../../model/view.ts'
 import { int, internal, orNull, raw, relation, type TableOf, text, time } from './table.ts'
 
 /** What is read from the service when, of which account. */
@@ -13,9 +14,10 @@ export const freshness = relation({
   columns: {
     account: text('whose it is', { source: 'settings' }),
     submission_id: text('the submission', { source: 'service' }),
-    read: text<ReadKind>(
+    read: text<ReadKind | ViewPart>(
       '`events`, `thread`, `requirements`, `outstanding`, `workspace`, `sessions`; of what is read by its id `bind_request`, `policy`, `insured`, ' +
-        'each as old as the oldest of them',
+        'each as old as the oldest of them; the parts of the requirements view that an answer may leave out: `rail` (lanes, quotes, source ' +
+        'offers), `quote_history`, `assessment` (programs and their requirements). A part that no answer has shown has no row',
     ),
     last_read_at: orNull(time('when it was last read to its end; null: never yet')),
     last_changed_at: orNull(time('when a read last brought something')),
