@@ -45,6 +45,7 @@ function internalTables(t: ColumnTypes): string[] {
       run_id ${t.id}, lease_token ${t.id}, lease_until ${t.time}, since ${t.time} not null)`,
     `create table sync_proofs (
       account ${t.id} not null, submission_id ${t.id} not null, run_id ${t.id} not null, visited_at ${t.time} not null, proved_at ${t.time},
+      unconfirmed text,
       primary key (account, submission_id))`,
     'create index sync_proofs_oldest on sync_proofs (account, proved_at, submission_id)',
   ]

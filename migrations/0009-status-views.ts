@@ -157,6 +157,7 @@ function completeness(t: ColumnTypes): string {
       ${greatest(t, ['0', overdue('e'), overdue('m'), overdue('r')])} as lag_seconds,
       cast(${failing('e')} + ${failing('m')} + ${failing('r')} as ${t.int}) as failing_reads,
       p.proved_at, case when p.proved_at is not null then p.run_id end as proved_by,
+      case when p.proved_at is not null then p.unconfirmed end as unconfirmed,
       coalesce(n.events, 0) as event_count, coalesce(n.messages, 0) as message_count,
       (select count(*) from sync_arrivals a where a.account = s.account and a.entity in ('market_events', 'thread_messages')
         and a.submission_id = s.submission_id and ${isLost(t, 'a')}

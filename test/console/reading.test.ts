@@ -127,6 +127,19 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
     await expect.poll(() => entries.count()).toBe(Math.min(50, events.length + messages.length))
   })
 
+  it('shows since when the service leaves lanes and requirements out of its answers', async () => {
+    const [{ submission_id: id = '' } = {}] = (await listed()).filter(({ best_quote }) => best_quote !== null)
+    const note = page.getByText("Missing from the service's last answer. Last read:")
+    await person.goto(`/submissions/default/${id}`)
+    await page.getByRole('region', { name: 'Lanes', exact: true }).locator('.lane').first().waitFor()
+    expect(await note.count()).toBe(0)
+    scene.sandbox.setRail('default', id, { available: false })
+    // Lanes, requirements, their programs; the history, where there is one.
+    await expect.poll(() => note.count()).toBeGreaterThanOrEqual(3)
+    scene.sandbox.setRail('default', id, { available: true })
+    await expect.poll(() => note.count()).toBe(0)
+  })
+
   it('tells in the timeline of a webhook that was lost', async () => {
     const { sandbox } = scene
     const [id = ''] = sandbox.submissionIds('default')

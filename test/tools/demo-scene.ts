@@ -127,8 +127,12 @@ const NUMBERINGS = [
     ('your log_epoch', 1, 0, '2026-01-20T08:00:00.000000Z', '', 'first', ''), ('the next', 2, 940, '2026-01-20T11:00:00.000000Z', '', 'server', '')`,
 ]
 
-/** One submission was not read since the morning, and two were never proved. */
+/** One submission was not read since the morning, and had no rail since; two were never proved. */
 const READS = [
+  `update submissions set ${['state', 'rail', 'quote_history', 'assessment']
+    .map((part) => `${part}_read_at = '2026-01-20T12:01:00.000000Z'`)
+    .join(', ')}`,
+  `update submissions set rail_read_at = '2026-01-20T08:15:00.000000Z' where insured_name = 'Kowalczyk Freight Group LLC'`,
   `update sync_reads set last_read_at = '2026-01-20T12:01:00.000000Z', last_replay_at = '2026-01-20T12:00:30.000000Z'`,
   `update sync_reads set last_read_at = '2026-01-20T08:15:00.000000Z' where submission_id = ${submissionOf('Kowalczyk Freight Group LLC')}`,
   `insert into sync_proofs (account, submission_id, run_id, visited_at, proved_at)

@@ -116,6 +116,7 @@ export const submissionView = record('SubmissionView', {
       failing_reads: z.int(),
       proved_at: time.nullable(),
       proved_by: z.string().nullable().describe('the reconcile run'),
+      unconfirmed: z.string().nullable().describe('parts that the service left out of its answer to that run'),
       event_count: z.int(),
       message_count: z.int(),
       lost_webhooks: z.int(),

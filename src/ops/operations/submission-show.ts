@@ -43,7 +43,7 @@ const show = operation({
   print: printView,
 })
 
-function printView(to: Printer, { summary, hint, open_items, freshness }: z.output<typeof submissionView>): void {
+function printView(to: Printer, { summary, hint, open_items, freshness, ledger }: z.output<typeof submissionView>): void {
   const line = [wordOf(summary.stage), ...[summary.state, summary.effective_date].filter((each) => each !== null)].join(', ')
   to.line(`${summary.insured_name ?? 'without a name'}: ${line}\n`)
   const status: Column<View['summary']['lanes'][number]> = ['status', (lane) => lane.status_label ?? lane.status]
@@ -54,7 +54,8 @@ function printView(to: Printer, { summary, hint, open_items, freshness }: z.outp
   to.rows('Outstanding', open_items, ['source', 'market_name', 'label', 'how_to_provide'], 'Nothing is outstanding.')
   to.line('')
   to.rows('Freshness', freshness, ['read', 'last_read_at', 'last_changed_at'], 'Never read.')
-  to.line(`\nLast verified: ${summary.proved_at === null ? 'never' : when(summary.proved_at, to.now)}. All rows: --json.`)
+  const without = ledger?.unconfirmed == null ? '' : ` without ${ledger.unconfirmed}`
+  to.line(`\nLast verified: ${summary.proved_at === null ? 'never' : when(summary.proved_at, to.now)}${without}. All rows: --json.`)
 }
 
 /**

@@ -5,6 +5,7 @@ import type { EventFact, Fact, MessageFact, Place, StateFact } from '../../model
 import { type Feed, feeds } from '../../model/reads.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
+import type { ViewPart } from '../../model/view.ts'
 import type { StoredRecord } from '../../store/mirror/absences.ts'
 import { MirrorReader } from '../../store/mirror/reader.ts'
 import { isMisnamedReported } from '../../store/reconcile/findings.ts'
@@ -19,6 +20,7 @@ import { PendingCorrections } from './pending-corrections.ts'
 import { type RepairContext, Repairer } from './repairer.ts'
 import { type Replay, replayFeed } from './replay.ts'
 import { type FailedRead, StateReads } from './state-reads.ts'
+import { findUnconfirmed } from './unconfirmed.ts'
 
 /** What all checks of one run share. */
 export interface CheckContext extends RepairContext, IdStateContext {
@@ -33,6 +35,8 @@ export interface CheckContext extends RepairContext, IdStateContext {
 export interface CheckResult {
   /** Whether the mirror now equals everything that the service shows. Never when the state was left out. */
   readonly isProved: boolean
+  /** Parts of the requirements view that nothing confirmed, because the answer left them out. */
+  readonly unconfirmed: readonly ViewPart[]
   /** Number of rows that were compared. */
   readonly compared: number
   /** Why nothing could be read; null when at least one read succeeded. */
@@ -96,7 +100,7 @@ export class SubmissionCheck {
     for (const failed of failures) await this.#reportFailedRead(failed)
     if (firstFailed && isNothingRead) {
       await this.#finishPages(isThere)
-      return { isProved: false, compared: this.#compared, failure: firstFailed.failure }
+      return { isProved: false, unconfirmed: [], compared: this.#compared, failure: firstFailed.failure }
     }
     const records = replays.flatMap((replay) => replay.facts ?? [])
     const isWhole = replays.length === feeds.length && replays.every((replay) => replay.facts !== null)
@@ -111,7 +115,14 @@ export class SubmissionCheck {
       await this.#repairer.reportUnreadable(feed, raws)
     }
     for (const { read, view } of this.#states.all) await this.#repairer.reportUnreadable(read, view.unreadable)
-    return { isProved: this.#o.withState && !this.#repairer.isIncomplete, compared: this.#compared, failure: null }
+    const unconfirmed = await findUnconfirmed(reader, this.#place, this.#states.all)
+    await this.#repairer.report(unconfirmed.map(({ finding }) => finding))
+    return {
+      isProved: this.#o.withState && !this.#repairer.isIncomplete,
+      unconfirmed: unconfirmed.map(({ part }) => part),
+      compared: this.#compared,
+      failure: null,
+    }
   }
 
   /** Reads state and feeds. A read that fails does not stop the others. */
@@ -248,7 +259,7 @@ export class SubmissionCheck {
     const standing = await isMisnamedReported(db.read, account, submissionId, runId)
     const detail = 'its id is no lower-case UUID, so it did not come from the service; delete its rows by hand'
     await this.#repairer.report([finding({ ...about, kind: 'absent', standing, detail })])
-    return { isProved: false, compared: 0, failure: null }
+    return { isProved: false, unconfirmed: [], compared: 0, failure: null }
   }
 
   /** The service does not know the submission, so nothing is compared. */
@@ -260,7 +271,7 @@ export class SubmissionCheck {
       const about = { submissionId, entity: 'submissions', entityId: JSON.stringify([submissionId]), read }
       await this.#repairer.report([finding({ ...about, kind: 'absent', standing: true, detail })])
     } else await this.#reportFailedRead({ read, failure })
-    return { isProved: false, compared: this.#compared, failure }
+    return { isProved: false, unconfirmed: [], compared: this.#compared, failure }
   }
 
   /** Ends a check in which no read succeeded. Pages read before the failure are in the mirror already. */

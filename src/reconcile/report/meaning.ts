@@ -68,7 +68,7 @@ export function meaningsOf({ run, groups }: ReportData): Meaning[] {
   })
   if (meanings.length === 0) meanings.push({ term: 'Nothing new', text: nothingNew(run) })
   if (run.known > 0) {
-    const text = `${pluralize(run.known, 'finding')} stood before this run: absences that are known, pushes that are still undelivered, and holes of the change log. They change neither its counts nor its exit code.`
+    const text = `${pluralize(run.known, 'finding')} stood before this run: absences that are known, pushes that are still undelivered, holes of the change log, and parts that the service leaves out of its answers. They change neither its counts nor its exit code.`
     meanings.push({ term: 'Known before', text })
   }
   return meanings

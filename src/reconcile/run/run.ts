@@ -200,7 +200,7 @@ class RunWork {
       if (isDatabaseError || error instanceof LeaseLostError || signal.aborted) throw error
       checked = await this.#recordFault(candidate, error)
     }
-    await this.#recorder.recordVisit({ submissionId, at, proved: checked.isProved }, checked.compared)
+    await this.#recorder.recordVisit({ submissionId, at, proved: checked.isProved, unconfirmed: checked.unconfirmed }, checked.compared)
     this.#stopOnOutage(checked, concurrency)
   }
 
@@ -213,7 +213,7 @@ class RunWork {
     )
     const detail = `comparing it failed: ${messageOf(error)}`.slice(0, 500)
     await this.#recorder.recordInBatches([finding({ kind: 'unreadable', submissionId, detail })])
-    return { isProved: false, compared: 0, failure: null }
+    return { isProved: false, unconfirmed: [], compared: 0, failure: null }
   }
 
   /** Ends the run when the service has stopped answering or refuses every read. */

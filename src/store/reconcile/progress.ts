@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { StateRead } from '../../model/reads.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
+import type { ViewPart } from '../../model/view.ts'
 import type { Db } from '../engine/db.ts'
 import { valuesTable } from '../engine/sql.ts'
 import { addReads, nextReadNumber } from '../reads/reads.ts'
@@ -14,6 +15,8 @@ export interface Visited {
   readonly at: TimeText
   /** It was equal to what the service shows, or was repaired. */
   readonly proved: boolean
+  /** Parts of the requirements view that the answer left out, if any. */
+  readonly unconfirmed?: readonly ViewPart[]
 }
 
 /**
@@ -30,16 +33,23 @@ export async function saveProgress(db: Db, claim: RunClaim, counts: RunCounts, v
       .where('run_id', '=', run_id)
       .execute()
     if (visited.length === 0) return
-    const rows = visited.map(({ submissionId, at, proved }) => ({ submission_id: submissionId, at, proved: proved ? 1 : 0 }))
-    const given = valuesTable(tx, { submission_id: 'text', at: 'text', proved: 'int' }, rows)
+    const rows = visited.map(({ submissionId, at, proved, unconfirmed }) => ({
+      submission_id: submissionId,
+      at,
+      proved: proved ? 1 : 0,
+      unconfirmed: unconfirmed?.join(', ') || null,
+    }))
+    const given = valuesTable(tx, { submission_id: 'text', at: 'text', proved: 'int', unconfirmed: 'text' }, rows)
     // By the database's clock (invariant 14): a later run in another process compares with it.
     const ahead = sql`(${timeFromMs(tx.clock.now())}::timestamptz - statement_timestamp())`
     const at = tx.kind === 'sqlite' ? sql`given.at` : sql`(given.at::timestamptz - ${ahead})`
     await sql`
-      insert into sync_proofs (account, submission_id, run_id, visited_at, proved_at)
-      select ${account}, given.submission_id, ${run_id}, ${at}, case when given.proved = 1 then ${at} end from ${given} where true
+      insert into sync_proofs (account, submission_id, run_id, visited_at, proved_at, unconfirmed)
+      select ${account}, given.submission_id, ${run_id}, ${at}, case when given.proved = 1 then ${at} end, given.unconfirmed
+      from ${given} where true
       on conflict (account, submission_id) do update set visited_at = excluded.visited_at,
         run_id = case when excluded.proved_at is null and sync_proofs.proved_at is not null then sync_proofs.run_id else excluded.run_id end,
+        unconfirmed = case when excluded.proved_at is null then sync_proofs.unconfirmed else excluded.unconfirmed end,
         proved_at = coalesce(excluded.proved_at, sync_proofs.proved_at)`.execute(tx.sql)
   })
 }

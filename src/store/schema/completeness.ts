@@ -85,6 +85,12 @@ export const completeness = relation({
       ),
     ),
     proved_by: orNull(text('the run that did; see `reconcile_runs`')),
+    unconfirmed: orNull(
+      text(
+        'parts of the requirements view that the service left out then, so that nothing confirms their rows: `rail`, `quote_history`, ' +
+          '`assessment`, separated by commas; null: none',
+      ),
+    ),
     event_count: int('what is gone too', { source: '`market_events`' }),
     message_count: int('what is gone too', { source: '`thread_messages`' }),
     lost_webhooks: int(

@@ -125,7 +125,8 @@ export const reconcileFindings = relation({
       'its change log says. Such a row needs no attention and is not in `repaired`.',
     '`standing`: marked as absent already (a submission, an event, a message or an attachment), or reported by an earlier ' +
       'run, other than a dry one, as undelivered, as a submission that the service cannot have, or as lost (by a run of any ' +
-      'account: the log is that of all). What the state no longer shows, such as a quote that was replaced, is history, and ' +
+      'account: the log is that of all), or a part of the requirements view that the service left out, such as a null rail: ' +
+      'nothing confirms its rows in `entity`. What the state no longer shows, such as a quote that was replaced, is history, and ' +
       'is not told of again.',
   ],
 })
@@ -155,5 +156,6 @@ export const syncProofs = internal({
     run_id: text('the run that proved it; if none has, the last that visited it'),
     visited_at: time('when a run last visited it'),
     proved_at: orNull(time('when it was last equal to what the service shows, or was repaired; null for never')),
+    unconfirmed: orNull(text('parts of the requirements view that the service left out then, although the mirror has rows of them')),
   },
 })

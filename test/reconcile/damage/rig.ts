@@ -99,10 +99,14 @@ export class DamageRig {
     })
   }
 
-  /** Every row of service data and of the change log's ends: what a run that finds nothing leaves as it is. */
+  /** Every row of service data, without what differs at every read, and the change log's ends. */
   async state(): Promise<Record<string, Row[]>> {
     const tables: Record<string, Row[]> = {}
-    for (const entity of entities) tables[entity.table] = await rowsOf(this.db, entity)
+    for (const entity of entities) {
+      const columns = new Set(columnsWhere(entity, ({ volatile }) => volatile !== true))
+      const rows = await rowsOf(this.db, entity)
+      tables[entity.table] = rows.map((row) => Object.fromEntries(Object.entries(row).filter(([column]) => columns.has(column))))
+    }
     const info = await this.db.read.sql.selectFrom('mirror_info').select(['first_seq', 'last_seq', 'log_epoch']).execute()
     return { ...tables, mirror_info: info as unknown as Row[] }
   }

@@ -40,7 +40,7 @@ const many: Choose = ({ round, row, column }) => {
 /** One column of each row; no table has more than twice as many columns as there are rounds, and those that have more have two rows. */
 const one: Choose = ({ round, row, column, columns }) =>
   column === (round + row * ROUNDS) % columns ? (round + row) % VALUES.length : null
-const ROUNDS = 11
+const ROUNDS = 13
 
 /** What is done to a row, and what a run must say of it. */
 function damageOf(entity: Entity, row: Row, choose: (column: number, columns: number) => number | null) {

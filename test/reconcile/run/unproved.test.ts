@@ -114,6 +114,28 @@ describe.each(onSqlite)('what could not be checked proves nothing, on $name', (d
     expect(await proofOf(rig, rig.rich)).toMatchObject({ proved_at: null })
   })
 
+  it('parts that the requirements view leaves out are known findings, and the submission is proved without them', async () => {
+    const rig = await DamageRig.open(database)
+    const completeness = rig.db.read.sql
+      .selectFrom('completeness')
+      .select(['proved_at', 'unconfirmed'])
+      .where('submission_id', '=', rig.rich)
+    rig.sandbox.setRail(ACCOUNT, rig.rich, { available: false })
+    const ended = await rig.reconcile()
+    const left = ended.findings.filter(({ standing }) => standing)
+    expect(left.map(({ kind, read, entity }) => [kind, read, entity])).toEqual([
+      ['unreadable', 'requirements', 'lanes'],
+      ['unreadable', 'requirements', 'quote_history'],
+      ['unreadable', 'requirements', 'program_assessments'],
+    ])
+    for (const { detail } of left) expect(detail).toMatch(/^the answer had no .*, so nothing confirms .*; last read: \d{4}-/)
+    expect([ended.code, ended.run.known, ended.run.unreadable]).toEqual([0, 3, 0])
+    expect(await completeness.execute()).toEqual([{ proved_at: expect.any(String), unconfirmed: 'rail, quote_history, assessment' }])
+    rig.sandbox.setRail(ACCOUNT, rig.rich, { available: true })
+    expect(await rig.reconcile()).toMatchObject({ code: 0, run: { known: 0 } })
+    expect(await completeness.execute()).toEqual([{ proved_at: expect.any(String), unconfirmed: null }])
+  })
+
   it('attachments that are no list are not marked as gone', async () => {
     const rig = await DamageRig.open(database)
     const letter = String(rig.sandbox.truth(ACCOUNT, rig.rich)[0]?.messages[1]?.id)

@@ -3,6 +3,7 @@ import { Section } from '../../parts/fields.tsx'
 import { MASK, Masked, Raw, textOf } from '../../parts/masked.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Age, bothTimes } from '../../parts/time.tsx'
+import { LeftOut } from './left-out.tsx'
 import type { View } from './view.ts'
 
 type Row = Readonly<Record<string, unknown>> & { readonly row_key: string }
@@ -30,6 +31,13 @@ const tables: readonly (readonly [table: string, title: string, columns: readonl
 /** Tables whose keys are hashes. Their rows are in the order of what is shown of them. */
 const BY_CONTENT = new Set(['facts', 'documents_on_file'])
 
+/** Tables of a part that the service may leave out of an answer. */
+const parts: Readonly<Record<string, 'quote_history' | 'assessment'>> = {
+  quote_history: 'quote_history',
+  program_assessments: 'assessment',
+  requirement_items: 'assessment',
+}
+
 const MOST_ROWS = 200
 const ODD = new Set(['account', 'submission_id', 'row_key', 'gone_at'])
 
@@ -47,6 +55,7 @@ export function Holdings({ view }: { readonly view: View }) {
           <summary>
             <h2>{title}</h2> <span className="quiet">{rows.length}</span>
           </summary>
+          {parts[table] && <LeftOut view={view} part={parts[table]} />}
           <Rows table={table} title={title} rows={rows} columns={columns} />
         </details>
       ))}

@@ -6,6 +6,7 @@ import { Masked, Raw, textOf } from '../../parts/masked.tsx'
 import { money } from '../../parts/numbers.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Age } from '../../parts/time.tsx'
+import { LeftOut } from './left-out.tsx'
 import type { View } from './view.ts'
 
 type Lane = Schemas['LanesRow']
@@ -26,7 +27,7 @@ export function Lanes({ view }: { readonly view: View }) {
     .filter((column) => column.lanes.length > 0)
   return (
     <Section title="Lanes">
-      {columns.length === 0 && <Empty>No market was approached yet.</Empty>}
+      {columns.length === 0 ? <Empty>No market was approached yet.</Empty> : <LeftOut view={view} part="rail" />}
       <div className="board">
         {columns.map((column) => (
           <div key={column.name} className="board-column">

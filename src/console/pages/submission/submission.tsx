@@ -116,7 +116,8 @@ function Header({ view }: { readonly view: View }) {
           <Age at={summary.oldest_read_at} none="never" />
         </Figure>
         <Figure name={headOf('proved_at')} says="When a reconcile run last found it equal to the service">
-          <Age at={summary.proved_at} none="not yet" />
+          <Age at={summary.proved_at} none="not yet" />{' '}
+          {ledger?.unconfirmed && <span className="quiet">without {ledger.unconfirmed.replaceAll('_', ' ')}</span>}
         </Figure>
         {ledger !== null && ledger.lost_webhooks > 0 && (
           <Figure name="Lost webhooks" says="Records that no webhook told of; polling found them">
