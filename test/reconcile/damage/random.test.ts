@@ -70,9 +70,10 @@ describe.each(onSqlite)('rows taken out and changed at random, on $name', (datab
 
   /** The rows without what may differ after a repair: a row that was taken out is first seen anew, and a view bears the time of its making. */
   async function content(): Promise<Record<string, Row[]>> {
-    const tables = await rig.state()
+    const tables: Record<string, Row[]> = {}
+    const state = await rig.state()
     for (const entity of entities) {
-      tables[entity.table] = (tables[entity.table] ?? []).map((row) =>
+      tables[entity.table] = (state[entity.table] ?? []).map((row) =>
         Object.fromEntries(
           Object.entries(row).filter(
             ([column]) => (!OURS.has(column) || column === 'gone_at') && !(entity.table === 'submissions' && column === 'raw'),

@@ -50,9 +50,8 @@ const answers: readonly Answer[] = [
     },
     inRawAlone: [
       'submission_id',
-      'rail.generated_at',
       'rail.quote_history_unavailable',
-      ...['submission_id', 'generated_at', 'submitted_or_ready', 'gapped'].map((name) => `assessment.${name}`),
+      ...['submission_id', 'submitted_or_ready', 'gapped'].map((name) => `assessment.${name}`),
       // The same requirements, by what the service found; the column `result` says which.
       'assessment.programs[].met',
       'assessment.programs[].deferred',

@@ -224,6 +224,7 @@ describe('requirements', () => {
       marketing_status: 'matched',
       marketing_hint: null,
       form_fill_active: false,
+      rail_generated_at: '2026-03-01T10:00:00.000000Z',
       raw: JSON.stringify(view),
     })
     const { submission_market_id, quotes, source_offers, ...columns } = lane
