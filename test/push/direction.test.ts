@@ -46,6 +46,7 @@ function message(direction: string | null, entity = 'thread_messages'): OutboxRo
     status: null,
     leftFilter: false,
     uncertain: false,
+    triedAt: null,
     resent: null,
     remoteId: null,
     mapping: null,

@@ -15,16 +15,18 @@ export interface TestKindOptions {
   /** Decides the outcome of an item; the signal aborts when the attempt is aborted. */
   readonly send?: (item: PushItem, signal: AbortSignal) => Outcome | Promise<Outcome>
   readonly lookUp?: (item: PushItem) => Outcome | null
+  readonly lookupAfterMs?: number
   readonly findMapping?: DeliveryKind['findMapping']
 }
 
 /** A target that remembers what it was sent. */
 export function testKind(options: TestKindOptions = {}): TestKind {
-  const { batch = { type: 'one' }, send = () => delivered, lookUp, findMapping } = options
+  const { batch = { type: 'one' }, send = () => delivered, lookUp, lookupAfterMs, findMapping } = options
   const calls: number[][] = []
   const looked: number[] = []
   return {
     batch,
+    lookupAfterMs,
     calls,
     looked,
     async send(items, signal) {

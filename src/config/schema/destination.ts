@@ -5,7 +5,7 @@ import { checkCredentials, checkDocuments, checkSecrets, checkTls, checkTranspor
 import { expression, hostName, maxAge, privateKey, ratePerSecond, startPoint } from './destination-values.ts'
 import { markUrl } from './secrets.ts'
 import { anySecret, flag, matching, number, oneOf, webhookSecret } from './values.ts'
-import { verifying } from './verifying.ts'
+import { lookupAfter, verifying } from './verifying.ts'
 
 /** Parses a name that becomes part of keys. */
 export const keyName = matching(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'must be 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or digit')
@@ -212,6 +212,7 @@ const http = section({
   lookup: section({ ...request, found: value(expression) })
     .optional()
     .meta({ description: 'the same, and `found`: whether a change has arrived' }),
+  lookup_after: lookupAfter,
   check: section({ ...request, found: value(expression), same: value(expression).optional() })
     .optional()
     .meta({

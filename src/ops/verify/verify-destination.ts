@@ -36,14 +36,14 @@ export async function verifyDestination(
   const { db, config } = parts
   const { name } = destination
   return await withKind(parts, config, destination, async (kind) => {
-    const { verify, lookUp } = kind
+    const { verify, lookUp, lookupAfterMs } = kind
     if (verify === undefined) throw new MismatchError([`destination ${name} cannot be asked what it has: ${unasked[destination.kind]}`])
     const { state } = await knownDestination(db.read, name)
     if (state !== 'active')
       throw new ConflictError([`destination ${name} is ${state}, so it is not asked either; resume it, and verify it then`])
     const gate = new DestinationGate({ ...parts, destination })
     const looksFirst = lookUp !== undefined && !destination.idempotent
-    const run = () => new Verification({ ...parts, destination, verify, gate, looksFirst }, request).run()
+    const run = () => new Verification({ ...parts, destination, verify, lookupAfterMs, gate, looksFirst }, request).run()
     try {
       return await (destination.rps === null ? run() : besideSenders(parts, gate, run))
     } finally {

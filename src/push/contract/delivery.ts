@@ -80,7 +80,13 @@ export type Outcome =
    * The target takes nothing for a while, by the destination's settings. The message was not taken, and the attempt does not count.
    * `isOwn`: this message alone has to wait, the target takes others.
    */
-  | { readonly type: 'throttled'; readonly status: number; readonly error: string; readonly retryAfterMs: number; readonly isOwn?: true }
+  | {
+      readonly type: 'throttled'
+      readonly status: number | null
+      readonly error: string
+      readonly retryAfterMs: number
+      readonly isOwn?: true
+    }
   /** One of a batch for which there was no time left. The outcomes of the others say nothing about it. */
   | { readonly type: 'not_attempted' }
   /**
@@ -169,6 +175,8 @@ export interface DeliveryKind {
    * Left out where there is no way to look it up.
    */
   readonly lookUp?: ((item: PushItem, signal: AbortSignal) => Promise<Outcome | null>) | undefined
+  /** How long after an attempt a lookup or verification that finds nothing decides nothing. Left out: 0. */
+  readonly lookupAfterMs?: number | undefined
   /**
    * Asks whether the target has a message that it took before. Never rejects. Left out where the target cannot be asked.
    * @param item bears the record's id at the target, where that is known.

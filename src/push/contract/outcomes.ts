@@ -1,4 +1,6 @@
+import type { Clock } from '../../base/clock.ts'
 import { ProductError } from '../../base/errors.ts'
+import { msFromTime, type TimeText } from '../../model/time.ts'
 import { shortDetail } from '../../upstream/http/answer.ts'
 import type { TransportResult } from '../transport/transport.ts'
 import type { Outcome } from './delivery.ts'
@@ -139,4 +141,9 @@ export function answered({ status, body, reason }: Answer): string {
 /** @returns whether the status is 2xx. */
 export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
+}
+
+/** @returns how long until a lookup that finds nothing decides about an attempt at `triedAt`; 0 or less when it does. */
+export function lookupWaitMs(lookupAfterMs: number | undefined, triedAt: TimeText, clock: Pick<Clock, 'now'>): number {
+  return msFromTime(triedAt) + (lookupAfterMs ?? 0) - clock.now()
 }

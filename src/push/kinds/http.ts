@@ -54,6 +54,7 @@ export function createHttp(destination: HttpDestination, context: KindContext): 
 class HttpKind implements DeliveryKind {
   readonly batch: Batching
   readonly lookUp: DeliveryKind['lookUp']
+  readonly lookupAfterMs: number | undefined
   readonly verify: DeliveryKind['verify']
   readonly #destination: HttpDestination
   readonly #transport: Transport
@@ -83,6 +84,7 @@ class HttpKind implements DeliveryKind {
     })
     const canVerify = destination.lookup !== null || destination.check !== null
     this.verify = canVerify ? (item, signal) => this.#verify(item, signal) : undefined
+    this.lookupAfterMs = destination.lookupAfterMs ?? undefined
     this.lookUp = destination.lookup === null ? undefined : (item, signal) => this.#lookUp(item, signal)
   }
 

@@ -33,6 +33,7 @@ export function redacting(kind: DeliveryKind, secrets: readonly string[]): Deliv
     batch: kind.batch,
     withoutSubmission: kind.withoutSubmission,
     send: async (items, signal) => (await kind.send(items, signal)).map(redacted),
+    lookupAfterMs: kind.lookupAfterMs,
     lookUp:
       lookUp &&
       (async (item, signal) => {

@@ -88,7 +88,13 @@ export class LaneClaims {
     const lease = timeLimit(clock, this.#leaseMs)
     const uncertain = !destination.idempotent
     const withoutSubmissions = kind.withoutSubmission === true
-    const common: Omit<LaneClaim, 'lanes'> = { rowsPerLane, leaseMs: this.#leaseMs, uncertain, withoutSubmissions }
+    const common: Omit<LaneClaim, 'lanes'> = {
+      rowsPerLane,
+      leaseMs: this.#leaseMs,
+      uncertain,
+      withoutSubmissions,
+      lookupAfterMs: kind.lookupAfterMs,
+    }
     const unmapped = this.#isTimeToSearch() ? await claimLanes(db, destination.name, { ...common, lanes, unmapped: true }) : []
     const room = lanes - unmapped.length
     const others = room > 0 ? await this.orRelease(unmapped, claimLanes(db, destination.name, { ...common, lanes: room })) : []

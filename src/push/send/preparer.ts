@@ -1,9 +1,11 @@
 import type { DestinationConfig } from '../../config/config.ts'
+import { timeFromMs } from '../../model/time.ts'
 import type { ServiceParts } from '../../store/engine/db.ts'
 import { storeMappings } from '../../store/outbox/push-map.ts'
 import type { OutboxRow } from '../../store/outbox/work.ts'
 import { lookupFailure } from '../adapters/adapter.ts'
 import type { DeliveryKind, Mapping, Outcome, PushItem } from '../contract/delivery.ts'
+import { lookupWaitMs } from '../contract/outcomes.ts'
 import { type AttemptPlan, planAttempt, planLost, planNotAttempted, planSkipped } from './attempt-plan.ts'
 import { type ItemMaker, itemMaker } from './item.ts'
 import { notSentReason } from './not-sent-reason.ts'
@@ -72,7 +74,7 @@ export class Preparer {
       return { type: 'done', outcome: mapping, plan: this.plan(row, mapping, row.uncertain, cancelled) }
     }
     const mapped = isMapped ? item : { ...item, mapping }
-    const earlier = this.#isSafe(row) ? null : await this.#lookUp(mapped, cancelled)
+    const earlier = this.#isSafe(row) ? null : ((await this.#lookUp(mapped, cancelled)) ?? this.#notYet(row))
     if (earlier === null) return { type: 'send', item: mapped }
     return { type: 'done', outcome: earlier, plan: this.plan(row, earlier, true, cancelled) }
   }
@@ -97,6 +99,15 @@ export class Preparer {
     const { kind } = this.#o
     if (!kind.lookUp) return { type: 'unknown', error: 'it may have been sent, by a process that died or before a backup was restored' }
     return await kind.lookUp(item, cancelled).catch(lookupFailure)
+  }
+
+  /** @returns that the row waits, because the target may not show its earlier attempt yet; null when it is old enough. */
+  #notYet({ triedAt }: OutboxRow): Outcome | null {
+    const { kind, clock } = this.#o
+    const waitMs = lookupWaitMs(kind.lookupAfterMs, triedAt ?? timeFromMs(clock.now()), clock)
+    if (waitMs <= 0) return null
+    const error = 'the target does not show the earlier attempt, but may still do so (`lookup_after`); it is looked up again'
+    return { type: 'throttled', status: null, error, retryAfterMs: waitMs, isOwn: true }
   }
 
   /** @returns what follows from an outcome. @param isLookup whether it is that of a lookup of an earlier attempt. */

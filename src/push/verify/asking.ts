@@ -4,7 +4,7 @@ import type { ServiceParts } from '../../store/engine/db.ts'
 import { destinationReadiness } from '../../store/outbox/destinations.ts'
 import type { OutboxRow } from '../../store/outbox/work.ts'
 import type { DeliveryKind, Outcome, Presence, PushItem } from '../contract/delivery.ts'
-import { localFailure, requestedPauseMs } from '../contract/outcomes.ts'
+import { localFailure, lookupWaitMs, requestedPauseMs } from '../contract/outcomes.ts'
 import type { DestinationGate } from '../send/destination-gate.ts'
 import { itemMaker } from '../send/item.ts'
 
@@ -25,6 +25,8 @@ export type CanVerify = NonNullable<DeliveryKind['verify']>
 export interface AskingOptions extends ServiceParts {
   readonly destination: DestinationConfig
   readonly verify: CanVerify
+  /** See `DeliveryKind`. */
+  readonly lookupAfterMs?: number | undefined
   readonly gate: DestinationGate
   /** Aborts what is in flight. */
   readonly signal: AbortSignal
@@ -72,6 +74,8 @@ export class Asking {
       if (permit === null) return null
       const answer = await this.#look(item, permit)
       // A suspension and a pause concern the destination, not this row.
+      if (answer.type === 'lacks' && lookupWaitMs(this.#o.lookupAfterMs, row.triedAt ?? row.changedAt, this.#o.clock) > 0)
+        return { type: 'cannot_tell', outcome: localFailure('it does not show it, but may still do so (`lookup_after`)', false) }
       if (answer.type !== 'cannot_tell' || !['suspend', 'throttled'].includes(answer.outcome.type)) return answer
       if (answer.outcome.type === 'suspend') return null
     }

@@ -51,6 +51,8 @@ export interface OutboxRow extends QueuedChange {
   /** Before this claim: an attempt began, and its outcome is unknown. */
   readonly uncertain: boolean
   readonly progress: PushProgress | null
+  /** Before this claim: when the last attempt ended, or may have begun (see `LaneClaim.lookupAfterMs`). */
+  readonly triedAt: TimeText | null
   /** Sent again because an operator asked for it, under the same id or a new one. */
   readonly resent: 'same' | 'new' | null
   /** With this the record ceased to pass the `filter` of the destination. */
@@ -80,6 +82,7 @@ interface Found {
   attempts: number
   status: number | null
   uncertain: number
+  tried_at: TimeText | null
   progress: string | null
   resent: 'same' | 'new' | null
   left_filter: number | null
@@ -161,7 +164,7 @@ export async function rowsAsSent(q: Query, rows: readonly UnsentRow[], destinati
     snapshot: snapshot && JSON.stringify(snapshot),
     left_filter: leftFilter === true ? 1 : null,
   }))
-  const asSent = sql`(select given.*, 0 as attempts, 0 as uncertain, cast(null as integer) as status, cast(null as text) as progress,
+  const asSent = sql`(select given.*, 0 as attempts, 0 as uncertain, null as tried_at, cast(null as integer) as status, cast(null as text) as progress,
     cast(null as text) as resent from ${valuesTable(q, unqueued, given)}) as o`
   return await completed(q, await readRows(q, asSent))
 }
@@ -185,7 +188,7 @@ async function readRows(q: Query, from: RawBuilder<unknown>): Promise<Found[]> {
   const after = q.kind === 'sqlite' ? sql`+c.after` : sql`c.after`
   const { rows } = await sql<Found>`
     select o.lane, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
-      o.attempts, o.status, o.uncertain, o.progress, o.resent, o.left_filter, c.changed_at, c.before, ${after} as after, r.remote_id, m.client, m.policy, m.fields
+      o.attempts, o.status, o.uncertain, o.tried_at, o.progress, o.resent, o.left_filter, c.changed_at, c.before, ${after} as after, r.remote_id, m.client, m.policy, m.fields
     from ${from}
     left join changes c on c.seq = o.seq and o.snapshot is null
     left join sync_remote_ids r on ${sql.raw(itsRemoteId)}
@@ -281,6 +284,7 @@ function outboxRow(row: Found, submission: Row | null, direction: string | null)
     attempts: row.attempts,
     status: row.status,
     uncertain: row.uncertain !== 0,
+    triedAt: row.tried_at,
     progress: row.progress === null ? null : (JSON.parse(row.progress) as PushProgress),
     resent: row.resent,
     leftFilter: row.left_filter === 1,

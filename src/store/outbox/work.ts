@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Row } from '../../model/entity.ts'
 import { storableText } from '../../model/json.ts'
-import { timeFromMs } from '../../model/time.ts'
+import { msFromTime, timeFromMs } from '../../model/time.ts'
 import { requireCheckedServer } from '../engine/checked-server.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { Leased, newLeaseToken } from '../engine/leased.ts'
@@ -39,6 +39,8 @@ export interface LaneClaim {
   readonly leaseMs: number
   /** Marks the rows as attempted when claiming them, so that an attempt whose end nobody saw can be detected. */
   readonly uncertain: boolean
+  /** With `uncertain`: notes the time of the attempt in `tried_at`, unless an uncertain attempt is younger than this. Left out: notes none. */
+  readonly lookupAfterMs?: number | undefined
   /** Leaves out the submissions of the rows. */
   readonly withoutSubmissions?: boolean
   /** Claims unmapped lanes whose lookup is due, in place of ready ones. */
@@ -111,6 +113,7 @@ export async function claimLanes(db: Db, destination: string, claim: LaneClaim):
         found.filter(({ rows }) => rows.length === 0),
       )
     if (claim.uncertain) await setUncertain(tx, lanes.flatMap(certainRows), true)
+    if (claim.uncertain && claim.lookupAfterMs !== undefined) await noteAttempts(tx, lanes, claim.lookupAfterMs)
     // The update returns lanes in any order. Sort by their oldest row, which nearly always means the longest due first.
     return lanes.sort((a, b) => (a.rows[0]?.outboxId ?? 0) - (b.rows[0]?.outboxId ?? 0))
   }
@@ -276,6 +279,18 @@ export async function releaseLanes(db: Db, lanes: readonly ClaimedLane[], option
  */
 export async function releaseAllLanes(db: Db, destination: string): Promise<void> {
   await db.write('outbox-release', (tx) => claimedLanes.releaseAll(tx, { destination }))
+}
+
+/** An attempt may follow of each row but those whose earlier attempt is too young for a lookup to decide. */
+async function noteAttempts(tx: Tx, lanes: readonly ClaimedLane[], lookupAfterMs: number): Promise<void> {
+  const now = tx.clock.now()
+  const rows = lanes.flatMap((lane) => lane.rows)
+  const attempted = rows.filter((row) => !row.uncertain || row.triedAt === null || now - msFromTime(row.triedAt) >= lookupAfterMs)
+  await tx.updateMany(
+    outbox,
+    ['tried_at'],
+    attempted.map(({ outboxId }) => ({ outbox_id: outboxId, tried_at: timeFromMs(now) })),
+  )
 }
 
 /** The rows whose outcome was not uncertain before the claim. */

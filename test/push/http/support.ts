@@ -41,6 +41,7 @@ export function destinationTo(url: string, own: Partial<HttpDestination> = {}): 
     documents: false,
     batch: null,
     lookup: null,
+    lookupAfterMs: null,
     check: null,
     verify: null,
     probe: null,

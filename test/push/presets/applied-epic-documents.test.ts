@@ -34,7 +34,7 @@ async function start(own = ''): Promise<Scene> {
   const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-epic-'))
   onTestFinished(async () => void (await Promise.all([epic.close(), rm(folder, { recursive: true, force: true })])))
   const where = `allow_private: true, allow_hosts: [127.0.0.1], settings: { base_url: "${epic.url}" }, auth: { token_url: "${epic.tokenUrl}", scope: ${SCOPE} }`
-  const patient = 'schedule: [50ms, 50ms, 50ms, 50ms, 50ms], timeout: 3s, rps: 100'
+  const patient = 'lookup_after: 50ms, schedule: [50ms, 50ms, 50ms, 50ms, 50ms], timeout: 3s, rps: 100'
   const wanted = `entities: [documents], documents: true, ${own}`
   const rig = await PushRig.start(sqliteDatabase, `{ name: epic, preset: applied-epic, ${where}, ${patient}, ${wanted} }`, {
     DOCUMENTS_DIR: folder,

@@ -23,7 +23,7 @@ async function start(database: TestDatabase, own = ''): Promise<{ epic: EpicEmul
   })
   onTestFinished(() => epic.close())
   const where = `allow_private: true, allow_hosts: [127.0.0.1], settings: { base_url: "${epic.url}" }, auth: { token_url: "${epic.tokenUrl}" }`
-  const patient = 'schedule: [50ms, 50ms, 50ms, 50ms, 50ms], timeout: 3s, rps: 100'
+  const patient = 'lookup_after: 50ms, schedule: [50ms, 50ms, 50ms, 50ms, 50ms], timeout: 3s, rps: 100'
   const rig = await PushRig.start(database, `{ name: epic, preset: applied-epic, ${where}, ${patient}, ${own} }`, {
     EPIC_CLIENT_ID: 'the-key',
     EPIC_CLIENT_SECRET: 'the-secret',

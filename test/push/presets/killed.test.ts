@@ -133,7 +133,8 @@ it('leaves out no preset but those that are killed elsewhere', () => {
 it.each(cases)('$preset has each change once, though the program is killed while one is on its way', async (of) => {
   const { server, taken, where, env = {} } = await of.start()
   onTestFinished(() => server.close())
-  const patient = 'start: 0, timeout: 1m, schedule: [50ms, 50ms, 50ms, 50ms], rps: 100, allow_private: true, allow_hosts: [127.0.0.1]'
+  const patient =
+    'start: 0, lookup_after: 50ms, timeout: 1m, schedule: [50ms, 50ms, 50ms, 50ms], rps: 100, allow_private: true, allow_hosts: [127.0.0.1]'
   const destination = `{ name: ams, preset: ${of.preset}, ${[patient, where].filter(Boolean).join(', ')} }`
   const settings = { SHUTDOWN_GRACE: '1s', ...of.env, ...env }
   const rig = await PushRig.start(sqliteDatabase, destination, settings)

@@ -38,7 +38,7 @@ export async function startNotes<E extends NotesEmulator>(of: NotesCase<E>, data
   const target = await of.start()
   onTestFinished(() => target.close())
   const timeout = own.includes('timeout:') ? '' : 'timeout: 3s,'
-  const patient = `${timeout} schedule: [${Array(10).fill('50ms').join()}], rps: 100, allow_private: true, allow_hosts: [127.0.0.1]`
+  const patient = `${timeout} lookup_after: 1ms, schedule: [${Array(10).fill('50ms').join()}], rps: 100, allow_private: true, allow_hosts: [127.0.0.1]`
   const destination = `{ name: ams, preset: ${of.preset}, ${of.where(target)}, ${patient}, ${own} }`
   const rig = await PushRig.start(database, destination, { SHUTDOWN_GRACE: '1s', ...of.env })
   if (of.fields !== undefined) rig.fieldsOf = of.fields

@@ -154,7 +154,7 @@ async function placed(count: number) {
   onTestFinished(() => opened.close())
   await applyAll(opened.db, [...tracked(count), ...events(count), ...events(count, count)])
   await storeMappings(opened.db, mappings(count), 'import')
-  const keys = `start: 0, backfill: true, rps: 100, schedule: [50ms, 50ms, 50ms], allow_private: true, allow_hosts: [127.0.0.1], timeout: 1m`
+  const keys = `start: 0, lookup_after: 50ms, backfill: true, rps: 100, schedule: [50ms, 50ms, 50ms], allow_private: true, allow_hosts: [127.0.0.1], timeout: 1m`
   const settings = file(`destinations:\n  - { name: ams, preset: salesforce-batch, ${where(target)}, ${keys} }\n`)
   return { target, opened, env: { ...accountEnv(sandbox), ...databaseEnv(opened.config), ...ENV, CONFIG_FILE: settings } }
 }

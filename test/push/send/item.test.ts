@@ -24,6 +24,7 @@ function rowOf(after: Row): OutboxRow {
     progress: null,
     status: null,
     uncertain: false,
+    triedAt: null,
     resent: null,
     remoteId: null,
     mapping: null,

@@ -29,6 +29,7 @@ const row: OutboxRow = {
   progress: null,
   status: null,
   uncertain: false,
+  triedAt: null,
   resent: null,
   remoteId: null,
   mapping: null,

@@ -82,6 +82,44 @@ describe.each(onSqlite)('a destination that is not idempotent, on $name', (datab
     expect(ids).toHaveLength([...tries.keys()].filter((seq) => seq % 2 === 0).length)
   })
 
+  it('a lookup that finds nothing counts only after lookup_after, so that a target whose search lags gets one record', async () => {
+    const sentTo = new Set<number>()
+    let lookups = 0
+    const kind = testKind({
+      lookupAfterMs: 3_600_000,
+      send: ({ seq }) => {
+        sentTo.add(seq)
+        return seq === 2 ? lost : delivered
+      },
+      // The search shows a record from the second lookup on.
+      lookUp: () => (++lookups < 2 ? null : { ...delivered, remoteId: 'r-1' }),
+    })
+    const { rig, start, states } = await rigWith(database, kind, { scheduleMs: [10, 10] })
+    const running = start()
+    await rig.apply([event(1)])
+    await rig.until('it was looked up', async () => lookups === 1 && (await rig.rows())[0]?.error?.includes('`lookup_after`') === true)
+    // The next change of the submission waits behind it.
+    await rig.apply([event(2)])
+    await rig.until('both are queued', async () => (await states()).length === 2)
+    expect(await states()).toContainEqual(['ready', 1, 1])
+    await running.stop()
+    await rig.db.write('test', (tx) => sql`update sync_push_lanes set due_at = ${'2026-01-01T00:00:00.000000Z'}`.execute(tx.sql))
+    start()
+    await rig.until('all is delivered', () => rig.isEmpty())
+    expect([kind.calls.flat().filter((seq) => seq === 2).length, lookups, sentTo.size]).toEqual([1, 2, 2])
+  })
+
+  it('a row that is not found after lookup_after is sent again', async () => {
+    let attempts = 0
+    const kind = testKind({ lookupAfterMs: 100, send: () => (++attempts === 1 ? lost : delivered), lookUp: () => null })
+    const { rig, start } = await rigWith(database, kind, { scheduleMs: [10, 10] })
+    start()
+    await rig.apply([event(1)])
+    await rig.until('it is delivered', () => rig.isEmpty())
+    expect(attempts).toBe(2)
+    expect(kind.looked.length).toBeGreaterThan(1)
+  })
+
   it('an event that was deleted by hand and came back is not sent again to a target that has it', async () => {
     const kind = testKind({ send: () => ({ ...delivered, remoteId: 'n-1' }) })
     const { rig, start, states } = await rigWith(database, kind)

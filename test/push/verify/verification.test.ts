@@ -77,6 +77,14 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     expect((await findDestination(db.read, 'ams'))?.verified).toMatchObject({ asked: 5 })
   })
 
+  it('cannot tell what a target lacks that may not show it yet, and repairs nothing of it', async () => {
+    const db = await delivered()
+    const report = (lookupAfterMs: number) =>
+      ask({ db, verify: () => LACKS, options: { lookupAfterMs }, request: { repair: true, selection: { submissionId: IDS[0] } } })
+    expect(await report(3_600_000)).toMatchObject({ asked: 1, lacks: 0, cannot_tell: 1, repaired: 0, isWhole: true })
+    expect(await report(0)).toMatchObject({ asked: 1, lacks: 1, cannot_tell: 0, repaired: 1 })
+  })
+
   it('asks for nothing that the filters leave out now', async () => {
     const db = await delivered()
     const of = async (destination: Partial<HttpDestination>) => (await ask({ db, verify: () => HAS, destination })).asked
