@@ -1,4 +1,6 @@
+import { idsUnder } from './ids-under.ts'
 import { isObject } from './json.ts'
+import { recordLists } from './unshown-names.ts'
 import { parseUuid } from './uuid.ts'
 
 /** What an id identifies. Documents are no read of this kind; their ids are known all the same. */
@@ -22,7 +24,7 @@ const MAX_VALUES = 1_000_000
 
 const KIND_OF_KEY: ReadonlyMap<string, KnownKind> = new Map(knownKinds.map((kind) => [`${kind}_id`, kind]))
 /** JSON text that may hold one. Quotes inside JSON texts are escaped, so that the pattern needs no parser. */
-const MENTIONS = new RegExp(`"(?:(?:${knownKinds.join('|')})_id|download_path)"`)
+const MENTIONS = new RegExp(`"(?:(?:${knownKinds.join('|')})_id|download_path|${[...recordLists.keys()].join('|')})"`)
 const DOCUMENT_PATH = /\/finalized-documents\/([0-9a-f-]{36})\/pdf(?:$|\?)/i
 
 /** Whether the mirror learns an id from a field of this name and value, wherever it stands. */
@@ -52,6 +54,10 @@ export function knownIdsIn(value: unknown, submissionId: string): KnownId[] {
       for (const [key, each] of Object.entries(item)) {
         const kind = KIND_OF_KEY.get(key)
         const id = kind === undefined ? null : parseUuid(each)
+        for (const record of recordsIn(key, each)) {
+          const listed = KIND_OF_KEY.get(record.key)
+          if (listed !== undefined) add(listed, record.id, record.submissionId ?? own, record.submissionId !== null)
+        }
         if (kind !== undefined && id !== null) add(kind, id, own, stated !== null)
         const document = key === 'download_path' && typeof each === 'string' ? parseUuid(DOCUMENT_PATH.exec(each)?.[1]) : null
         if (document !== null) add('document', document, own, stated !== null)
@@ -61,6 +67,23 @@ export function knownIdsIn(value: unknown, submissionId: string): KnownId[] {
   }
   search(value, 0, submissionId)
   return [...found.values()]
+}
+
+/** The records of a list that have their id under `id`, with the key that it has elsewhere. */
+function recordsIn(list: string, value: unknown) {
+  const key = recordLists.get(list)
+  if (key === undefined || !Array.isArray(value)) return []
+  return value.filter(isObject).flatMap((item) => {
+    const id = item[key] === undefined ? parseUuid(item['id']) : null
+    return id === null ? [] : [{ key, id, submissionId: parseUuid(item['submission_id']) }]
+  })
+}
+
+/** @returns the submissions that an insured's answer names: under their key at any depth, or by `id` in its list of them. */
+export function submissionsOfInsured(answer: unknown): string[] {
+  const named = idsUnder(answer, ['submission_id']).ids.get('submission_id') ?? []
+  const listed = recordsIn('submissions', isObject(answer) ? answer['submissions'] : null).map(({ id }) => id)
+  return [...new Set([...named, ...listed])]
 }
 
 /** Whether an id with its submission replaces what is known of it in the same answer or transaction. */

@@ -4,8 +4,7 @@ import { backoffMs } from '../base/clock.ts'
 import { messageOf, retryAfterOf } from '../base/errors.ts'
 import type { Priority } from '../base/limiter.ts'
 import type { Fact, StateFact } from '../model/facts.ts'
-import { idsUnder } from '../model/ids-under.ts'
-import { knownIdsIn } from '../model/known-ids.ts'
+import { knownIdsIn, submissionsOfInsured } from '../model/known-ids.ts'
 import { NOT_FOUND_TO_CONFIRM } from '../model/reads.ts'
 import type { Cause } from '../model/records.ts'
 import { msFromTime, timeFromMs } from '../model/time.ts'
@@ -79,8 +78,12 @@ async function applyAnswer(o: IdReadOptions, claim: IdClaim, cause: Cause, view:
 
 /** What the answer names: ids of submissions, of which a read of an insured is the best source (trap 20), and further ids. */
 function namedIn({ account, kind, submissionId }: IdClaim, cause: Cause, answer: unknown): Fact[] {
-  const found = idsUnder(answer, ['submission_id']).ids.get('submission_id') ?? []
-  const others = kind === 'insured' ? found.filter((id) => id !== submissionId).slice(0, MAX_SUBMISSIONS) : []
+  const others =
+    kind === 'insured'
+      ? submissionsOfInsured(answer)
+          .filter((id) => id !== submissionId)
+          .slice(0, MAX_SUBMISSIONS)
+      : []
   const tracked = others.map((id): Fact => ({ kind: 'wake', account, submissionId: id, cause, reads: [], trackedVia: 'insured' }))
   // The policies of an insured may belong to any of its submissions.
   const ids = knownIdsIn(answer, kind === 'insured' ? '' : submissionId)

@@ -10,6 +10,8 @@ import { requirementItems } from '../../src/model/entities/requirement-items.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import type { Json } from '../../src/model/json.ts'
 import type { DetailRead } from '../../src/model/reads.ts'
+import { readSessions } from '../../src/upstream/wire/sessions.ts'
+import { readWorkspace } from '../../src/upstream/wire/workspace.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { detailFact, stateFact, uuid, wireDetails, wireReadiness, wireRequirements } from '../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
@@ -192,6 +194,38 @@ describe.each(testDatabases)('the reads beside the requirements view, on $name',
     expect(await kept()).toEqual([before])
   })
 
+  const session = { session_id: uuid(11, 9), missing_required_questions_json: '[]' }
+  const { session_id, ...unnamed } = session
+  it.each([
+    ['a bare list', [session]],
+    ['a list whose items have their id under another name', [{ ...unnamed, id: session_id }]],
+    ['a list next to another list of objects', { carriers: [{ slug: 'a' }], sessions: [session] }],
+    ['the only list of objects, under any name', { of_carriers: [session], tags: ['a'] }],
+  ])('the sessions are %s', async (_, wire) => {
+    const { db, list } = await mirror()
+    await list(wire)
+    expect((await rowsOf(db, carrierApiSessions)).map((row) => row['session_id'])).toEqual([session_id])
+  })
+
+  it('an answer of the sessions read that is not understood is kept, and says nothing about the stored ones', async () => {
+    const { db, list } = await mirror()
+    await list([session])
+    const odd = { left: [{ a: 1 }], right: [{ b: 2 }] }
+    expect(readSessions(odd)?.unreadable).toEqual([JSON.stringify(odd)])
+    expect(await list(odd)).toEqual([])
+    expect((await rowsOf(db, submissions)).map(({ sessions_raw }) => sessions_raw)).toEqual([JSON.stringify(odd)])
+    expect(await rowsOf(db, carrierApiSessions)).toMatchObject([{ session_id, gone_at: null }])
+    expect(readSessions('busy')).toBe(null)
+  })
+
+  it.each([{ workspace_id: null }, {}])('a legacy workspace is read without its id: %j', async (over) => {
+    const { workspace_id: _, ...legacy } = { ...wireDetails(ID).workspace, workflow_version: 'legacy', applications: [] }
+    const { db } = await mirror()
+    await applyAll(db, [detailFact(ACCOUNT, ID, 'workspace', { ...legacy, ...over }, 1)])
+    expect(await rowsOf(db, applicationWorkspaces)).toMatchObject([{ workspace_id: null, workflow_version: 'legacy' }])
+    expect(readWorkspace({ busy: true })).toBe(null)
+  })
+
   it('trap 57: what the sessions read says beside its list is kept; a bare list has nothing beside it', async () => {
     const { db, list } = await mirror()
     const { sessions } = wireDetails(ID)
@@ -272,7 +306,6 @@ describe.each(testDatabases)('the reads beside the requirements view, on $name',
     ])
     expect(await list([{ ...one, missing_required_questions_json: 'not json' }])).toEqual(['carrier_api_sessions update'])
     expect(await rowsOf(db, carrierApiSessions)).toMatchObject([{ missing_required_questions: 'not json' }])
-    expect(() => detailFact(ACCOUNT, ID, 'sessions', { a: [{}], b: [{}] }, 1)).toThrow()
   })
 
   it('of a session the requirements view decides whether it is there, whichever read comes first', async () => {

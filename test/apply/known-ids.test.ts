@@ -38,6 +38,18 @@ it('trap 21: ids are found at any depth, under their keys only, each for the sub
   ])
 })
 
+it('records in a list of their kind may have their id under another name', () => {
+  const answer = {
+    policies: [{ id: uuid(15, 1), submission_id: OTHER }, { id: 'none' }],
+    bind_requests: [{ id: uuid(14, 1) }],
+    items: [{ id: uuid(1, 1) }],
+  }
+  expect(knownIdsIn(answer, ID)).toEqual([
+    { kind: 'policy', id: uuid(15, 1), submissionId: OTHER, isStated: true },
+    { kind: 'bind_request', id: uuid(14, 1), submissionId: ID },
+  ])
+})
+
 describe.each(testDatabases)('what has an id of its own, on $name', (database) => {
   async function mirror() {
     const { db, close } = await database.open()

@@ -44,8 +44,10 @@ describe.each(testDatabases)('what is read by its id, on $name', (database) => {
     ])
   })
 
-  it('trap 20: an insured names its submissions, which are tracked from then on', async () => {
-    const rig = await Rig.open(database)
+  it.each(['submission_id', 'id'])('trap 20: an insured names its submissions by %s, which are tracked from then on', async (field) => {
+    const rig = await Rig.open(database, {
+      sandbox: { unshown: { insured_submission_id_field: field, policy_submission_id: field === 'id' ? 'absent' : 'shown' } },
+    })
     const facts = { facts: { insured_name: 'Acme Bakery LLC' } }
     const [id, other] = [rig.sandbox.addSubmission(ACCOUNT, facts), rig.sandbox.addSubmission(ACCOUNT, facts)]
     const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id

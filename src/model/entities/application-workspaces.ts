@@ -9,7 +9,7 @@ export const applicationWorkspaces = entity({
   fields: {
     account,
     submission_id: submissionId,
-    workspace_id: { kind: 'text', class: 'none', required: true, meaning: 'its id' },
+    workspace_id: { kind: 'text', class: 'none', meaning: 'its id; a legacy workspace may have none' },
     contract_version: { kind: 'text', class: 'none', meaning: 'so far `structured_v1`' },
     workflow_version: { kind: 'text', class: 'none', meaning: 'so far `structured_v1`, or `legacy`, which has no applications' },
     fact_set_id: { kind: 'text', class: 'none', path: 'facts.fact_set_id', as: 'id', meaning: 'its set of facts' },

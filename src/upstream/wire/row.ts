@@ -1,6 +1,7 @@
 import type { ColumnKind, Entity, Field, Row } from '../../model/entity.ts'
 import { isObject, type Json } from '../../model/json.ts'
 import { parseDate, parseTime } from '../../model/time.ts'
+import { otherNames } from '../../model/unshown-names.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import { parseJson } from '../http/answer.ts'
 import { countOf, flagOf, idOf, jsonOf, keyOf, listOf, numberOf, rawOf, textOf, textOrJsonOf } from './fields.ts'
@@ -17,13 +18,20 @@ export function rowOf(entity: Entity, raw: unknown, read: Entity['read'] = entit
   const row: Row = {}
   for (const [column, field] of Object.entries(entity.fields)) {
     if ((field.read ?? entity.read) !== read && !entity.key.includes(column)) continue
-    const given = field.kind === 'raw' ? raw : field.path === undefined ? undefined : valueAt(raw, field.path)
+    const given = field.kind === 'raw' ? raw : field.path === undefined ? undefined : shownAt(raw, field.path, `${entity.table}.${column}`)
     if (given === undefined && !field.required && !(entity.absentIsNull && field.path !== undefined)) continue
     const value = readers[field.kind](given, field)
     if (value === null && (field.required || field.kind === 'raw')) return null
     row[column] = value
   }
   return row
+}
+
+/** @returns what an object has at a path, or under another name that the column may have. */
+function shownAt(raw: Readonly<Record<string, unknown>>, path: string, column: string): unknown {
+  const given = valueAt(raw, path)
+  const other = given === undefined ? otherNames.get(column)?.find((name) => Object.hasOwn(raw, name)) : undefined
+  return other === undefined ? given : raw[other]
 }
 
 /** @returns what an object has at a path, keys joined by dots; undefined when it has nothing there. */

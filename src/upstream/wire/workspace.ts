@@ -8,10 +8,15 @@ import { rawOf, textOf } from './fields.ts'
 import { itemsIn, Lists } from './lists.ts'
 import { rowOf } from './row.ts'
 
-/** Reads the application workspace: its facts, and its applications with their answers. @returns null when the answer has no `workspace_id`. */
+/**
+ * Reads the application workspace: its facts, and its applications with their answers. The spec does not say whether a legacy workspace has
+ * an id. @returns null when the answer has neither `workspace_id` nor a version.
+ */
 export function readWorkspace(raw: unknown): View | null {
   const row = rowOf(applicationWorkspaces, raw)
   if (row === null || !isObject(raw)) return null
+  const { workspace_id = null, workflow_version = null, contract_version = null } = row
+  if (workspace_id === null && workflow_version === null && contract_version === null) return null
   const found = new Lists()
   found.lists.push({ table: applicationWorkspaces.table, of: {}, rows: [row], whole: true })
   const list = itemsIn(raw, 'applications')
