@@ -23,21 +23,21 @@ interface Case {
   readonly namesPutWhenFound?: boolean
   /** Methods that arrive: POST makes the record, PUT brings its document, GET looks for the record. */
   readonly arrives: string
-  readonly ends: { readonly state: string; readonly attempts: number; readonly error?: unknown; readonly detail?: string }
+  readonly ends: { readonly state: string; readonly error?: unknown; readonly detail?: string }
   readonly file: string | null
 }
 
-const delivered = (attempts: number) => ({ state: 'delivered', attempts })
+const delivered = { state: 'delivered' }
 
 const cases: readonly Case[] = [
-  { name: 'nothing goes wrong', faults: [], arrives: 'POST PUT', ends: delivered(1), file: BYTES },
-  { name: 'the answer to the upload is lost', faults: ['take', 'lose'], lookup, arrives: 'POST PUT PUT', ends: delivered(2), file: BYTES },
-  { name: 'the upload does not arrive', faults: ['take', 'drop'], lookup, arrives: 'POST PUT PUT', ends: delivered(2), file: BYTES },
+  { name: 'nothing goes wrong', faults: [], arrives: 'POST PUT', ends: delivered, file: BYTES },
+  { name: 'the answer to the upload is lost', faults: ['take', 'lose'], lookup, arrives: 'POST PUT PUT', ends: delivered, file: BYTES },
+  { name: 'the upload does not arrive', faults: ['take', 'drop'], lookup, arrives: 'POST PUT PUT', ends: delivered, file: BYTES },
   {
     name: 'the upload is refused twice',
     faults: ['take', 'refuse', 'refuse'],
     arrives: 'POST PUT PUT PUT',
-    ends: delivered(3),
+    ends: delivered,
     file: BYTES,
   },
   {
@@ -45,7 +45,7 @@ const cases: readonly Case[] = [
     faults: ['take', 'refuse'],
     isIdempotent: true,
     arrives: 'POST PUT PUT',
-    ends: delivered(2),
+    ends: delivered,
     file: BYTES,
   },
   {
@@ -53,7 +53,7 @@ const cases: readonly Case[] = [
     faults: ['take', 'drop', 'drop', 'drop', 'drop'],
     lookup,
     arrives: 'POST PUT PUT PUT PUT',
-    ends: { state: 'dead', attempts: 4, error: expect.stringMatching(/^upload: no answer/) },
+    ends: { state: 'dead', error: expect.stringMatching(/^upload: no answer/) },
     file: null,
   },
   {
@@ -61,10 +61,10 @@ const cases: readonly Case[] = [
     faults: ['lose'],
     lookup,
     arrives: 'POST GET PUT',
-    ends: { state: 'delivered', attempts: 2, detail: 'the target has it: it was found by its id' },
+    ends: { state: 'delivered', detail: 'the target has it: it was found by its id' },
     file: BYTES,
   },
-  { name: 'the record does not arrive', faults: ['drop'], lookup, arrives: 'POST GET POST PUT', ends: delivered(2), file: BYTES },
+  { name: 'the record does not arrive', faults: ['drop'], lookup, arrives: 'POST GET POST PUT', ends: delivered, file: BYTES },
   {
     name: 'the lookup does not name where the document goes',
     faults: ['lose'],
@@ -73,7 +73,6 @@ const cases: readonly Case[] = [
     arrives: 'POST GET',
     ends: {
       state: 'dead',
-      attempts: 3,
       error: "the target has the record, but `upload` can't be made of the answer to `lookup`: upload.url yields no URL",
     },
     file: null,
