@@ -42,6 +42,8 @@ export interface Field extends DescribedColumn {
    * - json: `any` value instead of a list; `text` the JSON inside a text.
    */
   readonly as?: 'id' | 'uuid' | 'key' | 'any' | 'text'
+  /** The specification lets it be null, and an answer that leaves it out says the same: a service may send no nulls. */
+  readonly nullable?: true
   /** Without a readable value the whole object is unreadable. */
   readonly required?: true
   /** Of a key that the service does not give: its value in the column `own`, else the hash of other columns. */

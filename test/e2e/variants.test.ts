@@ -1,6 +1,6 @@
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { mixOf } from '../../src/sandbox/service/unshown.ts'
 import { newPostgres, newSqlite } from '../tools/databases.ts'
-import { mixFor } from '../tools/mixes.ts'
 import { logFaults, untilAgreed } from './agreement.ts'
 import { Stage } from './stage.ts'
 
@@ -15,7 +15,7 @@ describe.each([
   it.each(seeds)('the mirror equals a service with the mix %i of variants, and a reconcile run finds nothing', async (seed) => {
     const place = newPlace()
     onTestFinished(() => place.remove())
-    const unshown = mixFor(seed)
+    const unshown = mixOf(String(seed))
     const stage = await Stage.open(place.config, { seed: `mix ${seed}`, submissions: 4, lists: true, faults: 'all', unshown })
     onTestFinished(() => stage.close())
     const { sandbox } = stage

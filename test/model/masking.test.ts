@@ -18,6 +18,8 @@ describe('masking', () => {
       'documents.download_path',
       'facts.snippet',
       'facts.value',
+      'insureds.contacts',
+      'insureds.mailing_address',
       'source_offers.document_url',
       'thread_attachments.download_path',
       'thread_messages.body_text',

@@ -1,10 +1,9 @@
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLog, type Log } from '../../src/base/log.ts'
-import { Unshown, type UnshownInput } from '../../src/sandbox/service/unshown.ts'
+import { mixOf, Unshown, type UnshownInput } from '../../src/sandbox/service/unshown.ts'
 import { Prng } from '../../src/sandbox/world/prng.ts'
 import { World } from '../../src/sandbox/world/world.ts'
-import { mixFor } from '../tools/mixes.ts'
 import { Ams } from './ams.ts'
 import { setRandom, setScheduler } from './globals.ts'
 import { Look } from './look.ts'
@@ -88,7 +87,7 @@ class Simulation {
 
   constructor(seed: number, path: string, { trace, variants }: SeedOptions) {
     this.#seed = seed
-    this.#unshown = new Unshown(variants ?? mixFor(seed))
+    this.#unshown = new Unshown(variants ?? mixOf(String(seed)))
     this.#path = path
     this.#prng = new Prng(`simulation ${seed}`)
     const fork = (name: string) => this.#prng.fork(name)

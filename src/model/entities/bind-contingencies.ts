@@ -18,12 +18,14 @@ export const bindContingencies = entity({
     required: { kind: 'bool', class: 'none', meaning: 'the bind waits for it' },
     upload_path: {
       kind: 'text',
+      nullable: true,
       class: 'business',
       meaning: 'where a PDF can be posted while the request is `drafted`; null afterwards',
       link: true,
     },
     esign_status: {
       kind: 'text',
+      nullable: true,
       class: 'business',
       meaning: 'state of a signature request, an open vocabulary such as `sent`, `completed`, `queued_for_review`',
     },

@@ -15,7 +15,7 @@ export const carrierApiSessions = entity({
     carrier_slug: { kind: 'text', class: 'business', meaning: 'the carrier' },
     program: { kind: 'text', class: 'business', meaning: "the program's name" },
     status: { kind: 'text', class: 'business', meaning: 'an open vocabulary' },
-    outcome: { kind: 'text', class: 'business', meaning: 'how it ended; null while it runs' },
+    outcome: { kind: 'text', nullable: true, class: 'business', meaning: 'how it ended; null while it runs' },
     completion_pct: {
       kind: 'real',
       class: 'none',

@@ -87,6 +87,7 @@ export const lanes = entity({
     carrier_api_session_ids: { kind: 'json', class: 'none', meaning: 'list of ids' },
     next_step: {
       kind: 'text',
+      nullable: true,
       class: 'free',
       shown: true,
       meaning: 'what comes next, in words; JSON text when the service sends more than words',

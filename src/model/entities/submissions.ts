@@ -35,7 +35,7 @@ export const submissions = entity({
       class: 'business',
       meaning: 'so far `not_started`, `matching`, `matched`, `no_markets_matched`; no lanes while `matching` means "not yet"',
     },
-    marketing_hint: { kind: 'text', class: 'free', shown: true, meaning: 'what the service adds to that' },
+    marketing_hint: { kind: 'text', nullable: true, class: 'free', shown: true, meaning: 'what the service adds to that' },
     form_fill_active: {
       kind: 'bool',
       class: 'none',

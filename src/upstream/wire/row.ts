@@ -10,7 +10,7 @@ import { countOf, flagOf, idOf, jsonOf, keyOf, listOf, numberOf, rawOf, textOf, 
  * Reads an object of the service into the columns of a table, as its descriptor says. Unknown fields and values are kept: `raw` holds the whole
  * object (traps 13, 57, 58). It never throws.
  * @param read whose columns are read; default: those of the table's own read. Columns of the key are always read.
- * @returns the columns that the object mentions, also as null: an absent field states nothing, unless the descriptor says that it is null.
+ * @returns the columns that the object mentions, also as null: an absent field states nothing, unless the descriptor says that it may be null.
  * Null when `raw` is no object, or a field is missing that the table requires.
  */
 export function rowOf(entity: Entity, raw: unknown, read: Entity['read'] = entity.read): Row | null {
@@ -19,7 +19,7 @@ export function rowOf(entity: Entity, raw: unknown, read: Entity['read'] = entit
   for (const [column, field] of Object.entries(entity.fields)) {
     if ((field.read ?? entity.read) !== read && !entity.key.includes(column)) continue
     const given = field.kind === 'raw' ? raw : field.path === undefined ? undefined : shownAt(raw, field.path, `${entity.table}.${column}`)
-    if (given === undefined && !field.required && !(entity.absentIsNull && field.path !== undefined)) continue
+    if (given === undefined && !field.required && !((entity.absentIsNull || field.nullable) && field.path !== undefined)) continue
     const value = readers[field.kind](given, field)
     if (value === null && (field.required || field.kind === 'raw')) return null
     row[column] = value

@@ -122,3 +122,25 @@ test('invariant 10: of an owner of an answer, whose keys are data, every field h
   )
   expect(leaves.filter((path) => !columns.includes(path)).sort(), 'fields without a column').toEqual(inRawAlone)
 })
+
+test.each(answers)(
+  'a field of $read that the specification lets be null is null where an answer leaves it out',
+  ({ read, schema, tables }) => {
+    const nullable = nullablePaths(shapeOf(schema))
+    for (const [table, place] of Object.entries(tables)) {
+      const entity = entityNamed(table)
+      const told = Object.values(entity?.fields ?? {}).flatMap(({ path, nullable }) => (nullable && path !== undefined ? [path] : []))
+      const columns = pathsOf(table, place, read).filter((path) => nullable.has(path))
+      if (!entity?.absentIsNull)
+        expect(
+          columns.filter((path) => !told.some((own) => path === own || path.endsWith(`].${own}`))),
+          table,
+        ).toEqual([])
+    }
+  },
+)
+
+function nullablePaths(shape: Shape): Set<string> {
+  const below = [...shape.fields.values(), ...(shape.items === null ? [] : [shape.items])].flatMap((part) => [...nullablePaths(part)])
+  return new Set([...(shape.types?.has('null') ? [shape.path] : []), ...below])
+}

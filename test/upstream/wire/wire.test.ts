@@ -286,8 +286,8 @@ describe('requirements', () => {
 
   test('what a view leaves out is left out, and what it says to be null is null', () => {
     const partial = { submission_id: view.submission_id, state: null, rail: { lanes: [{ submission_market_id: LANE, chip: null }] } }
-    expect(Object.keys(readRequirements(partial)?.submission ?? {}).sort()).toEqual(['raw', 'state'])
-    expect(rowsOf(partial, 'lanes')[0]).toEqual({ lane_id: LANE, chip: null, raw: expect.any(String) })
+    expect(Object.keys(readRequirements(partial)?.submission ?? {}).sort()).toEqual(['marketing_hint', 'raw', 'state'])
+    expect(rowsOf(partial, 'lanes')[0]).toEqual({ lane_id: LANE, chip: null, next_step: null, raw: expect.any(String) })
   })
 
   test('next_step is text, or the JSON text of what else it is', () => {
