@@ -22,8 +22,10 @@ export const recordRequests = {
   lookup: `{ method: GET, url: '$url(settings.base_url, "records", {"ref": message_id})', found: 'body.found[0].id' }`,
 } as const
 
-export async function startRecords({ namesPutWhenFound = true } = {}): Promise<RecordsEmulator> {
+/** @param lag how many searches show nothing yet. */
+export async function startRecords({ namesPutWhenFound = true, lag = 0 } = {}): Promise<RecordsEmulator> {
   const records: StoredRecord[] = []
+  let searches = 0
   const put = (index: number) => `${server.url}/files/${index}`
   const server: EmulatorServer = await startServer(
     (request) => {
@@ -33,6 +35,7 @@ export async function startRecords({ namesPutWhenFound = true } = {}): Promise<R
         return { status: 201, body: { id: `r-${index}`, put: put(index) } }
       }
       if (method === 'GET') {
+        if (++searches <= lag) return { status: 200, body: { found: [] } }
         const found = records.flatMap(({ ref, file }, index) =>
           ref === query.get('ref')
             ? [{ id: `r-${index}`, file: file !== null, ...(namesPutWhenFound && file === null && { put: put(index) }) }]

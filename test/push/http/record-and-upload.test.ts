@@ -96,6 +96,17 @@ describe.each(testDatabases)('a document whose record goes first, on $name', (da
     await ams.close()
   })
 
+  it('is made once by a target whose search lags: a search that finds nothing counts only after lookup_after', async () => {
+    const ams = await startRecords({ lag: 1 })
+    const { rig, store } = await start(database, ams.url, `${lookup}, lookup_after: 2s`, false)
+    ams.fail('lose')
+    await store(1, BYTES)
+    const [, row] = await rig.becomes('skipped', 'delivered')
+    expect(ams.records).toEqual([{ ref: row?.message_id, file: BYTES }])
+    expect(ams.methods()).toBe('POST GET GET PUT')
+    await ams.close()
+  })
+
   it('has its document already, as the lookup after a restore tells', async () => {
     const ams = await startRecords()
     const { rig, store } = await start(database, ams.url, lookup, false)
