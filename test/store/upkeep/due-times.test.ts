@@ -70,8 +70,8 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
   sync_reconcile: { row: `(account, lease_token, lease_until, since) values ('acme', 't', :now, :now)` },
   reconcile_runs: {
     row: `(run_id, account, slot, requested_by, options, state, requested_at, updated_at, ended_at, submissions_total, submissions_done, rows_compared,
-        missing, different, absent, unreadable, undelivered, lost, repaired, known)
-      values ('r', 'acme', :now, 'cron', '{}', 'done', :now, :now, :now, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`,
+        missing, different, absent, unreadable, undelivered, lost, repaired, known, moved)
+      values ('r', 'acme', :now, 'cron', '{}', 'done', :now, :now, :now, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`,
   },
   sync_proofs: {
     row: `(account, submission_id, run_id, visited_at, proved_at) values ('acme', 's', 'r', :now, :now)`,
