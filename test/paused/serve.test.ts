@@ -156,8 +156,8 @@ it('a worker, a pusher and a run that are paused beyond every lease lose nothing
     for (let n = 0; n < 4; n++) addWork(stage)
     await db.write('test', (tx) =>
       sql`insert into reconcile_runs (run_id, account, requested_by, options, state, requested_at, updated_at, submissions_total, submissions_done,
-            rows_compared, missing, different, absent, unreadable, undelivered, lost, repaired, known)
-          values (${`run ${round}`}, ${ACCOUNT}, 'command', '{}', 'requested', clock_timestamp(), clock_timestamp(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`.execute(
+            rows_compared, missing, different, absent, unreadable, undelivered, lost, repaired, known, moved)
+          values (${`run ${round}`}, ${ACCOUNT}, 'command', '{}', 'requested', clock_timestamp(), clock_timestamp(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`.execute(
         tx.sql,
       ),
     )
