@@ -36,3 +36,13 @@ export function idsUnder(value: unknown, keys: readonly string[]): FoundIds {
   search(value, 0)
   return { ids: new Map([...found].map(([key, ids]) => [key, [...ids]])), isComplete }
 }
+
+/**
+ * @returns the distinct UUIDs that the items of a list hold in a field: the items of the answer itself, or of the lists that are fields of it.
+ * What stands deeper belongs to something else.
+ */
+export function idsOfItems(answer: unknown, field: string): string[] {
+  const lists = isObject(answer) ? Object.values(answer) : [answer]
+  const items = lists.flatMap((list) => (Array.isArray(list) ? list.filter(isObject) : []))
+  return [...new Set(items.flatMap((item) => parseUuid(item[field]) ?? []))]
+}

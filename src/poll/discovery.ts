@@ -3,7 +3,7 @@ import { doublingMs } from '../base/clock.ts'
 import { DueLoop } from '../base/due-loop.ts'
 import { messageOf, retryAfterOf } from '../base/errors.ts'
 import type { Fact } from '../model/facts.ts'
-import { idsUnder } from '../model/ids-under.ts'
+import { idsOfItems, idsUnder } from '../model/ids-under.ts'
 import { knownIdsIn } from '../model/known-ids.ts'
 import { knownSubmissions } from '../store/mirror/submissions.ts'
 import { findAccount } from '../store/reads/accounts.ts'
@@ -50,6 +50,8 @@ const UNIDENTIFIED_TICKS_TO_LOG = 30
 export interface DiscoveryOptions extends GateOptions {
   /** Paths from the settings. A key in braces stands for the ids that other answers hold under that key. */
   readonly paths: readonly string[]
+  /** By path: the field of a listed item that holds the id of a submission. */
+  readonly idFields?: Readonly<Record<string, string>>
   readonly everyMs: number
   /** New submissions taken from one answer; 10,000 when left out. */
   readonly maxNew?: number | undefined
@@ -64,7 +66,7 @@ interface Tracked {
 
 /**
  * Discovers submissions by probing paths from the settings, since the spec has no list of submissions. Every uuid under a key
- * `submission_id` in an answer is tracked from then on. Nothing else is assumed about an answer, and only one page of each path is read. A
+ * `submission_id` in an answer is tracked from then on, and every id in the field that `id_fields` names for the path. Nothing else is assumed about an answer, and only one page of each path is read. A
  * failing probe never affects the account.
  */
 export class Discovery extends DueLoop<PathClaim> {
@@ -161,10 +163,12 @@ export class Discovery extends DueLoop<PathClaim> {
 
   /** Tracks the submissions in an answer, and adds the paths that its ids expand templates to. */
   async #trackAnswer(claim: PathClaim, answer: ProbeAnswer, signal: AbortSignal): Promise<PathEnd> {
-    const { account, log, observer, everyMs, paths } = this.#o
+    const { account, log, observer, everyMs, paths, idFields = {} } = this.#o
     const templates = paths.flatMap((template) => ({ template, key: keyIn(template) ?? '' })).filter(({ key }) => key !== '')
     const { ids, isComplete: whole } = idsUnder(answer.json, [SUBMISSION_KEY, ...templates.map(({ key }) => key)])
-    const named = ids.get(SUBMISSION_KEY) ?? []
+    const field = idFields[claim.name]
+    const listed = field === undefined ? [] : idsOfItems(answer.json, field)
+    const named = [...new Set([...(ids.get(SUBMISSION_KEY) ?? []), ...listed])]
     const { found, limited } = await this.#track(claim, named, signal)
     await this.#nameIds(claim, answer.json, signal)
     for (const { template, key } of templates) if (template !== claim.name) await this.#addPaths(template, key, ids.get(key) ?? [], signal)

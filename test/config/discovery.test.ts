@@ -12,8 +12,22 @@ describe('paths that are probed for submissions', () => {
     expect(loadConfig(account).accounts[0]?.discovery).toBeNull()
     const paths = ['/broker/submissions?limit=200&status=open', '/broker/insureds', '/broker/insureds/{insured_id}']
     const config = loadConfig(withDiscovery(`{ paths: ${JSON.stringify(paths)} }`))
-    expect(config.accounts[0]?.discovery).toEqual({ paths, everyMs: 3_600_000 })
-    expect(loadConfig(withDiscovery('{ paths: [/x, /x], every: 10m }')).accounts[0]?.discovery).toEqual({ paths: ['/x'], everyMs: 600_000 })
+    expect(config.accounts[0]?.discovery).toEqual({ paths, idFields: {}, everyMs: 3_600_000 })
+    expect(loadConfig(withDiscovery('{ paths: [/x, /x], every: 10m }')).accounts[0]?.discovery).toEqual({
+      paths: ['/x'],
+      idFields: {},
+      everyMs: 600_000,
+    })
+  })
+
+  test('the field of the id is named for a path that there is', () => {
+    const named = loadConfig(withDiscovery('{ paths: [/list?a=b], id_fields: { "/list?a=b": id } }'))
+    expect(named.accounts[0]?.discovery?.idFields).toEqual({ '/list?a=b': 'id' })
+    const at = 'accounts[0].discovery.id_fields'
+    expect(problemsOf(withDiscovery('{ paths: [/x], id_fields: { /y: id } }'))).toEqual([
+      `${at} in CONFIG_FILE must name paths as they stand in \`paths\``,
+    ])
+    expect(problemsOf(withDiscovery('{ paths: [/x], id_fields: { /x: "a b" } }'))[0]).toMatch(/must be the name of a field, such as `id`$/)
   })
 
   test('trap 45, trap 55, trap 76: none leaves the base, exchanges secrets or is counted against a daily limit', () => {

@@ -29,8 +29,8 @@ async function probesOf(rig: Rig): Promise<PathReadsTable[]> {
 }
 
 /** Probes whatever is due, and stops. */
-async function discover(rig: Rig, paths: readonly string[], maxNew?: number): Promise<void> {
-  const running = rig.startDiscovery(paths, { maxNew })
+async function discover(rig: Rig, paths: readonly string[], maxNew?: number, idFields?: Readonly<Record<string, string>>): Promise<void> {
+  const running = rig.startDiscovery(paths, { maxNew, ...(idFields && { idFields }) })
   await rig.until('nothing is left to be probed', async () => {
     const rows = await probesOf(rig)
     return rows.length > 0 && rows.every((row) => row.lease_token === null && row.due_at > timeFromMs(Date.now()))
@@ -54,6 +54,16 @@ async function trackedVia(rig: Rig): Promise<Record<string, unknown>> {
 }
 
 describe.each(testDatabases)('discovery on $name', (database) => {
+  it('trap 19: finds submissions by the field that the settings name, among the items of a list alone', async () => {
+    const rig = await open(database, { lists: true, unshown: { list_id_field: 'id' } })
+    const ids = Array.from({ length: 3 }, () => rig.sandbox.addSubmission(ACCOUNT))
+    await discover(rig, [LIST, ...INSUREDS])
+    expect((await probesOf(rig)).map(({ path, ids }) => [path, ids])).toContainEqual([LIST, 0])
+    await passRound(rig)
+    await discover(rig, [LIST, ...INSUREDS], undefined, { [LIST]: 'id' })
+    expect(Object.keys(await trackedVia(rig)).sort()).toEqual(ids.toSorted())
+  })
+
   it('trap 19: tracks what an answer names, says how it became known, and keeps the answer', async () => {
     const rig = await open(database)
     const [known = '', ...others] = Array.from({ length: 4 }, () => rig.sandbox.addSubmission(ACCOUNT))

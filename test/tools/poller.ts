@@ -10,7 +10,7 @@ import type { DocumentStorage } from '../../src/documents/storage/storage.ts'
 import { optionalReads } from '../../src/model/reads.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { AccountPoller } from '../../src/poll/account-poller.ts'
-import { Discovery } from '../../src/poll/discovery.ts'
+import { Discovery, type DiscoveryOptions } from '../../src/poll/discovery.ts'
 import { type ExtraRead, ExtraReads } from '../../src/poll/extra-reads.ts'
 import { IdReads } from '../../src/poll/id-reads.ts'
 import type { PollPolicy } from '../../src/poll/intervals.ts'
@@ -206,7 +206,7 @@ export class Rig {
   }
 
   /** Starts what probes paths for submissions; it begins at once. */
-  startDiscovery(paths: readonly string[], options: { readonly maxNew?: number | undefined } = {}): Running {
+  startDiscovery(paths: readonly string[], options: Partial<Pick<DiscoveryOptions, 'maxNew' | 'idFields'>> = {}): Running {
     const { db } = this
     const account = 'default'
     const client = this.#client(account, PATIENCE_MS)

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { isNonEmpty, items, secret, section, time, value, words } from './builders.ts'
 import { checkNames } from './cross-checks.ts'
 import { keyName } from './destination.ts'
@@ -59,8 +60,19 @@ export const accountSchema = section({
     paths: items(value(probePath), 20)
       .refine(isNonEmpty, 'must hold at least one path; else leave discovery out')
       .transform((paths) => [...new Set(paths)]),
+    id_fields: z
+      .record(
+        z.string(),
+        value(matching(/^[\w-]{1,100}$/, 'must be the name of a field, such as `id`')),
+        'must hold paths, and for each the name of the field that holds the id of a submission',
+      )
+      .prefault({}),
     every: time('1m', '30d').prefault('1h'),
   })
+    .refine(({ paths, id_fields }) => Object.keys(id_fields).every((path) => paths.includes(path)), {
+      path: ['id_fields'],
+      message: 'must name paths as they stand in `paths`',
+    })
     .optional()
     .meta({ description: 'paths that list submissions: [below](#find-submissions-that-nobody-named)' }),
 })

@@ -137,7 +137,7 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
       })
       const failing = async (templates: readonly string[]) => {
         const { registry } = createMetrics()
-        const accounts = config.accounts.map((each) => ({ ...each, discovery: { paths: templates, everyMs: 60_000 } }))
+        const accounts = config.accounts.map((each) => ({ ...each, discovery: { paths: templates, idFields: {}, everyMs: 60_000 } }))
         await new StoreGauges(registry, db, silentLog, () => ({ accounts }), up).refresh()
         return /discovery_failing\{account="default"\} (\d+)/.exec(await registry.metrics())?.[1]
       }
