@@ -3,12 +3,11 @@ import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../src/model/time.ts'
 import { listActions } from '../../src/store/operators/actions.ts'
-import { reportAlarm } from '../../src/store/operators/alarms.ts'
 import { hostNotNamed } from '../../src/upstream/http/elsewhere.ts'
 import { sign } from '../receive/support.ts'
 import { onSqlite } from '../tools/databases.ts'
 import { launchBrowser, Person } from './browser.ts'
-import { openScene, playStory, type Scene } from './scene.ts'
+import { fireAlarm, openScene, playStory, type Scene } from './scene.ts'
 
 /** Whether what is typed goes there. */
 const isFocused = (field: Locator) => field.evaluate((element) => element === element.ownerDocument.activeElement)
@@ -266,7 +265,7 @@ describe.each(onSqlite)('what an operator does in the console, on $name', (datab
       resolved_at: null,
       notified_at: null,
     } as const
-    await reportAlarm(scene.db, { ...alarm, name: 'disk_space', state: 'firing', text: 'The disk fills.' }, [])
+    await fireAlarm(scene.db, { ...alarm, name: 'disk_space', state: 'firing', text: 'The disk fills.' })
     await person.goto('/operations')
     const alarms = page.getByRole('table', { name: 'Alarms', exact: true })
     await alarms.getByRole('button', { name: 'Acknowledge disk space' }).focus()

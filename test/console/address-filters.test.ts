@@ -1,10 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { timeFromMs } from '../../src/model/time.ts'
-import { reportAlarm } from '../../src/store/operators/alarms.ts'
 import { sqliteDatabase } from '../tools/databases.ts'
 import { launchBrowser, Person } from './browser.ts'
-import { openScene, type Scene } from './scene.ts'
+import { fireAlarm, openScene, type Scene } from './scene.ts'
 
 let browser: Browser
 let scene: Scene
@@ -29,7 +28,7 @@ const at = timeFromMs(Date.now())
 
 it('shows an alarm without an account while the address names an account', async () => {
   const about = { account: '', destination: '', severity: 'critical', state: 'firing', text: 'The disk is full.' } as const
-  await reportAlarm(scene.db, { name: 'disk_space', ...about, since: at, last_at: at, resolved_at: null, notified_at: null }, [])
+  await fireAlarm(scene.db, { name: 'disk_space', ...about, since: at, last_at: at, resolved_at: null, notified_at: null })
   await person.goto('/operations?account=default')
   const alarms = page.getByRole('table', { name: 'Alarms', exact: true })
   await alarms.getByText('disk space').waitFor()

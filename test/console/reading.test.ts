@@ -2,11 +2,10 @@ import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../src/model/time.ts'
-import { reportAlarm } from '../../src/store/operators/alarms.ts'
 import { writeInterfaceDrift } from '../../src/store/upkeep/interface-drift.ts'
 import { onSqlite } from '../tools/databases.ts'
 import { launchBrowser, Person } from './browser.ts'
-import { openScene, playStory, type Scene } from './scene.ts'
+import { fireAlarm, openScene, playStory, type Scene } from './scene.ts'
 
 /** What of tables reaches beyond the screen, at the right or at the left. */
 const CUT = `[...document.querySelectorAll('main table :is(td, a, button, input)')]
@@ -281,8 +280,7 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
       state: 'firing',
       text: 'The disk fills. '.repeat(9),
     } as const
-    // The next evaluation resolves it: there is space.
-    const fire = () => reportAlarm(scene.db, { ...alarm, ...times }, [])
+    await fireAlarm(scene.db, { ...alarm, ...times })
     const reader = await Person.open(browser, scene, { width: 390, height: 844 })
     const { page: phone } = reader
     await reader.signIn('admin')
@@ -296,15 +294,13 @@ describe.each(onSqlite)('what the console shows, on $name', (database) => {
       '/reconcile',
       '/operations',
     ]) {
-      await fire()
       await reader.goto(view)
       await phone.getByRole('heading', { level: 1 }).waitFor()
       await expect.poll(() => phone.locator('.loading').count()).toBe(0)
       expect(await phone.evaluate(CUT), view).toEqual([])
       expect(await phone.evaluate(SMALL), view).toEqual([])
     }
-    const acknowledge = phone.getByRole('button', { name: 'Acknowledge disk space' })
-    await expect.poll(() => fire().then(() => acknowledge.isVisible())).toBe(true)
+    await phone.getByRole('button', { name: 'Acknowledge disk space' }).waitFor()
     const { clientId = '' } = scene.sandbox.account('default').credentials[0] ?? {}
     await phone.getByRole('table', { name: 'Accounts' }).getByText(clientId).waitFor()
     await reader.goto('/destinations/clients')

@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { timeFromMs } from '../../src/model/time.ts'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import type { Db } from '../../src/store/engine/db.ts'
+import { reportAlarm } from '../../src/store/operators/alarms.ts'
 import { runHere } from '../app/run.ts'
 import { untilAgreed } from '../e2e/agreement.ts'
 import { accountEnv, databaseEnv, type Environment, type Served } from '../e2e/serve.ts'
@@ -88,6 +90,13 @@ export async function openScene(
     destination: async (name) => (await api<{ items: Destination[] }>('/destinations')).items.find((one) => one.destination === name),
     close: () => closing.disposeAsync(),
   }
+}
+
+/** Reports an alarm, and keeps the next evaluations from resolving it: another process seems to make them. */
+export async function fireAlarm(db: Db, alarm: Parameters<typeof reportAlarm>[1]): Promise<void> {
+  const until = timeFromMs(Date.now() + 80_000)
+  await db.write('test', (tx) => tx.sql.updateTable('sync_alarm_watch').set({ lease_token: 'test', lease_until: until }).execute())
+  await reportAlarm(db, alarm, [])
 }
 
 /** Plays what happens in a brokerage, with faults; then the weather is calm, and the mirror comes to agree with the service. */
