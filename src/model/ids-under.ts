@@ -38,8 +38,8 @@ export function idsUnder(value: unknown, keys: readonly string[]): FoundIds {
 }
 
 /**
- * @returns the distinct UUIDs that the items of a list hold in a field: the items of the answer itself, or of the lists that are fields of it.
- * What stands deeper belongs to something else.
+ * @returns the distinct UUIDs in one field of an answer's items: of the answer, if it is a list, else of the lists that are its fields. Deeper
+ * objects describe something else.
  */
 export function idsOfItems(answer: unknown, field: string): string[] {
   const lists = isObject(answer) ? Object.values(answer) : [answer]

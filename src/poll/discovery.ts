@@ -65,9 +65,9 @@ interface Tracked {
 }
 
 /**
- * Discovers submissions by probing paths from the settings, since the spec has no list of submissions. Every uuid under a key
- * `submission_id` in an answer is tracked from then on, and every id in the field that `id_fields` names for the path. Nothing else is assumed about an answer, and only one page of each path is read. A
- * failing probe never affects the account.
+ * Discovers submissions by probing paths from the settings, since the spec has no list of submissions. Tracks every uuid under a key
+ * `submission_id` in an answer, and every id of a listed item in the field that `id_fields` names for the path. Nothing else is assumed
+ * about an answer, and only one page of each path is read. A failing probe never affects the account.
  */
 export class Discovery extends DueLoop<PathClaim> {
   readonly #o: DiscoveryOptions

@@ -33,7 +33,7 @@ const REPEATED = [
   'How much premium does each producer bind?',
 ]
 
-/** What the demo leaves to do, in the order in which `status` tells it. */
+/** Issues that the demo leaves, in the order in which `status` lists them. */
 const ADVICE = [
   /^• 1 document of account default lies on documents\.invalid/m,
   /^• 1 change for destination accounting was given up \(for/m,
@@ -48,8 +48,8 @@ it('the demo shows arrivals of every kind, ends with agreement of service, mirro
   const demo = await heldDemo()
   const path = join(folder, 'mirror.db')
   const [, printed = ''] = /^((?: {2}export .*\n)(?: {2}.* status\n))/m.exec(demo.out()) ?? []
-  // What a look finds, and when a webhook counts as lost, is a matter of seconds.
-  const status = await until('the status tells of everything that is left', async () => {
+  // The fetch of a document and the loss of a webhook are noticed seconds later.
+  const status = await until('status lists every issue that is left', async () => {
     const looked = await shell(printed)
     expect(looked).toMatchObject({ code: 0, err: '' })
     return ADVICE.every((line) => line.test(looked.out)) && LOST.test(looked.out) && looked

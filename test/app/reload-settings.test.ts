@@ -123,8 +123,8 @@ it('the command reloads a running serve, and names what applied, what needs a re
   expect([alone.code, alone.err]).toEqual([2, 'no `serve` runs on this database; the next start reads the settings\n'])
   const serve = await stage.serve(env)
   stage.settings(settings({ ops: { mcp_actions: true }, receiver: { body_limit: '1KiB' } }))
-  // A process states its settings soon after it started.
-  const before = await until('doctor tells of the settings', () => differing(command))
+  // A process stores its settings soon after its start.
+  const before = await until('doctor reports settings that differ', () => differing(command))
   expect(before).toContain('OPS_MCP_ACTIONS')
   expect(before).toContain('WEBHOOK_BODY_LIMIT')
   const { code, out, err } = await command('reload')

@@ -149,7 +149,7 @@ test('null where the specification states no nullability is a missing field, and
   })
 })
 
-test('a null in place of what the specification requires is told', async () => {
+test('an answer with null in a required field is refused with the path of the field', async () => {
   const { client } = await answering({ status: 200, body: '{"applications":[{"application_id":null}]}' })
   await expect(client.submissions.workspace(ID)).rejects.toThrow('applications.0.application_id')
 })
@@ -172,7 +172,7 @@ test.each(['file', 'documents'])('intake sends its files in the form field that 
   }
 })
 
-test.each(['submission_id', 'id'])('the id of a created submission is found where it stands as %s', async (create_id_field) => {
+test.each(['submission_id', 'id'])('the id of a created submission is found in the field %s', async (create_id_field) => {
   const { client, sandbox } = await signedIn({ create_id_field })
   const { submission_id } = await client.submissions.create(brief('Harrow Roofing LLC'))
   expect(sandbox.submissionIds('default')).toContain(submission_id)

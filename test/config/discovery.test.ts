@@ -25,7 +25,7 @@ describe('paths that are probed for submissions', () => {
     expect(named.accounts[0]?.discovery?.idFields).toEqual({ '/list?a=b': 'id' })
     const at = 'accounts[0].discovery.id_fields'
     expect(problemsOf(withDiscovery('{ paths: [/x], id_fields: { /y: id } }'))).toEqual([
-      `${at} in CONFIG_FILE must name paths as they stand in \`paths\``,
+      `${at} in CONFIG_FILE must name only entries of \`paths\``,
     ])
     expect(problemsOf(withDiscovery('{ paths: [/x], id_fields: { /x: "a b" } }'))[0]).toMatch(/must be the name of a field, such as `id`$/)
   })

@@ -23,8 +23,8 @@ export function readBody<T>(schema: Reads<T>, what: string, status: number, text
 
 /** @returns what a schema says against a value, in one line. */
 export function inShort(error: Error): string {
-  const told = issuesOf(error).map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
-  return (told.length > 0 ? told.join('; ') : error.message).replace(/\s+/g, ' ').slice(0, 300)
+  const problems = issuesOf(error).map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
+  return (problems.length > 0 ? problems.join('; ') : error.message).replace(/\s+/g, ' ').slice(0, 300)
 }
 
 interface Issue {

@@ -71,7 +71,7 @@ export const accountSchema = section({
   })
     .refine(({ paths, id_fields }) => Object.keys(id_fields).every((path) => paths.includes(path)), {
       path: ['id_fields'],
-      message: 'must name paths as they stand in `paths`',
+      message: 'must name only entries of `paths`',
     })
     .optional()
     .meta({ description: 'paths that list submissions: [below](#find-submissions-that-nobody-named)' }),

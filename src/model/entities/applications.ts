@@ -4,7 +4,7 @@ import { account, goneFrom, keyId, submissionId } from './common.ts'
 export const applications = entity({
   table: 'applications',
   holds:
-    'One row for each application to a carrier. Its question schema stands in `raw`, the wording of questions too: the service does not show its shape. Its answers stand in `application_answers`.',
+    'One row for each application to a carrier. Its question schema, with the wording of questions, is in `raw`, because the specification does not show its shape. Its answers are in `application_answers`.',
   read: 'workspace',
   key: ['account', 'submission_id', 'application_id'],
   fields: {

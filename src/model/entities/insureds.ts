@@ -4,8 +4,8 @@ import { account, goneFrom, inRecord, namedBy } from './common.ts'
 export const insureds = entity({
   table: 'insureds',
   holds:
-    "Insureds: identity, contacts, and the brokerage's submissions and policies of each. The service does not show the fields, so all of it " +
-    'stands in `raw`. The columns from `legal_name` to `contacts` are best effort: they are looked for where `record_fields` in the settings says.',
+    "Insureds: identity, contacts, and the brokerage's submissions and policies of each. The specification does not show the fields, so all of it " +
+    'is in `raw`. The columns from `legal_name` to `contacts` are best effort: they are looked for where `record_fields` in the settings says.',
   read: 'insured',
   key: ['account', 'insured_id'],
   fields: {

@@ -5,7 +5,7 @@ export const policies = entity({
   table: 'policies',
   holds:
     'Bound policies. The service describes what an answer holds (identifiers, coverage lines, term, carrier, premium, commission, documents) ' +
-    'and not its fields, so all of it stands in `raw`. The columns from `policy_number` to `payment_terms` are best effort: they are looked ' +
+    'and not its fields, so all of it is in `raw`. The columns from `policy_number` to `payment_terms` are best effort: they are looked ' +
     'for where `record_fields` in the settings says.',
   read: 'policy',
   key: ['account', 'policy_id'],

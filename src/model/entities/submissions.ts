@@ -48,7 +48,7 @@ export const submissions = entity({
       class: 'none',
       source: '`form_fill_active` of the outstanding requirements',
       path: 'form_fill_active',
-      meaning: 'the same as the outstanding requirements say it, which are read at another time',
+      meaning: 'the same, as of the read of the outstanding requirements',
       read: 'outstanding',
     },
     outstanding_answerable_count: {

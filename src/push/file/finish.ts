@@ -6,7 +6,7 @@ import { deliveryOf, namesListed, temporaryName } from './names.ts'
 /**
  * Gives the files of an earlier delivery their final names, as its manifest lists them. Any process may do so, also several at a time: a
  * temporary file that is missing has its final name, or a reader has taken it away since.
- * @returns false if somebody removed the manifest or changed it: the rest is removed, and the rows must be written again.
+ * @returns false if the manifest was removed or changed from outside. Its files are removed then, and the rows must be written again.
  */
 export async function finishDelivery(drop: Drop, destination: string, { delivery, manifest }: FilesWritten): Promise<boolean> {
   const left = async () => new Set((await drop.list((name) => deliveryOf(destination, name) === delivery)).map(({ name }) => name))

@@ -81,7 +81,7 @@ export function namesListed(text: string): string[] | null {
   try {
     const { files } = JSON.parse(text) as { readonly files: readonly { readonly name: unknown }[] }
     const names = files.map(({ name }) => String(name))
-    // Somebody else may have written it.
+    // Other programs can write into the folder.
     return names.every((name) => plain(name) === name && !name.startsWith('.')) ? names : null
   } catch {
     return null

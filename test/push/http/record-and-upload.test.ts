@@ -107,7 +107,7 @@ describe.each(testDatabases)('a document whose record goes first, on $name', (da
     await ams.close()
   })
 
-  it('has its document already, as the lookup after a restore tells', async () => {
+  it('is not uploaded again if the lookup after a restore finds the document', async () => {
     const ams = await startRecords()
     const { rig, store } = await start(database, ams.url, lookup, false)
     await store(1, BYTES)

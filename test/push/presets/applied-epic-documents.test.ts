@@ -102,7 +102,7 @@ it('has the bytes already, as it says when it is asked after a restore', async (
   expect(epic.uploads.arrived).toHaveLength(1)
 })
 
-it('is for a person when the answer to its record is lost: nothing tells where the bytes go', async () => {
+it('needs a person when the answer to its record is lost: no answer contains the upload URL', async () => {
   const { epic, rig, store } = await start()
   await rig.map(SUBMISSION, 'c-1')
   epic.fail('lose')

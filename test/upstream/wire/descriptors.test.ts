@@ -129,11 +129,11 @@ test.each(answers)(
     const nullable = nullablePaths(shapeOf(schema))
     for (const [table, place] of Object.entries(tables)) {
       const entity = entityNamed(table)
-      const told = Object.values(entity?.fields ?? {}).flatMap(({ path, nullable }) => (nullable && path !== undefined ? [path] : []))
+      const own = Object.values(entity?.fields ?? {}).flatMap(({ path, nullable }) => (nullable && path !== undefined ? [path] : []))
       const columns = pathsOf(table, place, read).filter((path) => nullable.has(path))
       if (!entity?.absentIsNull)
         expect(
-          columns.filter((path) => !told.some((own) => path === own || path.endsWith(`].${own}`))),
+          columns.filter((path) => !own.some((name) => path === name || path.endsWith(`].${name}`))),
           table,
         ).toEqual([])
     }

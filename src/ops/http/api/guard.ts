@@ -63,7 +63,7 @@ export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, ses
     // Nobody guesses a session, and one that has ended is sent by every open page.
     if (id !== null) return refuse(reply, 401, ['the session has ended; sign in again'])
     const now = p.clock.steady()
-    // A request without a token guesses nothing. A foreign page can send many from somebody's browser, whose sign-in page must still open.
+    // A request without a token guesses nothing. A foreign page can send many from a visitor's browser, where the sign-in page must still open.
     const isGuess = authorization !== undefined
     if (isGuess && failures.note(request.ip, now)) {
       return refuse(reply.header('retry-after', MINUTE_S), 429, ['too many wrong tokens from this address; wait a minute'])
