@@ -36,7 +36,8 @@ const list = operation({
   table: [
     'Accounts',
     [
-      ...(['account', 'state', 'since', 'retry_at', 'brokerage', 'client_id', 'label'] as const),
+      ...(['account', 'state', 'since', 'retry_at', 'brokerage', 'client_id'] as const),
+      ['credential name', ({ label }) => label],
       ['last token by credential', credentialsText, 'below'],
       ['last good signature by secret', (a, now) => secretsText(a.webhook_secrets, now), 'below'],
       'reason',
